@@ -48,7 +48,7 @@ type Config struct {
 // of the caller's own beside those of dbtester; a name given twice panics.
 func ReadConfig(path string, own ...database.Database) (*Config, error) {
 	registry := database.NewRegistry(append(all.Registry().All(), own...)...)
-	e, warnings, err := config.Read(path, control.Catalog(registry))
+	e, warnings, err := config.Read(path, registry.All())
 	if err != nil {
 		return nil, err
 	}

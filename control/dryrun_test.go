@@ -29,7 +29,7 @@ databases:
   fake__there:
     endpoints: ["10.0.0.9:7379"]
     load: {operation: read, same_key: true, clients: 10, connections: 10, duration: 1m}
-`), Catalog(r))
+`), r.All())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}
@@ -69,7 +69,7 @@ func TestDryRunTools(t *testing.T) {
 		{name: "not built in, a label", database: "needy: {version: r3.3.0-beta}", classic: true, want: "run $CACHE/needy/3.3.0-beta/faked serve fake"},
 		{name: "whatever agents have", database: "needy: {}", want: "run $TOOLS/faked serve fake"},
 	} {
-		e, _, err := config.Parse("test.yaml", []byte("title: plan\nhosts: [10.0.0.2]\n"+small+"databases: {"+tt.database+"}\n"), Catalog(r))
+		e, _, err := config.Parse("test.yaml", []byte("title: plan\nhosts: [10.0.0.2]\n"+small+"databases: {"+tt.database+"}\n"), r.All())
 		if err != nil {
 			t.Fatalf("parse the experiment: %v", err)
 		}
@@ -94,7 +94,7 @@ func TestDryRunRefused(t *testing.T) {
   released__far: {}
   released__running: {steps: {start: false}}
   released__near: {hosts: [127.0.0.1]}
-`), Catalog(r))
+`), r.All())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}

@@ -74,7 +74,7 @@ func newStage(t *testing.T, members int, load, database string) *stage {
 			t.Fatalf("make a folder: %v", err)
 		}
 	}
-	e, _, err := config.Parse(s.file, []byte(file.String()), Catalog(played()))
+	e, _, err := config.Parse(s.file, []byte(file.String()), played().All())
 	if err != nil {
 		t.Fatalf("read the experiment: %v", err)
 	}

@@ -21,7 +21,7 @@ databases:
   zookeeper: {version: 3.9.5}
   zookeeper__flat: {version: 3.9.5, tag: flat, options: {key_parents: 1}}
   zetcd: {options: {key_parents: 50}}
-`), Catalog(r))
+`), r.All())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}

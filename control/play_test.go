@@ -74,7 +74,7 @@ func playControl(ctx context.Context, file, point string) error {
 	if err != nil {
 		return err
 	}
-	e, _, err := config.Parse(file, text, Catalog(played()))
+	e, _, err := config.Parse(file, text, played().All())
 	if err != nil {
 		return err
 	}

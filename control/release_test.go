@@ -16,7 +16,7 @@ import (
 // releasesOf returns the findings of a file, one line each.
 func releasesOf(t *testing.T, registry *database.Registry, text string, classic bool, known Agents) []string {
 	t.Helper()
-	e, _, err := config.Parse("x.yaml", []byte("title: releases\nhosts: [127.0.0.1]\n"+text), Catalog(registry))
+	e, _, err := config.Parse("x.yaml", []byte("title: releases\nhosts: [127.0.0.1]\n"+text), registry.All())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}

@@ -167,7 +167,7 @@ func (r *rig) experiment(rest string) *config.Experiment {
 
 func (r *rig) parse(file string) *config.Experiment {
 	r.t.Helper()
-	e, _, err := config.Parse("test.yaml", []byte(file), Catalog(r.registry))
+	e, _, err := config.Parse("test.yaml", []byte(file), r.registry.All())
 	if err != nil {
 		r.t.Fatalf("%v\n%s", err, file)
 	}

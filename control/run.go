@@ -99,7 +99,7 @@ func newDriver(entry database.Database, db *config.Database) (database.Driver, e
 	if err := yamlfile.DecodeOptions(db.OptionsYAML, driver); err != nil {
 		return nil, fmt.Errorf("options of %s: %w", db.ID, err)
 	}
-	if err := validate(driver); err != nil {
+	if err := database.CheckOptions(driver); err != nil {
 		return nil, fmt.Errorf("options of %s: %w", db.ID, err)
 	}
 	return driver, nil

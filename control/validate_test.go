@@ -26,7 +26,7 @@ databases:
     options: {key_parents: 0, java_xms: 2G, java_xmx: lots}
   consul: {version: 1.16.0, options: {raft_multiplier: 11}}
   zetcd: {options: {snapshot_count: 0}}
-`), Catalog(all.Registry()))
+`), all.Registry().All())
 	if err == nil {
 		t.Fatal("the file is accepted, want every wrong option refused")
 	}

@@ -80,10 +80,7 @@ func decodeOptions(data []byte, driver database.Driver) error {
 	if err := yamlfile.DecodeOptions(data, driver); err != nil {
 		return err
 	}
-	if v, ok := driver.(database.Validator); ok {
-		return v.Validate(database.HostFacts{})
-	}
-	return nil
+	return database.CheckOptions(driver)
 }
 
 // decodeLoad decodes a load strictly: a parameter that is not known here would be issued

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/before/versus"
 	"github.com/coreos/dbtester/pkg/database"
@@ -137,7 +136,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 		return err
 	}
 	p := versus.Preparer{
-		Registry: a.registry, Catalog: control.Catalog(a.registry), Upstream: f.a.Given() || f.b.Given(),
+		Registry: a.registry, Upstream: f.a.Given() || f.b.Given(),
 		Capacity:  slices.Contains(s.Metrics, compare.Capacity),
 		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, plaintext.Visible(line)) }},
 	}
@@ -153,7 +152,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 		if err != nil {
 			return err
 		}
-		e, _, err := side.Read(p.Catalog)
+		e, _, err := side.Read(p.Registry.All())
 		if err != nil {
 			return err
 		}
@@ -206,7 +205,7 @@ func stagesOf(l workload.Load) int {
 // comparison reads its marks.
 func (c comparison) makeRun(ctx context.Context, side *versus.Side, folder string) (string, error) {
 	f := &c.flags.made
-	e, _, err := side.Read(control.Catalog(c.app.registry)) // its warnings were printed
+	e, _, err := side.Read(c.app.registry.All()) // its warnings were printed
 	if err != nil {
 		return "", err
 	}

@@ -67,7 +67,7 @@ func newConfigMigrate(a *app) *cobra.Command {
 }
 
 func (a *app) runConfigMigrate(path string, use []string) error {
-	e, warnings, err := config.Read(path, control.Catalog(a.registry))
+	e, warnings, err := config.Read(path, a.registry.All())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usageError{err}
@@ -79,7 +79,7 @@ func (a *app) runConfigMigrate(path string, use []string) error {
 	if err := useVersions(e, a.registry, use); err != nil {
 		return err
 	}
-	text, err := config.Migrate(e, warnings, control.Catalog(a.registry))
+	text, err := config.Migrate(e, warnings, a.registry.All())
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (a *app) runConfigShow(path string) error {
 }
 
 func (a *app) runConfigSchema() error {
-	text, err := config.Schema(control.Catalog(a.registry))
+	text, err := config.Schema(a.registry.All())
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (a *app) runConfigInit(path string) error {
 	if err != nil {
 		return fmt.Errorf("write a starting experiment file: %w", err)
 	}
-	if _, err := f.Write(config.Starter(control.Catalog(a.registry))); err != nil {
+	if _, err := f.Write(config.Starter(a.registry.All())); err != nil {
 		f.Close()
 		return fmt.Errorf("write %s: %w", path, err)
 	}

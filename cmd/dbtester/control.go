@@ -216,7 +216,7 @@ func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Ex
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}
 	}
-	e, warnings, err := config.Variant{Capacity: given}.Read(path, control.Catalog(a.registry))
+	e, warnings, err := config.Variant{Capacity: given}.Read(path, a.registry.All())
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, w)
 	}

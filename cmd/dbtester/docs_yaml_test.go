@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 )
@@ -15,7 +14,7 @@ import (
 // by what they leave out. TestReadmeFiles reads those that are whole, and a test of
 // pkg/config those of workloads.md.
 func TestDocumentFragments(t *testing.T) {
-	catalog := control.Catalog(all.Registry())
+	catalog := all.Registry().All()
 	missing := [][2]string{
 		{"hosts", "hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3, 127.0.0.4, 127.0.0.5]\n"},
 		{"load", "load: {duration: 1m}\n"},

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 )
@@ -76,7 +75,7 @@ func planFiles(t *testing.T, files []string) {
 			t.Errorf("%s: exit code %d\n%s%s", file, code, out, errs)
 			continue
 		}
-		e, _, err := config.Read(path, control.Catalog(all.Registry()))
+		e, _, err := config.Read(path, all.Registry().All())
 		if err != nil {
 			t.Fatalf("read the experiment: %v", err)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/kube"
@@ -73,7 +72,7 @@ func (a *app) runKubeRender(path string, o kube.Options) error {
 		return usageError{err}
 	}
 	// The pods read the file that is printed, so what is printed follows from that.
-	inPods, _, err := config.Parse("the file with pods as hosts", file, control.Catalog(a.registry))
+	inPods, _, err := config.Parse("the file with pods as hosts", file, a.registry.All())
 	if err != nil {
 		return err
 	}

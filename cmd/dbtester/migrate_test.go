@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 )
@@ -54,7 +53,7 @@ func TestMigrate(t *testing.T) {
 // has: paths of analyze, and versions that are labels.
 func shownOf(t *testing.T, file string) string {
 	t.Helper()
-	e, _, err := config.Read(file, control.Catalog(all.Registry()))
+	e, _, err := config.Read(file, all.Registry().All())
 	if err != nil {
 		t.Fatalf("read %s: %v", file, err)
 	}

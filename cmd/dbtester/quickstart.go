@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/analyze"
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
@@ -39,7 +38,7 @@ func newQuickstart(a *app) *cobra.Command {
 
 // runQuickstart runs control --local and analyze on the built-in file.
 func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
-	e, _, err := config.Parse("quickstart.yaml", quickstartFile, control.Catalog(a.registry))
+	e, _, err := config.Parse("quickstart.yaml", quickstartFile, a.registry.All())
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 )
@@ -53,7 +52,7 @@ func TestReadmeCommands(t *testing.T) {
 
 // TestReadmeFiles reads every experiment file that the documentation shows whole.
 func TestReadmeFiles(t *testing.T) {
-	catalog := control.Catalog(all.Registry())
+	catalog := all.Registry().All()
 	for _, doc := range documents(t) {
 		for _, text := range blocks(doc.text, "yaml") {
 			if !strings.HasPrefix(text, "title:") {

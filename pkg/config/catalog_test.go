@@ -2,6 +2,8 @@ package config
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -10,6 +12,9 @@ import (
 
 // etcdOptions, zooOptions and consulOptions stand for drivers' options.
 type etcdOptions struct {
+	NotDriven         `yaml:"-"`
+	Led               `yaml:"-"`
+	Cleaned           `yaml:"-"`
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"entries between two snapshots" classic:"snapshot_count,snap_count"`
 	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" doc:"size in bytes at which writes are refused" classic:"quota_size_bytes"`
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" doc:"time between two heartbeats"`
@@ -26,13 +31,39 @@ func (*etcdOptions) MaxTxnValue(_, keys int) int {
 	return 1_000_000 / keys
 }
 
-// The upkeep of etcd is possible.
+// The size of an etcd member's store is known, and its upkeep is possible.
+func (*etcdOptions) Fill(context.Context, database.Target) (size, limit int64, err error) {
+	panic("asked")
+}
 func (*etcdOptions) Compact(context.Context, database.Target) error                { return nil }
 func (*etcdOptions) CompactEvery() time.Duration                                   { return time.Minute }
 func (*etcdOptions) Defragment(context.Context, database.Target, int) error        { return nil }
 func (*etcdOptions) Snapshot(context.Context, database.Target, int) (int64, error) { return 0, nil }
 
+// NotDriven has the methods of a driver that a configuration does not call.
+type NotDriven struct{}
+
+func (NotDriven) Plan(database.Member) (database.Plan, error)                    { panic("planned") }
+func (NotDriven) Ready(context.Context, database.Target, int) error              { panic("asked") }
+func (NotDriven) Dial(context.Context, database.Target) (database.Client, error) { panic("dialed") }
+
+// Led is a driver that finds the leader, Cleaned one that removes keys.
+type (
+	Led     struct{}
+	Cleaned struct{}
+)
+
+func (Led) Leader(context.Context, database.Target) (int, error)               { panic("asked") }
+func (Cleaned) Clean(context.Context, database.Target, func(keys int64)) error { panic("asked") }
+
+// bareOptions are those of a driver without any.
+type bareOptions struct {
+	NotDriven `yaml:"-" json:"-"`
+}
+
 type zooOptions struct {
+	NotDriven     `yaml:"-"`
+	Led           `yaml:"-"`
 	Heap          heapOptions `yaml:",inline"`
 	TickTime      uint32      `yaml:"tick_time" doc:"milliseconds of a tick" classic:"tick_time"`
 	InitLimit     int         `yaml:"init_limit" classic:"init_limit"`
@@ -40,6 +71,20 @@ type zooOptions struct {
 	SnapCount     int64       `yaml:"snap_count" classic:"snap_count"`
 	MaxClientConn int         `yaml:"max_client_connections" classic:"max_client_connections"`
 	Jute          int         `yaml:"java_d_jute_max_buffer" classic:"java_d_jute_max_buffer"`
+}
+
+// FitMemory has the heap fit half of the memory.
+func (o *zooOptions) FitMemory(bytes int64, given func(string) bool) error {
+	if bytes < 64<<20 {
+		return errors.New("memory is too little")
+	}
+	if given("java_xmx") && o.Heap.Xmx == "9G" {
+		return fmt.Errorf("java_xmx must fit, got %s", o.Heap.Xmx)
+	}
+	if !given("java_xmx") {
+		o.Heap.Xmx = fmt.Sprintf("%dM", bytes>>21)
+	}
+	return nil
 }
 
 // MaxValue is what a request holds beside its key.
@@ -51,6 +96,9 @@ type heapOptions struct {
 }
 
 type consulOptions struct {
+	NotDriven      `yaml:"-"`
+	Led            `yaml:"-"`
+	Cleaned        `yaml:"-"`
 	RaftMultiplier int               `yaml:"raft_multiplier"`
 	Limits         consulLimits      `yaml:"limits"`
 	Meta           map[string]string `yaml:"meta,omitempty"`
@@ -61,69 +109,84 @@ type consulLimits struct {
 	Rate float64 `yaml:"rate"`
 }
 
+// ledOptions are those of a driver that finds the leader.
+type ledOptions struct {
+	NotDriven `yaml:"-" json:"-"`
+	Led       `yaml:"-" json:"-"`
+}
+
+// testCatalog has databases with fewer options than those of their names.
 func testCatalog() Catalog {
+	common := []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"}
 	return Catalog{
 		{
 			Name: "etcd",
-			Options: func() any {
+			New: func() database.Driver {
 				return &etcdOptions{SnapshotCount: 100_000, QuotaBackendBytes: 8_000_000_000, HeartbeatInterval: 100 * time.Millisecond}
 			},
-			Reads:      []workload.ReadMode{"linearizable", "stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create"},
-			Failover:   "next",
-			Ports:      map[string]int{"client": 2379, "peer": 2380},
-			SharedConn: true,
-			TLS:        true,
-			Auth:       true,
-			MaxValue:   1_500_000,
-			Leader:     true,
-			Prefix:     true,
-			Sizes:      true,
-			Embedded:   true,
+			Info: database.Info{
+				Reads:      []workload.ReadMode{"linearizable", "stale"},
+				Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create"},
+				Failover:   "next",
+				Ports:      map[string]int{"client": 2379, "peer": 2380},
+				SharedConn: true,
+				TLS:        true,
+				Auth:       true,
+				MaxValue:   1_500_000,
+				Embedded:   "3.6.16",
+			},
 		},
 		{
 			Name: "zookeeper",
-			Options: func() any {
+			New: func() database.Driver {
 				return &zooOptions{Heap: heapOptions{Xms: "512m", Xmx: "512m"}, TickTime: 2000, InitLimit: 5,
 					SyncLimit: 5, SnapCount: 100_000, MaxClientConn: 5000, Jute: 1 << 20}
 			},
-			Reads:      []workload.ReadMode{"sync+get", "stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
-			Failover:   "next",
-			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
-			MaxValue:   1_000_000,
-			Leader:     true,
+			Info: database.Info{
+				Reads:      []workload.ReadMode{"sync+get", "stale"},
+				Operations: common,
+				Failover:   "next",
+				Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
+				MaxValue:   1_000_000,
+			},
 		},
 		{
-			Name:       "consul",
-			Prefix:     true,
-			Options:    func() any { return &consulOptions{RaftMultiplier: 1, Limits: consulLimits{HTTP: 8000}} },
-			Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
-			Failover:   "none",
-			Ports:      map[string]int{"client": 8500, "server": 8300},
-			TLS:        true,
-			Auth:       true,
-			MaxValue:   512 << 10,
-			Leader:     true,
+			Name: "consul",
+			New: func() database.Driver {
+				return &consulOptions{RaftMultiplier: 1, Limits: consulLimits{HTTP: 8000}}
+			},
+			Info: database.Info{
+				Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
+				Operations: common,
+				Failover:   "none",
+				Ports:      map[string]int{"client": 8500, "server": 8300},
+				TLS:        true,
+				Auth:       true,
+				MaxValue:   512 << 10,
+			},
 		},
 		{
-			Name:       "zetcd",
-			Reads:      []workload.ReadMode{"stale"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
-			Failover:   "next",
-			Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
-			MaxValue:   1_000_000,
+			Name: "zetcd",
+			New:  func() database.Driver { return &bareOptions{} },
+			Info: database.Info{
+				Reads:      []workload.ReadMode{"stale"},
+				Operations: common,
+				Failover:   "next",
+				Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
+				MaxValue:   1_000_000,
+			},
 		},
 		{
-			Name:       "cetcd",
-			Reads:      []workload.ReadMode{"linearizable"},
-			Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"},
-			Failover:   "none",
-			Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
-			MaxValue:   512 << 10,
-			Embedded:   true,
-			Leader:     true,
+			Name: "cetcd",
+			New:  func() database.Driver { return &ledOptions{} },
+			Info: database.Info{
+				Reads:      []workload.ReadMode{"linearizable"},
+				Operations: common,
+				Failover:   "none",
+				Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
+				MaxValue:   512 << 10,
+				Embedded:   "3.6.16",
+			},
 		},
 	}
 }

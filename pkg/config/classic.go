@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/coreos/dbtester/pkg/config/classic"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -12,9 +13,9 @@ import (
 func (r *reader) classic(root *yamlfile.Node) written[fileSpec] {
 	c := classic.Read(r.Reader, root, func(_ *yamlfile.Reader, id *yamlfile.Node) (classic.Known, bool) {
 		entry, ok := r.catalog.entry(r.Reader, id)
-		known := classic.Known{Reads: yamlfile.Words(entry.Reads)}
-		if entry.Options != nil {
-			known.Options = optionsThen(entry)
+		known := classic.Known{Reads: yamlfile.Words(entry.Info.Reads)}
+		if ok {
+			known.Options, _ = optionsThen(entry)
 		}
 		return known, ok
 	})
@@ -43,8 +44,8 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 	d := newDatabase(c.At, entry)
 	path := "databases." + c.ID
 	d.Is.Options = c.Options
-	if entry.Classic != nil && reflect.DeepEqual(c.Options, optionsThen(entry)) {
-		r.Warnf(c.At, "%s: %s; this entry may have a section %s that gives another", c.ID, entry.Classic(entry.Options()), c.ID)
+	if then, change := optionsThen(entry); change != "" && reflect.DeepEqual(c.Options, then) {
+		r.Warnf(c.At, "%s: %s; this entry may have a section %s that gives another", c.ID, change, c.ID)
 	}
 	yamlfile.Take(r.Reader, path, d, "tag", &d.Is.Tag, c.Tag)
 	yamlfile.Take(r.Reader, path, d, "version", &d.Is.Version, c.Version)
@@ -65,14 +66,14 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 	return d
 }
 
-// optionsThen returns a new options struct as the classic tool left a database's
-// settings.
-func optionsThen(entry Entry) any {
-	options := entry.Options()
-	if entry.Classic != nil {
-		entry.Classic(options)
+// optionsThen returns a new driver with the settings that the classic tool left to the
+// database, and describes how they differ from today's; "" if they do not.
+func optionsThen(entry database.Database) (options any, change string) {
+	driver := entry.New()
+	if c, ok := driver.(database.Classic); ok {
+		change = c.SetClassic()
 	}
-	return options
+	return driver, change
 }
 
 func classicHost(c classic.Host) written[hostSpec] {

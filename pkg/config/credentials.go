@@ -103,7 +103,7 @@ func (r *databaseResolver) tls() *TLS {
 	if !t.Given() || t.Is == (TLS{}) {
 		return nil
 	}
-	if !r.spec.entry.TLS {
+	if !r.spec.entry.Info.TLS {
 		r.Errorf(t.Node, "tls: %s does not support TLS%s", r.spec.entry.Name, r.undo("tls", r.spec.tls.Given()))
 	}
 	if !r.db.Has("endpoints") {
@@ -136,7 +136,7 @@ func (r *databaseResolver) auth() *Auth {
 		return nil
 	}
 	switch {
-	case !r.spec.entry.Auth:
+	case !r.spec.entry.Info.Auth:
 		r.Errorf(a.Node, "auth: clients of %s do not authenticate here%s", r.spec.entry.Name, r.undo("auth", own))
 	case !r.db.Has("endpoints"):
 		r.Errorf(a.Node, "auth: agents start %s without users; auth is for a cluster that is already running, given by endpoints%s",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -14,7 +15,7 @@ import (
 // The database in it holds the values that stay as the file gives them.
 type databaseSpec struct {
 	Database
-	entry     Entry
+	entry     database.Database
 	hosts     []written[hostSpec]
 	tls       written[TLS]
 	auth      written[Auth]
@@ -36,7 +37,11 @@ type databaseKey[T any] = key[databaseSpec, T]
 // databaseSection declares the keys of a database of the catalog. Hosts, options
 // and others are keys of the whole file or of a driver too.
 func databaseSection(c Catalog, options schema) section[databaseSpec] {
-	return section[databaseSpec]{Fields: slices.Concat(releaseFields(), memberFields(c, options))}
+	return section[databaseSpec]{Fields: slices.Concat(
+		releaseFields(), memberFields(), sharedFields(),
+		abilityFields(eachAbilities(), true, func(d *databaseSpec) *given { return &d.given }, showAbility),
+		boundFields(), databaseLoadFields(c), []field[databaseSpec]{optionsField(options)},
+	)}
 }
 
 // releaseFields declares how a database is called and which release runs.
@@ -57,9 +62,9 @@ func releaseFields() []field[databaseSpec] {
 	}
 }
 
-// memberFields declares a database's machines, its load and its options.
-func memberFields(c Catalog, options schema) []field[databaseSpec] {
-	return slices.Concat([]field[databaseSpec]{
+// memberFields declares a database's members.
+func memberFields() []field[databaseSpec] {
+	return []field[databaseSpec]{
 		databaseKey[[]written[hostSpec]]{
 			Row:  row{Name: "hosts", Usually: "the file's", Meaning: "its machines"},
 			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
@@ -78,6 +83,12 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Kind: yamlfile.ListKind(endpoint(), true), At: func(d *databaseSpec) *[]string { return &d.Endpoints },
 			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
 		}.Field(),
+	}
+}
+
+// sharedFields declares how a load behaves on a cluster that others use.
+func sharedFields() []field[databaseSpec] {
+	return []field[databaseSpec]{
 		optionalText("prefix", "prefix of all keys, on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
 			prefixKind(), func(d *databaseSpec) *string { return &d.Prefix }),
 		databaseKey[bool]{
@@ -95,7 +106,12 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },
 			Node: func(d *databaseSpec) *yamlfile.Node { return showGuard(d.Guard) },
 		}.Field(),
-	}, abilityFields(eachAbilities(), true, func(d *databaseSpec) *given { return &d.given }, showAbility), []field[databaseSpec]{
+	}
+}
+
+// boundFields declares what a database's members may use, and how clients connect to them.
+func boundFields() []field[databaseSpec] {
+	return []field[databaseSpec]{
 		part[databaseSpec, resources.Limits]{
 			Row:     row{Name: "resources", Usually: "the file's", Meaning: "replaces the file's key by key"},
 			Section: resourcesSection(), At: func(d *databaseSpec) *written[resources.Limits] { return &d.resources },
@@ -109,6 +125,12 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 			Row:     row{Name: "auth", Usually: "the file's", Meaning: "`{}` turns it off"},
 			Section: authSection(), At: func(d *databaseSpec) *written[Auth] { return &d.auth }, Node: showAuth,
 		}.Field(),
+	}
+}
+
+// databaseLoadFields declares a database's own steps and load.
+func databaseLoadFields(c Catalog) []field[databaseSpec] {
+	return []field[databaseSpec]{
 		part[databaseSpec, Steps]{
 			Row:     row{Name: "steps", Usually: "the file's", Meaning: "replaces the file's key by key"},
 			Section: stepsSection(), At: func(d *databaseSpec) *written[Steps] { return &d.steps },
@@ -129,8 +151,7 @@ func memberFields(c Catalog, options schema) []field[databaseSpec] {
 				return sweptSection().Show(d.Swept).Flow()
 			},
 		}.Field(),
-		optionsField(options),
-	})
+	}
 }
 
 // optionsField declares the options of a driver. They are decoded over its
@@ -170,13 +191,11 @@ func readDatabases(r *yamlfile.Reader, c Catalog, path, key string, node *yamlfi
 }
 
 // newDatabase returns a database that gives nothing but its id.
-func newDatabase(id *yamlfile.Node, entry Entry) *written[databaseSpec] {
+func newDatabase(id *yamlfile.Node, entry database.Database) *written[databaseSpec] {
 	d := databaseSpec{entry: entry, id: id}
 	d.ID = id.Value
 	d.Name, d.Label, _ = strings.Cut(id.Value, "__")
-	if entry.Options != nil {
-		d.Options = entry.Options()
-	}
+	d.Options = entry.New()
 	w := databaseSection(nil, nil).None()
 	w.Is = d
 	return &w

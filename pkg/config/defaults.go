@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -42,15 +43,15 @@ func (r *databaseResolver) defaults() {
 	if asked != DefaultsUpstream {
 		return
 	}
-	if spec.entry.Upstream == nil || spec.Options == nil {
+	options, known := spec.entry.New().(database.Upstream)
+	if !known {
 		if at := r.db.NodeOf("defaults"); at != nil {
 			r.Errorf(at, "defaults: %s has no upstream defaults that are known", spec.Name)
 		}
 		return
 	}
 	spec.Defaults = DefaultsUpstream
-	options := spec.entry.Options()
-	spec.entry.Upstream(options, spec.Version)
+	options.SetUpstream(database.PlainVersion(cmp.Or(spec.Version, spec.entry.Info.Embedded)))
 	if node := r.db.NodeOf("options"); node != nil {
 		// The first reading reported what is wrong with it.
 		yamlfile.ReadOptions(yamlfile.New(""), "options", node, options)

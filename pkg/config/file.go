@@ -92,7 +92,13 @@ func runFields() []field[fileSpec] {
 
 // clusterFields declares machines, databases and the keys they share.
 func clusterFields(c Catalog) []field[fileSpec] {
-	return slices.Concat([]field[fileSpec]{
+	return slices.Concat(machineFields(), accessFields(), abilityFields(eachAbilities(), false, abilitiesOfFile, nil), stepFields(c), []field[fileSpec]{databasesField(c)})
+}
+
+// machineFields declares the machines of members and of generators, and how control reaches
+// them.
+func machineFields() []field[fileSpec] {
+	return []field[fileSpec]{
 		fileKey[[]written[hostSpec]]{
 			Row: row{Name: "hosts",
 				Meaning: "the database machines: an address, an address with its agent's port, [`dns:NAME`](#hosts-by-name), or a mapping with the [keys of a host](#keys-of-a-host)"},
@@ -122,6 +128,13 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Kind: yamlfile.FilledKind(), At: func(f *fileSpec) *string { return &f.AgentCerts },
 			Shown: func(f *fileSpec) bool { return f.AgentCerts != "" },
 		}.Field(),
+	}
+}
+
+// accessFields declares how clients connect to clusters, and what they leave to others who
+// use one.
+func accessFields() []field[fileSpec] {
+	return []field[fileSpec]{
 		part[fileSpec, TLS]{
 			Row:     row{Name: "tls", Meaning: "encrypts connections: the [keys of tls](#keys-of-tls)"},
 			Section: tlsSection(), At: func(f *fileSpec) *written[TLS] { return &f.tls },
@@ -137,7 +150,12 @@ func clusterFields(c Catalog) []field[fileSpec] {
 		part[fileSpec, Guard]{
 			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
 		}.Field(),
-	}, abilityFields(eachAbilities(), false, abilitiesOfFile, nil), []field[fileSpec]{
+	}
+}
+
+// stepFields declares what members may use, the load, and the steps of a run.
+func stepFields(c Catalog) []field[fileSpec] {
+	return []field[fileSpec]{
 		part[fileSpec, resources.Limits]{
 			Row:     row{Name: "resources", Meaning: "resources that each member started by agents may use, limited by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
 			Section: resourcesSection(), At: func(f *fileSpec) *written[resources.Limits] { return &f.resources },
@@ -157,8 +175,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },
 			Node: func(f *fileSpec) *yamlfile.Node { return stepsSection().Show(&f.Steps).Flow() },
 		}.Field(),
-		databasesField(c),
-	})
+	}
 }
 
 // leftOut is the value of a key that `config show` does not write.

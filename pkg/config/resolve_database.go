@@ -129,18 +129,18 @@ func isEmpty(node *yamlfile.Node) bool {
 
 // member resolves one machine: its agent's port and every port of the database.
 func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
-	host := Host{Addr: h.Is.Addr, DNS: h.Is.DNS, AgentPort: h.Is.AgentPort, Ports: maps.Clone(r.spec.entry.Ports)}
+	host := Host{Addr: h.Is.Addr, DNS: h.Is.DNS, AgentPort: h.Is.AgentPort, Ports: maps.Clone(r.spec.entry.Info.Ports)}
 	if !h.Has("agent_port") {
 		host.AgentPort = r.file.agentPort
 	}
 	for _, p := range h.Is.ports {
-		if _, ok := r.spec.entry.Ports[p.Key]; ok {
+		if _, ok := r.spec.entry.Info.Ports[p.Key]; ok {
 			host.Ports[p.Key] = p.Is
 			continue
 		}
 		if own || !r.roleOfAny(p.Key) {
 			r.Errorf(p.At, "ports: %s has no port %q%s", r.spec.entry.Name, p.Key,
-				yamlfile.Hint(p.Key, slices.Sorted(maps.Keys(r.spec.entry.Ports))))
+				yamlfile.Hint(p.Key, slices.Sorted(maps.Keys(r.spec.entry.Info.Ports))))
 		}
 	}
 	return host
@@ -150,7 +150,7 @@ func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
 // of that role.
 func (r *databaseResolver) roleOfAny(role string) bool {
 	return slices.ContainsFunc(r.file.databases, func(d *written[databaseSpec]) bool {
-		_, ok := d.Is.entry.Ports[role]
+		_, ok := d.Is.entry.Info.Ports[role]
 		return ok && !d.Has("hosts")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -22,7 +23,7 @@ func (r *loadResolver) meaning(l *workload.Load) {
 		l.Operation, l.Mix = "", sharesOf(r.spec.Is.mix)
 	}
 	for i, op := range l.Operations() {
-		if !slices.Contains(r.db.entry.Operations, op) {
+		if !slices.Contains(r.db.entry.Info.Operations, op) {
 			r.lacks(i, op)
 		}
 	}
@@ -48,7 +49,7 @@ func (s loadSpec) workload() workload.Named {
 
 // lacks reports that the database does not support the i-th operation of the load.
 func (r *loadResolver) lacks(i int, op workload.Op) {
-	name, does := r.db.entry.Name, strings.Join(yamlfile.Words(r.db.entry.Operations), ", ")
+	name, does := r.db.entry.Name, strings.Join(yamlfile.Words(r.db.entry.Info.Operations), ", ")
 	switch spec := r.spec; {
 	case spec.Has("workload"):
 		r.Errorf(spec.NodeOf("workload"), "workload: %s has %q, which %s does not support (it supports %s)", spec.Is.Workload, op, name, does)
@@ -146,7 +147,7 @@ func (r *loadResolver) transactions(l *workload.Load) {
 // txnLimit returns what bounds values in transactions of several keys, nil if the
 // database has none of those.
 func (d *databaseSpec) txnLimit() func(keySize, keys int) int {
-	if options, ok := d.Options.(interface{ MaxTxnValue(keySize, keys int) int }); ok {
+	if options, ok := d.Options.(database.TxnLimiter); ok {
 		return options.MaxTxnValue
 	}
 	return nil
@@ -196,10 +197,10 @@ func (r *loadResolver) sizes(l *workload.Load) {
 // maxValue returns the largest value in bytes that the database takes under a key
 // of keySize bytes, if there is a limit. Options that change it know it better.
 func (d *databaseSpec) maxValue(keySize int) (largest int, limited bool) {
-	if options, ok := d.Options.(interface{ MaxValue(keySize int) int }); ok {
+	if options, ok := d.Options.(database.Limiter); ok {
 		return options.MaxValue(keySize), true
 	}
-	return d.entry.MaxValue, d.entry.MaxValue > 0
+	return d.entry.Info.MaxValue, d.entry.Info.MaxValue > 0
 }
 
 // minRange is the smallest value in bytes of a range of sizes. Shorter values

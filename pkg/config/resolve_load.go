@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -62,7 +63,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	r.readMode(&l)
 	r.target(l, d)
 	if !r.spec.Has("failover") {
-		l.Failover = r.db.entry.Failover
+		l.Failover = r.db.entry.Info.Failover
 	}
 	r.sizes(&l)
 	r.trims(l)
@@ -196,7 +197,7 @@ const maxConnections = 100
 // connections resolves how many connections clients share: n, if that is given at
 // a place.
 func (r *loadResolver) connections(p yamlfile.Place, n, clients int) int {
-	shared := r.db.entry.SharedConn
+	shared := r.db.entry.Info.SharedConn
 	switch {
 	case !p.Set() && shared:
 		return min(clients, maxConnections)
@@ -215,7 +216,7 @@ func (r *loadResolver) connections(p yamlfile.Place, n, clients int) int {
 
 // readMode resolves the read mode.
 func (r *loadResolver) readMode(l *workload.Load) {
-	modes := r.db.entry.Reads
+	modes := r.db.entry.Info.Reads
 	switch {
 	case !l.Any(workload.Op.Reads):
 		if r.spec.Has("read") {
@@ -248,7 +249,7 @@ func (r *loadResolver) target(l workload.Load, d Database) {
 	switch at := r.at("target"); {
 	case !slices.Contains(known, l.Target):
 		r.Errorf(at, "target: unknown value %q%s", l.Target, yamlfile.Hint(l.Target, known))
-	case (l.Target == "leader" || l.Target == "follower") && !r.db.entry.Leader:
+	case (l.Target == "leader" || l.Target == "follower") && !can[database.Leader](r.db):
 		r.Errorf(at, "target: %s: %s does not report its leader; give all or a host", l.Target, r.db.entry.Name)
 	}
 }

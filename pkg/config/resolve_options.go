@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // options reports every option that the database would refuse, at its place.
 func (r *databaseResolver) options() {
-	if r.spec.entry.Validate == nil || r.spec.Options == nil {
-		return
-	}
-	for _, err := range each(r.spec.entry.Validate(r.spec.Options)) {
+	for _, err := range each(database.CheckOptions(r.spec.Options)) {
 		r.Errorf(r.optionAt(err.Error()), "options of %s: %v", r.spec.ID, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -60,15 +61,15 @@ func (r *databaseResolver) resources(d *Database) {
 	if d.Resources = checkLimits(yamlfile.New(""), w); own.Given() && r.file.resources.Given() {
 		checkLimits(r.Reader, w) // they may not fit one another
 	}
-	fit := r.spec.entry.FitMemory
-	if r.Errors() > before || fit == nil || d.Resources.MemoryBytes == 0 {
+	fitter, fits := r.spec.Options.(database.MemoryFitter)
+	if r.Errors() > before || !fits || d.Resources.MemoryBytes == 0 {
 		return
 	}
 	options := r.db.NodeOf("options")
 	given := func(option string) bool {
 		return options != nil && yamlfile.IsMapping(options) && yamlfile.HasKey(options, option)
 	}
-	for _, err := range each(fit(r.spec.Options, d.Resources.MemoryBytes, given)) {
+	for _, err := range each(fitter.FitMemory(d.Resources.MemoryBytes, given)) {
 		if strings.HasPrefix(err.Error(), "memory ") {
 			r.Errorf(w.NodeOf("memory"), "resources of %s: %v", r.spec.ID, err)
 			continue

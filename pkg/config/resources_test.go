@@ -1,36 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
-
-// fitCatalog has a database whose heap must fit half of the memory.
-func fitCatalog() Catalog {
-	c := testCatalog()
-	for i := range c {
-		if c[i].Name == "zookeeper" {
-			c[i].FitMemory = func(options any, bytes int64, given func(string) bool) error {
-				heap := &options.(*zooOptions).Heap
-				if bytes < 64<<20 {
-					return fmt.Errorf("memory is too little")
-				}
-				if given("java_xmx") && heap.Xmx == "9G" {
-					return fmt.Errorf("java_xmx must fit, got %s", heap.Xmx)
-				}
-				if !given("java_xmx") {
-					heap.Xmx = fmt.Sprintf("%dM", bytes>>21)
-				}
-				return nil
-			}
-		}
-	}
-	return c
-}
 
 func TestResources(t *testing.T) {
 	const period = 100 * time.Millisecond
@@ -58,7 +34,7 @@ func TestResources(t *testing.T) {
 			"test.yaml:6:17: options of zookeeper: java_xmx must fit, got 9G"},
 		{"no room for a heap", "resources: {memory: 32MiB}\nhosts: [a]\ndatabases: {zookeeper: }\n", resources.Limits{}, "test.yaml:1:21: resources of zookeeper: memory is too little"},
 	} {
-		e, _, err := Parse("test.yaml", []byte(tc.text), fitCatalog())
+		e, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())
 		switch {
 		case tc.problem != "":
 			if err == nil || !strings.Contains(err.Error(), tc.problem) {
@@ -78,7 +54,7 @@ func TestResources(t *testing.T) {
 // is shown and read again.
 func TestResourcesShown(t *testing.T) {
 	const text = "title: x\nresources: {cpus: 0.5, memory: 2GiB, period: 20ms}\nhosts: [a]\ndatabases:\n  zookeeper__a:\n  zookeeper__b: {options: {java_xmx: 3G}}\n  etcd: {resources: {cpus: 0}}\n"
-	e, _, err := Parse("test.yaml", []byte(text), fitCatalog())
+	e, _, err := Parse("test.yaml", []byte(text), testCatalog())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}
@@ -91,7 +67,7 @@ func TestResourcesShown(t *testing.T) {
 	if err != nil {
 		t.Fatalf("show the experiment: %v", err)
 	}
-	again, _, err := Parse("test.yaml", shown, fitCatalog())
+	again, _, err := Parse("test.yaml", shown, testCatalog())
 	if err != nil {
 		t.Fatalf("parse what is shown: %v\n%s", err, shown)
 	}

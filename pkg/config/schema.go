@@ -28,10 +28,7 @@ func Schema(catalog Catalog) ([]byte, error) {
 func databasesSchema(c Catalog) schema {
 	ids := schema{}
 	for _, e := range c {
-		options := schema{"type": []string{"object", "null"}, "additionalProperties": false}
-		if e.Options != nil {
-			options = yamlfile.OptionsSchema(yamlfile.Options(e.Options()))
-		}
+		options := yamlfile.OptionsSchema(yamlfile.Options(e.New()))
 		ids["^"+regexp.QuoteMeta(e.Name)+"(__["+`a-zA-Z0-9_.+-`+"]+)?$"] = databaseSection(c, options).Schema()
 	}
 	return schema{"type": "object", "patternProperties": ids, "additionalProperties": false}

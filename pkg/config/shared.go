@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -117,7 +118,7 @@ func (r *databaseResolver) shared(d *Database) {
 			}
 		}
 	}
-	if runs && !r.spec.entry.Prefix {
+	if runs && !can[database.Cleaner](r.spec) {
 		if p := r.db.Place("prefix"); p.Set() {
 			r.Errorf(p.At, "%s: the driver of %s cannot keep to a prefix", p.Key, r.spec.entry.Name)
 		}
@@ -126,7 +127,7 @@ func (r *databaseResolver) shared(d *Database) {
 	if runs && !r.db.Has("cleanup") {
 		d.Cleanup = r.file.cleanup
 	}
-	if d.Cleanup && !r.spec.entry.Prefix {
+	if d.Cleanup && !can[database.Cleaner](r.spec) {
 		r.Errorf(r.spec.id, "cleanup: the driver of %s cannot keep to a prefix", r.spec.entry.Name)
 	}
 	guard := r.file.guard
@@ -136,7 +137,7 @@ func (r *databaseResolver) shared(d *Database) {
 	if guard.Given() && guard.Is != (Guard{}) {
 		is := guard.Is
 		d.Guard = &is
-		if is.DBSize != nil && !r.spec.entry.Sizes {
+		if is.DBSize != nil && !can[database.FillReporter](r.spec) {
 			r.Errorf(guard.NodeOf("db_size"), "db_size: members of %s report no quota", r.spec.entry.Name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 func TestSharedKeys(t *testing.T) {
@@ -45,6 +46,12 @@ func TestSharedKeys(t *testing.T) {
 	}
 }
 
+// cleanedZoo keeps to a prefix.
+type cleanedZoo struct {
+	*zooOptions `yaml:"-"`
+	Cleaned     `yaml:"-"`
+}
+
 // Values leave room for the prefix in front of the key.
 func TestPrefixTakesRoom(t *testing.T) {
 	const load = "load: {value_size: 1047964, key_size: 512, requests: 10}\n"
@@ -53,9 +60,10 @@ func TestPrefixTakesRoom(t *testing.T) {
 		if prefix == "" {
 			text = load + "hosts: [127.0.0.1]\ndatabases:\n  zookeeper: {version: v3.9.5}\n"
 		}
-		testCatalogZoo := testCatalog()
-		testCatalogZoo[1].Prefix = true
-		if _, _, err := Parse("test.yaml", []byte(text), testCatalogZoo); (err == nil) != ok {
+		zoo := testCatalog()[1:2]
+		options := zoo[0].New().(*zooOptions)
+		zoo[0].New = func() database.Driver { return &cleanedZoo{zooOptions: options} }
+		if _, _, err := Parse("test.yaml", []byte(text), zoo); (err == nil) != ok {
 			t.Errorf("%q: %v", prefix, err)
 		}
 	}

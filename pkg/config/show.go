@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -49,8 +50,8 @@ func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byt
 	notes := map[string][]string{}
 	for i := range other.Databases {
 		d := &other.Databases[i]
-		at := slices.IndexFunc(catalog, func(entry Entry) bool { return entry.Name == d.Name })
-		embedded := at >= 0 && catalog[at].Embedded
+		at := slices.IndexFunc(catalog, func(entry database.Database) bool { return entry.Name == d.Name })
+		embedded := at >= 0 && catalog[at].Info.Embedded != ""
 		switch was := d.Version; {
 		case d.UseVersion != "":
 			d.Version, d.UseVersion = d.UseVersion, ""

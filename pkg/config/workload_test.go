@@ -329,8 +329,8 @@ func TestWhatADatabaseLacks(t *testing.T) {
 // TestTooManyOperations needs a catalog of more operations than there are.
 func TestTooManyOperations(t *testing.T) {
 	catalog := testCatalog()[:1]
-	catalog[0].Operations = []workload.Op{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}
-	mix := "{" + strings.Join(yamlfile.Words(catalog[0].Operations), ": 1, ") + ": 1}"
+	catalog[0].Info.Operations = []workload.Op{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}
+	mix := "{" + strings.Join(yamlfile.Words(catalog[0].Info.Operations), ": 1, ") + ": 1}"
 	_, _, err := Parse("x.yaml", []byte(body+"load: {mix: "+mix+"}\n"), catalog)
 	if err == nil || err.Error() != "x.yaml:3:13: mix: 9 operations are more than the 8 that a load keeps apart" {
 		t.Errorf("got %v", err)

@@ -172,6 +172,14 @@ type Validator interface {
 	Validate(h HostFacts) error
 }
 
+// CheckOptions returns every option of a driver that is wrong on any machine, joined.
+func CheckOptions(driver any) error {
+	if v, ok := driver.(Validator); ok {
+		return v.Validate(HostFacts{})
+	}
+	return nil
+}
+
 // Classic is a driver whose defaults differ from the settings of the classic tool, which
 // left them to its databases of that time.
 type Classic interface {

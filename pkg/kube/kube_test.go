@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/kube"
@@ -31,7 +30,7 @@ func usual() kube.Options {
 // inPods returns an experiment as it is for pods, and the file of it.
 func inPods(t *testing.T, path string, text []byte) (before, after *config.Experiment, file []byte) {
 	t.Helper()
-	catalog := control.Catalog(all.Registry())
+	catalog := all.Registry().All()
 	before, _, err := config.Parse(path, text, catalog)
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
@@ -18,7 +17,7 @@ func parse(t *testing.T, load, databases string) *config.Experiment {
 
 func parseText(t *testing.T, text string) *config.Experiment {
 	t.Helper()
-	e, _, err := config.Parse("x.yaml", []byte(text), control.Catalog(all.Registry()))
+	e, _, err := config.Parse("x.yaml", []byte(text), all.Registry().All())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}
@@ -158,7 +157,7 @@ func TestTotal(t *testing.T) {
 		{"requests: 6000, rate: 100", "etcd: ", "trials: 3\nsettle: 30s\n", "4m"},
 	} {
 		text := tt.more + "hosts: [127.0.0.1]\nload: {" + tt.load + "}\ndatabases: {" + tt.databases + "}\n"
-		e, _, err := config.Parse("x.yaml", []byte(text), control.Catalog(all.Registry()))
+		e, _, err := config.Parse("x.yaml", []byte(text), all.Registry().All())
 		if err != nil {
 			t.Fatalf("parse the experiment: %v", err)
 		}

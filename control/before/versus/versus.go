@@ -51,7 +51,6 @@ func (e MistakeError) Unwrap() error { return e.error }
 // Preparer obtains what sides run.
 type Preparer struct {
 	Registry *database.Registry
-	Catalog  config.Catalog
 	// Installer builds checkouts and keeps the builds.
 	Installer *install.Installer
 	// Upstream gives the options that a file does not set the defaults of each release,
@@ -70,7 +69,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	if p.Upstream {
 		s.variant.Defaults = config.DefaultsUpstream
 	}
-	e, warnings, err := s.Read(p.Catalog)
+	e, warnings, err := s.Read(p.Registry.All())
 	if err != nil {
 		return warnings, MistakeError{err} // also of a file that cannot be opened
 	}

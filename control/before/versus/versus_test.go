@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/before/versus"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/install"
@@ -27,7 +26,7 @@ const experiment = "hosts: [127.0.0.1]\nload: {requests: 10}\ndatabases: {etcd: 
 
 func preparer(t *testing.T) *versus.Preparer {
 	registry := all.Registry()
-	return &versus.Preparer{Registry: registry, Catalog: control.Catalog(registry), Installer: &install.Installer{Cache: t.TempDir()}, Upstream: true}
+	return &versus.Preparer{Registry: registry, Installer: &install.Installer{Cache: t.TempDir()}, Upstream: true}
 }
 
 // TestPrepare: what is given takes the place of the file's server, with the defaults of
@@ -58,7 +57,7 @@ func TestPrepare(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		e, _, err := tt.side.Read(preparer(t).Catalog)
+		e, _, err := tt.side.Read(preparer(t).Registry.All())
 		if err != nil {
 			t.Errorf("%s: read the experiment: %v", tt.name, err)
 			continue
