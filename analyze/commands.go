@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -33,7 +33,7 @@ func (d *document) commands() (lines []string) {
 	case d.folders > 0:
 		lines = append(lines, "dbtester analyze"+strings.Repeat(" RESULT-FOLDER", d.folders))
 	case d.classicFile != "":
-		lines = append(lines, "dbtester analyze --config "+quoted(filepath.Base(d.classicFile)))
+		lines = append(lines, "dbtester analyze --config "+plaintext.Word(filepath.Base(d.classicFile)))
 	}
 	return run.Distinct(lines)
 }
@@ -46,22 +46,11 @@ func commandOf(m *results.Manifest) string {
 	_ = json.Unmarshal(m.Config, &e)
 	switch {
 	case e.Path != "" && m.Local:
-		return "dbtester control --local --config " + quoted(filepath.Base(e.Path))
+		return "dbtester control --local --config " + plaintext.Word(filepath.Base(e.Path))
 	case e.Path != "":
-		return "dbtester control --config " + quoted(filepath.Base(e.Path))
+		return "dbtester control --config " + plaintext.Word(filepath.Base(e.Path))
 	case m.Local:
 		return "dbtester quickstart"
 	}
 	return "dbtester control --config FILE"
-}
-
-// quoted returns a word as a shell takes it.
-func quoted(word string) string {
-	special := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./+:,@%", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -365,14 +365,3 @@ func checkMarkdown(t *testing.T, text string) {
 		}
 	}
 }
-
-// A command of a report can be pasted into a shell.
-func TestCommandsAreQuoted(t *testing.T) {
-	for in, want := range map[string]string{
-		"write-1K.yaml": "write-1K.yaml", "a b.yaml": "'a b.yaml'", "$(evil)": "'$(evil)'", "it's": `'it'\''s'`, "größe.yaml": "größe.yaml", "": "''",
-	} {
-		if got := quoted(in); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
-		}
-	}
-}

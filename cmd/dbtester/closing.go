@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/control"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // A command that ran or analyzed something ends with at most closingLines lines, which a
@@ -93,11 +94,11 @@ func folderLines(out *control.Outcome) (lines []string) {
 // others, and else each.
 func runsWords(folders []string) string {
 	if parent := filepath.Dir(folders[0]); len(folders) > 1 && slices.Equal(analyze.RunsBelow(parent), slices.Sorted(slices.Values(folders))) {
-		return shellWord(relative(parent))
+		return plaintext.Word(relative(parent))
 	}
 	var words []string
 	for _, dir := range folders {
-		words = append(words, shellWord(relative(dir)))
+		words = append(words, plaintext.Word(relative(dir)))
 	}
 	return strings.Join(words, " ")
 }

@@ -195,16 +195,6 @@ func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlF
 	return err
 }
 
-// shellWord quotes a path for a shell if it needs that.
-func shellWord(path string) string {
-	if !strings.ContainsFunc(path, func(r rune) bool {
-		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+:@%,=", r))
-	}) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
-
 // readExperiment reads a file and prints its warnings.
 func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	return a.readCapacity(path, nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 //go:embed quickstart.yaml
@@ -62,7 +63,7 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 func nextOfQuickstart(f quickstartFlags) string {
 	below := ""
 	if f.results != "" {
-		below = " --results " + shellWord(f.results)
+		below = " --results " + plaintext.Word(f.results)
 	}
 	return "dbtester quickstart" + below + " && dbtester compare" + below + " LAST~1 --to LAST"
 }

@@ -51,7 +51,7 @@ func releaseFields() []field[databaseSpec] {
 			Row:  row{Name: "tag", Usually: "`NAME-VERSION` or `NAME-LABEL`", Meaning: "names its folder and its column; tags must differ"},
 			Kind: yamlfile.TextKind(), At: func(d *databaseSpec) *string { return &d.Tag },
 		}.Field(),
-		optionalText("description", "text for people", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Description }),
+		optionalText("description", "text for people", yamlfile.ProseKind(), func(d *databaseSpec) *string { return &d.Description }),
 		optionalText("version", "release to run, such as `v3.6.16`", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Version }),
 		databaseKey[bool]{
 			Row:  row{Name: "install", Preset: "false", Meaning: "the release is fetched; excludes `binary`"},

@@ -54,11 +54,11 @@ func runFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[string]{
 			Row:  row{Name: "title", Usually: "the file's name", Meaning: "heading of the report"},
-			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Title },
+			Kind: yamlfile.ProseKind(), At: func(f *fileSpec) *string { return &f.Title },
 		}.Field(),
 		fileKey[string]{
 			Row:  row{Name: "description", Meaning: "text below the heading"},
-			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Description },
+			Kind: yamlfile.ProseKind(), At: func(f *fileSpec) *string { return &f.Description },
 			Shown: func(f *fileSpec) bool { return f.Description != "" },
 		}.Field(),
 		fileKey[uint64]{

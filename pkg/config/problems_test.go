@@ -195,7 +195,7 @@ databases: {etcd: , etcd__again: , consul: }
 		{"addresses of no machine", "hosts: [0.0.0.0, a_b, \"::1%lo\\nserver.9=x\"]\ndatabases: {etcd: }\n", []string{
 			`1:9: hosts: want the address of one machine, got "0.0.0.0", which is every address of a machine`,
 			`1:18: hosts: want an IP address or a host name, got "a_b"`,
-			`1:23: hosts: want an IP address or a host name, got "::1%lo\nserver.9=x"`}},
+			`1:23: hosts: want text without control characters and line breaks, got "::1%lo\nserver.9=x"`}},
 		{"more than a machine can do", "hosts: [a]\nload: {clients: 100000000, requests: 1e9, rate: 1e9, arrival: poisson}\ndatabases: {etcd: }\n", []string{
 			`2:17: clients must be at most 1000000, got 100000000`,
 			`2:63: arrival: poisson draws every request, so the rate must be at most 10000000, got 1000000000`}},

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // The names of the objects in their namespace. Secrets are made by whoever runs the
@@ -136,8 +137,8 @@ type set struct {
 // heading is a comment with what the manifests are, and which Secrets they need.
 func (r renderer) heading(e *config.Experiment) string {
 	var b strings.Builder
-	line := func(format string, args ...any) {
-		fmt.Fprintf(&b, "# "+format+"\n", args...)
+	line := func(format string, args ...any) { // whatever the experiment names, a comment is one line
+		fmt.Fprintf(&b, "# %s\n", plaintext.Line(fmt.Sprintf(format, args...)))
 	}
 	line("%s", oneLine(e.Title))
 	line("Made by dbtester kube render; docs/kubernetes.md explains it.")
@@ -171,34 +172,34 @@ func (r renderer) certificates() (list []string) {
 			names = append(names, podName(s.name, j, r.Namespace))
 		}
 		if i == 0 {
-			list = append(list, "dbtester certs init --hosts "+names[0])
+			list = append(list, "dbtester certs init --hosts "+plaintext.Word(names[0]))
 		}
-		list = append(list, "dbtester certs issue --force --host "+strings.Join(names, ","))
+		list = append(list, "dbtester certs issue --force --host "+plaintext.Word(strings.Join(names, ",")))
 	}
 	return list
 }
 
 // secrets are the commands that make each Secret.
 func (r renderer) secrets() []string {
-	create := fmt.Sprintf("kubectl -n %s create secret generic ", r.Namespace)
+	create := fmt.Sprintf("kubectl -n %s create secret generic ", plaintext.Word(r.Namespace))
 	var list []string
 	if sets := r.sets(); !r.Insecure && len(sets) > 0 {
 		for _, s := range sets {
-			list = append(list, create+s.secret+" --from-file=certs/agent-"+podName(s.name, 0, r.Namespace))
+			list = append(list, create+s.secret+" --from-file="+plaintext.Word("certs/agent-"+podName(s.name, 0, r.Namespace)))
 		}
 		list = append(list, create+nameControlCert+" --from-file=certs/control")
 	}
 	if len(r.files) > 0 {
 		args := create + nameFiles
 		for _, f := range r.files {
-			args += fmt.Sprintf(" --from-file=%s=%s", f.key, f.path)
+			args += " --from-file=" + plaintext.Word(f.key+"="+f.path)
 		}
 		list = append(list, args)
 	}
 	if len(r.variables) > 0 {
 		args := create + nameEnvironment
 		for _, v := range r.variables {
-			args += fmt.Sprintf(" --from-literal=%s=...", v)
+			args += " --from-literal=" + plaintext.Word(v+"=...")
 		}
 		list = append(list, args)
 	}

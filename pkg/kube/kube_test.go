@@ -1,8 +1,11 @@
 package kube_test
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -300,5 +303,52 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("%d replicas, want 4: the second database has agent-3", o.Spec.Replicas)
 		}
 		return
+	}
+}
+
+// What an experiment names cannot end a comment or a word of a command that is printed: no
+// object comes of it.
+func TestHostileTexts(t *testing.T) {
+	evil := "x\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: evil, namespace: kube-system}\n# $(reboot) 'a\u2028b\r"
+	e := &config.Experiment{
+		Title: evil, Generators: []config.Host{{DNS: "generator-0.generator"}},
+		Databases: []config.Database{{
+			ID: "etcd", TLS: &config.TLS{CA: "/" + evil, Cert: "/b", Key: "/c"}, Auth: &config.Auth{PasswordFile: "/" + evil + "2", PasswordEnv: evil},
+		}},
+		Upload: &config.Upload{KeyFile: "/" + evil + "3", URL: "s3://b"},
+	}
+	o := usual()
+	text, err := kube.Render(e, []byte("title: x\n"), o)
+	if err != nil {
+		t.Fatalf("render: %v", err)
+	}
+	d, err := yaml.NewLoader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; n++ {
+		var object struct {
+			Kind     string
+			Metadata struct{ Name, Namespace string }
+		}
+		if err := d.Load(&object); errors.Is(err, io.EOF) {
+			if n < 3 {
+				t.Errorf("%d objects:\n%s", n, text)
+			}
+			break
+		} else if err != nil {
+			t.Fatalf("object %d: %v\n%s", n, err, text)
+		}
+		if object.Metadata.Namespace != o.Namespace || object.Metadata.Name == "evil" {
+			t.Errorf("object %d is %+v", n, object)
+		}
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") && strings.Contains(line, "create secret generic") && strings.Count(strings.ReplaceAll(line, `'\''`, ""), "'")%2 != 0 {
+			t.Errorf("a quote is open at the end of %q", line)
+		}
+	}
+	if strings.Contains(string(text), "\n$(") || strings.Contains(string(text), "\r") {
+		t.Errorf("a text of the experiment stands on a line of its own:\n%s", text)
 	}
 }

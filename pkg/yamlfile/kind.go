@@ -41,6 +41,13 @@ func TextKind() Kind[string] {
 	return Kind[string]{Unit: "text", Parse: Text, Node: TextNode, Schema: Schema{"type": []string{"string", "number", "boolean"}}}
 }
 
+// ProseKind is text of several lines for people.
+func ProseKind() Kind[string] {
+	k := TextKind()
+	k.Parse = Prose
+	return k
+}
+
 // FilledKind is text of at least one byte.
 func FilledKind() Kind[string] {
 	k := TextKind()

@@ -8,13 +8,32 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // scalar returns the text of a scalar that is not null; want names what belongs
-// there.
+// there. Control characters are for no value but [Prose]: paths, names and addresses go into
+// command lines, files of servers, manifests and terminals.
 func scalar(r *Reader, key string, node *Node, want string) (string, bool) {
 	if node.Kind != yaml.ScalarNode || IsNull(node) {
 		r.Errorf(node, "%s: want %s, got %s", key, want, Describe(node))
+		return "", false
+	}
+	if plaintext.Line(node.Value) != node.Value {
+		r.Errorf(node, "%s: want %s without control characters and line breaks, got %s", key, want, Describe(node))
+		return "", false
+	}
+	return node.Value, true
+}
+
+// Prose reads text for people, which may have several lines.
+func Prose(r *Reader, key string, node *Node) (string, bool) {
+	if node.Kind != yaml.ScalarNode || IsNull(node) {
+		return scalar(r, key, node, "text")
+	}
+	if plaintext.Visible(node.Value) != node.Value {
+		r.Errorf(node, "%s: want text without control characters, got %s", key, Describe(node))
 		return "", false
 	}
 	return node.Value, true

@@ -40,6 +40,15 @@ func TestScalars(t *testing.T) {
 	wantRead(t, Text, "3.10", "3.10", "")
 	wantRead(t, Text, "~", "", "k: want text, got nothing")
 	wantRead(t, Filled, "''", "", "k: is empty")
+	for _, text := range []string{`"a\nb"`, `"a\tb"`, `"a\eb"`, `"a\0"`, `"a\u202eb"`, `"a\u2028b"`, `"a\Nb"`} {
+		if _, why := read(t, Text, text, false); !strings.Contains(why, "without control characters and line breaks") {
+			t.Errorf("text %s: %q", text, why)
+		}
+	}
+	wantRead(t, Prose, `"a\nb\tc"`, "a\nb\tc", "")
+	if _, why := read(t, Prose, `"a\eb"`, false); !strings.Contains(why, "without control characters") {
+		t.Errorf("prose with an escape: %q", why)
+	}
 	wantRead(t, Whole, "1e6", 1_000_000, "")
 	wantRead(t, Whole, "-1", 0, "k: -1 is negative")
 	wantRead(t, Whole, "1.5", 0, `k: want a whole number, got "1.5"`)

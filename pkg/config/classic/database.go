@@ -23,7 +23,7 @@ func (r *reader) database(p yamlfile.Pair, about Known) *Database {
 	var agentPort, databasePort yamlfile.Given[int]
 	var options, steps *yamlfile.Node
 	known := yamlfile.Keys{
-		"database_description":     yamlfile.Into(r.Reader, &d.Description, yamlfile.Text),
+		"database_description":     yamlfile.Into(r.Reader, &d.Description, yamlfile.Prose),
 		"peer_ips":                 yamlfile.Into(r.Reader, &peers, items),
 		"agent_port_to_connect":    yamlfile.Into(r.Reader, &agentPort, port),
 		"database_port_to_connect": yamlfile.Into(r.Reader, &databasePort, port),

@@ -25,8 +25,8 @@ type written struct {
 
 func (r *reader) top(w *written) yamlfile.Keys {
 	return yamlfile.Keys{
-		"test_title":                    yamlfile.Into(r.Reader, &w.file.Title, yamlfile.Text),
-		"test_description":              yamlfile.Into(r.Reader, &w.file.Description, yamlfile.Text),
+		"test_title":                    yamlfile.Into(r.Reader, &w.file.Title, yamlfile.Prose),
+		"test_description":              yamlfile.Into(r.Reader, &w.file.Description, yamlfile.Prose),
 		"config_client_machine_initial": func(k string, n *yamlfile.Node) { r.client(k, n, &w.client) },
 		"all_database_id_list":          yamlfile.Into(r.Reader, &w.ids, items),
 		ControlKey: func(k string, n *yamlfile.Node) {

@@ -1,5 +1,5 @@
-// Package plaintext makes text of others safe to show: on a terminal, in Markdown, and in a
-// spreadsheet.
+// Package plaintext makes text of others safe to show: on a terminal, in Markdown, in a
+// spreadsheet, and in a command line.
 package plaintext
 
 import (
@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns text with every control character but line breaks and tabs, and every
-// character that changes the direction of text, written as an escape: a terminal obeys
-// them.
+// Visible returns text with every control character but line breaks and tabs, every
+// character that changes the direction of text, and the line breaks that only Unicode has,
+// written as an escape: a terminal or a parser obeys them.
 func Visible(text string) string {
 	if !strings.ContainsFunc(text, hidden) && strings.ToValidUTF8(text, "") == text {
 		return text
@@ -33,7 +33,7 @@ func Visible(text string) string {
 }
 
 func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
 // Markdown returns text that Markdown shows as it is: neither HTML nor links, images,
@@ -108,4 +108,16 @@ func Field(text string) string {
 // Link returns a path with slashes as the address of a Markdown link, which it cannot end.
 func Link(path string) string {
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: path}).EscapedPath())
+}
+
+// Word returns text as a shell takes it for one word, on one line.
+func Word(text string) string {
+	text = Line(text)
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./+:,@%=", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, special) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

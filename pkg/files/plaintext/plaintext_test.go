@@ -66,3 +66,21 @@ func TestTable(t *testing.T) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 }
+
+func TestWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"certs/ca-1.pem":         "certs/ca-1.pem",
+		"--from-file=a=/b":       "--from-file=a=/b",
+		"größe":                  "größe",
+		"":                       "''",
+		"a b":                    "'a b'",
+		"$(reboot)":              "'$(reboot)'",
+		"it's;":                  `'it'\''s;'`,
+		"x\n---\napiVersion: v1": "'x --- apiVersion: v1'",
+		"\x1b[2J":                `'\x1b[2J'`,
+	} {
+		if got := plaintext.Word(in); got != want {
+			t.Errorf("Word(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
