@@ -125,7 +125,7 @@ func bucketSearch(ctx context.Context, c workload.Capacity, perSecond float64, s
 	out, err = search.Run(ctx, search.Options{
 		Capacity: c, Stretch: stretch, Trial: 1, Dir: dir, Sink: sink,
 		Step:   func(ctx context.Context, s load.Step) (load.StepResult, error) { return engine.Step(ctx, s, conns) },
-		Before: func(context.Context) (int64, error) { return -1, nil }, Last: func(float64) {}, Say: say,
+		Before: func(context.Context) (int64, error) { return -1, nil }, Last: func(float64) error { return nil }, Say: say,
 	})
 	return out, errors.Join(err, sink.Close())
 }
