@@ -19,7 +19,10 @@ var knowAbilities = map[string]string{
 	"pkg/databasetest":           "tests the facets of drivers",
 	"analyze/publish/submission": "lists the words that every record may have",
 	"control/before/forecast":    "computes the data that is left when history is removed",
-	"cmd/dbtester":               "checks other releases than the file names",
+	"cmd/dbtester":               "checks other releases than the file names, and allows agents kinds of faults",
+	"agent":                      "applies faults",
+	"dbtesterpb":                 "is how agents are asked",
+	"pkg/fault":                  "declares the kinds of faults",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.

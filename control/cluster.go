@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet/lognotes"
 	"github.com/coreos/dbtester/control/fleet/salvage"
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/process/environment"
@@ -217,6 +218,11 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 				ports[role] = int32(port)
 			}
 			req.Hosts = append(req.Hosts, &dbtesterpb.MemberHost{Addr: h.Addr, Ports: ports})
+		}
+		for _, a := range all.Abilities() {
+			if a.Start != nil {
+				a.Start(db.Abilities, req)
+			}
 		}
 		return req
 	}

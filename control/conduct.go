@@ -34,15 +34,15 @@ type parts struct {
 // newParts returns the parts of a run before anything started. save writes the
 // manifest.
 func newParts(o Options, r *run, save func() error) *parts {
-	r.halves = all.Halves(&abilities.Run{
-		Experiment: r.experiment, DB: r.db, Driver: r.driver, Target: &r.target, Record: r.record, Dir: r.dir,
-		Event: r.journal.record, Step: r.journal.step, Mark: r.mark,
-	})
 	f := fleetOf(o, r.db)
 	clock := &clockFile{}
 	f.Clock = clock.write
 	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.step("%s", text) }
 	agents := fleet.New(f)
+	r.halves = all.Halves(&abilities.Run{
+		Experiment: r.experiment, DB: r.db, Driver: r.driver, Target: &r.target, Record: r.record, Dir: r.dir,
+		Agents: agents, Leader: r.leaderNow, Event: r.journal.record, Step: r.journal.step, Mark: r.mark,
+	})
 	leader := &leaderWatch{run: r}
 	dial := &dialer{run: r, fleet: agents}
 	return &parts{

@@ -18,7 +18,7 @@ import (
 // evidence gathers the facts that a run is judged by. disks hold the members' data,
 // by member.
 func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence, error) {
-	steps, err := stepEvidence(r.dir, r.record)
+	steps, err := stepEvidence(r.dir, r.record, r.cut())
 	wrong, unknown := wrongValues(r.dir)
 	if err = errors.Join(err, unknown); err != nil {
 		err = fmt.Errorf("read records to judge them: %w", err)
@@ -69,7 +69,7 @@ func ownAddrs() (ips []net.IP) {
 }
 
 // stepEvidence reads what the steps of a run recorded. It is nil if no step ran.
-func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
+func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) ([]judge.Step, error) {
 	if len(run.Steps) == 0 {
 		return nil, nil
 	}
@@ -85,6 +85,7 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 	if err != nil {
 		return nil, err
 	}
+	kept := outside(progress, run, cut)
 	service, err := meanService(dir)
 	if err != nil {
 		return nil, err
@@ -106,8 +107,11 @@ func stepEvidence(dir string, run *results.DatabaseRun) ([]judge.Step, error) {
 			s.ClientDelay = clientDelay(r.ClientDelayNS, run.SchedulingLag, run.Stops, m.Latency)
 			if s.Rated {
 				s.Waits = waits(progress, run, r)
-				s.Answered, s.Offered = achieved(progress, run, r, inFlightAtEnd(r, service[r.Index]))
+				s.Answered, s.Offered = achieved(kept, run, r, inFlightAtEnd(r, service[r.Index]))
 			}
+		}
+		if len(cut) > 0 {
+			recount(&s, kept, run, r)
 		}
 		steps = append(steps, s)
 	}

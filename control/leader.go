@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -105,6 +106,16 @@ func (w *leaderWatch) recordFirst() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run.record.Leader = w.found
+}
+
+// leaderNow asks the members who leads now.
+func (r *run) leaderNow(ctx context.Context) (int, error) {
+	_, asked, target := r.asked()
+	driver, ok := asked.(database.Leader)
+	if !ok || r.mute {
+		return 0, errors.New("the members do not report who leads")
+	}
+	return askLeader(ctx, func(ctx context.Context) (int, error) { return driver.Leader(ctx, target) })
 }
 
 func askLeader(ctx context.Context, ask func(context.Context) (int, error)) (int, error) {

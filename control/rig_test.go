@@ -68,14 +68,15 @@ func newRig(t *testing.T) *rig {
 	return newRigOf(t, registry())
 }
 
-func newRigOf(t *testing.T, registry *database.Registry) *rig {
+// newRigOf returns a rig whose agents allow some kinds of faults.
+func newRigOf(t *testing.T, registry *database.Registry, allowed ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, registry: registry, results: filepath.Join(t.TempDir(), "results"), cache: filepath.Join(t.TempDir(), "cache")}
 	first := int(rigs.Add(1)%maxRigs)*rigSize + 1
 	for i := range rigSize {
 		host := fmt.Sprintf("127.0.60.%d", first+i)
 		r.agents = append(r.agents, &rigAgent{host: host, addr: host + ":3500", port: freePort(t, host), workDir: t.TempDir()})
-		r.serve(r.agents[i])
+		r.serve(r.agents[i], allowed...)
 	}
 	return r
 }
@@ -91,11 +92,11 @@ func freePort(t *testing.T, host string) int {
 }
 
 // serve runs an agent until the test ends. By then nothing of it may be left.
-func (r *rig) serve(a *rigAgent) {
+func (r *rig) serve(a *rigAgent, allowed ...string) {
 	t := r.t
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ag, err := agent.New(agent.Options{
-		Registry: r.registry, WorkDir: a.workDir, Cache: r.cache, Self: []string{os.Args[0], "serve"}, Interface: "lo",
+		Registry: r.registry, WorkDir: a.workDir, Cache: r.cache, Self: []string{os.Args[0], "serve"}, Interface: "lo", AllowFaults: allowed,
 		Deadlines: process.Deadlines{Interrupt: 3 * time.Second, Terminate: time.Second, Kill: 2 * time.Second},
 		Version:   "v0-test", Log: log,
 	})

@@ -29,6 +29,26 @@ type Actor interface {
 	Acted(*run.Run) bool
 }
 
+// Sayer is an [Actor] with a sentence of its own about columns, by their names and runs. It
+// names no winner.
+type Sayer interface {
+	Say(names []string, runs [][]*run.Run) string
+}
+
+// Carder is an [Actor] whose card is what readers see first, in place of throughput and
+// latency.
+type Carder interface {
+	// Card returns nil if there is nothing to show.
+	Card(names []string, runs [][]*run.Run) *Card
+}
+
+// Card is a small table with notes below it.
+type Card struct {
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
+	Notes []string   `json:"notes,omitempty"`
+}
+
 // Setter knows when settings of the ability can have changed a number of a run.
 type Setter interface {
 	// Settings returns that by the paths of the settings.

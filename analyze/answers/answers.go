@@ -153,7 +153,7 @@ func kinds() []kind {
 	}
 	for _, half := range all.Halves() {
 		if a, ok := half.(abilities.Actor); ok {
-			list = append(list, kind{a.Name(), func(s *screen) bool { return s.any(a.Acted) }, throughputNumber(), (*screen).sayActed})
+			list = append(list, kind{a.Name(), func(s *screen) bool { return s.any(a.Acted) }, throughputNumber(), sayer(a)})
 		}
 	}
 	return append(list, []kind{
@@ -162,6 +162,22 @@ func kinds() []kind {
 		{"rate", (*screen).rated, p99Number(), (*screen).sayRate},
 		{"closed loop", func(*screen) bool { return true }, throughputNumber(), (*screen).sayClosed},
 	}...)
+}
+
+// sayer says what an ability did, in a sentence of its own if it has one.
+func sayer(a abilities.Actor) func(*screen) string {
+	own, ok := a.(abilities.Sayer)
+	if !ok {
+		return (*screen).sayActed
+	}
+	return func(s *screen) string {
+		var names []string
+		var runs [][]*run.Run
+		for _, c := range s.columns {
+			names, runs = append(names, c.Name), append(runs, c.Runs)
+		}
+		return own.Say(names, runs)
+	}
 }
 
 // Kinds names the kinds of experiment that have a sentence of their own.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -14,7 +15,7 @@ import (
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Betweener] or [Finisher], or several of them.
+// [Betweener], [Finisher] or [Cutter], or several of them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -24,6 +25,10 @@ type Run struct {
 	Driver     database.Driver
 	// Target is how clients reach the members, complete when the load begins.
 	Target *database.Target
+	// Agents keep the members; a cluster without agents has none. Leader asks the members who
+	// leads now.
+	Agents Agents
+	Leader func(context.Context) (int, error)
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
 	// may write to the record.
 	Record *results.DatabaseRun
@@ -34,6 +39,13 @@ type Run struct {
 	Step  func(format string, args ...any)
 	// Mark marks the run. It may be called where the record may be written to.
 	Mark func(code string, values mark.Values, words mark.Words)
+}
+
+// Agents are asked for what they do to their members, who count from 0.
+type Agents interface {
+	// Fault applies a fault, and Heal undoes the one of an id unless it is over.
+	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)
+	Heal(ctx context.Context, member int, id string) (*dbtesterpb.FaultResponse, error)
 }
 
 // ErrOver is the cause of the end of an activity that is not interrupted.
@@ -68,6 +80,10 @@ type Describer interface{ Describe() []string }
 
 // Betweener does something between two windows of a search for a capacity.
 type Betweener interface{ Between(ctx context.Context) }
+
+// Cutter names times of the load in which its outcomes say nothing against it, because the
+// half disturbed it. It is asked after Finish.
+type Cutter interface{ Cut() []results.Stretch }
 
 // Finisher computes what a half leaves in the record of a load that was measured, from the
 // files in the run's folder.

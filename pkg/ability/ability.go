@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -24,6 +25,10 @@ type Ability struct {
 	Words []string
 	// Keys are its keys in an experiment file.
 	Keys Keys
+	// More are others, which are resolved before Keys, in this order.
+	More []Keys
+	// Start completes the request with which an agent starts a member; nil asks for nothing.
+	Start func(Values, *dbtesterpb.StartRequest)
 	// Whole means that Keys are at the top of a file only: they hold for every database.
 	Whole bool
 	// Record is what it leaves in the record of a run, Member in the record of each member;
@@ -41,6 +46,8 @@ type Database struct {
 	// Options are those of the driver, which the ability may change; nil without any.
 	Options any
 	Load    workload.Load
+	// Members is how many members the cluster has.
+	Members int
 	// Running clusters are not started by agents, and others use them.
 	Running bool
 	// Secret means that the clients' credentials are sent over TLS only.
@@ -50,12 +57,12 @@ type Database struct {
 	Classic, Searched bool
 }
 
-// Keys are the keys of an ability in an experiment file: a mapping at the top of the file and
-// one in each database, which goes over it key by key. [Section] is the implementation.
+// Keys are a key of an ability in an experiment file, at the top of the file and in each
+// database: a [Section], which goes over that of the file key by key, a [List] or a [Single].
 type Keys interface {
 	// Row describes the key of the mapping, in a database or at the top of a file.
 	Row(database bool) yamlfile.Row
-	// Table is the documentation of the mapping.
+	// Table is the documentation of the mapping, "" for another value.
 	Table() string
 	Schema() yamlfile.Schema
 	// Read returns the mapping as the file gives it, for Resolve.
@@ -95,24 +102,30 @@ type Section[T any] struct {
 }
 
 // Of returns the value among those of a database.
-func (s Section[T]) Of(v Values) T {
-	is, _ := v[s.Key].(T)
+func (s Section[T]) Of(v Values) T { return valueOf[T](v, s.Key) }
+
+// With returns the values with another one in place of this ability's.
+func (s Section[T]) With(v Values, is T) Values { return with(v, s.Key, is) }
+
+// valueOf is the value of a key, the zero value for none.
+func valueOf[T any](v Values, key string) T {
+	is, _ := v[key].(T)
 	return is
 }
 
-// With returns the values with another one in place of this ability's.
-func (s Section[T]) With(v Values, is T) Values {
-	with := Values{}
-	for key, other := range v {
-		with[key] = other
+// with returns the values with another one of a key.
+func with[T any](v Values, key string, is T) Values {
+	values := Values{}
+	for other, value := range v {
+		values[other] = value
 	}
-	if delete(with, s.Key); !reflect.ValueOf(&is).Elem().IsZero() {
-		with[s.Key] = is
+	if delete(values, key); !reflect.ValueOf(&is).Elem().IsZero() {
+		values[key] = is
 	}
-	if len(with) == 0 {
+	if len(values) == 0 {
 		return nil
 	}
-	return with
+	return values
 }
 
 // Row is the method of [Keys].

@@ -23,13 +23,20 @@ func wholeAbilities() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole })
 }
 
+// keysOf are the keys of abilities in the order in which they are resolved.
+func keysOf(list []ability.Ability) (keys []ability.Keys) {
+	for _, a := range list {
+		keys = append(append(keys, a.More...), a.Keys)
+	}
+	return keys
+}
+
 // abilitiesOfFile are the keys of abilities at the top of a file.
 func abilitiesOfFile(f *fileSpec) *given { return &f.given }
 
 // abilityFields declares the keys of abilities, in a database or at the top of a file.
 func abilityFields[S any](list []ability.Ability, database bool, at func(*S) *given, show func(ability.Keys, *S) *yamlfile.Node) (fields []field[S]) {
-	for _, a := range list {
-		keys := a.Keys
+	for _, keys := range keysOf(list) {
 		f := field[S]{Row: keys.Row(database), Schema: keys.Schema}
 		set := func(to *S, is any) {
 			own := given{f.Name: is} // others may have the map too
@@ -65,8 +72,10 @@ func showWhole(keys ability.Keys, f *fileSpec) *yamlfile.Node {
 
 // abilityTables documents the keys of abilities.
 func abilityTables() (tables []Table) {
-	for _, a := range all.Abilities() {
-		tables = append(tables, Table{"Keys of " + a.Keys.Row(false).Name, a.Keys.Table()})
+	for _, keys := range keysOf(all.Abilities()) {
+		if table := keys.Table(); table != "" {
+			tables = append(tables, Table{"Keys of " + keys.Row(false).Name, table})
+		}
 	}
 	return tables
 }
@@ -74,19 +83,19 @@ func abilityTables() (tables []Table) {
 // abilities resolves what each ability does for a database under its load.
 func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
-		ID: d.ID, Name: d.Name, Version: d.Version, Options: d.Options, Load: d.Load, Running: len(d.Endpoints) > 0,
+		ID: d.ID, Name: d.Name, Version: d.Version, Options: d.Options, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
 		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil,
 	}
-	for _, a := range eachAbilities() {
-		name := a.Keys.Row(true).Name
-		d.Abilities = a.Keys.Resolve(r.Reader, r.spec.given[name], r.file.given[name], about, d.Abilities)
+	for _, keys := range keysOf(eachAbilities()) {
+		name := keys.Row(true).Name
+		d.Abilities = keys.Resolve(r.Reader, r.spec.given[name], r.file.given[name], about, d.Abilities)
 	}
 }
 
 // wholeAbilities resolves what abilities do for every database alike.
 func (r *reader) wholeAbilities(f *fileSpec) {
-	for _, a := range wholeAbilities() {
-		f.Abilities = a.Keys.Resolve(r.Reader, nil, f.given[a.Keys.Row(false).Name], nil, f.Abilities)
+	for _, keys := range keysOf(wholeAbilities()) {
+		f.Abilities = keys.Resolve(r.Reader, nil, f.given[keys.Row(false).Name], nil, f.Abilities)
 	}
 }
 

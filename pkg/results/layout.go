@@ -11,9 +11,11 @@ const (
 	// FileMembersLatency holds a histogram for each member and step.
 	FileMembersLatency = "latency-members.hlog"
 	FileErrors         = "errors.csv"
-	FileLatency        = "latency.hlog"
-	FileTotal          = "latency-total.hlog"
-	FileEvents         = "events.jsonl"
+	// FileProbes has every probe of the members of a load that probes them.
+	FileProbes  = "probes.csv"
+	FileLatency = "latency.hlog"
+	FileTotal   = "latency-total.hlog"
+	FileEvents  = "events.jsonl"
 	// FileControlLog is control's own log of one database's run, as text.
 	FileControlLog = "client-control.log"
 	// FileClock holds the members' clocks against the client's, by heartbeat.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/answers/choose"
 	"github.com/coreos/dbtester/analyze/answers/curve"
@@ -26,6 +27,8 @@ type Headline struct {
 	Grade   Grade           `json:"grade"`
 	// Points are the numbers of all databases at equal points of the load.
 	Points Points `json:"points"`
+	// Card is shown in place of the points; nil without one.
+	Card *abilities.Card `json:"card,omitempty"`
 	// Facts are numbers of the whole load: the longest pause, keys, costs.
 	Facts Facts `json:"facts"`
 	// Doubts are the marks of the report by whether they can change the order.
@@ -126,6 +129,7 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	h.Answer = answers.Of(columns)
 	h.Verdict = strings.TrimSpace(h.Answer.Sentence + " " + h.Answer.Basis)
 	h.What, h.Points = whatOf(columns), pointsOf(columns)
+	h.Card = cardOf(h.Answer.Kind, columns)
 	h.Facts = factsOf(columns)
 	h.Doubts = doubtsOf(h.Answer, h.Points, h.Trust.Reasons)
 	h.Grade = gradeOf(h.Answer, columns, h.Doubts)

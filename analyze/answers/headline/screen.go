@@ -38,7 +38,7 @@ func (h *Headline) Screen() string {
 		add(table.Fold("Need: "+h.Choice.Verdict, screenWidth, "  "))
 	}
 	lines = append(lines, "")
-	add(h.Points.text(screenPoints))
+	add(h.numbers(screenPoints))
 	lines = append(lines, "")
 	add(h.Facts.text())
 	add(table.Fold(h.Grade.String(), screenWidth, "  "))

@@ -15,7 +15,7 @@ func (h *Headline) Text() string {
 	for _, line := range h.Top() {
 		b.WriteString(table.Fold(line, table.NoteWidth, "    ") + "\n")
 	}
-	b.WriteString("\n" + h.Points.text(len(h.Points.Rows)))
+	b.WriteString("\n" + h.numbers(len(h.Points.Rows)))
 	b.WriteString("\n" + h.Facts.text() + "\n" + h.frame())
 	if h.Choice != nil {
 		b.WriteString("\n" + h.Choice.Text())
@@ -173,7 +173,7 @@ func (h *Headline) Markdown() string {
 	var b strings.Builder
 	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
 	b.WriteString(line(h.What) + "\n\n" + strings.TrimSpace("**"+line(h.Answer.Sentence)+"** "+line(h.Answer.Basis)) + "\n\n" + line(h.Grade.String()) + "\n\n")
-	b.WriteString(h.Points.markdown() + "\n" + h.Facts.markdown())
+	b.WriteString(h.numbersMarkdown() + "\n" + h.Facts.markdown())
 	if h.Choice != nil {
 		b.WriteString(h.Choice.Markdown())
 	}

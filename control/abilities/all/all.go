@@ -3,11 +3,12 @@ package all
 
 import (
 	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/control/abilities/faults"
 	"github.com/coreos/dbtester/control/abilities/profile"
 	"github.com/coreos/dbtester/control/abilities/upkeep"
 )
 
 // Halves returns what each ability does during a run, in the order in which it is described.
 func Halves(r *abilities.Run) []abilities.Half {
-	return []abilities.Half{profile.New(r), upkeep.New(r)}
+	return []abilities.Half{profile.New(r), upkeep.New(r), faults.New(r)}
 }

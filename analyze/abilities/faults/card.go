@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// Card is the first screen of loads with faults: the longest time without an answer by fault
+// and database, and the settings that decide it.
+func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
+	card := &abilities.Card{Head: append([]string{"longest time without an answer"}, names...)}
+	byColumn := make([][]group, len(runs))
+	var labels []string
+	for i, of := range runs {
+		byColumn[i] = groups(of)
+		for _, g := range byColumn[i] {
+			if !slices.Contains(labels, g.name) {
+				labels = append(labels, g.name)
+			}
+		}
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	add := func(label, of string, q quantity) {
+		row := []string{label}
+		for _, list := range byColumn {
+			text := "-"
+			if i := slices.IndexFunc(list, func(g group) bool { return g.name == of }); i >= 0 {
+				text = list[i].median(q).text(q)
+			}
+			row = append(row, text)
+		}
+		card.Rows = append(card.Rows, row)
+	}
+	for _, label := range labels {
+		add(label, label, blackout())
+		add("  new clients of any member", label, silence())
+		add("  new clients of that member", label, own())
+		add("  until 95 % of the load before", label, to95())
+		add("  failed or unknown requests", label, lost())
+	}
+	for i, name := range names {
+		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s", name, settings(runs[i])))
+	}
+	return card
+}
+
+// decisive are parts of the names of options that decide how soon a member is missed.
+var decisive = []string{"election", "heartbeat", "tick", "multiplier", "limit", "timeout", "time_out", "failover"}
+
+// settings are what decides how long a cluster takes to miss a member, and a client to try
+// another.
+func settings(runs []*run.Run) string {
+	if len(runs) == 0 {
+		return "none recorded"
+	}
+	record := runs[0].Info.Record
+	load := record.Load.Load
+	parts := []string{fmt.Sprintf("%d members", len(record.Members)), fmt.Sprintf("requests time out after %v", load.Timeout)}
+	if load.Failover != "" {
+		parts = append(parts, fmt.Sprintf("failover %s", load.Failover))
+	}
+	if record.Durability != "" {
+		parts = append(parts, string(record.Durability))
+	}
+	for _, name := range slices.Sorted(maps.Keys(record.OptionTexts)) {
+		lower := strings.ToLower(name)
+		if slices.ContainsFunc(decisive, func(word string) bool { return strings.Contains(lower, word) }) {
+			parts = append(parts, name+" "+record.OptionTexts[name])
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,83 @@
+// Package faults shows how long a cluster did not answer when faults were applied to its
+// members, and how it recovered.
+package faults
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+)
+
+// Half is the half of reports.
+type Half struct{}
+
+// Name is the kind of experiment.
+func (Half) Name() string { return "faults" }
+
+// Acted reports whether a fault was applied during the load.
+func (Half) Acted(r *run.Run) bool { return len(happened(r)) > 0 }
+
+// happened are the faults of a run; none that this release cannot read.
+func happened(r *run.Run) []faults.Happened {
+	list, err := faults.Record().Of(r.Info.Record.Records)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// Rows are the rows of the table.
+func (Half) Rows() []abilities.Row {
+	row := func(name, after, definition string, q quantity) abilities.Row {
+		return abilities.Row{Name: name, Unit: q.unit, After: after, Definition: definition, Cell: func(r *run.Run) (run.Measure, string) { return cell(r, q) }}
+	}
+	return []abilities.Row{
+		row("FAULT-BLACKOUT", "LOG-EVENTS", "longest time without an ok answer to the load from a fault until the load had recovered: the median of the repeats of each fault of the file, with the interval of its order statistics and its coverage, or the range of fewer than six", blackout()),
+		row("FAULT-SILENCE", "FAULT-BLACKOUT", "longest time in which no probe of any member was answered, and the same of the member with the fault: probes are writes over connections of their own", silence()),
+		row("FAULT-BELOW", "FAULT-SILENCE", "time in which seconds had less than 95 % of the ok requests of the seconds before the fault", below()),
+		row("FAULT-TO-95", "FAULT-BELOW", "time from the fault until two seconds together had 95 % of the ok requests of the seconds before it", to95()),
+		row("FAULT-BACKLOG", "FAULT-TO-95", "time from the fault until no more requests were pending than before it; of loads with a rate", backlog()),
+		row("FAULT-LOST", "FAULT-BACKLOG", "requests that failed or whose outcome is unknown from a fault until the load had recovered", lost()),
+	}
+}
+
+// cell prints a quantity of each fault of a run. The number is the largest median.
+func cell(r *run.Run, q quantity) (run.Measure, string) {
+	list, err := faults.Record().Of(r.Info.Record.Records)
+	switch {
+	case err != nil:
+		return run.Missing("%v", err), ""
+	case len(list) == 0:
+		return run.Inapplicable("no fault was applied"), ""
+	}
+	var parts []string
+	most, known := 0.0, int64(0)
+	for _, g := range groups([]*run.Run{r}) {
+		m := g.median(q)
+		parts = append(parts, fmt.Sprintf("%s: %s", g.name, m.text(q)))
+		if m.N > 0 {
+			most, known = max(most, m.Is), known+int64(m.N)
+		}
+	}
+	if known == 0 {
+		return run.Missing("no fault has a second of measured load before it"), ""
+	}
+	return run.Measured(most, known), strings.Join(parts, "; ")
+}
+
+// Say says how long nobody was answered, by fault. It names no winner: the settings of
+// databases that decide it differ.
+func (Half) Say(names []string, runs [][]*run.Run) string {
+	var parts []string
+	for i, name := range names {
+		var own []string
+		for _, g := range groups(runs[i]) {
+			own = append(own, fmt.Sprintf("%s after %s", g.median(blackout()).text(blackout()), g.name))
+		}
+		parts = append(parts, name+" answered nobody for "+strings.Join(own, ", "))
+	}
+	return strings.Join(parts, "; ")
+}

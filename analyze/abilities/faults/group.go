@@ -1,0 +1,157 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/stats/order"
+)
+
+// group is one fault of the file with all its repeats, in all trials.
+type group struct {
+	number int
+	name   string
+	of     []faults.Happened
+}
+
+// groups returns the faults of some runs of one database by their numbers in the file.
+func groups(runs []*run.Run) (list []group) {
+	for _, r := range runs {
+		for _, h := range happened(r) {
+			i := slices.IndexFunc(list, func(g group) bool { return g.number == h.Number })
+			if i < 0 {
+				i, list = len(list), append(list, group{number: h.Number, name: nameOf(h)})
+			}
+			list[i].of = append(list[i].of, h)
+		}
+	}
+	slices.SortFunc(list, func(a, b group) int { return a.number - b.number })
+	return list
+}
+
+// nameOf is such as "kill of the leader for 10s".
+func nameOf(h faults.Happened) string {
+	who := "the " + h.Target
+	if _, err := strconv.Atoi(h.Target); err == nil {
+		who = "member " + h.Target
+	} else if h.Target == faults.Each {
+		who = "each member"
+	}
+	if h.For == 0 {
+		return h.Kind + " of " + who
+	}
+	return fmt.Sprintf("%s of %s for %v", h.Kind, who, h.For)
+}
+
+// quantity is a number of one fault.
+type quantity struct {
+	unit string
+	// of returns the number, and false if there is none; endless is whether the time had not
+	// come when the look ended, so that the number is only a lower bound.
+	of func(faults.Happened) (is float64, endless, ok bool)
+}
+
+// timeOf is a time in seconds; one that did not come lasts as long as the look.
+func timeOf(of func(faults.Happened) (time.Duration, bool)) quantity {
+	return quantity{"seconds", func(h faults.Happened) (float64, bool, bool) {
+		if h.Recovery == nil {
+			return 0, false, false
+		}
+		d, ok := of(h)
+		if d < 0 {
+			return h.Recovery.Until.Sub(h.From).Seconds(), true, ok
+		}
+		return d.Seconds(), false, ok
+	}}
+}
+
+func blackout() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.Blackout, true })
+}
+
+func below() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.Below, true })
+}
+
+func to95() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.To95, true })
+}
+
+func backlog() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.BacklogGone, true })
+}
+
+// silence is that of all members together, own that of the member with the fault.
+func silence() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return silenceOf(h, 0) })
+}
+
+func own() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return silenceOf(h, h.Member+1) })
+}
+
+func silenceOf(h faults.Happened, member int) (time.Duration, bool) {
+	for _, s := range h.Silences {
+		if s.Member == member {
+			return s.Longest, true
+		}
+	}
+	return 0, false
+}
+
+func lost() quantity {
+	return quantity{"requests", func(h faults.Happened) (float64, bool, bool) {
+		if h.Recovery == nil {
+			return 0, false, false
+		}
+		return float64(h.Recovery.Failed + h.Recovery.Unknown), !h.Recovery.Recovered, true
+	}}
+}
+
+// summary is the median of a quantity of a group.
+type summary struct {
+	order.Median
+	// endless are how many of the values are lower bounds.
+	endless int
+}
+
+// median sums up a quantity of a group.
+func (g group) median(q quantity) (s summary) {
+	var values []float64
+	for _, h := range g.of {
+		if is, endless, ok := q.of(h); ok {
+			values = append(values, is)
+			if endless {
+				s.endless++
+			}
+		}
+	}
+	s.Median = order.Of(values)
+	return s
+}
+
+// text is such as "2.01 s (1.98 to 2.06, 97 % of 6)". A median that is a lower bound says so.
+func (s summary) text(q quantity) string {
+	number, unit := func(is float64) string { return strconv.FormatFloat(is, 'f', 2, 64) }, " s"
+	if q.unit != "seconds" {
+		number, unit = func(is float64) string { return strconv.FormatFloat(is, 'f', 0, 64) }, ""
+	}
+	if s.N == 0 {
+		return "not known"
+	}
+	text := number(s.Is) + unit
+	if 2*s.endless > s.N {
+		text = "over " + text
+	}
+	switch {
+	case s.N == 1:
+		return text
+	case s.Coverage == 0:
+		return fmt.Sprintf("%s (%s to %s, all %d)", text, number(s.Low), number(s.High), s.N)
+	}
+	return fmt.Sprintf("%s (%s to %s, %.1f %% of %d)", text, number(s.Low), number(s.High), 100*s.Coverage, s.N)
+}

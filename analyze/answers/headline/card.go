@@ -1,0 +1,59 @@
+package headline
+
+import (
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
+	"github.com/coreos/dbtester/analyze/answers"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// cardOf is the card of the ability whose kind of experiment the columns are; nil without one.
+func cardOf(kind string, columns []answers.Column) *abilities.Card {
+	for _, half := range all.Halves() {
+		actor, acts := half.(abilities.Actor)
+		carder, ok := half.(abilities.Carder)
+		if !acts || !ok || actor.Name() != kind && kind != "none" {
+			continue
+		}
+		var names []string
+		var runs [][]*run.Run
+		for _, c := range columns {
+			names, runs = append(names, c.Name), append(runs, c.Runs)
+		}
+		if card := carder.Card(names, runs); card != nil {
+			return card
+		}
+	}
+	return nil
+}
+
+// numbers draws the card, or so many rows of the points.
+func (h *Headline) numbers(points int) string {
+	if h.Card == nil {
+		return h.Points.text(points)
+	}
+	text := aligned(append([][]string{h.Card.Head}, h.Card.Rows...))
+	for _, note := range h.Card.Notes {
+		text += table.Fold(note, screenWidth, "  ")
+	}
+	return text
+}
+
+// numbersMarkdown is the card as a table, or the points.
+func (h *Headline) numbersMarkdown() string {
+	if h.Card == nil {
+		return h.Points.markdown()
+	}
+	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+	text := row(h.Card.Head) + "|" + strings.Repeat("---|", len(h.Card.Head)) + "\n"
+	for _, cells := range h.Card.Rows {
+		text += row(cells)
+	}
+	for _, note := range h.Card.Notes {
+		text += "\n" + note + "\n"
+	}
+	return text
+}

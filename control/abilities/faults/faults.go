@@ -1,0 +1,264 @@
+// Package faults has agents apply faults to their members during a load, probes every member
+// meanwhile, and records what each fault did to the load.
+package faults
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/recovery"
+)
+
+// Runner applies the faults of a load.
+type Runner struct {
+	run    *abilities.Run
+	plan   []faults.Due
+	prober *prober // nil without probes
+
+	mu       sync.Mutex
+	happened []faults.Happened
+}
+
+// New returns the faults of a run.
+func New(r *abilities.Run) *Runner {
+	runner := &Runner{run: r}
+	if list := faults.Keys().Of(r.DB.Abilities); len(list) > 0 {
+		runner.plan = faults.Plan(list, faults.Repeated().Of(r.DB.Abilities), r.Experiment.Seed)
+		if every := faults.Probed().Of(r.DB.Abilities); every > 0 {
+			runner.prober = &prober{run: r, every: every}
+		}
+	}
+	return runner
+}
+
+// Name is that of the activity.
+func (r *Runner) Name() string { return "apply faults" }
+
+// Describe lists the faults.
+func (r *Runner) Describe() (lines []string) {
+	for _, d := range r.plan {
+		if d.Repeat == 0 {
+			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s", d.Kind, d.Member, d.At, lasting(d.For)))
+		}
+	}
+	if repeat := faults.Repeated().Of(r.run.DB.Abilities); len(lines) > 0 && repeat.Times > 1 {
+		lines = append(lines, fmt.Sprintf("all of them %d times, every %v", repeat.Times, repeat.Every))
+	}
+	return lines
+}
+
+func lasting(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" for %v", d)
+}
+
+// Run applies each fault when it is due. Those that are not over when ctx ends are undone.
+func (r *Runner) Run(ctx context.Context) error {
+	if len(r.plan) == 0 {
+		return nil
+	}
+	start := time.Now()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	if r.prober != nil {
+		wg.Go(func() { r.prober.do(ctx) })
+	}
+	for _, d := range r.plan {
+		if !wait(ctx, time.Until(start.Add(d.After))) {
+			return nil
+		}
+		wg.Go(func() { r.do(ctx, d) })
+	}
+	return nil
+}
+
+// wait reports whether the time was over before ctx was.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// do applies a fault to its members, one after the other.
+func (r *Runner) do(ctx context.Context, d faults.Due) {
+	members, err := r.members(ctx, d.Member)
+	if err != nil {
+		r.note(faults.Happened{Number: d.Number, Repeat: d.Repeat, Member: -1, Kind: d.Kind, Target: d.Member, From: time.Now().UTC(), To: time.Now().UTC(), For: d.For, Failed: err.Error()})
+		return
+	}
+	for turn, member := range members {
+		if turn > 0 && !wait(ctx, d.Gap) || ctx.Err() != nil {
+			return
+		}
+		r.one(ctx, d, member, turn)
+	}
+}
+
+// members are those that a fault names, asked of the running cluster.
+func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
+	n := len(r.run.Record.Members)
+	if number, err := strconv.Atoi(named); err == nil {
+		return []int{number - 1}, nil
+	}
+	if named == faults.Each {
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
+	leader := 0
+	if n > 1 {
+		var err error
+		if leader, err = r.run.Leader(ctx); err != nil {
+			return nil, fmt.Errorf("find the %s: %w", named, err)
+		}
+	}
+	switch {
+	case named == faults.Leader:
+		return []int{leader}, nil
+	case leader == 0:
+		return []int{1}, nil
+	}
+	return []int{0}, nil
+}
+
+// one applies one fault to one member, waits for its end, and notes it.
+func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
+	id := fmt.Sprintf("%d-%d-%d", d.Number+1, d.Repeat+1, turn+1)
+	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, From: time.Now().UTC(), For: d.For}
+	r.run.Step("fault: %s of member %d%s", d.Kind, member+1, lasting(d.For))
+	// A fault that began is undone whatever happens, so that nothing waits for its timer.
+	own := context.WithoutCancel(ctx)
+	reply, err := r.run.Agents.Fault(own, member, &dbtesterpb.FaultRequest{Id: id, Fault: &dbtesterpb.FaultKind{Kind: d.Kind, Place: d.Place}, ForNs: int64(d.For)})
+	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: member, Text: d.Kind + lasting(d.For)})
+	if h.Saw = reply.GetSaw(); err != nil || reply.GetFailed() != "" {
+		h.Failed = cmp.Or(reply.GetFailed(), oneLine(err))
+		r.over(h)
+		return
+	}
+	r.run.Event(results.Event{Time: time.Now().UTC(), Kind: faults.EventReadBack, Member: member, Text: h.Saw})
+	wait(ctx, d.For)
+	reply, err = r.run.Agents.Heal(own, member, id)
+	h.SawOver, h.Failed = reply.GetSawOver(), cmp.Or(reply.GetFailed(), oneLine(err))
+	r.over(h)
+}
+
+// over notes a fault that is over.
+func (r *Runner) over(h faults.Happened) {
+	h.To = time.Now().UTC()
+	r.run.Event(results.Event{Time: h.To, Kind: faults.EventOver, Member: h.Member, Text: cmp.Or(h.Failed, h.SawOver)})
+	r.run.Step("fault over: %s of member %d: %s", h.Kind, h.Member+1, cmp.Or(h.Failed, h.SawOver))
+	r.note(h)
+}
+
+func (r *Runner) note(h faults.Happened) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.happened = append(r.happened, h)
+}
+
+// oneLine is the text of an error without line breaks, "" for none.
+func oneLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// Record marks a run with faults that did not take hold, and with probes that were not
+// recorded.
+func (r *Runner) Record() {
+	for _, h := range r.happened {
+		if h.Failed != "" {
+			r.run.Record.Validity = append(r.run.Record.Validity, results.NewMark(mark.FaultFailed, true, mark.Values{"member": float64(h.Member + 1)}, mark.Words{"kind": h.Kind, "why": h.Failed}))
+		}
+	}
+	if r.prober != nil {
+		r.prober.record()
+	}
+}
+
+// Finish records what each fault did to the load.
+func (r *Runner) Finish() error {
+	if len(r.happened) == 0 {
+		return nil
+	}
+	timeline, err := recovery.Read(r.run.Dir, r.run.Record)
+	if err != nil {
+		return fmt.Errorf("find what faults did to the load: %w", err)
+	}
+	probes, err := faults.ReadProbes(filepath.Join(r.run.Dir, results.FileProbes))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, results.ErrTruncated) {
+		return fmt.Errorf("find what faults did to probes: %w", err)
+	}
+	slices.SortStableFunc(r.happened, func(a, b faults.Happened) int { return a.From.Compare(b.From) })
+	for i := range r.happened {
+		r.measure(timeline, probes, i)
+	}
+	return faults.Record().Set(&r.run.Record.Records, r.happened)
+}
+
+// patience is how long after the end of a fault another one must come for the load to have had
+// the time to recover.
+const patience = 5 * time.Second
+
+// measure finds what one fault did.
+func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i int) {
+	h := &r.happened[i]
+	d := recovery.Disturbance{From: h.From, To: h.To}
+	if i > 0 {
+		before := r.happened[i-1]
+		if d.Since, d.Before = before.To, before.Recovery; before.Recovery != nil {
+			d.Since = before.Recovery.Until
+		}
+	}
+	if i+1 < len(r.happened) {
+		d.Until = r.happened[i+1].From
+	}
+	h.Recovery = timeline.Of(d)
+	if h.Recovery == nil {
+		return
+	}
+	if len(probes) > 0 {
+		h.Silences = faults.Silences(probes, len(r.run.Record.Members), h.From, h.Recovery.Until)
+	}
+	waited := h.Recovery.Until.Sub(h.To)
+	if !h.Recovery.Recovered && h.Failed == "" && (waited >= patience || d.Until.IsZero()) {
+		r.run.Record.Validity = append(r.run.Record.Validity, results.NewMark(mark.NotRecovered, true,
+			mark.Values{"member": float64(h.Member + 1), "waited_seconds": max(waited, 0).Seconds()}, mark.Words{"kind": h.Kind}))
+	}
+}
+
+// Cut are the times between each fault and its recovery.
+func (r *Runner) Cut() (cut []results.Stretch) {
+	for _, h := range r.happened {
+		until := h.To
+		if h.Recovery != nil {
+			until = h.Recovery.Until
+		}
+		cut = append(cut, results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)})
+	}
+	return cut
+}

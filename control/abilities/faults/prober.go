@@ -1,0 +1,202 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+const (
+	// mostProbes are how many probes of a member may be pending.
+	mostProbes = 50
+	// probeTimeout bounds a probe with its connection.
+	probeTimeout = time.Second
+	// writeEvery is how often probes are written.
+	writeEvery = time.Second
+)
+
+// prober writes to every member over connections of its own: what a client sees that has just
+// come. It leaves no keys behind.
+type prober struct {
+	run   *abilities.Run
+	every time.Duration
+
+	mu   sync.Mutex
+	rows []faults.Probe // not written yet
+	errs []error
+}
+
+// do probes all members until ctx ends.
+func (p *prober) do(ctx context.Context) {
+	file, err := faults.NewProbeWriter(filepath.Join(p.run.Dir, results.FileProbes))
+	if err != nil {
+		p.failed(err)
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range p.run.Record.Members {
+		wg.Go(func() { (&memberProber{prober: p, member: i}).do(ctx) })
+	}
+	ticker := time.NewTicker(writeEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+		p.write(&file)
+	}
+	wg.Wait()
+	p.write(&file)
+	p.failed(file.Close())
+}
+
+// write writes what was probed.
+func (p *prober) write(file *linefile.TableWriter[faults.Probe]) {
+	p.mu.Lock()
+	rows := p.rows
+	p.rows = nil
+	p.mu.Unlock()
+	p.failed(file.Write(rows))
+}
+
+// failed keeps an error that is not nil.
+func (p *prober) failed(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil && len(p.errs) == 0 {
+		p.errs = append(p.errs, err)
+	}
+}
+
+func (p *prober) note(row faults.Probe) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rows = append(p.rows, row)
+}
+
+// record marks a run whose probes are not complete.
+func (p *prober) record() {
+	for _, err := range p.errs {
+		p.run.Mark(mark.ProbesMissing, nil, mark.Words{"why": oneLine(err)})
+	}
+}
+
+// memberProber probes one member.
+type memberProber struct {
+	*prober
+	member int
+
+	mu   sync.Mutex
+	idle []database.Client
+}
+
+// do sends a probe each time one is due, until ctx ends.
+func (m *memberProber) do(ctx context.Context) {
+	slots := make(chan struct{}, mostProbes)
+	var wg sync.WaitGroup
+	ticker := time.NewTicker(m.every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			wg.Wait()
+			m.end(context.WithoutCancel(ctx))
+			return
+		case <-ticker.C:
+		}
+		select {
+		case slots <- struct{}{}:
+			wg.Go(func() {
+				defer func() { <-slots }()
+				m.one(ctx)
+			})
+		default:
+			m.note(faults.Probe{Member: m.member + 1, SentNS: time.Now().UnixNano(), Class: faults.NotSent})
+		}
+	}
+}
+
+// key is that of a member's probes.
+func (m *memberProber) key() []byte { return fmt.Appendf(nil, "dbtester-probe-%d", m.member+1) }
+
+// one sends a probe and notes what became of it, unless ctx ends meanwhile.
+func (m *memberProber) one(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	sent := time.Now()
+	client, err := m.client(within)
+	if err == nil {
+		err = client.Put(within, m.key(), []byte("probe"))
+		m.giveBack(client, err)
+	}
+	took := time.Since(sent)
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	row := faults.Probe{Member: m.member + 1, SentNS: sent.UnixNano(), TookNS: int64(took)}
+	if err != nil {
+		_, class := database.Classify(err)
+		row.Class = string(class)
+	}
+	m.note(row)
+}
+
+// client returns a connection that nobody uses.
+func (m *memberProber) client(ctx context.Context) (database.Client, error) {
+	m.mu.Lock()
+	if n := len(m.idle); n > 0 {
+		c := m.idle[n-1]
+		m.idle = m.idle[:n-1]
+		m.mu.Unlock()
+		return c, nil
+	}
+	m.mu.Unlock()
+	target := *m.run.Target
+	target.Prefer = m.member
+	return m.run.Driver.Dial(ctx, target)
+}
+
+// giveBack keeps a connection for other probes. One with an error is closed.
+func (m *memberProber) giveBack(c database.Client, err error) {
+	if err != nil {
+		_ = c.Close() // its probe failed already
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.idle = append(m.idle, c)
+}
+
+// end removes the key of the probes and closes the connections. Probes whose outcome is not
+// known may come after that, which the count of keys would show.
+func (m *memberProber) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	client, err := m.client(ctx)
+	if err == nil {
+		if deleter, ok := client.(database.Deleter); ok {
+			if err = deleter.Delete(ctx, m.key()); err != nil {
+				if _, class := database.Classify(err); class == database.ClassNotFound {
+					err = nil
+				}
+			}
+		}
+		m.giveBack(client, err)
+	}
+	if err != nil {
+		m.failed(fmt.Errorf("remove the key of the probes of member %d: %w", m.member+1, err))
+	}
+	for _, c := range m.idle {
+		m.failed(c.Close())
+	}
+}

@@ -1,0 +1,102 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Faults of a load are applied, undone and recorded: their members are not lost, the probes
+// leave no keys behind, and what the load lost meanwhile does not count against it.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	r := newRigOf(t, registry(), fault.Names()...)
+	out, err := r.run(r.experiment(`
+load: {rate: 100, duration: 9s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
+faults:
+- {kind: kill, member: 2, at: 2s, for: 300ms}
+- {kind: pause, member: 3, at: 4s, for: 300ms}
+- {kind: restart, member: each, at: 6s, gap: 100ms}
+databases: {fake: {}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	list, err := faults.Record().Of(rec.run.Records)
+	if err != nil || len(list) != 2+rigSize {
+		t.Fatalf("faults %+v, %v", list, err)
+	}
+	kinds := []string{"kill", "pause", "restart", "restart", "restart"}
+	for i, h := range list {
+		if h.Failed != "" || h.Kind != kinds[i] || h.Saw == "" || h.SawOver == "" || h.To.Before(h.From) {
+			t.Errorf("fault %d: %+v", i+1, h)
+		}
+		if rec := h.Recovery; rec == nil || rec.Level <= 0 || rec.Until.Before(h.From) {
+			t.Errorf("recovery of fault %d: %+v", i+1, h.Recovery)
+		}
+		if len(h.Silences) != 1+rigSize {
+			t.Errorf("silences of fault %d: %+v", i+1, h.Silences)
+		}
+	}
+	if list[0].Member != 1 || list[1].Member != 2 || list[2].Member != 0 || list[4].Member != 2 {
+		t.Errorf("members of the faults: %+v", list)
+	}
+	for _, kind := range []string{faults.EventFault, faults.EventOver, faults.EventReadBack} {
+		n := 0
+		for _, e := range rec.events {
+			if e.Kind == kind {
+				n++
+			}
+		}
+		if n != len(list) {
+			t.Errorf("%d events %q of %d faults: %q", n, kind, len(list), rec.kinds())
+		}
+	}
+	for _, m := range rec.run.Validity {
+		if slices.Contains([]string{mark.Lost, mark.FaultFailed, mark.Keys, mark.ProbesMissing}, m.Code) {
+			t.Errorf("mark %s: %s", m.Code, m.Text)
+		}
+	}
+}
+
+// A fault that an agent does not allow is refused before anything starts, with its place in
+// the file.
+func TestFaultsNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.experiment("load: {rate: 10, duration: 9s}\nfaults: [{kind: kill, at: 2s, for: 1s}]\ndatabases: {fake: {}}\n")
+	err := Check(context.Background(), r.options(e, nil))
+	if err == nil || !strings.Contains(err.Error(), "may not apply the fault kill (allowed: none)") || !strings.Contains(err.Error(), "test.yaml:") {
+		t.Errorf("dry run: %v, want a refusal with the place and the missing right", err)
+	}
+	if _, err := r.run(e, nil); err == nil || !strings.Contains(err.Error(), "may not apply the fault kill") {
+		t.Errorf("run: %v, want a refusal", err)
+	}
+	r.mustBeIdle()
+}
+
+// Times in which an ability disturbed the load are left out where it is judged.
+func TestOutside(t *testing.T) {
+	start := time.Unix(1, 0)
+	run := &results.DatabaseRun{Steps: []results.Step{{Index: 0, Start: start}}}
+	rows := []results.Progress{{FromNS: 0, ToNS: 100, OK: 1}, {FromNS: 100, ToNS: 200, Failed: 1}, {FromNS: 200, ToNS: 300, OK: 2}}
+	got := outside(rows, run, []results.Stretch{{From: start.Add(150), Length: 20}})
+	if len(got) != 2 || got[0].OK != 1 || got[1].OK != 2 {
+		t.Errorf("rows %+v, want those that the time does not touch", got)
+	}
+	if len(rows) != 3 || rows[1].Failed != 1 {
+		t.Errorf("the rows were changed: %+v", rows)
+	}
+	if got := outside(rows, run, nil); len(got) != 3 {
+		t.Errorf("rows %+v of a load without disturbances", got)
+	}
+}

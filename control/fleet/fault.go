@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+)
+
+// faultTimeout bounds a fault that is applied or undone: a member may be ended as at the end of
+// a run, and wait for its addresses before it starts again.
+const faultTimeout = time.Minute
+
+// Fault has a member's agent apply a fault. The run id is filled in.
+func (f *Fleet) Fault(ctx context.Context, member int, req *pb.FaultRequest) (*pb.FaultResponse, error) {
+	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
+		req.RunId = s.runID
+		return s.client.Fault(ctx, req)
+	})
+}
+
+// Heal has a member's agent undo a fault, unless it is over.
+func (f *Fleet) Heal(ctx context.Context, member int, id string) (*pb.FaultResponse, error) {
+	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
+		return s.client.Heal(ctx, &pb.HealRequest{RunId: s.runID, Id: id})
+	})
+}
+
+func (f *Fleet) faulty(ctx context.Context, member int, ask func(context.Context, *session) (*pb.FaultResponse, error)) (*pb.FaultResponse, error) {
+	if member < 0 || member >= len(f.sessions) {
+		return nil, fmt.Errorf("there is no agent of member %d", member+1)
+	}
+	s := f.sessions[member]
+	ctx, cancel := Within(ctx, faultTimeout)
+	defer cancel()
+	reply, err := ask(ctx, s)
+	if err != nil {
+		return nil, s.failed(ctx, err)
+	}
+	return reply, nil
+}

@@ -1,0 +1,136 @@
+// Package faults declares faults of members during a load: what is done to whom and when, and
+// what a run records of it.
+package faults
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/results/recovery"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// The kinds of event that a fault was applied, that it is over, and what its member's agent
+// saw of it.
+const (
+	EventFault    = "fault"
+	EventOver     = "fault over"
+	EventReadBack = "fault read back"
+)
+
+// The members that are named by what they do.
+const (
+	Leader   = "leader"
+	Follower = "follower"
+	Each     = "each"
+)
+
+// Ability is the declaration.
+func Ability() ability.Ability {
+	return ability.Ability{
+		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(),
+		Start: func(v ability.Values, req *dbtesterpb.StartRequest) {
+			for _, f := range Keys().Of(v) {
+				req.Faults = append(req.Faults, &dbtesterpb.FaultKind{Kind: f.Kind, Place: f.Place})
+			}
+		},
+	}
+}
+
+// Fault is one fault of a load.
+type Fault struct {
+	// Kind is that of package fault. Member is [Leader], [Follower], [Each] or a number from
+	// 1.
+	Kind   string `json:"kind"`
+	Member string `json:"member"`
+	// At is when it is applied, after the first request of the load, and For how long it
+	// lasts. Gap is the time between the end of a member's fault and the next member's.
+	At  time.Duration `json:"at_ns"`
+	For time.Duration `json:"for_ns,omitempty"`
+	Gap time.Duration `json:"gap_ns,omitempty"`
+	// Overlap lets it overlap with others.
+	Overlap bool `json:"overlap,omitempty"`
+	// Place is where the file asks for it.
+	Place string `json:"-"`
+}
+
+// Repeat is how often all faults are applied.
+type Repeat struct {
+	Times int `json:"times,omitempty"`
+	// Every is the time between the beginnings of two repeats. Each is put off by a time up
+	// to Jitter that the seed decides.
+	Every  time.Duration `json:"every_ns,omitempty"`
+	Jitter time.Duration `json:"jitter_ns,omitempty"`
+}
+
+// Happened is one fault of a run.
+type Happened struct {
+	// Number is the number of the fault in the file, Repeat that of its repeat, and Turn that
+	// of its member among those that have it one after the other; all count from 0.
+	Number int `json:"number"`
+	Repeat int `json:"repeat"`
+	Turn   int `json:"turn,omitempty"`
+	// Member counts from 0, and is -1 if none could be found.
+	Member int    `json:"member"`
+	Kind   string `json:"kind"`
+	Target string `json:"target"`
+	// From is when it was asked for, To when it was over, by control's clock.
+	From time.Time     `json:"from"`
+	To   time.Time     `json:"to"`
+	For  time.Duration `json:"for_ns"`
+	// Saw is what the agent read back once it was applied, and SawOver once it was undone.
+	Saw     string `json:"saw,omitempty"`
+	SawOver string `json:"saw_over,omitempty"`
+	// Failed is why it did not take hold or could not be undone.
+	Failed string `json:"failed,omitempty"`
+	// Silences are the longest times without an answered probe until the load had recovered,
+	// of all members and of each; none without probes.
+	Silences []Silence `json:"silences,omitempty"`
+	// Recovery is what it did to the load; nil if the load has no records of that time.
+	Recovery *recovery.Recovery `json:"recovery,omitempty"`
+}
+
+// Record is the faults of a run in the order in which they began.
+func Record() ability.Record[[]Happened] { return ability.Record[[]Happened]{Key: "faults"} }
+
+// Probed is the key of the time between two probes of a member.
+func Probed() ability.Single[time.Duration] {
+	return ability.Single[time.Duration]{
+		About: yamlfile.Row{Name: "probe", Usually: "20ms with `faults`", Meaning: "time between two probes of each member during a load with `faults`: a write over connections of their own, sent whatever is pending, at most 50 in flight. `0s` sends none"},
+		Kind:  yamlfile.ShortDurationKind(),
+		Resolved: func(r *yamlfile.Reader, is time.Duration, at *yamlfile.Node, _ *ability.Database, v ability.Values) time.Duration {
+			switch {
+			case len(Keys().Of(v)) == 0:
+				return 0
+			case at == nil:
+				return defaultProbe
+			case is > 0 && is < shortestProbe:
+				r.Errorf(at, "probe must be at least %v, or 0s for none, got %v", shortestProbe, is)
+			}
+			return is
+		},
+		Shown: func(is time.Duration) bool { return is != 0 },
+	}
+}
+
+const (
+	defaultProbe  = 20 * time.Millisecond
+	shortestProbe = time.Millisecond
+)
+
+// Repeated is the key of the repeats.
+func Repeated() ability.Section[Repeat] {
+	return ability.Section[Repeat]{
+		Key: "repeat", Meaning: "how often `faults` are applied: the [keys of repeat](#keys-of-repeat)",
+		Fields: repeatSection, Resolved: resolveRepeat, Shown: showRepeat,
+	}
+}
+
+// Keys is the key of the faults.
+func Keys() ability.List[Fault] {
+	return ability.List[Fault]{
+		Key: "faults", Meaning: "faults of members during the load, which their agents must allow: the [keys of faults](#keys-of-faults)",
+		Item: section, Resolved: resolve,
+	}
+}

@@ -1,0 +1,194 @@
+package faults
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// most bounds the faults of a run: times x faults x members.
+const most = 10_000
+
+// section declares the keys of one fault.
+func section() yamlfile.Section[Fault] {
+	meaning := "what is done"
+	for _, k := range fault.Kinds() {
+		meaning += "; `" + k.Name + "`: " + k.Meaning
+	}
+	return yamlfile.Section[Fault]{Fields: []yamlfile.Field[Fault]{
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "kind", Meaning: meaning},
+			Kind: yamlfile.WordKind(fault.Names()...), At: func(f *Fault) *string { return &f.Kind }}.Field(),
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "member", Preset: Leader, Meaning: "`leader`, `follower` (the first that does not lead), `each` in turn, or a number from 1. Who leads is asked just before"},
+			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Member }}.Field(),
+		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "at", Meaning: "when it is applied, after the first request of the load, behind `warm_up`"},
+			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.At }}.Field(),
+		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "for", Meaning: "how long it lasts; not of `restart`"},
+			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.For }, Shown: func(f *Fault) bool { return f.For > 0 }}.Field(),
+		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "gap", Preset: "10s", Meaning: "with `member: each`: the time after the end of one member's fault before the next member has it"},
+			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.Gap }, Shown: func(f *Fault) bool { return f.Member == Each }}.Field(),
+		yamlfile.Key[Fault, bool]{Row: yamlfile.Row{Name: "overlap", Preset: "false", Meaning: "whether it may overlap with others"},
+			Kind: yamlfile.TruthKind(), At: func(f *Fault) *bool { return &f.Overlap }, Shown: func(f *Fault) bool { return f.Overlap }}.Field(),
+	}}
+}
+
+// repeatSection declares the keys of repeat.
+func repeatSection() yamlfile.Section[Repeat] {
+	return yamlfile.Section[Repeat]{Fields: []yamlfile.Field[Repeat]{
+		yamlfile.Key[Repeat, int]{Row: yamlfile.Row{Name: "times", Meaning: "how often. Repeats in one cluster say nothing of other clusters: give `trials` too"},
+			Kind: yamlfile.SmallKind(), At: func(p *Repeat) *int { return &p.Times }}.Field(),
+		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "every", Meaning: "the time between the beginnings of two repeats"},
+			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Every }}.Field(),
+		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "jitter", Preset: "0s", Meaning: "each repeat is put off by a time up to this, which the seed decides"},
+			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Jitter }, Shown: func(p *Repeat) bool { return p.Jitter > 0 }}.Field(),
+	}}
+}
+
+// resolveRepeat resolves the repeats of a database.
+func resolveRepeat(r *yamlfile.Reader, own, all yamlfile.Written[Repeat], _ *ability.Database) Repeat {
+	w := repeatSection().Over(own, all)
+	if at := cmp.Or(own.Node, all.Node); at != nil {
+		switch {
+		case w.Is.Times < 1:
+			r.Errorf(at, "repeat: times must be at least 1")
+		case w.Is.Times > 1 && w.Is.Every <= 0:
+			r.Errorf(at, "repeat: every must be positive")
+		}
+	}
+	return w.Is
+}
+
+func showRepeat(is Repeat, _ workload.Load) *yamlfile.Node {
+	if is == (Repeat{}) {
+		return nil
+	}
+	return repeatSection().Show(&is).Flow()
+}
+
+// checker checks the faults of a database.
+type checker struct {
+	*yamlfile.Reader
+	d      *ability.Database
+	repeat Repeat
+	items  []yamlfile.Written[Fault]
+}
+
+// resolve resolves the faults of a database under its load.
+func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Database, v ability.Values) (list []Fault) {
+	c := checker{r, d, Repeated().Of(v), items}
+	if len(items) == 0 {
+		return nil
+	}
+	c.cluster(items[0].Node)
+	for i := range items {
+		items[i].Is.Place = r.Place(items[i].Node)
+		c.one(&items[i])
+		list = append(list, items[i].Is)
+	}
+	c.overlaps()
+	c.fits()
+	return list
+}
+
+// cluster refuses clusters and loads that faults do not go with.
+func (c checker) cluster(at *yamlfile.Node) {
+	switch d := c.d; {
+	case d.Running:
+		c.Errorf(at, "faults: the cluster of endpoints runs without agents, which apply faults")
+	case d.Searched:
+		c.Errorf(at, "faults do not go with capacity: a search judges windows without them")
+	case !d.Load.Rated() && d.Load.Timeout <= 0:
+		c.Errorf(at, "faults in a closed loop need load: {timeout: ...}: clients of a member that does not answer would wait for ever")
+	}
+}
+
+// one checks one fault by itself.
+func (c checker) one(w *yamlfile.Written[Fault]) {
+	f := &w.Is
+	k, err := fault.Find(f.Kind)
+	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
+	switch n, notNumber := strconv.Atoi(f.Member); {
+	case f.Kind == "" || err != nil:
+		if !w.Has("kind") {
+			c.Errorf(w.Node, "a fault needs a kind: %s", fault.Names())
+		}
+	case k.Immediate && f.For > 0:
+		c.Errorf(at("for"), "%s takes as long as it takes: it has no for", f.Kind)
+	case !k.Immediate && f.For <= 0:
+		c.Errorf(at("for"), "%s needs for: how long it lasts", f.Kind)
+	case f.At <= c.d.Load.WarmUp:
+		c.Errorf(at("at"), "at must be behind the warm-up of %v, to compare with the load before, got %v", c.d.Load.WarmUp, f.At)
+	case notNumber == nil && (n < 1 || n > c.d.Members):
+		c.Errorf(at("member"), "member must be from 1 to %d, got %d", c.d.Members, n)
+	case notNumber != nil && !slices.Contains([]string{Leader, Follower, Each}, f.Member):
+		c.Errorf(at("member"), "member must be leader, follower, each or a number from 1, got %q", f.Member)
+	case f.Member == Follower && c.d.Members < 2:
+		c.Errorf(at("member"), "member: follower needs more than one member")
+	case f.Member == Leader || f.Member == Follower:
+		driver, known := c.d.Options.(database.Driver)
+		if _, leads := driver.(database.Leader); known && !leads && c.d.Members > 1 {
+			c.Errorf(at("member"), "member: %s: %s does not report who leads; give a number or each", f.Member, c.d.Name)
+		}
+	}
+}
+
+// lasts is how long a fault of all its members is planned to last.
+func (c checker) lasts(f Fault) time.Duration {
+	if f.Member != Each {
+		return f.For
+	}
+	n := time.Duration(max(c.d.Members, 1))
+	return n*f.For + (n-1)*f.Gap
+}
+
+// overlaps refuses faults that overlap, unless one of them may. Who leads changes, so two
+// faults are of different members for sure only if both have a number.
+func (c checker) overlaps() {
+	for i, w := range c.items {
+		for _, o := range c.items[:i] {
+			a, b := o.Is, w.Is
+			_, one := strconv.Atoi(a.Member)
+			_, other := strconv.Atoi(b.Member)
+			apart := one == nil && other == nil && a.Member != b.Member
+			if apart || a.Overlap || b.Overlap || a.At > b.At+c.lasts(b) || b.At > a.At+c.lasts(a) {
+				continue
+			}
+			c.Errorf(w.Node, "the fault overlaps with that of %s; give it overlap: true if it may", o.Is.Place)
+		}
+	}
+}
+
+// fits refuses faults that are not over when the load is, or when they begin again.
+func (c checker) fits() {
+	var load, last time.Duration
+	for _, s := range c.d.Load.Stretches() {
+		if s.Duration <= 0 {
+			c.Errorf(c.items[0].Node, "faults need a load with a duration")
+			return
+		}
+		load += s.Duration
+	}
+	times := max(c.repeat.Times, 1)
+	if n := times * len(c.items) * max(c.d.Members, 1); n > most || times > most {
+		c.Errorf(c.items[0].Node, "%d repeats of %d faults are more than %d", times, len(c.items), most)
+		return
+	}
+	for _, w := range c.items {
+		end := w.Is.At + c.lasts(w.Is)
+		last = max(last, end)
+		before := time.Duration(float64(c.repeat.Every)*float64(times-1)) + c.repeat.Jitter
+		if float64(end)+float64(c.repeat.Every)*float64(times-1) > math.MaxInt64/2 || end+before > load {
+			c.Errorf(w.Node, "the fault is over %v after the first request, repeats included, and the load ends after %v", end+before, load)
+		}
+	}
+	if times > 1 && last+c.repeat.Jitter > c.repeat.Every {
+		c.Errorf(c.items[0].Node, "the faults last until %v after the first request, and begin again every %v", last+c.repeat.Jitter, c.repeat.Every)
+	}
+}

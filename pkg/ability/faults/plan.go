@@ -1,0 +1,34 @@
+package faults
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Due is one fault that is due in a load.
+type Due struct {
+	Fault
+	// Number and Repeat count from 0.
+	Number, Repeat int
+	// After is when it is due, after the first request of the load.
+	After time.Duration
+}
+
+// Plan returns the faults of a load in the order in which they are due. The seed decides how
+// far repeats are put off.
+func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	for n := range max(r.Times, 1) {
+		begin := time.Duration(n) * r.Every
+		if r.Jitter > 0 {
+			begin += time.Duration(random.Int64N(int64(r.Jitter) + 1))
+		}
+		for i, f := range list {
+			plan = append(plan, Due{Fault: f, Number: i, Repeat: n, After: begin + f.At})
+		}
+	}
+	slices.SortStableFunc(plan, func(a, b Due) int { return cmp.Compare(a.After, b.After) })
+	return plan
+}

@@ -1,0 +1,99 @@
+package faults
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/files/linefile"
+)
+
+// Probe is one probe of a member: a row of probes.csv.
+type Probe struct {
+	// Member counts from 1.
+	Member int
+	// SentNS is when it was sent, in nanoseconds of the Unix epoch, and TookNS how long its
+	// answer took.
+	SentNS, TookNS int64
+	// Class is that of its error, "" for a probe that was answered, and [NotSent] for one that
+	// found all connections waiting.
+	Class string
+}
+
+// NotSent is the class of a probe that was due while the most probes were pending.
+const NotSent = "not sent"
+
+// OK reports whether the probe was answered.
+func (p Probe) OK() bool { return p.Class == "" }
+
+func probeColumns() []linefile.Column[Probe] {
+	return []linefile.Column[Probe]{
+		linefile.IntColumn("member", func(p *Probe) *int { return &p.Member }),
+		linefile.IntColumn("sent_unix_ns", func(p *Probe) *int64 { return &p.SentNS }),
+		linefile.IntColumn("took_ns", func(p *Probe) *int64 { return &p.TookNS }),
+		linefile.TextColumn("error", func(p *Probe) *string { return &p.Class }),
+	}
+}
+
+// NewProbeWriter opens or creates the file of probes.
+func NewProbeWriter(path string) (linefile.TableWriter[Probe], error) {
+	return linefile.NewTableWriter(path, probeColumns())
+}
+
+// ReadProbes reads the file of probes.
+func ReadProbes(path string) ([]Probe, error) {
+	return linefile.ReadTable(path, probeColumns(), linefile.ZeroRows[Probe])
+}
+
+// Silence is the longest time in which a member answered no probe, or no member one.
+type Silence struct {
+	// Member counts from 1; 0 is all members together.
+	Member  int           `json:"member"`
+	Longest time.Duration `json:"longest_ns"`
+	Probes  int           `json:"probes"`
+	OK      int           `json:"ok"`
+}
+
+// Silences returns the longest time without an answered probe between two times, by member and
+// for all together first. A time that began before from or ends after until counts from the
+// answer before to the answer after it.
+func Silences(probes []Probe, members int, from, until time.Time) []Silence {
+	list := make([]Silence, members+1)
+	ends := make([][]int64, members+1)
+	for _, p := range probes {
+		if p.Member < 1 || p.Member > members {
+			continue
+		}
+		inside := p.SentNS >= from.UnixNano() && p.SentNS < until.UnixNano()
+		for _, m := range []int{0, p.Member} {
+			if inside {
+				list[m].Probes++
+			}
+			if p.OK() {
+				ends[m] = append(ends[m], p.SentNS+p.TookNS)
+				if inside {
+					list[m].OK++
+				}
+			}
+		}
+	}
+	for m := range list {
+		list[m].Member = m
+		list[m].Longest = longest(ends[m], from.UnixNano(), until.UnixNano())
+	}
+	return list
+}
+
+// longest is the longest time between two answers that touches [from, until).
+func longest(ends []int64, from, until int64) (most time.Duration) {
+	slices.Sort(ends)
+	last := from
+	for _, at := range ends {
+		if at > from {
+			most = max(most, time.Duration(at-last))
+		}
+		if last = at; at >= until {
+			return most
+		}
+	}
+	return max(most, time.Duration(until-last))
+}

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/ability/faults"
+)
+
+func TestFaults(t *testing.T) {
+	const hosts = "hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\ndatabases: {etcd: }\n"
+	const load = "load: {rate: 100, duration: 60s, warm_up: 5s}\n"
+	for _, tc := range []struct {
+		name, text, problem string
+	}{
+		{"no kind", "faults: [{at: 10s}]\n" + load + hosts, "test.yaml:1:10: a fault needs a kind"},
+		{"another kind", "faults: [{kind: flood, at: 10s}]\n" + load + hosts, `test.yaml:1:17: kind`},
+		{"in the warm-up", "faults: [{kind: kill, at: 3s, for: 1s}]\n" + load + hosts, "test.yaml:1:27: at must be behind the warm-up of 5s"},
+		{"without length", "faults: [{kind: pause, at: 10s}]\n" + load + hosts, "test.yaml:1:10: pause needs for"},
+		{"restart with length", "faults: [{kind: restart, at: 10s, for: 1s}]\n" + load + hosts, "restart takes as long as it takes"},
+		{"no such member", "faults: [{kind: kill, at: 10s, for: 1s, member: 4}]\n" + load + hosts, "test.yaml:1:49: member must be from 1 to 3, got 4"},
+		{"another word", "faults: [{kind: kill, at: 10s, for: 1s, member: led}]\n" + load + hosts, `must be leader, follower, each or a number from 1, got "led"`},
+		{"after the load", "faults: [{kind: kill, at: 55s, for: 10s}]\n" + load + hosts, "test.yaml:1:10: the fault is over 1m5s after the first request, repeats included, and the load ends after 1m0s"},
+		{"overlapping", "faults:\n- {kind: kill, at: 10s, for: 10s}\n- {kind: pause, at: 15s, for: 1s, member: 2}\n" + load + hosts, "test.yaml:3:3: the fault overlaps with that of test.yaml:2:3"},
+		{"allowed to", "faults:\n- {kind: kill, at: 10s, for: 10s}\n- {kind: pause, at: 15s, for: 1s, member: 2, overlap: true}\n" + load + hosts, ""},
+		{"of different members", "faults:\n- {kind: kill, at: 10s, for: 10s, member: 1}\n- {kind: pause, at: 15s, for: 1s, member: 2}\n" + load + hosts, ""},
+		{"repeated too soon", "repeat: {times: 3, every: 5s}\nfaults: [{kind: kill, at: 10s, for: 10s}]\n" + load + hosts, "begin again every 5s"},
+		{"repeats without a time", "repeat: {times: 3}\nfaults: [{kind: kill, at: 10s, for: 1s}]\n" + load + hosts, "test.yaml:1:9: repeat: every must be positive"},
+		{"no time-out", "faults: [{kind: kill, at: 10s, for: 1s}]\nload: {duration: 60s, timeout: 0s}\n" + hosts, "timeout"},
+		{"no duration", "faults: [{kind: kill, at: 10s, for: 1s}]\nload: {rate: 100, requests: 1000}\n" + hosts, "faults need a load with a duration"},
+		{"without agents", "faults: [{kind: kill, at: 10s, for: 1s}]\n" + load + "databases: {etcd: {endpoints: ['a:1']}}\n", "test.yaml:1:10: faults: the cluster of endpoints runs without agents"},
+		{"probes too often", "probe: 1us\nfaults: [{kind: kill, at: 10s, for: 1s}]\n" + load + hosts, "test.yaml:1:8: probe must be at least 1ms"},
+		{"a typing error", "faults: [{kind: kill, att: 10s}]\n" + load + hosts, `did you mean "at"?`},
+	} {
+		_, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())
+		switch {
+		case tc.problem == "" && err != nil:
+			t.Errorf("%s: %v", tc.name, err)
+		case tc.problem != "" && (err == nil || !strings.Contains(err.Error(), tc.problem)):
+			t.Errorf("%s: want %q, got %v", tc.name, tc.problem, err)
+		}
+	}
+}
+
+// Those of a database replace those of the file, an empty list too, and a file that shows them
+// is read as it was.
+func TestFaultsOfDatabase(t *testing.T) {
+	const text = "faults: [{kind: kill, at: 10s, for: 2s}]\nload: {rate: 100, duration: 60s}\nhosts: [127.0.0.1]\n" +
+		"databases: {etcd: , etcd__calm: {faults: []}, etcd__own: {probe: 5ms, faults: [{kind: restart, member: 1, at: 20s}]}}\n"
+	e, _, err := Parse("test.yaml", []byte(text), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]faults.Fault{
+		{{Kind: "kill", Member: "leader", At: 10 * time.Second, For: 2 * time.Second, Gap: 10 * time.Second, Place: "test.yaml:1:10"}},
+		nil,
+		{{Kind: "restart", Member: "1", At: 20 * time.Second, Gap: 10 * time.Second, Place: "test.yaml:4:80"}},
+	}
+	for i, d := range e.Databases {
+		got := faults.Keys().Of(d.Abilities)
+		if diff := cmp.Diff(want[i], got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", d.ID, diff)
+		}
+	}
+	probes := []time.Duration{20 * time.Millisecond, 0, 5 * time.Millisecond}
+	for i, d := range e.Databases {
+		if got := faults.Probed().Of(d.Abilities); got != probes[i] {
+			t.Errorf("%s: a probe every %v, want %v", d.ID, got, probes[i])
+		}
+	}
+}

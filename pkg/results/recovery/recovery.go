@@ -1,0 +1,226 @@
+package recovery
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Disturbance is a time in which something was done to a cluster.
+type Disturbance struct {
+	From, To time.Time
+	// Since is the end of the disturbance before, and Until the beginning of the next one;
+	// zero for none.
+	Since, Until time.Time
+	// Before is the recovery from the disturbance before, whose level holds if the time since
+	// then is too short; nil for none.
+	Before *Recovery
+}
+
+// Recovery is what a disturbance did to a load. Times count from its beginning; -1 is a time
+// that did not come before the next disturbance or the end of the measured load.
+type Recovery struct {
+	// Level is the ok requests of a second in the time Before the disturbance.
+	// That is 0 if it was too short: the level is then that of the disturbance before it.
+	// Pending are the most requests that were pending then.
+	Level   float64       `json:"level"`
+	Before  time.Duration `json:"before_ns"`
+	Pending int64         `json:"pending"`
+	// Blackout is the longest time without an ok answer, exact if it is longer than a tick. It
+	// began BlackoutAt.
+	Blackout   time.Duration `json:"blackout_ns"`
+	BlackoutAt time.Duration `json:"blackout_at_ns"`
+	// Below is the time in which seconds had less than 95 % of the level, and To95 when two
+	// seconds together had it again; 0 if none ever had less.
+	Below time.Duration `json:"below_ns"`
+	To95  time.Duration `json:"to_95_ns"`
+	// BacklogGone is when no more requests were pending than before. Loads without a rate have
+	// no backlog: 0.
+	BacklogGone time.Duration `json:"backlog_gone_ns"`
+	// Failed and Unknown are the requests that ended so until the load had recovered.
+	Failed  int64 `json:"failed"`
+	Unknown int64 `json:"unknown"`
+	// Recovered is when the disturbance was over and the load as before, for two seconds
+	// without a failed or unknown request. Until is that time, or when the search for it ended.
+	Recovered bool      `json:"recovered"`
+	Until     time.Time `json:"until"`
+}
+
+const (
+	// before is how much of the load before a disturbance its level is taken of, and least
+	// the least of it.
+	before = 10 * time.Second
+	least  = time.Second
+	// share of the level is as before.
+	share = 0.95
+	// dip is the time over which a rate is compared with the level, and steady that in which
+	// a load that recovered keeps it.
+	dip    = time.Second
+	steady = 2 * time.Second
+	// Never stands for a time that did not come.
+	Never = -1
+)
+
+// Of returns what a disturbance did, nil if the load has no second before it to compare with.
+func (t *Timeline) Of(d Disturbance) *Recovery {
+	from, end := d.From.UnixNano(), t.end(d)
+	level := t.before(d)
+	r := &Recovery{Level: level.rate(), Before: level.length, Pending: level.most, To95: Never, BacklogGone: Never}
+	if level.length < least || level.ok == 0 {
+		if d.Before == nil {
+			return nil
+		}
+		r.Level, r.Before, r.Pending = d.Before.Level, 0, d.Before.Pending
+	}
+	if end <= from {
+		return nil
+	}
+	l := look{t, from, end, r}
+	l.dips()
+	l.backlog(r.Pending)
+	l.recovered(d.To.UnixNano())
+	l.blackout()
+	for i := t.since(from - int64(results.ProgressTick)); i < len(t.ticks) && t.ticks[i].from < r.Until.UnixNano(); i++ {
+		r.Failed += t.ticks[i].failed
+		r.Unknown += t.ticks[i].unknown
+	}
+	return r
+}
+
+// end is when the search for a recovery ends.
+func (t *Timeline) end(d Disturbance) int64 {
+	end := int64(0)
+	for _, k := range t.ticks {
+		if k.measured {
+			end = k.to
+		}
+	}
+	if next := d.Until; !next.IsZero() {
+		end = min(end, next.UnixNano())
+	}
+	return end
+}
+
+// before sums the measured ticks before a disturbance.
+func (t *Timeline) before(d Disturbance) (s sum) {
+	since := d.From.Add(-before)
+	if d.Since.After(since) {
+		since = d.Since
+	}
+	for i := t.since(since.UnixNano()); i < len(t.ticks) && t.ticks[i].to <= d.From.UnixNano(); i++ {
+		if k := t.ticks[i]; k.measured {
+			s.ok, s.most, s.length = s.ok+k.ok, max(s.most, k.pending), s.length+time.Duration(k.to-k.from)
+		}
+	}
+	return s
+}
+
+// look looks at a load from the beginning of a disturbance until an end.
+type look struct {
+	t         *Timeline
+	from, end int64
+	r         *Recovery
+}
+
+// low reports whether the time from a tick on has less than the level's share, and whether
+// something failed in it. A time that is not over when the look ends is low.
+func (l look) low(at int64, length time.Duration) (low, bad bool) {
+	until := at + int64(length)
+	if until > l.end {
+		return true, false
+	}
+	s := l.t.over(l.t.since(at), at, until)
+	return s.rate() < share*l.r.Level, s.bad > 0
+}
+
+// dips finds how long the rate was below the level, and when it had it again.
+func (l look) dips() {
+	first := int64(Never)
+	for at := l.from; at+int64(dip) <= l.end; at += int64(results.ProgressTick) {
+		low, _ := l.low(at, dip)
+		if low && first == Never {
+			first = at
+		}
+		if low {
+			l.r.Below += results.ProgressTick
+		}
+		if first == Never || l.r.To95 != Never {
+			continue
+		}
+		if low, _ := l.low(at, steady); !low {
+			l.r.To95 = time.Duration(at - l.from)
+		}
+	}
+	if first == Never {
+		l.r.To95 = 0
+	}
+}
+
+// backlog finds when no more requests were pending than before the disturbance.
+func (l look) backlog(most int64) {
+	if !l.t.rated {
+		l.r.BacklogGone = 0
+		return
+	}
+	grew := int64(Never)
+	for i := l.t.since(l.from); i < len(l.t.ticks) && l.t.ticks[i].to <= l.end; i++ {
+		k := l.t.ticks[i]
+		switch {
+		case k.pending > most && grew == Never:
+			grew, l.r.BacklogGone = k.from, Never
+		case k.pending <= most && grew != Never && l.r.BacklogGone == Never:
+			l.r.BacklogGone = time.Duration(k.to - l.from)
+		}
+	}
+	if grew == Never {
+		l.r.BacklogGone = 0
+	}
+}
+
+// recovered finds when the load was as before. over is when the disturbance was.
+func (l look) recovered(over int64) {
+	r := l.r
+	r.Until = time.Unix(0, l.end).UTC()
+	if r.To95 == Never || r.BacklogGone == Never {
+		return
+	}
+	at := max(over, l.from+int64(max(r.To95, r.BacklogGone)))
+	for ; at+int64(steady) <= l.end; at += int64(results.ProgressTick) {
+		if low, bad := l.low(at, steady); !low && !bad {
+			r.Recovered, r.Until = true, time.Unix(0, at).UTC()
+			return
+		}
+	}
+}
+
+// blackout finds the longest time without an ok answer, from the last one before the
+// disturbance until the load had recovered.
+func (l look) blackout() {
+	last := l.from
+	for i := l.t.since(l.from-int64(before)) - 1; i < len(l.t.ticks); i++ {
+		if i < 0 || l.t.ticks[i].lastOK == 0 {
+			continue
+		}
+		k := l.t.ticks[i]
+		switch {
+		case k.lastOK <= l.from: // the last one before, so far
+			last = k.lastOK
+			continue
+		case k.firstOK <= l.from: // the disturbance began between two answers of the tick
+			last = k.lastOK
+			continue
+		}
+		l.gap(last, min(k.firstOK, l.end))
+		if last = k.lastOK; k.from >= l.r.Until.UnixNano() {
+			return
+		}
+	}
+	l.gap(last, l.end)
+}
+
+// gap notes a time without an ok answer.
+func (l look) gap(from, to int64) {
+	if gap := time.Duration(to - from); gap > l.r.Blackout {
+		l.r.Blackout, l.r.BlackoutAt = gap, time.Duration(from-l.from)
+	}
+}

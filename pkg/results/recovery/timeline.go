@@ -1,0 +1,117 @@
+// Package recovery finds what a disturbance did to a load and when the load was as before, from
+// the ticks of its records.
+package recovery
+
+import (
+	"cmp"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Timeline is a load tick by tick, all operations together.
+type Timeline struct {
+	ticks []tick
+	// rated is whether requests had due times.
+	rated bool
+}
+
+// tick is what happened in [from, to). Times are nanoseconds of the Unix epoch.
+type tick struct {
+	from, to            int64
+	ok, failed, unknown int64
+	// firstOK and lastOK are when the first and the last request ended ok; 0 if none did.
+	firstOK, lastOK int64
+	// pending are the requests that were due or sent and had no outcome at the end.
+	pending  int64
+	measured bool
+}
+
+// Read reads the ticks of a run's folder.
+func Read(dir string, run *results.DatabaseRun) (*Timeline, error) {
+	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return nil, err
+	}
+	return newTimeline(rows, run), nil
+}
+
+// newTimeline sums rows of progress.csv over the operations.
+func newTimeline(rows []results.Progress, run *results.DatabaseRun) *Timeline {
+	t := &Timeline{rated: run.Load.Rated()}
+	for _, s := range run.Steps {
+		t.addStep(rows, run, s)
+	}
+	return t
+}
+
+// addStep adds the ticks of a step. Nothing is pending at the end of a step.
+func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s results.Step) {
+	start := s.Start.UnixNano()
+	from, to := run.Measured(s)
+	var step []tick
+	change := map[int64]int64{} // of pending, by the beginning of a tick
+	for _, r := range rows {
+		if r.Step != s.Index {
+			continue
+		}
+		at := tick{from: start + r.FromNS, to: start + r.ToNS}
+		i, found := slices.BinarySearchFunc(step, at, func(a, b tick) int { return cmp.Compare(a.from, b.from) })
+		if !found {
+			at.measured = at.from >= from.UnixNano() && at.to <= to.UnixNano()
+			step = slices.Insert(step, i, at)
+		}
+		k := &step[i]
+		k.to = max(k.to, at.to)
+		k.ok, k.failed, k.unknown = k.ok+r.OK, k.failed+r.Failed, k.unknown+r.Unknown
+		change[k.from] += r.Due - r.OK - r.Failed - r.Unknown - r.Shed - r.Unsent
+		if r.LastOKNS != 0 {
+			if k.lastOK == 0 || start+r.FirstOKNS < k.firstOK {
+				k.firstOK = start + r.FirstOKNS
+			}
+			k.lastOK = max(k.lastOK, start+r.LastOKNS)
+		}
+	}
+	pending := int64(0)
+	for i := range step {
+		pending += change[step[i].from]
+		step[i].pending = pending
+	}
+	t.ticks = append(t.ticks, step...)
+}
+
+// since returns the number of the first tick that begins at a time or later.
+func (t *Timeline) since(at int64) int {
+	i, _ := slices.BinarySearchFunc(t.ticks, at, func(k tick, at int64) int { return cmp.Compare(k.from, at) })
+	return i
+}
+
+// sum is some ticks together.
+type sum struct {
+	length time.Duration
+	ok     int64
+	bad    int64 // failed and unknown
+	most   int64 // the most that were pending
+}
+
+// rate is the ok requests of a second.
+func (s sum) rate() float64 {
+	if s.length <= 0 {
+		return 0
+	}
+	return float64(s.ok) / s.length.Seconds()
+}
+
+// over sums the ticks from number i on that begin before a time. Those that are missing,
+// because nothing happened in them, count as time without an answer.
+func (t *Timeline) over(i int, from, until int64) (s sum) {
+	for ; i < len(t.ticks) && t.ticks[i].from < until; i++ {
+		k := t.ticks[i]
+		s.ok, s.bad, s.most = s.ok+k.ok, s.bad+k.failed+k.unknown, max(s.most, k.pending)
+	}
+	s.length = time.Duration(until - from)
+	return s
+}

@@ -1,0 +1,47 @@
+// Package order has the interval of a median that its order statistics give, with the exact
+// probability that it covers the median, whatever the distribution.
+package order
+
+import (
+	"math"
+	"slices"
+)
+
+// Least is the fewest values whose interval covers the median with a probability of 95 %.
+const Least = 6
+
+// Median is a median and its interval.
+type Median struct {
+	N         int
+	Is        float64
+	Low, High float64
+	// Coverage is the probability that [Low, High] has the median of what the values are
+	// drawn from. 0: the values are fewer than [Least], and Low and High are their range.
+	Coverage float64
+}
+
+// Of returns the median of some values with the shortest interval from one value to the one at
+// the same distance from the other end that covers the median with at least 95 %. It is NaN for
+// no values.
+func Of(values []float64) Median {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	if n == 0 {
+		return Median{Is: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	}
+	m := Median{N: n, Is: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[0], High: sorted[n-1]}
+	if n < Least {
+		return m
+	}
+	// Of n values, those below the median are binomial: outside is left out at each end.
+	tail, mass := 0.0, math.Exp2(-float64(n))
+	for outside := 0; 2*outside < n; outside++ {
+		tail += mass
+		if 1-2*tail < 0.95 {
+			break
+		}
+		m.Low, m.High, m.Coverage = sorted[outside], sorted[n-1-outside], 1-2*tail
+		mass *= float64(n-outside) / float64(outside+1)
+	}
+	return m
+}
