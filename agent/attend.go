@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
 const (
@@ -45,6 +46,10 @@ func (l life) attend(m *member.Member) *member.Member {
 		case <-s.ctx.Done():
 			return a.member
 		case <-died:
+			if fault.MayEnd(s.lasting()) {
+				a.endedItself()
+				continue
+			}
 			l.quoteDead(a.member)
 			s.end(l.deathReason(a.member))
 			return a.member
@@ -137,6 +142,9 @@ func (a *attended) undo(r fault.Record) fault.Record {
 // release undoes what the faults would leave behind, or what would keep the member from
 // ending as members do.
 func (a *attended) release() {
+	if t := a.Tap(); t != nil {
+		t.Set(tap.Effect{})
+	}
 	lasting := a.s.lasting()
 	if err := fault.Release(lasting); err != nil {
 		a.s.problem("a fault was not undone", err)
@@ -146,6 +154,21 @@ func (a *attended) release() {
 		a.s.noteFault(r)
 	}
 }
+
+// endedItself notes that the member has ended because of a fault, and ends the rest of it. It
+// is started again when the fault is over.
+func (a *attended) endedItself() {
+	s := a.s
+	a.quoteDead(a.member)
+	s.setDownFlag(true)
+	if err := a.member.Stop(context.Background(), process.Deadlines{Kill: s.agent.opts.Deadlines.Kill}); err != nil {
+		s.problem("a member that a fault ended was not ended whole", err)
+	}
+	s.record()
+}
+
+// Tap is the method of [fault.Victim].
+func (a *attended) Tap() *tap.Tap { return a.p.tap }
 
 // Processes is the method of [fault.Victim].
 func (a *attended) Processes() (list []fault.Process) {

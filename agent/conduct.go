@@ -103,6 +103,9 @@ func (p *planned) checkable(o member.Options) member.Options {
 // context ended.
 func (l life) conduct(t *attempt) {
 	s, p := l.s, l.p
+	if p.tap != nil {
+		defer p.tap.Close() // the member has ended then
+	}
 	if err := l.makeDir(t.req); err != nil {
 		s.fail(t, err)
 		return

@@ -12,6 +12,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
 // Bounds on what a control can have an agent remember.
@@ -94,6 +95,16 @@ func (a *planner) allowsFaults(req *pb.StartRequest) error {
 				return status.Errorf(status.Code(err), "%s: %s", place, status.Convert(err).Message())
 			}
 			return err
+		}
+	}
+	return nil
+}
+
+// tapOf returns the tap that the announced faults need, nil for none.
+func tapOf(req *pb.StartRequest) *tap.Tap {
+	for _, f := range req.GetFaults() {
+		if k, err := fault.Find(f.GetKind()); err == nil && k.Taps {
+			return tap.New()
 		}
 	}
 	return nil

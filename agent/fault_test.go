@@ -137,7 +137,7 @@ func TestFaultTimer(t *testing.T) {
 // A session whose member is down or paused stops as any other does, in the same time.
 func TestStopDuringFault(t *testing.T) {
 	for _, kind := range fault.Names() {
-		if kind == "restart" {
+		if kind == "restart" || kind == "disk" {
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {
@@ -167,6 +167,49 @@ func TestStopDuringFault(t *testing.T) {
 	}
 }
 
+// A member that is to have faults of its disk starts under a tap, which is open again when the
+// session ends. The toy puts nothing on disk, so that the fault is found to have no effect.
+func TestFaultDisk(t *testing.T) {
+	h := serve(t, allowed)
+	h.open("run1")
+	req := request(t, "run1", "")
+	stall := &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Fsync: "stall"}.Encoded()}
+	req.Faults = []*pb.FaultKind{stall}
+	h.start(req)
+	h.awaitReady()
+	ask := func(id string) *pb.FaultResponse {
+		t.Helper()
+		got, err := h.Fault(t.Context(), &pb.FaultRequest{RunId: h.run, Id: id, Fault: stall, ForNs: forever})
+		if err != nil {
+			t.Fatalf("fault %s: %v", id, err)
+		}
+		return got
+	}
+	if got := ask("1"); got.Failed != "" || got.Saw != "each call is held" {
+		t.Errorf("the fault is %v", got)
+	}
+	if got := ask("2"); !strings.Contains(got.Failed, "another fault has the disk") {
+		t.Errorf("a second one is %v", got)
+	}
+	got, err := h.Heal(t.Context(), &pb.HealRequest{RunId: h.run, Id: "1"})
+	if err != nil || !strings.Contains(got.GetFailed(), "made no call that puts writes on disk") {
+		t.Errorf("over: %v, %v; want a fault without an effect", got, err)
+	}
+	ask("3")
+	if got := h.stopped("run1"); got.Reason != "asked" {
+		t.Errorf("stop: %v", got)
+	}
+	if _, err := h.Close(t.Context(), &pb.CloseRequest{RunId: "run1"}); err != nil {
+		t.Fatalf("close the session: %v", err)
+	}
+	// Without having been announced it cannot be.
+	h.open("run2")
+	h.start(request(t, "run2", ""))
+	if got := ask("4"); !strings.Contains(got.Failed, "without a tap") {
+		t.Errorf("the fault of a member without a tap is %v", got)
+	}
+}
+
 // A lease that expires during a fault leaves nothing behind.
 func TestLeaseDuringFault(t *testing.T) {
 	h := serve(t, func(o *agent.Options) { allowed(o); o.Lease = time.Second })
@@ -188,7 +231,7 @@ func TestFaultRefused(t *testing.T) {
 	req.Faults = []*pb.FaultKind{{Kind: "pause"}, {Kind: "kill"}}
 	_, err := h.Start(t.Context(), req)
 	wantCode(t, err, codes.PermissionDenied, "may not apply the fault kill (allowed: pause)", "--allow-faults kill")
-	req.Faults = []*pb.FaultKind{{Kind: "pause", Parameters: []byte(`{"fsync": "stall"}`)}}
+	req.Faults = []*pb.FaultKind{{Kind: "pause", Parameters: []byte(`{"until": "stall"}`)}}
 	_, err = h.Start(t.Context(), req)
 	wantCode(t, err, codes.InvalidArgument, "unknown field")
 	req.Faults = req.Faults[:0]

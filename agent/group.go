@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -114,10 +115,22 @@ func (l life) removeGroup() {
 	}
 }
 
-// place has the member's commands begin in the group.
+// place has the member's commands begin in the group, and under the tap.
 func (l life) place(o *member.Options) {
-	if group := l.p.grouping.group; group != nil {
+	group, t := l.p.grouping.group, l.p.tap
+	switch {
+	case group != nil && t != nil:
+		o.Place = func(attr *syscall.SysProcAttr) (leave func() error, err error) {
+			leave, err = group.Place(attr)
+			if err == nil {
+				_, err = t.Place(attr) // its leave has nothing to do
+			}
+			return leave, err
+		}
+	case group != nil:
 		o.Place = group.Place
+	case t != nil:
+		o.Place = t.Place
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
+	"github.com/coreos/dbtester/pkg/process/tap"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -57,8 +58,11 @@ type planned struct {
 	period   time.Duration // between two samples
 	// metrics is where the member reports numbers of itself; nil if it is not asked.
 	metrics *database.MetricsSource
-	disk    results.Disk // what the work directory lies on
-	free    int64        // bytes there that are free; 0 if that is not known
+	// tap has the member's calls that put writes on disk; nil if no fault was announced that
+	// needs it.
+	tap  *tap.Tap
+	disk results.Disk // what the work directory lies on
+	free int64        // bytes there that are free; 0 if that is not known
 }
 
 // planner turns requests into planned members, by the agent's options and the facts
@@ -80,6 +84,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if err := a.allowsFaults(req); err != nil {
 		return nil, err
 	}
+	p.tap = tapOf(req)
 	if p.grouping, err = groupingOf(req); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

@@ -33,6 +33,9 @@ func TestFaults(t *testing.T) {
 		{"no duration", "faults: [{kind: kill, at: 10s, for: 1s}]\nload: {rate: 100, requests: 1000}\n" + hosts, "faults need a load with a duration"},
 		{"without agents", "faults: [{kind: kill, at: 10s, for: 1s}]\n" + load + "databases: {etcd: {endpoints: ['a:1']}}\n", "test.yaml:1:10: faults: the cluster of endpoints runs without agents"},
 		{"probes too often", "probe: 1us\nfaults: [{kind: kill, at: 10s, for: 1s}]\n" + load + hosts, "test.yaml:1:8: probe must be at least 1ms"},
+		{"a disk without fsync", "faults: [{kind: disk, at: 10s, for: 1s}]\n" + load + hosts, "test.yaml:1:10: fsync must be stall, EIO, ENOSPC or a time"},
+		{"a slow disk", "faults: [{kind: disk, at: 10s, for: 1s, member: 1, fsync: 200ms}]\n" + load + hosts, ""},
+		{"fsync of a kill", "faults: [{kind: kill, at: 10s, for: 1s, member: 1, fsync: stall}]\n" + load + hosts, "test.yaml:1:59: kill has no fsync"},
 		{"a typing error", "faults: [{kind: kill, att: 10s}]\n" + load + hosts, `did you mean "at"?`},
 	} {
 		_, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
 // Kind is a kind of fault. Its functions are called by one goroutine at a time.
@@ -22,6 +24,8 @@ type Kind struct {
 	Meaning string
 	// Immediate faults last as long as they take: none has a length.
 	Immediate bool
+	// Taps is whether the member's processes must be started under a tap.
+	Taps bool
 	// possible returns why this machine cannot have the fault, and check why the parameters
 	// are not those of one. Nil functions refuse nothing.
 	possible func() error
@@ -29,13 +33,31 @@ type Kind struct {
 	// apply does it, and undo undoes it while the member's session lasts. Both return what
 	// the machine shows of it then, and an error if that is not what was asked for.
 	apply, undo func(context.Context, Victim, Record) (saw string, err error)
+	// mayEnd reports whether the member may end itself because of it. Nil is no.
+	mayEnd func(Parameters) bool
 	// release undoes what would outlive the member's processes or keep them from ending. It
 	// knows the record alone, and may be called again. Nil leaves nothing.
 	release func(Record) error
 }
 
 // Parameters are what a fault is asked to do besides its length. Each kind has its own.
-type Parameters struct{}
+type Parameters struct {
+	// Fsync is what becomes of calls that put writes on disk: a time by which each takes
+	// longer, "stall", "EIO" or "ENOSPC".
+	Fsync string `json:"fsync,omitempty"`
+}
+
+// Encoded returns the parameters as they stand in a [Record], nil for none.
+func (p Parameters) Encoded() json.RawMessage {
+	if p == (Parameters{}) {
+		return nil
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // texts alone can always be encoded
+	}
+	return data
+}
 
 // Victim is the member that a fault is applied to.
 type Victim interface {
@@ -45,6 +67,9 @@ type Victim interface {
 	// a session. Start starts them again on the data that they left.
 	End(ctx context.Context, graceful bool) error
 	Start(ctx context.Context) error
+	// Tap has the calls by which the processes put writes on disk; nil if they were started
+	// without one.
+	Tap() *tap.Tap
 }
 
 // Process is the leader of a process group, by its pid and its start in clock ticks since
@@ -80,7 +105,7 @@ func (r Record) Same(o Record) bool {
 }
 
 // Kinds returns the kinds of faults.
-func Kinds() []Kind { return []Kind{kill(), restart(), pause()} }
+func Kinds() []Kind { return []Kind{kill(), restart(), pause(), disk()} }
 
 // Names returns the names of the kinds.
 func Names() (names []string) {
@@ -122,10 +147,21 @@ func Check(r Record) (Kind, error) {
 		return k, fmt.Errorf("%s: %w", k.Name, err)
 	case r.For < 0:
 		return k, fmt.Errorf("%s cannot last %v", k.Name, r.For)
+	case k.check == nil && p != (Parameters{}):
+		return k, fmt.Errorf("%s has no fsync", k.Name)
 	case k.check == nil:
 		return k, nil
 	}
 	return k, k.check(p)
+}
+
+// MayEnd reports whether one of some faults may have had their member end itself.
+func MayEnd(records []Record) bool {
+	return slices.ContainsFunc(records, func(r Record) bool {
+		k, err := Find(r.Kind)
+		p, unread := r.decoded()
+		return err == nil && unread == nil && k.mayEnd != nil && k.mayEnd(p)
+	})
 }
 
 // Possible returns why this machine cannot have the fault.

@@ -41,10 +41,14 @@ func nameOf(h faults.Happened) string {
 	} else if h.Target == faults.Each {
 		who = "each member"
 	}
-	if h.For == 0 {
-		return h.Kind + " of " + who
+	text := h.Kind + " of " + who
+	if h.For > 0 {
+		text += fmt.Sprintf(" for %v", h.For)
 	}
-	return fmt.Sprintf("%s of %s for %v", h.Kind, who, h.For)
+	if h.Fsync != "" {
+		text += ", fsync " + h.Fsync
+	}
+	return text
 }
 
 // quantity is a number of one fault.

@@ -147,11 +147,11 @@ func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 // one applies one fault to one member, waits for its end, and notes it.
 func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	id := fmt.Sprintf("%d-%d-%d", d.Number+1, d.Repeat+1, turn+1)
-	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, From: time.Now().UTC(), For: d.For}
+	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, From: time.Now().UTC(), For: d.For}
 	r.run.Step("fault: %s of member %d%s", d.Kind, member+1, lasting(d.For))
 	// A fault that began is undone whatever happens, so that nothing waits for its timer.
 	own := context.WithoutCancel(ctx)
-	reply, err := r.run.Agents.Fault(own, member, &dbtesterpb.FaultRequest{Id: id, Fault: &dbtesterpb.FaultKind{Kind: d.Kind, Place: d.Place}, ForNs: int64(d.For)})
+	reply, err := r.run.Agents.Fault(own, member, &dbtesterpb.FaultRequest{Id: id, Fault: d.Message(), ForNs: int64(d.For)})
 	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: member, Text: d.Kind + lasting(d.For)})
 	if h.Saw = reply.GetSaw(); err != nil || reply.GetFailed() != "" {
 		h.Failed = cmp.Or(reply.GetFailed(), oneLine(err))

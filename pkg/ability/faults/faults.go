@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/results/recovery"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -32,7 +33,7 @@ func Ability() ability.Ability {
 		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(),
 		Start: func(v ability.Values, req *dbtesterpb.StartRequest) {
 			for _, f := range Keys().Of(v) {
-				req.Faults = append(req.Faults, &dbtesterpb.FaultKind{Kind: f.Kind, Place: f.Place})
+				req.Faults = append(req.Faults, f.Message())
 			}
 		},
 	}
@@ -44,6 +45,8 @@ type Fault struct {
 	// 1.
 	Kind   string `json:"kind"`
 	Member string `json:"member"`
+	// Fsync is what becomes of the calls of a disk.
+	Fsync string `json:"fsync,omitempty"`
 	// At is when it is applied, after the first request of the load, and For how long it
 	// lasts. Gap is the time between the end of a member's fault and the next member's.
 	At  time.Duration `json:"at_ns"`
@@ -53,6 +56,14 @@ type Fault struct {
 	Overlap bool `json:"overlap,omitempty"`
 	// Place is where the file asks for it.
 	Place string `json:"-"`
+}
+
+// Parameters are those of its kind.
+func (f Fault) Parameters() fault.Parameters { return fault.Parameters{Fsync: f.Fsync} }
+
+// Message is the fault as agents are asked for it.
+func (f Fault) Message() *dbtesterpb.FaultKind {
+	return &dbtesterpb.FaultKind{Kind: f.Kind, Parameters: f.Parameters().Encoded(), Place: f.Place}
 }
 
 // Repeat is how often all faults are applied.
@@ -75,6 +86,7 @@ type Happened struct {
 	Member int    `json:"member"`
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
+	Fsync  string `json:"fsync,omitempty"`
 	// From is when it was asked for, To when it was over, by control's clock.
 	From time.Time     `json:"from"`
 	To   time.Time     `json:"to"`

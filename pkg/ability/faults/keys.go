@@ -32,6 +32,8 @@ func section() yamlfile.Section[Fault] {
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.At }}.Field(),
 		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "for", Meaning: "how long it lasts; not of `restart`"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.For }, Shown: func(f *Fault) bool { return f.For > 0 }}.Field(),
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "fsync", Meaning: "of `disk`: a time by which each call takes longer, `stall` (each is held until the fault is over), `EIO` or `ENOSPC`"},
+			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Fsync }, Shown: func(f *Fault) bool { return f.Fsync != "" }}.Field(),
 		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "gap", Preset: "10s", Meaning: "with `member: each`: the time after the end of one member's fault before the next member has it"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.Gap }, Shown: func(f *Fault) bool { return f.Member == Each }}.Field(),
 		yamlfile.Key[Fault, bool]{Row: yamlfile.Row{Name: "overlap", Preset: "false", Meaning: "whether it may overlap with others"},
@@ -113,6 +115,7 @@ func (c checker) cluster(at *yamlfile.Node) {
 func (c checker) one(w *yamlfile.Written[Fault]) {
 	f := &w.Is
 	k, err := fault.Find(f.Kind)
+	_, wrong := fault.Check(fault.Record{Kind: f.Kind, Parameters: f.Parameters().Encoded(), For: f.For})
 	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
 	switch n, notNumber := strconv.Atoi(f.Member); {
 	case f.Kind == "" || err != nil:
@@ -123,6 +126,8 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 		c.Errorf(at("for"), "%s takes as long as it takes: it has no for", f.Kind)
 	case !k.Immediate && f.For <= 0:
 		c.Errorf(at("for"), "%s needs for: how long it lasts", f.Kind)
+	case wrong != nil:
+		c.Errorf(at("fsync"), "%v", wrong)
 	case f.At <= c.d.Load.WarmUp:
 		c.Errorf(at("at"), "at must be behind the warm-up of %v, to compare with the load before, got %v", c.d.Load.WarmUp, f.At)
 	case notNumber == nil && (n < 1 || n > c.d.Members):

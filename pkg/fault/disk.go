@@ -1,0 +1,87 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/process/tap"
+)
+
+// The words of [Parameters.Fsync], besides a time.
+const (
+	fsyncStall   = "stall"
+	fsyncFails   = "EIO"
+	fsyncNoSpace = "ENOSPC"
+)
+
+// disk has the calls by which a member puts its writes on disk take longer, wait or fail.
+func disk() Kind {
+	return Kind{
+		Name:     "disk",
+		Meaning:  "each fsync, fdatasync, msync and sync_file_range of the member takes longer, waits or fails, as `fsync` says; calls of io_uring and files opened with O_DSYNC do not pass it",
+		Taps:     true,
+		mayEnd:   func(p Parameters) bool { return p.Fsync == fsyncFails || p.Fsync == fsyncNoSpace },
+		possible: tap.Check,
+		check: func(p Parameters) error {
+			_, err := effectOf(p.Fsync)
+			return err
+		},
+		apply: func(_ context.Context, v Victim, r Record) (string, error) {
+			p, err := r.decoded()
+			if err != nil {
+				return "", err
+			}
+			e, err := effectOf(p.Fsync)
+			switch t := v.Tap(); {
+			case err != nil:
+				return "", err
+			case len(r.Processes) == 0:
+				return "", errNotRunning
+			case t == nil:
+				return "", errors.New("the member was started without a tap: its start did not announce the fault")
+			case t.Now() != tap.Effect{}:
+				return "", errors.New("another fault has the disk of the member")
+			default:
+				t.Set(e)
+				return "each call " + e.String(), nil
+			}
+		},
+		undo: func(ctx context.Context, v Victim, r Record) (string, error) {
+			t := v.Tap()
+			if t == nil {
+				return "", nil // it was never applied
+			}
+			e, n := t.Now(), t.Affected()
+			t.Set(tap.Effect{})
+			if err := v.Start(ctx); err != nil { // a member whose calls fail may have ended itself
+				return "", err
+			}
+			if n == 0 {
+				return "", errors.New("the member made no call that puts writes on disk")
+			}
+			return fmt.Sprintf("%d calls of which each %s", n, e), nil
+		},
+	}
+}
+
+// effectOf reads the parameter of a disk.
+func effectOf(fsync string) (e tap.Effect, err error) {
+	switch fsync {
+	case fsyncStall:
+		return tap.Effect{Stall: true}, nil
+	case fsyncFails:
+		return tap.Effect{Errno: syscall.EIO}, nil
+	case fsyncNoSpace:
+		return tap.Effect{Errno: syscall.ENOSPC}, nil
+	}
+	if e.Delay, err = time.ParseDuration(fsync); err != nil || e.Delay <= 0 || e.Delay > longestDelay {
+		return e, fmt.Errorf("fsync must be %s, %s, %s or a time up to %v, got %q", fsyncStall, fsyncFails, fsyncNoSpace, longestDelay, fsync)
+	}
+	return e, nil
+}
+
+// longestDelay bounds the delay of one call.
+const longestDelay = time.Hour

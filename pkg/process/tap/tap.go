@@ -1,0 +1,124 @@
+// Package tap delays, holds or refuses the calls by which processes have their writes put on
+// disk: fsync, fdatasync, msync and sync_file_range. Calls of io_uring, and files opened with
+// O_SYNC or O_DSYNC, do not pass it.
+//
+// The kernel notifies this process of each call (seccomp), which needs no rights. The filter
+// is on the thread that starts a process, and the process inherits it. A tap lives as long as
+// its processes: without it their calls would fail.
+package tap
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Effect is what becomes of calls; the zero value lets all pass.
+type Effect struct {
+	// Delay is how long each call is held before it is made, and Stall holds them until the
+	// effect ends.
+	Delay time.Duration
+	Stall bool
+	// Errno is returned in place of the call, 0 for none.
+	Errno syscall.Errno
+}
+
+// Tap is the supervisor of some processes. Its methods are safe for concurrent use.
+type Tap struct {
+	mu     sync.Mutex
+	effect Effect
+	// affected counts the calls that the present effect had.
+	affected int64
+	held     map[*call]*time.Timer // with nil timers if they are stalled
+	end      chan struct{}
+	once     sync.Once
+	serving  sync.WaitGroup
+}
+
+// call is one call that waits for its answer.
+type call struct {
+	listener int
+	id       uint64
+}
+
+// New returns a tap that lets all calls pass.
+func New() *Tap { return &Tap{held: map[*call]*time.Timer{}, end: make(chan struct{})} }
+
+// Set changes what becomes of calls from now on. Those that are held are made at once.
+func (t *Tap) Set(e Effect) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.effect, t.affected = e, 0
+	for c, timer := range t.held {
+		if timer != nil {
+			timer.Stop()
+		}
+		delete(t.held, c)
+		c.answer(0)
+	}
+}
+
+// Now returns what becomes of calls now.
+func (t *Tap) Now() Effect {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.effect
+}
+
+// Affected returns how many calls the present effect had so far.
+func (t *Tap) Affected() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.affected
+}
+
+// Close ends the tap, once its processes have ended.
+func (t *Tap) Close() {
+	t.Set(Effect{})
+	t.once.Do(func() { close(t.end) })
+	t.serving.Wait()
+}
+
+// got takes a call that the kernel told of.
+func (t *Tap) got(c *call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.effect
+	if e != (Effect{}) {
+		t.affected++
+	}
+	switch {
+	case e.Errno != 0:
+		c.answer(e.Errno)
+	case e.Stall:
+		t.held[c] = nil
+	case e.Delay > 0:
+		t.held[c] = time.AfterFunc(e.Delay, func() { t.release(c) })
+	default:
+		c.answer(0)
+	}
+}
+
+// release makes a call that was delayed, unless it was made already.
+func (t *Tap) release(c *call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, held := t.held[c]; held {
+		delete(t.held, c)
+		c.answer(0)
+	}
+}
+
+// String describes the effect.
+func (e Effect) String() string {
+	switch {
+	case e.Errno != 0:
+		return "fails with " + e.Errno.Error()
+	case e.Stall:
+		return "is held"
+	case e.Delay > 0:
+		return fmt.Sprintf("takes %v longer", e.Delay)
+	}
+	return "passes"
+}

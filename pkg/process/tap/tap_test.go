@@ -1,0 +1,149 @@
+package tap
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/process"
+)
+
+// TestMain is the program under the tap too: with "sync FILE" it puts a file on disk, prints
+// what became of that, and again after each byte of a named pipe.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "sync" {
+		os.Exit(syncs(os.Args[2], os.Args[3]))
+	}
+	os.Exit(m.Run())
+}
+
+// syncs calls fdatasync of a file once, and then once for each byte that comes.
+func syncs(file, pipe string) int {
+	f, err := os.Create(file)
+	if err != nil {
+		return 1
+	}
+	orders, err := os.Open(pipe)
+	if err != nil {
+		return 1
+	}
+	for one := make([]byte, 1); ; {
+		if err := unix.Fdatasync(int(f.Fd())); err != nil {
+			os.Stdout.WriteString(err.Error() + "\n")
+		} else {
+			os.Stdout.WriteString("done\n")
+		}
+		if n, err := orders.Read(one); n == 0 || err != nil {
+			return 0
+		}
+	}
+}
+
+// tapped is a process under a tap.
+type tapped struct {
+	t      *testing.T
+	tap    *Tap
+	handle *process.Handle
+	log    string
+	orders *os.File
+}
+
+func start(t *testing.T) *tapped {
+	t.Helper()
+	if err := Check(); err != nil {
+		t.Fatalf("this kernel has no taps: %v", err)
+	}
+	dir := t.TempDir()
+	p := &tapped{t: t, tap: New(), log: filepath.Join(dir, "log")}
+	pipe := filepath.Join(dir, "orders")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	p.handle, err = process.Start(process.Command{Name: "sync", Path: os.Args[0], Args: []string{"sync", filepath.Join(dir, "file"), pipe}, Log: p.log, Place: p.tap.Place})
+	if err != nil {
+		t.Fatalf("start the process: %v", err)
+	}
+	t.Cleanup(func() {
+		p.handle.Stop(t.Context(), process.Deadlines{})
+		p.tap.Close()
+	})
+	if p.orders, err = os.OpenFile(pipe, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.orders.Close() })
+	return p
+}
+
+// again has the process make another call.
+func (p *tapped) again() {
+	p.t.Helper()
+	if _, err := p.orders.Write([]byte("x")); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// await waits until the process has printed some lines.
+func (p *tapped) await(lines ...string) {
+	p.t.Helper()
+	want := strings.Join(lines, "\n") + "\n"
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if got, _ := os.ReadFile(p.log); string(got) == want {
+			return
+		}
+	}
+	got, _ := os.ReadFile(p.log)
+	p.t.Fatalf("the process printed %q, want %q", got, want)
+}
+
+// affected waits until calls were affected.
+func (p *tapped) affected(n int64) {
+	p.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); p.tap.Affected() != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%d calls were affected, want %d", p.tap.Affected(), n)
+		}
+	}
+}
+
+// Calls pass, wait, fail or take longer as the tap is set, and those that wait are made when it
+// is set again.
+func TestTap(t *testing.T) {
+	p := start(t)
+	p.await("done")
+	p.tap.Set(Effect{Stall: true})
+	p.again()
+	p.affected(1)
+	if got, _ := os.ReadFile(p.log); !bytes.Equal(got, []byte("done\n")) {
+		t.Errorf("a call that is held has ended: %q", got)
+	}
+	p.tap.Set(Effect{Errno: syscall.ENOSPC})
+	p.await("done", "done")
+	p.again()
+	p.await("done", "done", syscall.ENOSPC.Error())
+	p.tap.Set(Effect{Delay: 10 * time.Millisecond})
+	p.again()
+	p.await("done", "done", syscall.ENOSPC.Error(), "done")
+	p.affected(1)
+	p.tap.Set(Effect{})
+	p.again()
+	p.await("done", "done", syscall.ENOSPC.Error(), "done", "done")
+}
+
+// A process dies inside a call that is held.
+func TestKilledInCall(t *testing.T) {
+	p := start(t)
+	p.await("done")
+	p.tap.Set(Effect{Stall: true})
+	p.again()
+	p.affected(1)
+	if exit := p.handle.Stop(t.Context(), process.Deadlines{Kill: 30 * time.Second}); exit.Signal != "SIGKILL" {
+		t.Errorf("the process ended with %v", exit)
+	}
+}
