@@ -46,7 +46,7 @@ const attemptTimeout = 5 * time.Second
 type link struct {
 	client database.Client
 	member int // -1 if it is not known
-	// users counts the workers that may call client, and served is set once a request
+	// users counts the step's clients that may call client, and served is set once a request
 	// has found a server; both belong to the connection's lock.
 	users  int
 	served bool
@@ -54,7 +54,7 @@ type link struct {
 }
 
 // connection is a place for one link after the other, shared by some of a step's
-// workers. When its link is lost, one goroutine opens the next, and ends.
+// clients. When its link is lost, one goroutine opens the next, and ends.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
@@ -91,7 +91,7 @@ func newLink(client database.Client, preferred int) *link {
 	return &link{client: client, member: memberOf(client, preferred), resent: database.Resent(client)}
 }
 
-// acquire returns the link for one more worker. Without a link it returns a channel
+// acquire returns the link for one more client. Without a link it returns a channel
 // that is closed when there is one.
 func (c *connection) acquire() (*link, <-chan struct{}) {
 	c.mu.Lock()
@@ -103,7 +103,7 @@ func (c *connection) acquire() (*link, <-chan struct{}) {
 	return nil, c.up
 }
 
-// release ends a worker's use of a link. The last one's closes a link that is lost:
+// release ends a client's use of a link. The last one's closes a link that is lost:
 // until then, its requests in flight may still be answered.
 func (c *connection) release(l *link) {
 	c.mu.Lock()
@@ -123,7 +123,7 @@ func (c *connection) serves(l *link) {
 	l.served = true
 }
 
-// lose takes a link out of use after an error, unless another worker did, and has
+// lose takes a link out of use after an error, unless another client did, and has
 // the next one opened.
 func (c *connection) lose(l *link, err error) {
 	if c.reconnect == nil || !c.remove(l) {
@@ -209,7 +209,7 @@ func (c *connection) resends() int64 {
 }
 
 // end returns the client that is open at the end of a step, nil if there is none.
-// No worker uses the connection any more.
+// No client uses the connection any more.
 func (c *connection) end() database.Client {
 	c.closing.Wait()
 	if l := c.current.Load(); l != nil {

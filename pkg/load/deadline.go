@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/load/requests"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
@@ -17,14 +15,14 @@ var _ fiber.Context = (*callContext)(nil)
 // until a deadline passes, and one watcher cancels the calls that are too late.
 type callContext struct {
 	context.Context
-	worker *worker
+	client *client
 	cancel context.CancelFunc
 	ended  atomic.Bool // or it ends at this moment
 }
 
-func newCallContext(w *worker) *callContext {
+func newCallContext(c *client) *callContext {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &callContext{Context: ctx, worker: w, cancel: cancel}
+	return &callContext{Context: ctx, client: c, cancel: cancel}
 }
 
 // end ends the context.
@@ -34,20 +32,20 @@ func (c *callContext) end() {
 }
 
 // Fiber returns the client's fiber, nil if it has none.
-func (c *callContext) Fiber() *fiber.Fiber { return c.worker.fiber }
+func (c *callContext) Fiber() *fiber.Fiber { return c.client.fiber }
 
 // Value has the client's fiber.
 func (c *callContext) Value(key any) any {
 	if key == any(fiber.Key{}) {
-		return c.worker.fiber
+		return c.client.fiber
 	}
 	return c.Context.Value(key)
 }
 
 // deadline returns the deadline of the request in flight, in nanoseconds.
 func (c *callContext) deadline() (at int64, ok bool) {
-	word := c.worker.flight.word.Load()
-	timeout := c.worker.step.spec.Timeout
+	word := c.client.flight.word.Load()
+	timeout := c.client.step.spec.Timeout
 	return sentAt(word) + int64(timeout), word != 0 && timeout > 0
 }
 
@@ -57,7 +55,7 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return c.worker.clock.Instant(at), true
+	return c.client.clock.Instant(at), true
 }
 
 // Left returns the time until the deadline, as of when the client last looked at the clock. Only
@@ -67,7 +65,7 @@ func (c *callContext) Left() time.Duration {
 	if !ok {
 		return 0
 	}
-	return time.Duration(max(at-c.worker.ran, 1))
+	return time.Duration(max(at-c.client.ran, 1))
 }
 
 // Err returns DeadlineExceeded if the watcher canceled the call.
@@ -76,7 +74,7 @@ func (c *callContext) Err() error {
 		return nil
 	}
 	err := c.Context.Err()
-	if err != nil && c.worker.flight.word.Load()&flightExpired != 0 {
+	if err != nil && c.client.flight.word.Load()&flightExpired != 0 {
 		return context.DeadlineExceeded
 	}
 	return err
@@ -84,7 +82,7 @@ func (c *callContext) Err() error {
 
 // watchDeadlines cancels calls whose deadline passed, until ctx ends. It is late by
 // at most a hundredth of the time-out, or a millisecond if that is more.
-func (s *step) watchDeadlines(ctx context.Context, workers []*worker) {
+func (s *step) watchDeadlines(ctx context.Context, clients []*client) {
 	timeout := s.spec.Timeout
 	if timeout <= 0 {
 		return
@@ -98,35 +96,23 @@ func (s *step) watchDeadlines(ctx context.Context, workers []*worker) {
 		case <-ticker.C:
 		}
 		over := s.rec.clock.Now() - int64(timeout)
-		for _, w := range workers {
-			w.expire(over)
+		for _, c := range clients {
+			c.expire(over)
 		}
 	}
 }
 
-// expire cancels the worker's call if it was sent before a time. It marks the
+// expire cancels the client's call if it was sent before a time. It marks the
 // flight first. If the mark can be set, the call has not ended and the context is
-// still that call's; the worker sees the mark and takes a new context.
-func (w *worker) expire(sentBefore int64) {
-	word := w.flight.word.Load()
+// still that call's; the client sees the mark and takes a new context.
+func (c *client) expire(sentBefore int64) {
+	word := c.flight.word.Load()
 	if word == 0 || word&flightExpired != 0 || sentAt(word) > sentBefore {
 		return
 	}
-	call := w.ctx.Load()
-	if w.flight.word.CompareAndSwap(word, word|flightExpired) {
+	call := c.ctx.Load()
+	if c.flight.word.CompareAndSwap(word, word|flightExpired) {
 		call.end()
-		w.fiber.Interrupt()
+		c.fiber.Interrupt()
 	}
-}
-
-// attempt applies the operation. If the database's client panics, that is its error, and
-// the step ends with it: nobody knows what the client still holds.
-func (w *worker) attempt(ctx context.Context, req requests.Request) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = database.Panicked(p)
-			w.step.abandon(err)
-		}
-	}()
-	return w.call(ctx, req)
 }

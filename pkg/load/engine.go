@@ -124,11 +124,11 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	st.connect(conns)
 	st.phases()
 	e.rec.allocate(st)
-	workers := make([]*worker, clients)
+	all := make([]*client, clients)
 	flights := make([]*flight, clients)
-	for n := range workers {
-		workers[n] = newWorker(st, n, n%len(conns))
-		flights[n] = &workers[n].flight
+	for n := range all {
+		all[n] = newRequestLoop(st, n, n%len(conns))
+		flights[n] = &all[n].flight
 	}
 	ctx, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
@@ -140,12 +140,12 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err := st.begin(flights); err != nil {
 		return StepResult{}, errors.Join(err, wake.Close())
 	}
-	st.run(ctx, abandon, workers)
+	st.run(ctx, abandon, all)
 	for n, c := range st.conns {
 		conns[n] = c.end()
 	}
 	res, err := st.finish(ctx)
-	if first := firstSent(workers); first > 0 {
+	if first := firstSent(all); first > 0 {
 		res.FirstSent = st.rec.clock.Time(first)
 	}
 	if res.Requests > 0 { // numbers of this part up to the last one that it used
@@ -157,10 +157,10 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 }
 
 // firstSent is when the first request of any client was sent; 0 if none was.
-func firstSent(workers []*worker) (first int64) {
-	for _, w := range workers {
-		if first == 0 || w.first > 0 && w.first < first {
-			first = w.first
+func firstSent(clients []*client) (first int64) {
+	for _, c := range clients {
+		if first == 0 || c.first > 0 && c.first < first {
+			first = c.first
 		}
 	}
 	return first
@@ -284,14 +284,14 @@ func (s *step) has(phase int) bool {
 	return begins < s.phaseEnd[phase] && begins < math.MaxInt64
 }
 
-// run runs the workers, the flusher and the watchers, and returns when all have
+// run runs the clients, the flusher and the watchers, and returns when all have
 // ended.
-func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers []*worker) {
+func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*client) {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, clients sync.WaitGroup
 	helpers.Go(func() { s.rec.flusher.run(own) })
 	helpers.Go(func() { s.rec.lag.watch(own, s.wakeup) })
-	helpers.Go(func() { s.watchDeadlines(own, workers) })
+	helpers.Go(func() { s.watchDeadlines(own, all) })
 	helpers.Go(func() { s.watchStop(ctx, own) })
 	if s.Reconnect != nil {
 		// Only clients, which end before the helpers, call it.
@@ -302,10 +302,10 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 		helpers.Go(func() { s.watchServers(own, abandon) })
 	}
 	if s.inFibers() {
-		s.startFibers(&clients, workers)
+		s.startFibers(&clients, all)
 	} else {
-		for _, w := range workers {
-			clients.Go(func() { w.run(nil) })
+		for _, c := range all {
+			clients.Go(func() { c.run(nil) })
 		}
 	}
 	clients.Wait()
@@ -314,10 +314,10 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, workers
 	helpers.Wait()
 }
 
-// startFibers starts workers as fibers when the step starts, on a few goroutines: with one for each
+// startFibers starts clients as fibers when the step starts, on a few goroutines: with one for each
 // fiber, each would leave its stack behind. The first requests of one connection are written
 // before those of the next are made, so that few buffers serve all.
-func (s *step) startFibers(clients *sync.WaitGroup, workers []*worker) {
+func (s *step) startFibers(clients *sync.WaitGroup, all []*client) {
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(s.conns)) {
 		clients.Go(func() {
@@ -325,8 +325,8 @@ func (s *step) startFibers(clients *sync.WaitGroup, workers []*worker) {
 			defer timer.Stop()
 			s.wait(timer, s.start)
 			for c := next.Add(1) - 1; c < int64(len(s.conns)); c = next.Add(1) - 1 {
-				for n := c; n < int64(len(workers)); n += int64(len(s.conns)) {
-					fiber.Go(clients, workers[n].run)
+				for n := c; n < int64(len(all)); n += int64(len(s.conns)) {
+					fiber.Go(clients, all[n].run)
 				}
 				runtime.Gosched() // to the goroutine that writes
 			}

@@ -28,7 +28,8 @@ type guarded struct {
 	data     []byte // keys and values of all puts but the first
 	// stale are the keys whose versions this client must read next.
 	stale []int64
-	err   error // of a read that the next transaction needed
+	key   []byte // of one of them
+	err   error  // of a read that the next transaction needed
 }
 
 // newGuarded returns nil for a step without transactions.
@@ -64,7 +65,7 @@ func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) 
 
 // expect sets the versions that a transaction expects. It returns for how long it read
 // those that were not known, in nanoseconds.
-func (g *guarded) expect(w *worker, op workload.Op) (took int64) {
+func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	g.err = nil
 	if op == workload.OpCreate {
 		return 0 // the key must not exist
@@ -74,9 +75,9 @@ func (g *guarded) expect(w *worker, op workload.Op) (took int64) {
 		if p.Version = g.table.Of(g.keys[n]); p.Version != versions.Unknown {
 			continue
 		}
-		from := w.now()
-		p.Version, g.err = g.read(w, p.Key, g.keys[n])
-		took += w.now() - from
+		from := c.now()
+		p.Version, g.err = g.read(c, p.Key, g.keys[n])
+		took += c.now() - from
 		if g.err != nil {
 			return took
 		}
@@ -85,12 +86,12 @@ func (g *guarded) expect(w *worker, op workload.Op) (took int64) {
 }
 
 // read reads the version of a key.
-func (g *guarded) read(w *worker, key []byte, number int64) (int64, error) {
-	w.fiber.Leave() // the goroutine that may have to read the answer
+func (g *guarded) read(c *client, key []byte, number int64) (int64, error) {
+	c.fiber.Leave() // the goroutine that may have to read the answer
 	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
 	defer cancel()
 	g.reads.Add(1)
-	version, err := w.client.(database.Transactor).Version(ctx, key)
+	version, err := c.db.(database.Transactor).Version(ctx, key)
 	if err == nil {
 		g.table.Read(number, version)
 	}
@@ -123,10 +124,10 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 
 // refresh reads the versions that a conflict made unknown. Errors are ignored: the next
 // transaction with such a key reads again.
-func (g *guarded) refresh(w *worker) {
+func (g *guarded) refresh(c *client) {
 	for _, number := range g.stale {
-		w.kept.key = requests.AppendKey(w.kept.key[:0], &g.step.spec.Load, number)
-		_, _ = g.read(w, w.kept.key, number)
+		g.key = requests.AppendKey(g.key[:0], &g.step.spec.Load, number)
+		_, _ = g.read(c, g.key, number)
 	}
 	g.stale = g.stale[:0]
 }

@@ -261,7 +261,7 @@ func newObserved(s *step, client, connection int) *observed {
 }
 
 // await waits until the observer is not too far behind.
-func (o *observed) await(w *worker) {
+func (o *observed) await(c *client) {
 	if !o.history.full.Load() {
 		return
 	}
@@ -269,17 +269,17 @@ func (o *observed) await(w *worker) {
 	if room == nil {
 		return
 	}
-	w.fiber.Leave()
+	c.fiber.Leave()
 	from := o.history.clock.Now()
 	<-room
 	o.history.addWait(o.history.clock.Now() - from)
 }
 
-// sends reads the clock for the request that the client sends next. Whoever looks at the flight
+// readClock reads the clock for the request that the client sends next. Whoever looks at the flight
 // meanwhile sees that the client may have read it.
-func (o *observed) sends(w *worker) int64 {
-	w.flight.word.Store(flightSending)
-	sent := w.now()
+func (o *observed) readClock(c *client) int64 {
+	c.flight.word.Store(flightSending)
+	sent := c.now()
 	if o.history.descheduled != nil {
 		o.history.descheduled()
 	}
@@ -288,24 +288,24 @@ func (o *observed) sends(w *worker) int64 {
 
 // see returns what the observer sees of the request that ended last. It is valid until the
 // next call.
-func (o *observed) see(w *worker, req requests.Request, d *done) []Ended {
+func (o *observed) see(a *applier, req requests.Request, d *done) []Ended {
 	one := Ended{
-		Number: req.Number, Key: req.Key, Read: w.got.by.Number, ReadKnown: w.got.by.Known, Expected: -1, Version: -1,
+		Number: req.Number, Key: req.Key, Read: a.got.by.Number, ReadKnown: a.got.by.Known, Expected: -1, Version: -1,
 		Sent: o.history.unix + d.sent, End: o.history.unix + d.end, Outcome: d.outcome, Missing: d.class == database.ClassNotFound,
 		Client: o.client, Connection: o.connection, Member: int32(d.member), Op: uint8(d.op),
 	}
 	o.ended = o.ended[:0]
-	if w.guarded == nil || !w.step.rec.accounts.ops[d.op].Guarded() {
+	if a.guarded == nil || !a.client.step.rec.accounts.ops[d.op].Guarded() {
 		o.ended = append(o.ended, one)
 		return o.ended
 	}
-	for n, key := range w.guarded.keys {
+	for n, key := range a.guarded.keys {
 		one.Key, one.Expected, one.Version = key, -1, -1
-		if n < len(w.guarded.expected) {
-			one.Expected = w.guarded.expected[n]
+		if n < len(a.guarded.expected) {
+			one.Expected = a.guarded.expected[n]
 		}
 		if d.outcome == workload.OK {
-			one.Version = w.guarded.puts[n].Version
+			one.Version = a.guarded.puts[n].Version
 		}
 		o.ended = append(o.ended, one)
 	}

@@ -9,21 +9,21 @@ import (
 // keyValue is a client's own memory for the key and the value of a request.
 type keyValue struct{ key, value []byte }
 
-// prepare computes a request and fills w.key and w.payload, and w.value if the operation
+// prepare computes a request and fills key and payload, and value if the operation
 // sends one. Key and value of a fiber's plain write are not the client's any more once it has
 // waited: see [database.Continuer].
-func (w *worker) prepare(number int64) requests.Request {
-	work := w.step.work
+func (a *applier) prepare(number int64) requests.Request {
+	work := a.client.step.work
 	req := work.Request(number)
-	if op := work.Operation(req); w.room > 0 && (op == workload.OpWrite || op == workload.OpUpdate) {
-		w.key, w.value = briefly(w.fiber.Borrow(w.room), w.step, req)
+	if op := work.Operation(req); a.room > 0 && (op == workload.OpWrite || op == workload.OpUpdate) {
+		a.key, a.value = briefly(a.client.fiber.Borrow(a.room), a.client.step, req)
 	} else {
-		w.kept.fill(w.step, req)
-		w.key, w.value = w.kept.key, w.kept.value
+		a.kept.fill(a.client.step, req)
+		a.key, a.value = a.kept.key, a.kept.value
 	}
-	w.payload = 0
+	a.payload = 0
 	if work.Sends(req) {
-		w.payload = int64(len(w.key) + len(w.value))
+		a.payload = int64(len(a.key) + len(a.value))
 	}
 	return req
 }

@@ -7,22 +7,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// now reads the clock and reports that this client runs.
-func (w *worker) now() int64 {
-	now := w.clock.Now()
-	w.stops.Seen(w.ran, now)
-	w.ran = now
-	return now
-}
-
-// returned ends a round trip of the call in flight and returns when.
-func (w *worker) returned() int64 {
-	now := w.now()
-	w.stopped += w.stops.Delayed(w.trip, now)
-	w.trip = now
-	return now
-}
-
 // lateAfter is how much later than due a request may be sent by the client's own
 // fault, in nanoseconds. A request beyond that counts as late: the delay is this
 // machine's, not the database's.
@@ -30,23 +14,23 @@ const lateAfter = int64(time.Millisecond)
 
 // alarm sets the client's timer to a time from now, in nanoseconds. Timers that nobody refers
 // to need not be stopped.
-func (w *worker) alarm(d int64) *time.Timer {
-	if w.timer == nil {
-		w.timer = time.NewTimer(time.Duration(d))
+func (c *client) alarm(d int64) *time.Timer {
+	if c.timer == nil {
+		c.timer = time.NewTimer(time.Duration(d))
 	} else {
-		w.timer.Reset(time.Duration(d))
+		c.timer.Reset(time.Duration(d))
 	}
-	return w.timer
+	return c.timer
 }
 
 // wait sleeps until a time of the recorder's clock, or until issuing ends.
-func (w *worker) wait(until int64) {
-	d := until - w.step.rec.clock.Now()
+func (c *client) wait(until int64) {
+	d := until - c.step.rec.clock.Now()
 	if d <= 0 {
 		return
 	}
-	w.fiber.Leave()
-	w.step.wait(w.alarm(d), until)
+	c.fiber.Leave()
+	c.step.wait(c.alarm(d), until)
 }
 
 // wait sleeps until a time for which a timer is set, or until issuing ends.
@@ -65,24 +49,6 @@ func (d *done) severed() bool {
 	return d.class == database.ClassConnection || d.class == database.ClassUnavailable
 }
 
-// connected reports whether the client has a connection that is not known to be
-// lost.
-func (w *worker) connected() bool { return w.link != nil && w.conn.current.Load() == w.link }
-
-// attach gives the client a link, and detach takes it.
-func (w *worker) attach(l *link) {
-	w.link, w.client, w.served = l, l.client, false
-	w.hinted = hintedPutter(l.client, &w.step.spec)
-	w.located, _ = l.client.(located)
-}
-
-func (w *worker) detach() {
-	if w.link != nil {
-		w.conn.release(w.link)
-		w.link, w.client, w.hinted, w.located = nil, nil, nil, nil
-	}
-}
-
 // hintedPutter returns the client's ability to take hints, nil if it has none or if
 // the load does not know which keys exist: with one key for all requests, only the
 // first write creates it.
@@ -98,36 +64,24 @@ func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
 // use for the client any more: a closed loop stopped issuing, the drain of a rate is
 // over, or no request is left to take. A client that holds a request of a rate waits
 // for the drain's end. The wait is time without a server.
-func (w *worker) await(holds bool) bool {
-	s := w.step
-	w.detach()
-	l, up := w.conn.acquire()
+func (c *client) await(holds bool) bool {
+	s := c.step
+	c.detach()
+	l, up := c.conn.acquire()
 	if l != nil {
-		w.attach(l)
+		c.attach(l)
 		return true
 	}
-	w.shard.startWait(&w.flight, s.rec.clock.Now())
-	defer func() { w.shard.endWait(&w.flight, s.rec.clock.Now()) }()
+	c.shard.startWait(&c.flight, s.rec.clock.Now())
+	defer func() { c.shard.endWait(&c.flight, s.rec.clock.Now()) }()
 	for l == nil {
-		if !w.pauseFor(up, holds) {
+		if !c.pauseFor(up, holds) {
 			return false
 		}
-		l, up = w.conn.acquire()
+		l, up = c.conn.acquire()
 	}
-	w.attach(l)
+	c.attach(l)
 	return true
-}
-
-// rest waits for the back-off after the connection for a single request was refused.
-func (w *worker) rest() {
-	s := w.step
-	w.shard.startWait(&w.flight, s.rec.clock.Now())
-	defer func() { w.shard.endWait(&w.flight, s.rec.clock.Now()) }()
-	over := make(chan struct{})
-	timer := time.AfterFunc(w.single.Next(), func() { close(over) })
-	defer timer.Stop()
-	w.pauseFor(over, false)
-	w.refused = false
 }
 
 // endCheck is how often a client without a server looks whether the drain of a rate
@@ -135,9 +89,9 @@ func (w *worker) rest() {
 const endCheck = 100 * time.Millisecond
 
 // pauseFor waits for up, or returns false as await does.
-func (w *worker) pauseFor(up <-chan struct{}, holds bool) bool {
-	s := w.step
-	w.fiber.Leave()
+func (c *client) pauseFor(up <-chan struct{}, holds bool) bool {
+	s := c.step
+	c.fiber.Leave()
 	exhausted, passed := s.exhausted.done, s.stop.passed
 	if holds {
 		exhausted = nil
@@ -151,7 +105,7 @@ func (w *worker) pauseFor(up <-chan struct{}, holds bool) bool {
 			}
 			wait = min(wait, int64(endCheck))
 		}
-		alarm := w.alarm(wait)
+		alarm := c.alarm(wait)
 		select {
 		case <-up:
 			return true

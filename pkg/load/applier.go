@@ -1,0 +1,169 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/backoff"
+	"github.com/coreos/dbtester/pkg/load/requests"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// applier applies requests for a client: it makes their keys and values, calls the database's
+// client, and checks the replies.
+type applier struct {
+	client  *client
+	key     []byte // of the request; see prepare
+	value   []byte
+	kept    keyValue // memory, nil until needed, also to check values in
+	room    int      // see sharedRoom; 0 without a fiber
+	payload int64    // bytes of all keys and values that the request writes
+	got     reply    // of the last call
+	whole   []byte   // buffer for the value that a swap should have read
+	guarded *guarded // nil in a load without transactions
+	// refused: no member accepted a connection for a single request, and
+	// single is the back-off of such connections.
+	refused bool
+	single  backoff.Pauses
+}
+
+// reply is a call's result until it is checked.
+type reply struct {
+	read  bool // the reply must be checked
+	value []byte
+	by    requests.Writer // of the value
+	keys  int             // of a range
+	bytes int64           // of all values
+}
+
+// attempt applies the operation. If the database's client panics, that is its error, and
+// the step ends with it: nobody knows what the client still holds.
+func (a *applier) attempt(ctx context.Context, req requests.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = database.Panicked(p)
+			a.client.step.abandon(err)
+		}
+	}()
+	return a.call(ctx, req)
+}
+
+// guard prepares a transaction, and returns how long it took to read the versions of its
+// keys that were not known.
+func (a *applier) guard(req requests.Request) int64 {
+	op := a.client.step.work.Operation(req)
+	if !op.Guarded() {
+		return 0
+	}
+	a.payload += a.guarded.prepare(req, a.key, a.value)
+	return a.guarded.expect(a.client, op)
+}
+
+// call applies the operation. It leaves the reply in a.got, to be checked after the
+// clock was read.
+func (a *applier) call(ctx context.Context, req requests.Request) error {
+	op := a.client.step.work.Operation(req)
+	if op == workload.OpWrite || op == workload.OpUpdate {
+		return a.put(ctx, op)
+	}
+	return a.callOther(ctx, op, req)
+}
+
+// callOther applies an operation that is no plain write. Its frame would be on the stacks of all
+// clients that write.
+func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Request) (err error) {
+	spec := &a.client.step.spec
+	switch op {
+	case workload.OpRead:
+		value, err := a.client.db.Get(ctx, a.key, spec.Read)
+		return a.keep(value, err)
+	case workload.OpReadOneshot:
+		value, err := a.oneshot(ctx)
+		return a.keep(value, err)
+	case workload.OpDelete:
+		return a.client.db.(database.Deleter).Delete(ctx, a.key)
+	case workload.OpRange:
+		a.got.keys, a.got.bytes, err = a.client.db.(database.Ranger).Range(ctx, a.key, spec.RangeLimit, spec.Read)
+		a.got.read = err == nil
+		return err
+	case workload.OpSwap:
+		return a.swap(ctx, req)
+	case workload.OpTxn, workload.OpCreate:
+		return a.guarded.send(ctx, a.client.db)
+	default:
+		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
+	}
+}
+
+// keep stores the value of one key in a.got.
+func (a *applier) keep(value []byte, err error) error {
+	if err == nil {
+		a.got = reply{read: true, value: value, bytes: int64(len(value))}
+	}
+	return err
+}
+
+// swap reads a value, checks it and replaces it. A wrong value is never replaced.
+func (a *applier) swap(ctx context.Context, req requests.Request) error {
+	old, err := a.client.db.Get(ctx, a.key, a.client.step.spec.Read)
+	a.client.returned()
+	if err := a.keep(old, err); err != nil {
+		return err
+	}
+	if a.whole, a.got.by, err = a.client.step.work.Check(a.whole, old, req); err != nil {
+		return err
+	}
+	return a.client.db.(database.Swapper).Swap(ctx, a.key, old, a.value)
+}
+
+// check returns an error if the reply is wrong.
+func (a *applier) check(req requests.Request) (err error) {
+	work := a.client.step.work
+	switch work.Operation(req) {
+	case workload.OpRange:
+		err = work.CheckRange(req, a.got.keys, a.got.bytes)
+	case workload.OpRead, workload.OpReadOneshot:
+		a.kept.value, a.got.by, err = work.Check(a.kept.value, a.got.value, req)
+	}
+	return err
+}
+
+// oneshot opens a connection, reads over it and closes it.
+func (a *applier) oneshot(ctx context.Context) ([]byte, error) {
+	client, err := a.client.step.Dial(ctx)
+	a.client.returned()
+	a.client.member = unknownMember
+	if a.refused = err != nil; err != nil {
+		return nil, database.NotApplied(database.ClassUnavailable, err)
+	}
+	a.single.Reset()
+	a.client.member = memberOf(client, unknownMember)
+	value, err := client.Get(ctx, a.key, a.client.step.spec.Read)
+	return value, errors.Join(err, client.Close())
+}
+
+// put writes the request's key, with the hint whether the key is new.
+func (a *applier) put(ctx context.Context, op workload.Op) error {
+	switch {
+	case a.client.hinted == nil:
+		return a.client.db.Put(ctx, a.key, a.value)
+	case op.Creates():
+		return a.client.hinted.PutNew(ctx, a.key, a.value)
+	}
+	return a.client.hinted.PutExisting(ctx, a.key, a.value)
+}
+
+// rest waits for the back-off after the connection for a single request was refused.
+func (a *applier) rest() {
+	s := a.client.step
+	a.client.shard.startWait(&a.client.flight, s.rec.clock.Now())
+	defer func() { a.client.shard.endWait(&a.client.flight, s.rec.clock.Now()) }()
+	over := make(chan struct{})
+	timer := time.AfterFunc(a.single.Next(), func() { close(over) })
+	defer timer.Stop()
+	a.client.pauseFor(over, false)
+	a.refused = false
+}

@@ -1,0 +1,150 @@
+package load
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/stops"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// behaviour is what a client does while its step runs, such as to apply requests one after the
+// other.
+type behaviour interface {
+	// run returns when the step has no more for the client to do. With a fiber, others'
+	// goroutines may run it between two requests, until one fails: whatever may wait leaves
+	// them first. A call of the database's client is bounded by the client's context, from when
+	// its flight has a word.
+	run()
+}
+
+// client is one of a step's clients, whatever it does: its place on a connection, the flight and
+// the deadline of its call, its clock, and its waits.
+type client struct {
+	step   *step
+	does   behaviour
+	conn   *connection
+	link   *link // nil while there is none
+	served bool  // link has served this client
+	// db, hinted and located are link's; hinted is nil without the ability or the knowledge.
+	db     database.Client
+	hinted database.HintedPutter
+	// located is nil if db does not know its member, which is link's then.
+	located located
+	shard   *shard
+	flight  flight
+	member  int // that the last request went to
+	ctx     atomic.Pointer[callContext]
+	timer   *time.Timer // nil until the client first waits for a time
+	ramp    int64       // after the step's start, when this client begins
+	first   int64       // when this client first sent a request; 0 before
+	clock   clock.Clock
+	stops   *stops.Stops
+	ran     int64        // when this client last read the clock, as the stops and a call's deadline need it
+	trip    int64        // when the round trip in flight began
+	stopped int64        // by how much stops delayed the call in flight
+	fiber   *fiber.Fiber // nil if the client runs on a goroutine of its own
+}
+
+// init makes client n of a step, on a connection, which does something.
+func (c *client) init(s *step, n, conn int, does behaviour) {
+	c.step, c.does, c.conn, c.shard = s, does, s.conns[conn], s.rec.shards.of(n)
+	c.clock, c.stops = s.rec.clock, s.rec.stops
+	if s.Ramp > 0 {
+		c.ramp = int64(s.Ramp) * s.spec.Part.Number(int64(n)) / int64(s.Clients)
+	}
+	c.ctx.Store(newCallContext(c))
+}
+
+// run waits until the client begins, and runs its behaviour.
+func (c *client) run(f *fiber.Fiber) {
+	c.fiber = f
+	defer func() { c.ctx.Load().end() }()
+	defer c.detach()
+	if begin := c.step.start + c.ramp; c.step.Rate == 0 {
+		if c.wait(begin); c.clock.Now() < begin { // issuing ended before
+			return
+		}
+		c.timer = nil // a closed loop needs none, unless its server is lost
+	}
+	c.does.run()
+}
+
+// now reads the clock and reports that this client runs.
+func (c *client) now() int64 {
+	now := c.clock.Now()
+	c.stops.Seen(c.ran, now)
+	c.ran = now
+	return now
+}
+
+// sends notes that the client sends a request at a moment: its flight, its member, and the
+// round trip that begins.
+func (c *client) sends(at int64, phase, op int, flags int64) {
+	if c.first == 0 {
+		c.first = at
+	}
+	c.flight.word.Store(packFlight(at, phase, op, flags))
+	if c.member = c.link.member; c.located != nil {
+		c.member = c.located.Member()
+	}
+	c.trip, c.stopped = at, 0
+}
+
+// returned ends a round trip of the call in flight and returns when.
+func (c *client) returned() int64 {
+	now := c.now()
+	c.stopped += c.stops.Delayed(c.trip, now)
+	c.trip = now
+	return now
+}
+
+// ended records the request in flight.
+func (c *client) ended(d *done) {
+	if c.shard.record(&c.flight, d)&flightExpired != 0 {
+		c.ctx.Store(newCallContext(c))
+	}
+}
+
+// classify sets the outcome, and whether a failure is an answer. A call that the deadline watcher canceled is a
+// time-out, whatever error the client returned.
+func (c *client) classify(d *done) {
+	d.outcome, d.class = database.Classify(d.err)
+	if c.flight.word.Load()&flightExpired != 0 && d.outcome != workload.OK {
+		d.class = database.ClassTimeout
+	}
+	s := c.step
+	d.declined = d.outcome == workload.Failed && database.Declined(s.rec.accounts.ops[d.op], d.class, s.deletes)
+}
+
+// connected reports whether the client has a connection that is not known to be
+// lost.
+func (c *client) connected() bool { return c.link != nil && c.conn.current.Load() == c.link }
+
+// attach gives the client a link, and detach takes it.
+func (c *client) attach(l *link) {
+	c.link, c.db, c.served = l, l.client, false
+	c.hinted = hintedPutter(l.client, &c.step.spec)
+	c.located, _ = l.client.(located)
+}
+
+func (c *client) detach() {
+	if c.link != nil {
+		c.conn.release(c.link)
+		c.link, c.db, c.hinted, c.located = nil, nil, nil, nil
+	}
+}
+
+// watchConnection has the client's connection replaced after a request that found no server.
+func (c *client) watchConnection(d *done) {
+	switch {
+	case d.severed():
+		c.conn.lose(c.link, d.err)
+	case d.outcome == workload.OK && !c.served:
+		c.served = true
+		c.conn.serves(c.link)
+	}
+}
