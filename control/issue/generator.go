@@ -7,14 +7,19 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -101,6 +106,34 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 		}
 	}
 }
+
+// connect opens the connections of the generator's part. A generator that is not reached, or
+// has no session of this load any more, is lost, which is no error.
+func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
+	own, cancel := fleet.Within(ctx, connectTimeout)
+	defer cancel()
+	own, end := context.WithCancelCause(own)
+	defer end(nil)
+	g.calls(end)
+	defer g.calls(nil)
+	reply, err := g.client.Connect(own, &pb.ConnectRequest{RunId: g.runID, Step: loadwire.StepMessage(step), Members: indexes(targets), Keep: keep})
+	switch {
+	case err == nil:
+		var refused *refusal
+		if r := reply.GetRefused(); r != nil {
+			refused = &refusal{&connect.RefusedError{Member: int(r.GetMember()), Err: errors.New(r.GetText())}, r.GetLost()}
+		}
+		return int(reply.GetClients()), refused, nil
+	case ctx.Err() == nil && (own.Err() != nil || slices.Contains(absent, status.Code(err))):
+		g.set.lose(g.part, broken(own, err))
+		return 0, nil, nil
+	}
+	return 0, nil, g.failed(own, err)
+}
+
+// absent are the statuses of a generator that is not reached, whose session ended, or that
+// another run has reserved meanwhile.
+var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
 // close ends the session, if there may be one, and the connection.
 func (g *generator) close(ctx context.Context) error {

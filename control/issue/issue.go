@@ -210,36 +210,6 @@ func each[T any](list []T, do func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// Preload is how keys are written before a load, over connections to some members in turn.
-type Preload struct {
-	issuer.Preload
-	Members []int
-}
-
-// Preload has each part write its share of the keys. Progress is called with how far all
-// are together, by any goroutine. The first part that fails or is lost ends the preload of
-// all.
-func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
-	all, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	sum := &together{of: make([]load.Progress, len(s.parts)), heard: make([]bool, len(s.parts)), progress: progress}
-	err := each(s.parts, func(part *part) error {
-		own, end := context.WithCancelCause(all)
-		defer end(nil)
-		part.calls(end)
-		defer part.calls(nil)
-		err := part.preload(own, p, func(now load.Progress) { sum.see(part.index, now) })
-		if err != nil {
-			cancel(err)
-		}
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		return context.Cause(all) // the others ended because of it
-	}
-	return err
-}
-
 // Begin declares where the records of the load go. Progress, if not nil, is called once a
 // second.
 func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {

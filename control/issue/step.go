@@ -8,15 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/issuer"
-	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -179,34 +174,6 @@ func (s *Set) connect(ctx context.Context, step Step) error {
 		}
 	}
 }
-
-// connect opens the connections of the generator's part. A generator that is not reached, or
-// has no session of this load any more, is lost, which is no error.
-func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
-	own, cancel := fleet.Within(ctx, connectTimeout)
-	defer cancel()
-	own, end := context.WithCancelCause(own)
-	defer end(nil)
-	g.calls(end)
-	defer g.calls(nil)
-	reply, err := g.client.Connect(own, &pb.ConnectRequest{RunId: g.runID, Step: loadwire.StepMessage(step), Members: indexes(targets), Keep: keep})
-	switch {
-	case err == nil:
-		var refused *refusal
-		if r := reply.GetRefused(); r != nil {
-			refused = &refusal{&connect.RefusedError{Member: int(r.GetMember()), Err: errors.New(r.GetText())}, r.GetLost()}
-		}
-		return int(reply.GetClients()), refused, nil
-	case ctx.Err() == nil && (own.Err() != nil || slices.Contains(absent, status.Code(err))):
-		g.set.lose(g.part, broken(own, err))
-		return 0, nil, nil
-	}
-	return 0, nil, g.failed(own, err)
-}
-
-// absent are the statuses of a generator that is not reached, whose session ended, or that
-// another run has reserved meanwhile.
-var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
 // stop has generators issue nothing more, of a step or of the whole load. Their streams then
 // end; those that do not are abandoned.
