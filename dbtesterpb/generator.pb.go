@@ -2802,6 +2802,9 @@ type StepEnd struct {
 	MembersGone     bool   `protobuf:"varint,22,opt,name=members_gone,json=membersGone,proto3" json:"members_gone,omitempty"`                 // it ended because every member was lost
 	FirstSentUnixNs int64  `protobuf:"varint,23,opt,name=first_sent_unix_ns,json=firstSentUnixNs,proto3" json:"first_sent_unix_ns,omitempty"` // 0 if none was
 	Resent          int64  `protobuf:"varint,24,opt,name=resent,proto3" json:"resent,omitempty"`                                              // requests that the clients' library sent again by itself
+	// These are the waits of clients for an observer of this part's requests.
+	ObserverWaits   int64 `protobuf:"varint,25,opt,name=observer_waits,json=observerWaits,proto3" json:"observer_waits,omitempty"`
+	ObserverWaitsNs int64 `protobuf:"varint,26,opt,name=observer_waits_ns,json=observerWaitsNs,proto3" json:"observer_waits_ns,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -3000,6 +3003,20 @@ func (x *StepEnd) GetFirstSentUnixNs() int64 {
 func (x *StepEnd) GetResent() int64 {
 	if x != nil {
 		return x.Resent
+	}
+	return 0
+}
+
+func (x *StepEnd) GetObserverWaits() int64 {
+	if x != nil {
+		return x.ObserverWaits
+	}
+	return 0
+}
+
+func (x *StepEnd) GetObserverWaitsNs() int64 {
+	if x != nil {
+		return x.ObserverWaitsNs
 	}
 	return 0
 }
@@ -3420,7 +3437,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x05to_ns\x18\x02 \x01(\x03R\x04toNs\x12\x1d\n" +
 	"\n" +
 	"from_start\x18\x03 \x01(\bR\tfromStart\x12\x15\n" +
-	"\x06to_end\x18\x04 \x01(\bR\x05toEnd\"\xfa\x06\n" +
+	"\x06to_end\x18\x04 \x01(\bR\x05toEnd\"\xcd\a\n" +
 	"\aStepEnd\x12\"\n" +
 	"\rstart_unix_ns\x18\x01 \x01(\x03R\vstartUnixNs\x12\x1e\n" +
 	"\vend_unix_ns\x18\x02 \x01(\x03R\tendUnixNs\x12)\n" +
@@ -3450,7 +3467,9 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\astopped\x18\x15 \x01(\bR\astopped\x12!\n" +
 	"\fmembers_gone\x18\x16 \x01(\bR\vmembersGone\x12+\n" +
 	"\x12first_sent_unix_ns\x18\x17 \x01(\x03R\x0ffirstSentUnixNs\x12\x16\n" +
-	"\x06resent\x18\x18 \x01(\x03R\x06resent\"<\n" +
+	"\x06resent\x18\x18 \x01(\x03R\x06resent\x12%\n" +
+	"\x0eobserver_waits\x18\x19 \x01(\x03R\robserverWaits\x12*\n" +
+	"\x11observer_waits_ns\x18\x1a \x01(\x03R\x0fobserverWaitsNs\"<\n" +
 	"\x0fStopLoadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\bR\x04step\"\x12\n" +

@@ -214,6 +214,8 @@ func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResul
 		all.Reconnects += r.Reconnects
 		all.Resent += r.Resent
 		all.VersionReads += r.VersionReads
+		all.ObserverWaits.Count += r.ObserverWaits.Count
+		all.ObserverWaits.NS += r.ObserverWaits.NS
 		all.LargestGap = r.LargestGap
 		if e.MembersGone {
 			gone++
