@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
@@ -112,7 +113,7 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 // checkLimits refuses an agent that does not limit its member: one of an older version
 // does not know how.
 func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
-	if db.Resources.Any() && reply.Limits == nil {
+	if resources.Keys().Of(db.Abilities).Any() && reply.Limits == nil {
 		return fmt.Errorf("agent %s: its version of dbtester can't limit members: resources needs a newer one", agent)
 	}
 	return nil

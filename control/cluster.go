@@ -206,9 +206,6 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 			Index: int32(member), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
 			SamplePeriodNs: e.Sample.Nanoseconds(), SkipDatabaseMetrics: !e.Metrics,
 		}
-		if l := db.Resources; l.Any() {
-			req.Limits = &dbtesterpb.Limits{Cpus: l.CPUs, PeriodNs: l.Period.Nanoseconds(), MemoryBytes: l.MemoryBytes}
-		}
 		if t := db.TLS; t != nil {
 			req.TlsCa, req.TlsCert, req.TlsKey = t.CA, t.Cert, t.Key
 		}

@@ -130,9 +130,6 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	} else {
 		dryRunLoad(w, db.Load)
 	}
-	if l := db.Resources; l.Any() {
-		fmt.Fprintf(w, "  resources of each member: %s (%s)\n", l, strings.Join(l.Env(), " "))
-	}
 	for _, half := range r.halves {
 		if d, ok := half.(abilities.Describer); ok {
 			for _, line := range d.Describe() {

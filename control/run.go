@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/shared"
+	memberlimits "github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -121,10 +122,10 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 
 // limits are those of each member, nil without any.
 func limits(db *config.Database) *resources.Limits {
-	if !db.Resources.Any() {
+	l := memberlimits.Keys().Of(db.Abilities)
+	if !l.Any() {
 		return nil
 	}
-	l := db.Resources
 	return &l
 }
 

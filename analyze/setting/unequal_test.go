@@ -40,7 +40,6 @@ func of(t *testing.T, e *config.Experiment) *run.Run {
 	if err := upkeep.Record().Set(&record.Records, done); err != nil {
 		t.Fatal(err)
 	}
-	record.Resources = &d.Resources
 	record.Load.Steps = nil
 	record.Members = []results.Member{{Agent: "a:3500"}}
 	return &run.Run{Info: run.Info{Record: record, Manifest: &results.Manifest{Config: data}}}

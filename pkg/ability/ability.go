@@ -55,6 +55,10 @@ type Database struct {
 	// Classic files have no keys of abilities. Searched is whether a capacity is searched
 	// for.
 	Classic, Searched bool
+	// Node returns the value of one of the database's keys in the file, nil if it is not
+	// given. OptionAt returns the place of the option that an error begins with.
+	Node     func(key string) *yamlfile.Node
+	OptionAt func(message string) *yamlfile.Node
 }
 
 // Keys are a key of an ability in an experiment file, at the top of the file and in each

@@ -85,6 +85,7 @@ func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
 		ID: d.ID, Name: d.Name, Version: d.Version, Options: d.Options, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
 		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil,
+		Node: r.db.NodeOf, OptionAt: r.optionAt,
 	}
 	for _, keys := range keysOf(eachAbilities()) {
 		name := keys.Row(true).Name

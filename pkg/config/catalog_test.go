@@ -53,8 +53,10 @@ type (
 	Cleaned struct{}
 )
 
-func (Led) Leader(context.Context, database.Target) (int, error)               { panic("asked") }
-func (Cleaned) Clean(context.Context, database.Target, func(keys int64)) error { panic("asked") }
+func (Led) Leader(context.Context, database.Target) (int, error) { panic("asked") }
+func (Cleaned) Clean(context.Context, database.Target, database.Removable, func(keys int64)) error {
+	panic("asked")
+}
 
 // bareOptions are those of a driver without any.
 type bareOptions struct {

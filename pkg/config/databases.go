@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -15,16 +14,15 @@ import (
 // The database in it holds the values that stay as the file gives them.
 type databaseSpec struct {
 	Database
-	entry     database.Database
-	hosts     []written[hostSpec]
-	tls       written[TLS]
-	auth      written[Auth]
-	guard     written[Guard]
-	given     given
-	resources written[resources.Limits]
-	load      written[loadSpec]
-	steps     written[Steps]
-	swept     written[workload.Swept]
+	entry database.Database
+	hosts []written[hostSpec]
+	tls   written[TLS]
+	auth  written[Auth]
+	guard written[Guard]
+	given given
+	load  written[loadSpec]
+	steps written[Steps]
+	swept written[workload.Swept]
 	// members is how many of the hosts are used.
 	members int
 	// id is the id's node, the place of missing keys.
@@ -40,7 +38,7 @@ func databaseSection(c Catalog, options schema) section[databaseSpec] {
 	return section[databaseSpec]{Fields: slices.Concat(
 		releaseFields(), memberFields(), sharedFields(),
 		abilityFields(eachAbilities(), true, func(d *databaseSpec) *given { return &d.given }, showAbility),
-		boundFields(), databaseLoadFields(c), []field[databaseSpec]{optionsField(options)},
+		databaseAccessFields(), databaseLoadFields(c), []field[databaseSpec]{optionsField(options)},
 	)}
 }
 
@@ -109,14 +107,9 @@ func sharedFields() []field[databaseSpec] {
 	}
 }
 
-// boundFields declares what a database's members may use, and how clients connect to them.
-func boundFields() []field[databaseSpec] {
+// databaseAccessFields declares how clients connect to a database's members.
+func databaseAccessFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
-		part[databaseSpec, resources.Limits]{
-			Row:     row{Name: "resources", Usually: "the file's", Meaning: "replaces the file's key by key"},
-			Section: resourcesSection(), At: func(d *databaseSpec) *written[resources.Limits] { return &d.resources },
-			Node: showResources,
-		}.Field(),
 		part[databaseSpec, TLS]{
 			Row:     row{Name: "tls", Usually: "the file's", Meaning: "`{}` turns it off"},
 			Section: tlsSection(), At: func(d *databaseSpec) *written[TLS] { return &d.tls }, Node: showTLS,

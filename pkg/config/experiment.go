@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
-	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -173,9 +172,6 @@ type Database struct {
 	// Abilities are what the abilities of the program do for it. In JSON each is a key of
 	// the database.
 	Abilities ability.Values `json:"-"`
-	// Resources are what the processes of each member may use together; none for a cluster
-	// that already runs.
-	Resources resources.Limits `json:"resources,omitzero"`
 	// TLS is nil for plaintext, Auth for clients that show no credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`

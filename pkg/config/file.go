@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -26,7 +25,6 @@ type fileSpec struct {
 	cleanup    bool
 	guard      written[Guard]
 	given      given
-	resources  written[resources.Limits]
 	load       written[loadSpec]
 	sweep      written[sweepSpec]
 	need       written[workload.Need]
@@ -153,13 +151,9 @@ func accessFields() []field[fileSpec] {
 	}
 }
 
-// stepFields declares what members may use, the load, and the steps of a run.
+// stepFields declares the load, and the steps of a run.
 func stepFields(c Catalog) []field[fileSpec] {
 	return []field[fileSpec]{
-		part[fileSpec, resources.Limits]{
-			Row:     row{Name: "resources", Meaning: "resources that each member started by agents may use, limited by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)"},
-			Section: resourcesSection(), At: func(f *fileSpec) *written[resources.Limits] { return &f.resources },
-		}.Field(),
 		part[fileSpec, loadSpec]{
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},
 			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },

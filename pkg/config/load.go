@@ -180,7 +180,7 @@ func paceFields() []field[loadSpec] {
 		}.Field(),
 		loadKey[float64]{
 			Row:  row{Name: "peak", Unit: "times the rate", Preset: "2", Meaning: "of `sine` and `bursts`: the highest rate; `rate` is the mean"},
-			Kind: factor(), At: func(l *loadSpec) *float64 { return &l.Peak },
+			Kind: yamlfile.FactorKind(), At: func(l *loadSpec) *float64 { return &l.Peak },
 			Shown: func(l *loadSpec) bool { return l.Arrival.Waves() },
 		}.Field(),
 		loadKey[time.Duration]{

@@ -188,19 +188,3 @@ func readClients(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *w
 	r.Record(path, node)
 	return false
 }
-
-// factor is a number without a unit.
-func factor() kind[float64] {
-	return kind[float64]{
-		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (float64, bool) {
-			f, ok := yamlfile.Number(r, key, node)
-			if ok && (math.IsNaN(f) || f < 0 || f > 1e9) {
-				r.Errorf(node, "%s must be from 0 to 1e9, got %s", key, node.Value)
-				return 0, false
-			}
-			return f, ok
-		},
-		Node:   yamlfile.NumberNode,
-		Schema: schema{"type": "number", "minimum": 0, "maximum": 1e9},
-	}
-}

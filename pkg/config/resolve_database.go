@@ -40,7 +40,6 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 		d.Swept = &spec.swept.Is
 	}
 	r.abilities(&d)
-	r.resources(&d)
 	r.options()
 	var err error
 	if d.OptionsYAML, err = yamlfile.EncodeOptions(d.Options); err != nil {

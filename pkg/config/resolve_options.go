@@ -10,25 +10,9 @@ import (
 
 // options reports every option that the database would refuse, at its place.
 func (r *databaseResolver) options() {
-	for _, err := range each(database.CheckOptions(r.spec.Options)) {
+	for _, err := range yamlfile.Joined(database.CheckOptions(r.spec.Options)) {
 		r.Errorf(r.optionAt(err.Error()), "options of %s: %v", r.spec.ID, err)
 	}
-}
-
-// each returns the errors that were joined, in order.
-func each(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	switch {
-	case err == nil:
-		return nil
-	case !ok:
-		return []error{err}
-	}
-	var list []error
-	for _, one := range joined.Unwrap() {
-		list = append(list, each(one)...)
-	}
-	return list
 }
 
 // optionAt returns the node of the option that a message is about: the one with the

@@ -53,7 +53,6 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of steps", stepsSection().Table()},
 		{"Keys of guard", guardSection().Table()},
 	}, abilityTables(), []Table{
-		{"Keys of resources", resourcesSection().Table()},
 		{"Keys of capacity", capacitySection().Table()},
 		{"Keys of tls", tlsSection().Table()},
 		{"Keys of auth", authSection().Table()},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	memberlimits "github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
@@ -118,7 +119,7 @@ func secured(e *config.Experiment) (ids []string) {
 // limits are the databases whose members have limits.
 func limits(e *config.Experiment) (ids []string) {
 	for _, db := range e.Databases {
-		if db.Resources.Any() {
+		if memberlimits.Keys().Of(db.Abilities).Any() {
 			ids = append(ids, db.ID)
 		}
 	}

@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -83,6 +84,22 @@ func PortKind() Kind[int] {
 // PerSecondKind is a rate from 0 to 1e9 requests per second.
 func PerSecondKind() Kind[float64] {
 	return Kind[float64]{Unit: "requests/s", Parse: PerSecond, Node: NumberNode, Schema: Schema{"type": "number", "minimum": 0, "maximum": 1e9}}
+}
+
+// FactorKind is a number from 0 to 1e9 without a unit.
+func FactorKind() Kind[float64] {
+	return Kind[float64]{
+		Parse: func(r *Reader, key string, node *Node) (float64, bool) {
+			f, ok := Number(r, key, node)
+			if ok && (math.IsNaN(f) || f < 0 || f > 1e9) {
+				r.Errorf(node, "%s must be from 0 to 1e9, got %s", key, node.Value)
+				return 0, false
+			}
+			return f, ok
+		},
+		Node:   NumberNode,
+		Schema: Schema{"type": "number", "minimum": 0, "maximum": 1e9},
+	}
 }
 
 // DurationKind is a time with a unit, such as 10s.

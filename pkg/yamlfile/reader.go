@@ -197,3 +197,19 @@ func tabbed(data []byte, line int) bool {
 	indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
 	return bytes.Contains(indent, []byte("\t"))
 }
+
+// Joined returns the errors that were joined, in order.
+func Joined(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	var list []error
+	for _, one := range joined.Unwrap() {
+		list = append(list, Joined(one)...)
+	}
+	return list
+}

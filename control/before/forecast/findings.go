@@ -6,6 +6,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -42,7 +43,7 @@ func limitOf(db *config.Database, need database.Need, here *Machine) (limit int6
 	// About half of the memory that was measured is garbage, which a program collects the
 	// more often the nearer it is to its limit: data that fits is not warned of, and at twice
 	// the limit it surely does not fit.
-	most := db.Resources.MemoryBytes
+	most := resources.Keys().Of(db.Abilities).MemoryBytes
 	if need.Resource == database.ResourceMemory && most > 0 && need.Bytes > most && (limit == 0 || most < limit) {
 		limit, by, sure = most, "resources.memory", need.Bytes > 2*most
 	}

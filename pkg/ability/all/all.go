@@ -5,10 +5,11 @@ import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/ability/profile"
+	"github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 )
 
 // Abilities returns all abilities, in the order in which files and schemas have their keys.
 func Abilities() []ability.Ability {
-	return []ability.Ability{upkeep.Ability(), profile.Ability(), faults.Ability()}
+	return []ability.Ability{upkeep.Ability(), profile.Ability(), faults.Ability(), resources.Ability()}
 }

@@ -1,0 +1,22 @@
+// Package resources describes what the processes of each member may use together.
+package resources
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/resources"
+)
+
+// Half is the half of control. Agents limit their members.
+type Half struct{ Run *abilities.Run }
+
+// Describe lists the limits, and the environment by which Go programs keep them.
+func (h Half) Describe() []string {
+	l := resources.Keys().Of(h.Run.DB.Abilities)
+	if !l.Any() {
+		return nil
+	}
+	return []string{fmt.Sprintf("resources of each member: %s (%s)", l, strings.Join(l.Env(), " "))}
+}
