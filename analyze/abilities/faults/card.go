@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
 // Card is the first screen of loads with faults: the longest time without an answer by fault
@@ -32,7 +33,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		for _, list := range byColumn {
 			text := "-"
 			if i := slices.IndexFunc(list, func(g group) bool { return g.name == of }); i >= 0 {
-				text = list[i].median(q).text(q)
+				text = list[i].median(q).short(q)
 			}
 			row = append(row, text)
 		}
@@ -45,10 +46,32 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		add("  until 95 % of the load before", label, to95())
 		add("  failed or unknown requests", label, lost())
 	}
+	if note := basis(byColumn); note != "" {
+		card.Notes = append(card.Notes, note)
+	}
 	for i, name := range names {
 		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s", name, settings(runs[i])))
 	}
 	return card
+}
+
+// basis says what the numbers in brackets are, "" if there are none.
+func basis(columns [][]group) string {
+	least := 0
+	for _, list := range columns {
+		for _, g := range list {
+			if n := g.median(blackout()).N; n > 1 && (least == 0 || n < least) {
+				least = n
+			}
+		}
+	}
+	switch {
+	case least == 0:
+		return ""
+	case least < order.Least:
+		return fmt.Sprintf("Medians and, in brackets, ranges of %d repeats or more: from %d on there are intervals.", least, order.Least)
+	}
+	return fmt.Sprintf("Medians and, in brackets, intervals of order statistics with at least 95 %% coverage, of %d repeats or more.", least)
 }
 
 // decisive are parts of the names of options that decide how soon a member is missed.

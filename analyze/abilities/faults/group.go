@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -138,12 +139,24 @@ func (g group) median(q quantity) (s summary) {
 	return s
 }
 
-// text is such as "2.01 s (1.98 to 2.06, 97 % of 6)". A median that is a lower bound says so.
+// text is such as "2.01 s (1.98 to 2.06, 96.9 % of 6)". A median that is a lower bound says so.
 func (s summary) text(q quantity) string {
-	number, unit := func(is float64) string { return strconv.FormatFloat(is, 'f', 2, 64) }, " s"
-	if q.unit != "seconds" {
-		number, unit = func(is float64) string { return strconv.FormatFloat(is, 'f', 0, 64) }, ""
+	switch {
+	case s.N < 2:
+		return s.short(q)
+	case s.Coverage == 0:
+		return fmt.Sprintf("%s, all %d)", strings.TrimSuffix(s.short(q), ")"), s.N)
 	}
+	return fmt.Sprintf("%s, %.1f %% of %d)", strings.TrimSuffix(s.short(q), ")"), 100*s.Coverage, s.N)
+}
+
+// short is such as "2.01 s (1.98 to 2.06)".
+func (s summary) short(q quantity) string {
+	digits, unit := 2, " s"
+	if q.unit != "seconds" {
+		digits, unit = 0, ""
+	}
+	number := func(is float64) string { return strconv.FormatFloat(is, 'f', digits, 64) }
 	if s.N == 0 {
 		return "not known"
 	}
@@ -151,11 +164,8 @@ func (s summary) text(q quantity) string {
 	if 2*s.endless > s.N {
 		text = "over " + text
 	}
-	switch {
-	case s.N == 1:
-		return text
-	case s.Coverage == 0:
-		return fmt.Sprintf("%s (%s to %s, all %d)", text, number(s.Low), number(s.High), s.N)
+	if s.N > 1 {
+		text += fmt.Sprintf(" (%s to %s)", number(s.Low), number(s.High))
 	}
-	return fmt.Sprintf("%s (%s to %s, %.1f %% of %d)", text, number(s.Low), number(s.High), 100*s.Coverage, s.N)
+	return text
 }

@@ -37,7 +37,7 @@ func (h *Headline) numbers(points int) string {
 	}
 	text := aligned(append([][]string{h.Card.Head}, h.Card.Rows...))
 	for _, note := range h.Card.Notes {
-		text += table.Fold(note, screenWidth, "  ")
+		text += strings.TrimRight(table.Fold(note, screenWidth, "  "), "\n") + "\n"
 	}
 	return text
 }

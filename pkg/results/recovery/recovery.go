@@ -30,8 +30,8 @@ type Recovery struct {
 	// began BlackoutAt.
 	Blackout   time.Duration `json:"blackout_ns"`
 	BlackoutAt time.Duration `json:"blackout_at_ns"`
-	// Below is the time in which seconds had less than 95 % of the level, and To95 when two
-	// seconds together had it again; 0 if none ever had less.
+	// Below is the time in which seconds had less than 95 % of the level, and To95 when every
+	// second had it again for two seconds, with answers in each tick; 0 if none ever had less.
 	Below time.Duration `json:"below_ns"`
 	To95  time.Duration `json:"to_95_ns"`
 	// BacklogGone is when no more requests were pending than before. Loads without a rate have
@@ -53,10 +53,13 @@ const (
 	least  = time.Second
 	// share of the level is as before.
 	share = 0.95
-	// dip is the time over which a rate is compared with the level, and steady that in which
-	// a load that recovered keeps it.
-	dip    = time.Second
-	steady = 2 * time.Second
+	// dip is the time over which a rate is compared with the level, and steadyFor that in
+	// which a load that recovered keeps it.
+	dip       = time.Second
+	steadyFor = 2 * time.Second
+	// fewest are the requests of a tick at the level from which on each tick must have an
+	// answer.
+	fewest = 5
 	// Never stands for a time that did not come.
 	Never = -1
 )
@@ -122,22 +125,34 @@ type look struct {
 	r         *Recovery
 }
 
-// low reports whether the time from a tick on has less than the level's share, and whether
-// something failed in it. A time that is not over when the look ends is low.
-func (l look) low(at int64, length time.Duration) (low, bad bool) {
-	until := at + int64(length)
-	if until > l.end {
-		return true, false
+// low reports whether the second from a time on has less than the level's share. One that is
+// not over when the look ends is low.
+func (l look) low(at int64) bool {
+	until := at + int64(dip)
+	return until > l.end || l.t.over(l.t.since(at), at, until).rate() < share*l.r.Level
+}
+
+// steady reports whether the load has its level from a time on, and whether nothing failed
+// then: a backlog that is answered at once must not hide the time without answers before it.
+func (l look) steady(at int64) (steady, clean bool) {
+	for from := at; from <= at+int64(steadyFor-dip); from += int64(results.ProgressTick) {
+		if l.low(from) {
+			return false, false
+		}
 	}
-	s := l.t.over(l.t.since(at), at, until)
-	return s.rate() < share*l.r.Level, s.bad > 0
+	s := l.t.over(l.t.since(at), at, at+int64(steadyFor))
+	expected := l.r.Level * results.ProgressTick.Seconds()
+	if expected >= fewest && s.answered < int(steadyFor/results.ProgressTick)-1 {
+		return false, false
+	}
+	return true, s.bad == 0
 }
 
 // dips finds how long the rate was below the level, and when it had it again.
 func (l look) dips() {
 	first := int64(Never)
 	for at := l.from; at+int64(dip) <= l.end; at += int64(results.ProgressTick) {
-		low, _ := l.low(at, dip)
+		low := l.low(at)
 		if low && first == Never {
 			first = at
 		}
@@ -147,7 +162,7 @@ func (l look) dips() {
 		if first == Never || l.r.To95 != Never {
 			continue
 		}
-		if low, _ := l.low(at, steady); !low {
+		if steady, _ := l.steady(at); steady {
 			l.r.To95 = time.Duration(at - l.from)
 		}
 	}
@@ -185,8 +200,8 @@ func (l look) recovered(over int64) {
 		return
 	}
 	at := max(over, l.from+int64(max(r.To95, r.BacklogGone)))
-	for ; at+int64(steady) <= l.end; at += int64(results.ProgressTick) {
-		if low, bad := l.low(at, steady); !low && !bad {
+	for ; at+int64(steadyFor) <= l.end; at += int64(results.ProgressTick) {
+		if _, clean := l.steady(at); clean {
 			r.Recovered, r.Until = true, time.Unix(0, at).UTC()
 			return
 		}

@@ -95,6 +95,8 @@ type sum struct {
 	ok     int64
 	bad    int64 // failed and unknown
 	most   int64 // the most that were pending
+	// answered are the ticks with an ok request.
+	answered int
 }
 
 // rate is the ok requests of a second.
@@ -111,6 +113,9 @@ func (t *Timeline) over(i int, from, until int64) (s sum) {
 	for ; i < len(t.ticks) && t.ticks[i].from < until; i++ {
 		k := t.ticks[i]
 		s.ok, s.bad, s.most = s.ok+k.ok, s.bad+k.failed+k.unknown, max(s.most, k.pending)
+		if k.ok > 0 {
+			s.answered++
+		}
 	}
 	s.length = time.Duration(until - from)
 	return s
