@@ -41,6 +41,9 @@ func (Half) Rows() []abilities.Row {
 		row("FAULT-TO-95", "FAULT-BELOW", "time from the fault until every second had 95 % of the ok requests of the seconds before it again, for two seconds with answers in each tick", to95()),
 		row("FAULT-BACKLOG", "FAULT-TO-95", "time from the fault until no more requests were pending than before it; of loads with a rate", backlog()),
 		row("FAULT-LOST", "FAULT-BACKLOG", "requests that failed or whose outcome is unknown from a fault until the load had recovered", lost()),
+		row("FAULT-LEADERS", "FAULT-LOST", "how often another member was found to lead from a fault until the load had recovered", leaders()),
+		row("FAULT-BACK", "FAULT-LEADERS", "time from the end of a fault until its member answered a probe that was sent after it", back()),
+		row("FAULT-P99", "FAULT-BACK", "p99 of the requests that ended ok in the seconds from a fault until the load had recovered", p99()),
 	}
 }
 

@@ -108,6 +108,20 @@ func silenceOf(h faults.Happened, member int) (time.Duration, bool) {
 	return 0, false
 }
 
+// back is the time from the end of a fault until a new client of its member was answered.
+func back() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Back, len(h.Silences) > 0 })
+}
+
+func leaders() quantity {
+	return quantity{"changes", func(h faults.Happened) (float64, bool, bool) { return float64(h.Leaders), false, h.Recovery != nil }}
+}
+
+// p99 is the 99th percentile of the requests that ended ok until the load had recovered.
+func p99() quantity {
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.P99, h.P99 > 0 })
+}
+
 func lost() quantity {
 	return quantity{"requests", func(h faults.Happened) (float64, bool, bool) {
 		if h.Recovery == nil {

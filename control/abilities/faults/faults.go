@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
@@ -214,10 +215,51 @@ func (r *Runner) Finish() error {
 		return fmt.Errorf("find what faults did to probes: %w", err)
 	}
 	slices.SortStableFunc(r.happened, func(a, b faults.Happened) int { return a.From.Compare(b.From) })
+	events, err := results.ReadEvents(filepath.Join(r.run.Dir, results.FileEvents))
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return fmt.Errorf("find changes of leader during faults: %w", err)
+	}
+	counts, err := results.ReadErrors(filepath.Join(r.run.Dir, results.FileErrors))
+	if err != nil && !errors.Is(err, results.ErrTruncated) {
+		return fmt.Errorf("find errors during faults: %w", err)
+	}
 	for i := range r.happened {
 		r.measure(timeline, probes, i)
+		in := r.Cut()[i]
+		r.happened[i].Leaders, r.happened[i].Errors = leaderChanges(events, in), classes(counts, in)
+	}
+	effects, err := effect.Of(r.run.Dir, r.run.Record, r.Cut())
+	if err != nil {
+		return fmt.Errorf("find what faults did to latency: %w", err)
+	}
+	for i, e := range effects {
+		r.happened[i].P99, r.happened[i].RestP99 = e.P99, e.RestP99
 	}
 	return faults.Record().Set(&r.run.Record.Records, r.happened)
+}
+
+// leaderChanges counts the changes of leader in a time.
+func leaderChanges(events []results.Event, in results.Stretch) (n int) {
+	for _, e := range events {
+		if e.Kind == results.EventLeader && !e.Time.Before(in.From) && e.Time.Before(in.To()) {
+			n++
+		}
+	}
+	return n
+}
+
+// classes counts errors in the seconds of a time by class; nil for none.
+func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
+	var n map[string]int64
+	for _, c := range counts {
+		if c.Second >= in.From.Unix() && c.Second <= in.To().Unix() {
+			if n == nil {
+				n = map[string]int64{}
+			}
+			n[c.Class] += c.Count
+		}
+	}
+	return n
 }
 
 // patience is how long after the end of a fault another one must come for the load to have had
@@ -243,6 +285,9 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 	}
 	if len(probes) > 0 {
 		h.Silences = faults.Silences(probes, len(r.run.Record.Members), h.From, h.Recovery.Until)
+		if h.Back = faults.Back(probes, h.Member+1, h.To, h.Recovery.Until.Add(patience)); h.Failed != "" {
+			h.Back = recovery.Never
+		}
 	}
 	waited := h.Recovery.Until.Sub(h.To)
 	if !h.Recovery.Recovered && h.Failed == "" && (waited >= patience || d.Until.IsZero()) {

@@ -99,6 +99,19 @@ type Happened struct {
 	// Silences are the longest times without an answered probe until the load had recovered,
 	// of all members and of each; none without probes.
 	Silences []Silence `json:"silences,omitempty"`
+	// Back is the time from its end until a probe of its member was answered that was sent
+	// after it; [recovery.Never] if none was within five seconds of the recovery of the
+	// load, 0 without probes.
+	Back time.Duration `json:"back_ns,omitempty"`
+	// Leaders is how often another member was found to lead until the load had recovered.
+	Leaders int `json:"leader_changes"`
+	// Errors counts the requests that did not end ok in the seconds until the load had
+	// recovered, by class.
+	Errors map[string]int64 `json:"errors,omitempty"`
+	// P99 is of the requests that ended ok in the seconds until the load had recovered, and
+	// RestP99 of those in seconds that no fault touched; 0 if there were none.
+	P99     time.Duration `json:"p99_ns,omitempty"`
+	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
 	// Recovery is what it did to the load; nil if the load has no records of that time.
 	Recovery *recovery.Recovery `json:"recovery,omitempty"`
 }

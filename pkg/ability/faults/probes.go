@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
 // Probe is one probe of a member: a row of probes.csv.
@@ -81,6 +82,21 @@ func Silences(probes []Probe, members int, from, until time.Time) []Silence {
 		list[m].Longest = longest(ends[m], from.UnixNano(), until.UnixNano())
 	}
 	return list
+}
+
+// Back returns the time from a fault's end until a probe of a member was answered that was sent
+// after it, and before another time; [recovery.Never] if none was.
+func Back(probes []Probe, member int, over, until time.Time) time.Duration {
+	back := time.Duration(recovery.Never)
+	for _, p := range probes {
+		if p.Member != member || !p.OK() || p.SentNS < over.UnixNano() || p.SentNS+p.TookNS > until.UnixNano() {
+			continue
+		}
+		if took := time.Duration(p.SentNS + p.TookNS - over.UnixNano()); back == recovery.Never || took < back {
+			back = took
+		}
+	}
+	return back
 }
 
 // longest is the longest time between two answers that touches [from, until).

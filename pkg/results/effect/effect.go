@@ -71,6 +71,20 @@ func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect,
 	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
 }
 
+// Of returns for each of some times of a load the p99 of the seconds that it touched beside
+// the p99 of all seconds that none touched, as [Around] does for events.
+func Of(dir string, record *results.DatabaseRun, times []results.Stretch) ([]Effect, error) {
+	effects := make([]Effect, len(times))
+	touched := map[int64][]int{}
+	for i, t := range times {
+		effects[i].Times, effects[i].Took, effects[i].Longest = 1, t.Length, t.Length
+		for s := t.From.Unix(); s <= t.To().Unix(); s++ {
+			touched[s] = append(touched[s], i)
+		}
+	}
+	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
+}
+
 // addLatencies adds the latencies of the seconds that each effect touched, and of the
 // others.
 func addLatencies(path string, record *results.DatabaseRun, effects []Effect, touched map[int64][]int) error {

@@ -1,0 +1,94 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/recovery"
+)
+
+// recorded is a run whose leader was killed for 3 s, with these blackouts; a time that is
+// negative never ended.
+func recorded(t *testing.T, blackouts ...time.Duration) *run.Run {
+	t.Helper()
+	begin := time.Unix(1000, 0)
+	var list []faults.Happened
+	for i, b := range blackouts {
+		h := faults.Happened{Repeat: i, Kind: "kill", Target: "leader", For: 3 * time.Second, From: begin, To: begin.Add(3 * time.Second), Leaders: 1,
+			Silences: []faults.Silence{{Member: 0, Longest: b / 2}, {Member: 1, Longest: 4 * time.Second}},
+			Recovery: &recovery.Recovery{Level: 100, Blackout: b, To95: b, Failed: 3, Unknown: 4, Recovered: b >= 0, Until: begin.Add(10 * time.Second)}}
+		if b < 0 {
+			h.Recovery.Blackout = 10 * time.Second
+		}
+		list = append(list, h)
+	}
+	record := &results.DatabaseRun{}
+	if err := faults.Record().Set(&record.Records, list); err != nil {
+		t.Fatal(err)
+	}
+	r := &run.Run{}
+	r.Info.Record = record
+	return r
+}
+
+func TestRows(t *testing.T) {
+	r := recorded(t, time.Second, 2*time.Second, 3*time.Second)
+	got := map[string]string{}
+	for _, row := range (Half{}).Rows() {
+		m, text := row.Cell(r)
+		if !m.Known() {
+			text = m.Missing
+		}
+		got[row.Name] = strings.TrimPrefix(text, "kill of the leader for 3s: ")
+	}
+	want := map[string]string{
+		"FAULT-BLACKOUT": "2.00 s (1.00 to 3.00, all 3)", "FAULT-SILENCE": "1.00 s (0.50 to 1.50, all 3)",
+		"FAULT-BELOW": "0.00 s (0.00 to 0.00, all 3)", "FAULT-TO-95": "2.00 s (1.00 to 3.00, all 3)",
+		"FAULT-BACKLOG": "0.00 s (0.00 to 0.00, all 3)", "FAULT-LOST": "7 (7 to 7, all 3)", "FAULT-LEADERS": "1 (1 to 1, all 3)",
+		"FAULT-BACK": "0.00 s (0.00 to 0.00, all 3)", "FAULT-P99": "no fault has a second of measured load before it",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// Six repeats have an interval, and a median that never came is a lower bound.
+func TestMedian(t *testing.T) {
+	six := recorded(t, 1e9, 2e9, 3e9, 4e9, 5e9, 6e9)
+	if got := groups([]*run.Run{six})[0].median(blackout()).text(blackout()); got != "3.50 s (1.00 to 6.00, 96.9 % of 6)" {
+		t.Errorf("six repeats: %s", got)
+	}
+	never := recorded(t, -1, -1, 1e9)
+	if got := groups([]*run.Run{never})[0].median(to95()).short(to95()); got != "over 10.00 s (1.00 to 10.00)" {
+		t.Errorf("a load that did not recover: %s", got)
+	}
+}
+
+func TestCard(t *testing.T) {
+	runs := [][]*run.Run{{recorded(t, time.Second), recorded(t, 3*time.Second)}, {recorded(t)}}
+	card := (Half{}).Card([]string{"a", "b"}, runs)
+	if card == nil || len(card.Rows) != 6 {
+		t.Fatalf("card %+v", card)
+	}
+	if diff := cmp.Diff([]string{"kill of the leader for 3s", "2.00 s (1.00 to 3.00)", "-"}, card.Rows[0]); diff != "" {
+		t.Errorf("first row (-want +got):\n%s", diff)
+	}
+	if want := "Medians and, in brackets, ranges of 2 repeats or more: from 6 on there are intervals."; card.Notes[0] != want {
+		t.Errorf("note %q, want %q", card.Notes[0], want)
+	}
+	if (Half{}).Card([]string{"b"}, runs[1:]) != nil {
+		t.Error("a run without faults has a card")
+	}
+	if got := (Half{}).Say([]string{"a"}, runs[:1]); got != "a answered nobody for 2.00 s (1.00 to 3.00, all 2) after kill of the leader for 3s" {
+		t.Errorf("sentence %q", got)
+	}
+	if !(Half{}).Acted(runs[0][0]) || (Half{}).Acted(runs[1][0]) {
+		t.Error("it is not known which runs had faults")
+	}
+}

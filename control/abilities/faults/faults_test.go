@@ -1,0 +1,134 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// asked are agents that note what they are asked for.
+type asked struct {
+	began time.Time
+	mu    sync.Mutex
+	list  []string
+}
+
+func (a *asked) note(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.list = append(a.list, fmt.Sprintf("%v ", time.Since(a.began))+fmt.Sprintf(format, args...))
+}
+
+func (a *asked) Fault(_ context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error) {
+	a.note("%s of %d as %s for %v", req.GetFault().GetKind(), member, req.GetId(), time.Duration(req.GetForNs()))
+	switch {
+	case member == 2:
+		return nil, errors.New("no answer")
+	case req.GetFault().GetKind() == "pause":
+		return &dbtesterpb.FaultResponse{Failed: "not stopped"}, nil
+	}
+	return &dbtesterpb.FaultResponse{Saw: "ended"}, nil
+}
+
+func (a *asked) Heal(_ context.Context, member int, id string) (*dbtesterpb.FaultResponse, error) {
+	a.note("heal %s of %d", id, member)
+	return &dbtesterpb.FaultResponse{Saw: "ended", SawOver: "runs"}, nil
+}
+
+// runFor runs faults of three members for a time and returns what the agents were asked for,
+// and the run.
+func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), length)
+		defer cancel()
+		agents = &asked{began: time.Now()}
+		r = New(&abilities.Run{
+			Experiment: &config.Experiment{Seed: 1}, DB: &config.Database{Abilities: faults.Keys().With(nil, list)},
+			Agents: agents, Leader: func(context.Context) (int, error) { return leader() },
+			Record: &results.DatabaseRun{Members: make([]results.Member, 3)},
+			Event:  func(results.Event) {}, Step: func(string, ...any) {}, Mark: func(string, mark.Values, mark.Words) {},
+		})
+		if err := r.Run(ctx); err != nil {
+			t.Errorf("run: %v", err)
+		}
+		r.Record()
+	})
+	return agents, r
+}
+
+func TestRunner(t *testing.T) {
+	leads := func() (int, error) { return 1, nil }
+	agents, r := runFor(t, []faults.Fault{
+		{Kind: "kill", Member: "leader", At: 10 * time.Second, For: 4 * time.Second},
+		{Kind: "restart", Member: "follower", At: 20 * time.Second},
+		{Kind: "kill", Member: "1", At: 30 * time.Second, For: time.Minute},
+	}, leads, 40*time.Second)
+	want := []string{
+		"10s kill of 1 as 1-1-1 for 4s", "14s heal 1-1-1 of 1",
+		"20s restart of 0 as 2-1-1 for 0s", "20s heal 2-1-1 of 0",
+		"30s kill of 0 as 3-1-1 for 1m0s", "40s heal 3-1-1 of 0", // the load is over
+	}
+	if diff := cmp.Diff(want, agents.list); diff != "" {
+		t.Errorf("agents were asked for (-want +got):\n%s", diff)
+	}
+	for _, h := range r.happened {
+		if h.Failed != "" || h.Saw != "ended" || h.SawOver != "runs" {
+			t.Errorf("fault %+v", h)
+		}
+	}
+	if len(r.run.Record.Validity) > 0 {
+		t.Errorf("marks %+v", r.run.Record.Validity)
+	}
+}
+
+// Each member has the fault after the one before, and one that fails makes the run invalid.
+func TestEachAndFailures(t *testing.T) {
+	agents, r := runFor(t, []faults.Fault{
+		{Kind: "restart", Member: "each", At: 10 * time.Second, Gap: 5 * time.Second},
+		{Kind: "pause", Member: "2", At: 30 * time.Second, For: time.Second},
+		{Kind: "kill", Member: "leader", At: 35 * time.Second, For: time.Second},
+	}, func() (int, error) { return 0, errors.New("no quorum") }, time.Minute)
+	want := []string{
+		"10s restart of 0 as 1-1-1 for 0s", "10s heal 1-1-1 of 0",
+		"15s restart of 1 as 1-1-2 for 0s", "15s heal 1-1-2 of 1",
+		"20s restart of 2 as 1-1-3 for 0s",
+		"30s pause of 1 as 2-1-1 for 1s",
+	}
+	if diff := cmp.Diff(want, agents.list); diff != "" {
+		t.Errorf("agents were asked for (-want +got):\n%s", diff)
+	}
+	var failed []string
+	for _, h := range r.happened {
+		failed = append(failed, h.Failed)
+	}
+	slices.Sort(failed)
+	if diff := cmp.Diff([]string{"", "", "find the leader: no quorum", "no answer", "not stopped"}, failed); diff != "" {
+		t.Errorf("failures (-want +got):\n%s", diff)
+	}
+	if n := len(r.run.Record.Validity); n != 3 || r.run.Record.Validity[0].Code != mark.FaultFailed || !r.run.Record.Validity[0].Invalid {
+		t.Errorf("marks %+v, want three invalid ones", r.run.Record.Validity)
+	}
+}
+
+// A load without faults has nothing done to it.
+func TestNone(t *testing.T) {
+	agents, r := runFor(t, nil, func() (int, error) { return 0, nil }, time.Minute)
+	if len(agents.list) > 0 || r.Describe() != nil || r.Cut() != nil || r.Finish() != nil {
+		t.Errorf("agents were asked for %q", agents.list)
+	}
+}
