@@ -16,7 +16,7 @@ func shownEvents() map[string]string {
 		results.EventLeader: "leader elected", "leader elected": "leader elected", "leader changed": "leader elected", "election won": "leader elected",
 		"slow fsync": "slow fsync", "slow fdatasync": "slow fsync",
 		"child died": "fault", "server lost": "fault", "out of memory": "fault", "no space": "fault", "proxy panicked": "fault",
-		results.EventGeneratorLost:  "fault",
+		results.EventGeneratorLost: "fault", "fault": "fault", "fault over": "fault over",
 		results.EventConnectionLost: "connection lost",
 		"paused":                    "paused",
 	}

@@ -17,10 +17,14 @@ import (
 //go:embed quickstart.yaml
 var quickstartFile []byte
 
+//go:embed quickstart-faults.yaml
+var quickstartFaultsFile []byte
+
 type quickstartFlags struct {
 	results string
 	all     bool
 	verbose bool
+	faults  bool
 }
 
 func newQuickstart(a *app) *cobra.Command {
@@ -31,6 +35,7 @@ func newQuickstart(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
 	}
+	cmd.Flags().BoolVar(&f.faults, "faults", false, "kill the leader and stall its disk during a load, and show how long nobody was answered, in a minute")
 	cmd.Flags().BoolVar(&f.all, "all", false, "print every row of the report")
 	cmd.Flags().BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
@@ -39,7 +44,11 @@ func newQuickstart(a *app) *cobra.Command {
 
 // runQuickstart runs control --local and analyze on the built-in file.
 func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
-	e, _, err := config.Parse("quickstart.yaml", quickstartFile, a.registry.All())
+	name, file := "quickstart.yaml", quickstartFile
+	if f.faults {
+		name, file = "quickstart-faults.yaml", quickstartFaultsFile
+	}
+	e, _, err := config.Parse(name, file, a.registry.All())
 	if err != nil {
 		return err
 	}
@@ -64,6 +73,9 @@ func nextOfQuickstart(f quickstartFlags) string {
 	below := ""
 	if f.results != "" {
 		below = " --results " + plaintext.Word(f.results)
+	}
+	if f.faults {
+		return "dbtester quickstart --faults" + below
 	}
 	return "dbtester quickstart" + below + " && dbtester compare" + below + " LAST~1 --to LAST"
 }

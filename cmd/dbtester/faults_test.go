@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	reading "github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/mark"
+)
+
+// TestFaultsAsNobody applies every kind of fault to members of the built-in etcd, as a user
+// without rights. A busy machine may make the load invalid, but no fault fails, no member is
+// lost, and nothing is left behind.
+func TestFaultsAsNobody(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to become another user")
+	}
+	t.Parallel()
+	house, hosts := openHouse(t), freeHosts(t)
+	if err := errors.Join(os.Mkdir(filepath.Join(house, "own"), 0o700), os.Chown(filepath.Join(house, "own"), nobody, nobody)); err != nil {
+		t.Fatalf("furnish the folder: %v", err)
+	}
+	file := filepath.Join(house, "faults.yaml")
+	text := fmt.Sprintf(`
+title: faults
+results: %s
+hosts: [%s]
+load: {operation: write, rate: 50, duration: 17s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+faults:
+- {kind: pause, member: leader, at: 2s, for: 300ms}
+- {kind: disk, member: leader, at: 5s, for: 500ms, fsync: stall}
+- {kind: disk, member: leader, at: 8s, for: 500ms, fsync: 20ms}
+- {kind: kill, member: leader, at: 11s, for: 300ms}
+- {kind: restart, member: 2, at: 14s}
+plots: [AVG-THROUGHPUT]
+databases:
+  etcd: {options: {log_level: error}}
+`, filepath.Join(house, "own", "results"), strings.Join(hosts, ", "))
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatalf("write the experiment: %v", err)
+	}
+	out, err := asNobody(t, filepath.Join(house, "own"), filepath.Join(house, "dbtester"), "control", "--local", "--config", file)
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitInvalid) {
+		t.Fatalf("run: %v\n%s", err, out)
+	}
+	folders, err := filepath.Glob(filepath.Join(house, "own", "results", "*", "*"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("result folders %q, %v\n%s", folders, err, out)
+	}
+	runs, err := reading.FromFolder(folders[0])
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("read the records: %d runs, %v", len(runs), err)
+	}
+	record := runs[0].Info.Record
+	list, err := faults.Record().Of(record.Records)
+	if err != nil || len(list) != 5 {
+		t.Fatalf("faults %+v, %v\n%s", list, err, out)
+	}
+	for _, h := range list {
+		if h.Failed != "" || h.Saw == "" || h.SawOver == "" {
+			t.Errorf("fault %+v", h)
+		}
+	}
+	for _, m := range record.Validity {
+		if m.Code == mark.Lost || m.Code == mark.FaultFailed || m.Code == mark.Keys {
+			t.Errorf("mark %s: %s", m.Code, m.Text)
+		}
+	}
+	for pid, args := range (place{t, house}).processes("") {
+		t.Errorf("process %d is left over: %s", pid, args)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
