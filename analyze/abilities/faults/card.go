@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
@@ -51,7 +52,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		card.Notes = append(card.Notes, note)
 	}
 	for i, name := range names {
-		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s", name, settings(runs[i])))
+		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s; %s", name, settings(runs[i]), cut(runs[i])))
 	}
 	return card
 }
@@ -73,6 +74,21 @@ func basis(columns [][]group) string {
 		return fmt.Sprintf("Medians and, in brackets, ranges of %d repeats or more: from %d on there are intervals.", least, order.Least)
 	}
 	return fmt.Sprintf("Medians and, in brackets, intervals of order statistics with at least 95 %% coverage, of %d repeats or more.", least)
+}
+
+// cut says how much of the loads was not judged.
+func cut(runs []*run.Run) string {
+	n, length := 0, time.Duration(0)
+	for _, r := range runs {
+		for _, h := range happened(r) {
+			until := h.To
+			if h.Recovery != nil {
+				until = h.Recovery.Until
+			}
+			n, length = n+1, length+until.Sub(h.From)
+		}
+	}
+	return fmt.Sprintf("judged outside %v of faults and recoveries (%d)", length.Round(100*time.Millisecond), n)
 }
 
 // decisive are parts of the names of options that decide how soon a member is missed.

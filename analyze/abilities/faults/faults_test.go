@@ -82,6 +82,9 @@ func TestCard(t *testing.T) {
 	if want := "Medians and, in brackets, ranges of 2 repeats or more: from 6 on there are intervals."; card.Notes[0] != want {
 		t.Errorf("note %q, want %q", card.Notes[0], want)
 	}
+	if note := card.Notes[1]; !strings.HasSuffix(note, "; judged outside 20s of faults and recoveries (2)") {
+		t.Errorf("note of a database: %q", note)
+	}
 	if (Half{}).Card([]string{"b"}, runs[1:]) != nil {
 		t.Error("a run without faults has a card")
 	}
