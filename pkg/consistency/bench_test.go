@@ -1,0 +1,96 @@
+package consistency
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// recorded are the batches of a store and their moments, so that a benchmark measures the judge
+// alone.
+type recorded struct {
+	batches [][]Op
+	before  []int64
+}
+
+// record makes batches of 50,000 requests.
+func record(s *store, batches int) recorded {
+	s.judge(Options{})
+	var r recorded
+	for range batches {
+		j := New(Options{MostKeys: 1})
+		s.run(j, 50_000)
+		r.batches = append(r.batches, append([]Op(nil), s.batch...))
+		r.before = append(r.before, j.before)
+	}
+	return r
+}
+
+func (r *recorded) judge(j *Judge) (requests int) {
+	for n := range r.batches {
+		j.Second(r.batches[n], r.before[n])
+		requests += len(r.batches[n])
+	}
+	return requests
+}
+
+// BenchmarkSecond is the judge's time for a request, in seconds of 50,000.
+func BenchmarkSecond(b *testing.B) {
+	for _, keys := range []int{1, 100, 100_000} {
+		for _, weaker := range []bool{false, true} {
+			name := fmt.Sprintf("keys=%d", keys)
+			if weaker {
+				name += "/weaker"
+			}
+			b.Run(name, func(b *testing.B) {
+				s := &store{clients: 1000, keys: keys, writes: 0.5}
+				r := record(s, 20)
+				b.ReportAllocs()
+				b.ResetTimer()
+				requests, before := 0, processorTime()
+				for b.Loop() {
+					j := New(Options{Initial: func(key int64) int64 { return -1 - key }, Weaker: weaker})
+					requests += r.judge(j)
+				}
+				b.ReportMetric(float64(processorTime()-before)/float64(requests), "cpu-ns/request")
+			})
+		}
+	}
+}
+
+// BenchmarkMemory is the judge's memory after so many requests.
+func BenchmarkMemory(b *testing.B) {
+	for _, keys := range []int{1, 1000, 100_000} {
+		for _, batches := range []int{2, 20} {
+			b.Run(fmt.Sprintf("keys=%d/requests=%d", keys, batches*50_000), func(b *testing.B) {
+				s := &store{clients: 1000, keys: keys, writes: 0.5}
+				r := record(s, batches)
+				for b.Loop() {
+					before := heapInUse()
+					j := New(Options{Initial: func(key int64) int64 { return -1 - key }})
+					r.judge(j)
+					b.ReportMetric(float64(heapInUse()-before)/(1<<20), "MiB")
+					runtime.KeepAlive(j)
+				}
+			})
+		}
+	}
+}
+
+// processorTime is what this process has used, in nanoseconds: other processes do not change it.
+func processorTime() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

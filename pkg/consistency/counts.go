@@ -1,0 +1,91 @@
+package consistency
+
+// Counts are numbers of requests, but for the last four.
+type Counts struct {
+	// Operations are all requests that were given to the judge. Each is one of Judged, Unjudged
+	// and Unnumbered.
+	Operations int64 `json:"operations"`
+	Judged     int64 `json:"judged"`
+	// Unjudged requests were late, on a key with a late request or beyond the keys that are
+	// judged, or of another kind.
+	Unjudged int64 `json:"unjudged"`
+	// Late requests were sent before a moment at which all such were said to have been given.
+	Late int64 `json:"late"`
+	// Unnumbered reads returned values whose writers are not known.
+	Unnumbered int64 `json:"unnumbered"`
+
+	Violations
+
+	// StaleReads of a weaker mode returned values that had surely been replaced before they
+	// were sent. They are results, not violations.
+	StaleReads int64 `json:"stale_reads,omitempty"`
+	// StepsBack are reads of a weaker mode that returned an older value than an earlier read of
+	// the same client; at least so many.
+	StepsBack int64 `json:"steps_back,omitempty"`
+	// Unrecognised reads of a weaker mode returned a value that was replaced longer ago than is
+	// remembered, or that no request wrote.
+	Unrecognised int64 `json:"unrecognised,omitempty"`
+	// Forgotten reads are not judged, since the value may be of a write of unknown outcome that
+	// is not remembered. They are among Judged.
+	Forgotten int64 `json:"forgotten,omitempty"`
+
+	// Staleness is the greatest of StaleReads, in nanoseconds.
+	Staleness int64 `json:"staleness_ns,omitempty"`
+	Keys      int64 `json:"keys"`
+	// OpenZones are the values that running requests may still read, of the keys of the last
+	// batch. UnknownWrites have not been read.
+	OpenZones     int64 `json:"open_zones"`
+	UnknownWrites int64 `json:"unknown_writes,omitempty"`
+}
+
+// Violations are numbers of requests that no register would have answered so.
+type Violations struct {
+	// Stale reads returned a value although a later one was surely in its place.
+	Stale int64 `json:"stale"`
+	// Lost keys were not found although a value was surely written and never deleted.
+	Lost int64 `json:"lost"`
+	// Phantom values were read although their write failed, had not been sent, or never was.
+	Phantom int64 `json:"phantom"`
+	// Resurrected values were read after a delete.
+	Resurrected int64 `json:"resurrected"`
+	// DoubleSwaps replaced a value that another swap had replaced.
+	DoubleSwaps int64 `json:"double_swaps"`
+}
+
+// All is the number of violations.
+func (v Violations) All() int64 {
+	return v.Stale + v.Lost + v.Phantom + v.Resurrected + v.DoubleSwaps
+}
+
+func (v *Violations) of(c Class) *int64 {
+	switch c {
+	case StaleValue:
+		return &v.Stale
+	case LostValue:
+		return &v.Lost
+	case ResurrectedValue:
+		return &v.Resurrected
+	case DoubleSwap:
+		return &v.DoubleSwaps
+	}
+	return &v.Phantom
+}
+
+// add adds the counts of a second. The last four are of the last second, and Staleness is the
+// greatest.
+func (c *Counts) add(s *Counts) {
+	c.Operations += s.Operations
+	c.Judged += s.Judged
+	c.Unjudged += s.Unjudged
+	c.Late += s.Late
+	c.Unnumbered += s.Unnumbered
+	for _, class := range Classes() {
+		*c.of(class) += *s.of(class)
+	}
+	c.StaleReads += s.StaleReads
+	c.StepsBack += s.StepsBack
+	c.Unrecognised += s.Unrecognised
+	c.Forgotten += s.Forgotten
+	c.Staleness = max(c.Staleness, s.Staleness)
+	c.Keys, c.OpenZones, c.UnknownWrites = s.Keys, s.OpenZones, s.UnknownWrites
+}

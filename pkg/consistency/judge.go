@@ -1,0 +1,241 @@
+package consistency
+
+import (
+	"iter"
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Options say what a judge knows of a load.
+type Options struct {
+	// Initial returns the number of the value that a key has before the first request, Absent
+	// or Unstated. Nil means Absent.
+	Initial func(key int64) int64
+	// Wrote reports whether the request of a number writes a key, if the load knows. It only
+	// tells values that were replaced long ago from those that nobody wrote.
+	Wrote func(key, number int64) bool
+	// Deletes is set if requests may delete keys.
+	Deletes bool
+	// Weaker is set if reads promise less than linearizability. They are given a staleness:
+	// for how long the value had surely been replaced when the read was sent.
+	Weaker bool
+	// MostKeys are judged; requests of later ones are counted. 0 means 1<<20.
+	MostKeys int
+	// Remembered is how many replaced values are remembered, to explain reads of them. 0 means
+	// 1<<15.
+	Remembered int
+	// MostUnknown writes of unknown outcome are kept until they are read. 0 means 1<<20. Reads
+	// of those beyond are not judged.
+	MostUnknown int
+	// MostWitnesses are kept. 0 means 100.
+	MostWitnesses int
+}
+
+// Judge judges the requests of a load. One goroutine at a time calls its methods.
+type Judge struct {
+	opts   Options
+	before int64
+	index  index
+	keys   []*[keyBlock]key
+	zones  []zone // from which keys get their first zones
+	count  int
+	// touched are the keys of a batch, and again those that the next one must look at whatever
+	// its requests are.
+	touched, again []int32
+	next           []int32 // by request of the batch: the next one of its key
+	touches        []touch
+	sweep          sweeper
+	memory         memory
+	unknown        map[valueOf]Op
+	failed         failures
+	waiting        []Op // reads of a weaker mode that cannot be judged yet
+	joined, batch  []Op
+	expired        []zone
+	stale          staleness
+	steps          stepTable
+	replacer       replacer
+	totals, second Counts
+	witnesses      []Witness
+}
+
+// valueOf is a value of a key.
+type valueOf struct{ key, number int64 }
+
+// keyBlock is how many keys are allocated at once, with room for firstZones of each.
+const (
+	keyBlock   = 256
+	firstZones = 2
+)
+
+// New returns a judge that has seen no requests.
+func New(o Options) *Judge {
+	def := func(n *int, preset int) {
+		if *n <= 0 {
+			*n = preset
+		}
+	}
+	def(&o.MostKeys, 1<<20)
+	def(&o.Remembered, 1<<15)
+	def(&o.MostUnknown, 1<<20)
+	def(&o.MostWitnesses, 100)
+	if o.Initial == nil {
+		o.Initial = func(int64) int64 { return Absent }
+	}
+	return &Judge{opts: o, before: math.MinInt64, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
+}
+
+// Second judges requests that ended. Every request that was sent before a moment was given by
+// this call or an earlier one. It returns what this call judged; the batch may be used again.
+func (j *Judge) Second(batch []Op, before int64) Counts {
+	j.second = Counts{}
+	late := j.before
+	j.before = max(j.before, before)
+	j.begin(batch)
+	for n := range j.batch {
+		j.take(int32(n), late, n < len(j.batch)-len(batch))
+	}
+	for _, n := range j.touched {
+		k := j.key(n)
+		if j.opts.Weaker {
+			j.weaker(k)
+		} else {
+			j.register(k)
+		}
+		k.head, k.tail, k.listed = none, none, k.unfinished
+		if k.unfinished {
+			j.again = append(j.again, n)
+		}
+		j.second.OpenZones += int64(len(k.zones))
+	}
+	j.second.Keys = int64(j.count)
+	j.second.UnknownWrites = int64(len(j.unknown))
+	j.totals.add(&j.second)
+	return j.second
+}
+
+// begin prepares the lists for a batch, in front of which are the reads that waited.
+func (j *Judge) begin(batch []Op) {
+	j.batch = batch
+	if len(j.waiting) > 0 {
+		j.joined = append(append(j.joined[:0], j.waiting...), batch...)
+		j.batch, j.waiting = j.joined, j.waiting[:0]
+	}
+	j.next = growTo(j.next, len(j.batch))
+	j.touched, j.again = append(j.touched[:0], j.again...), j.again[:0]
+}
+
+func growTo(list []int32, n int) []int32 {
+	if cap(list) < n {
+		return make([]int32, n, n+n/4)
+	}
+	return list[:n]
+}
+
+// take counts request n of the batch and adds it to its key's list, if it can be judged. One
+// that waited was counted before.
+func (j *Judge) take(n int32, late int64, waited bool) {
+	o := &j.batch[n]
+	if !waited && !j.admit(o, late) {
+		return
+	}
+	at, k := j.find(o.Key)
+	switch {
+	case k == nil:
+		j.second.Unjudged++
+		return
+	case !waited && o.Sent < late:
+		// What it would have meant for requests that were judged is not known any more.
+		k.tainted = true
+	}
+	if k.tainted {
+		j.second.Unjudged++
+		return
+	}
+	if !waited {
+		j.second.Judged++
+	}
+	j.next[n] = none
+	if k.tail == none {
+		k.head = n
+	} else {
+		j.next[k.tail] = n
+	}
+	k.tail = n
+	if !k.listed {
+		k.listed = true
+		j.touched = append(j.touched, at)
+	}
+}
+
+// admit counts a request and reports whether it says anything about its key.
+func (j *Judge) admit(o *Op, late int64) bool {
+	j.second.Operations++
+	if o.Sent < late {
+		j.second.Late++
+	}
+	switch {
+	case o.Kind == Other || o.Kind > Delete || o.Outcome > NotFound || o.End < o.Sent || o.Request <= Unstated:
+		j.second.Unjudged++
+		return false
+	case o.Kind == Read && o.Outcome == OK && !o.Known:
+		j.second.Unnumbered++
+		return false
+	case o.Kind == Read && o.Outcome != NotFound && !o.Known, o.Kind == Delete && o.Outcome == Failed:
+		j.second.Judged++ // it neither read nor changed anything
+		return false
+	}
+	return true
+}
+
+// find returns a key, nil if there are too many.
+func (j *Judge) find(number int64) (int32, *key) {
+	if at := j.index.of(number); at != none {
+		return at, j.key(at)
+	}
+	if j.count >= j.opts.MostKeys {
+		return 0, nil
+	}
+	if j.count%keyBlock == 0 {
+		j.keys = append(j.keys, new([keyBlock]key))
+		j.zones = make([]zone, keyBlock*firstZones)
+	}
+	at := int32(j.count)
+	j.count++
+	j.index.set(number, at)
+	k := j.key(at)
+	*k = key{number: number, head: none, tail: none, lastDelete: earliest, zones: j.zones[:0:firstZones]}
+	j.zones = j.zones[firstZones:]
+	switch initial := j.opts.Initial(number); {
+	case initial == Unstated:
+		k.unstated = true
+	case initial != Absent || !j.opts.Deletes:
+		k.zones = append(k.zones, startZone(initial))
+	}
+	return at, k
+}
+
+func (j *Judge) key(at int32) *key { return &j.keys[at/keyBlock][at%keyBlock] }
+
+// Finish judges what was left open: every request has ended. It returns what it judged.
+func (j *Judge) Finish() Counts { return j.Second(nil, never) }
+
+// Totals are the counts of all calls.
+func (j *Judge) Totals() Counts { return j.totals }
+
+// Witnesses are the first violations that were found. They are not changed later.
+func (j *Judge) Witnesses() []Witness { return j.witnesses }
+
+// Stale is the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
+func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
+
+// Written are the keys of which a write was seen that did not fail.
+func (j *Judge) Written() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for at := range j.count {
+			if k := j.key(int32(at)); k.wrote && !yield(k.number) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,350 @@
+package consistency
+
+import (
+	"cmp"
+	"slices"
+)
+
+// key is what is known of one key.
+type key struct {
+	number int64
+	// zones are the values that a running request may still read, by number.
+	zones []zone
+	// absent are requests that did not find the key, of a load with deletes, that cannot be
+	// judged yet. lastDelete is when the last delete of the key ended. overwritten is the value
+	// whose zone ended last of those that were forgotten.
+	absent      []Op
+	lastDelete  int64
+	overwritten zoneBound
+	// closed is the number of the last of its values that the memory has, plus one.
+	closed     uint64
+	head, tail int32 // of the requests in this batch
+	unknowns   int32 // writes of unknown outcome that were not read
+	listed     bool  // in the list of touched keys
+	unfinished bool  // what is open may change without another request
+	tainted    bool  // it cannot be judged any more
+	unstated   bool  // its first value is not known
+	forgot     bool  // a write of unknown outcome
+	wrote      bool
+}
+
+// zoneBound is the end of a zone.
+type zoneBound struct {
+	s      int64
+	number int64
+	known  bool
+}
+
+const none = -1
+
+// role is what a request does with one value.
+type role uint8
+
+// The order is that in which the requests of a value are looked at.
+const (
+	wroteIt role = iota
+	deletedIt
+	readIt
+	tookIt
+	mayHaveWrittenIt
+	failedToWriteIt
+)
+
+// touch is a value that a request of the batch wrote or read.
+type touch struct {
+	number int64
+	op     int32
+	role   role
+}
+
+// register judges the requests of a batch on a key.
+func (j *Judge) register(k *key) {
+	if k.tainted {
+		k.zones, k.absent, k.unfinished = nil, nil, false
+		return
+	}
+	j.collect(k)
+	j.extend(k)
+	j.expire(k)
+	j.exclude(k)
+	j.judgeAbsent(k)
+	j.close(k)
+}
+
+// collect lists the values that the key's requests touched, by number.
+func (j *Judge) collect(k *key) {
+	j.touches = j.touches[:0]
+	for n := k.head; n != none; n = j.next[n] {
+		j.collectWrite(k, n)
+		j.collectRead(k, n)
+	}
+	if len(j.touches) > 1 {
+		slices.SortFunc(j.touches, func(a, b touch) int {
+			if a.number != b.number {
+				return cmp.Compare(a.number, b.number)
+			}
+			return int(a.role) - int(b.role)
+		})
+	}
+}
+
+func (j *Judge) touch(number int64, op int32, r role) {
+	j.touches = append(j.touches, touch{number: number, op: op, role: r})
+}
+
+func (j *Judge) collectWrite(k *key, n int32) {
+	o := &j.batch[n]
+	switch o.Kind {
+	case Write, Swap:
+		switch o.Outcome {
+		case OK:
+			k.wrote = true
+			j.touch(o.Request, n, wroteIt)
+		case Unknown:
+			k.wrote = true
+			j.touch(o.Request, n, mayHaveWrittenIt)
+		default:
+			j.touch(o.Request, n, failedToWriteIt)
+		}
+	case Delete:
+		switch o.Outcome {
+		case OK:
+			k.wrote = true
+			k.lastDelete = max(k.lastDelete, o.End)
+			j.touch(o.Request, n, deletedIt)
+		case Unknown:
+			k.lastDelete = never
+		}
+	}
+}
+
+func (j *Judge) collectRead(k *key, n int32) {
+	o := &j.batch[n]
+	switch {
+	case o.Outcome == NotFound && j.opts.Deletes:
+		if !j.opts.Weaker {
+			k.absent = append(k.absent, *o)
+		}
+	case o.Outcome == NotFound:
+		j.touch(Absent, n, readIt)
+	case !o.Known || o.Kind != Read && o.Kind != Swap:
+	case o.Kind == Swap && o.Outcome == Unknown: // it may read later what it compares with
+	case o.Read <= Unstated: // no request has such a number
+		z := newZone(o.Read)
+		z.read(o)
+		j.violate(k, Phantom, &z, nil, 1)
+	case o.Kind == Swap && o.Outcome == OK:
+		j.touch(o.Read, n, tookIt)
+	default:
+		j.touch(o.Read, n, readIt)
+	}
+}
+
+// extend adds the requests to the zones of their values.
+func (j *Judge) extend(k *key) {
+	known, at := len(k.zones), 0
+	for from := 0; from < len(j.touches); {
+		number, to := j.touches[from].number, from+1
+		for to < len(j.touches) && j.touches[to].number == number {
+			to++
+		}
+		for at < known && k.zones[at].number < number {
+			at++
+		}
+		group := j.touches[from:to]
+		from = to
+		switch {
+		case at < known && k.zones[at].number == number:
+			j.extendZone(k, &k.zones[at], group)
+		case group[0].role <= tookIt:
+			k.zones = append(k.zones, j.open(k, number))
+			j.extendZone(k, &k.zones[len(k.zones)-1], group)
+		default:
+			j.keep(k, group)
+		}
+	}
+	if len(k.zones) > known && len(k.zones) > 1 {
+		slices.SortFunc(k.zones, func(a, b zone) int { return cmp.Compare(a.number, b.number) })
+	}
+}
+
+// open returns a new zone, with its write if that had an unknown outcome.
+func (j *Judge) open(k *key, number int64) zone {
+	z := newZone(number)
+	if k.unknowns > 0 {
+		at := valueOf{k.number, number}
+		if o, found := j.unknown[at]; found {
+			delete(j.unknown, at)
+			k.unknowns--
+			z.wrote(&o)
+		}
+	}
+	return z
+}
+
+// keep remembers a write that did not end ok and that was not read.
+func (j *Judge) keep(k *key, group []touch) {
+	o := &j.batch[group[0].op]
+	switch {
+	case group[0].role == failedToWriteIt:
+		j.failed.add(o)
+	case len(j.unknown) >= j.opts.MostUnknown:
+		k.forgot = true
+	default:
+		j.unknown[valueOf{k.number, o.Request}] = *o
+		k.unknowns++
+	}
+}
+
+func (j *Judge) extendZone(k *key, z *zone, group []touch) {
+	for _, t := range group {
+		o := &j.batch[t.op]
+		switch t.role {
+		case wroteIt:
+			z.wrote(o)
+			z.ended(o)
+		case deletedIt:
+			z.wrote(o)
+			z.ended(o)
+			z.flags |= deletes
+		case readIt:
+			z.read(o)
+		case tookIt:
+			z.read(o)
+			if z.taker != 0 && z.taker != o.Request+1 {
+				j.doubleSwap(k, z, o)
+			} else {
+				z.taker = o.Request + 1
+			}
+		case mayHaveWrittenIt:
+			z.wrote(o)
+		case failedToWriteIt:
+			z.flags |= doomed
+			z.writer, z.sent = o.Client, o.Sent
+		}
+	}
+	switch {
+	case z.is(deletes) && z.reads > 0: // a delete wrote no value
+		j.violate(k, Phantom, z, nil, int64(z.reads))
+		z.reads = 0
+	case z.is(written) && z.f < z.sent && !z.is(start):
+		j.violate(k, Phantom, z, nil, 1)
+		z.f, z.first, z.firstClient = z.sent, z.number+1, z.writer
+	}
+}
+
+// expire ends the zones that were read and that no request can have written any more: all that
+// were sent before the first read ended have ended.
+func (j *Judge) expire(k *key) {
+	j.expired = j.expired[:0]
+	keep := k.zones[:0]
+	for _, z := range k.zones {
+		switch {
+		case z.is(written), !z.is(doomed) && z.f >= j.before:
+		case k.unstated && !z.is(doomed):
+			k.unstated = false
+			z.flags |= written | start
+			z.f, z.first, z.sent = earliest, 0, earliest
+		case k.forgot && !z.is(doomed):
+			j.second.Forgotten += int64(z.reads)
+			continue
+		default:
+			j.expired = append(j.expired, z)
+			continue
+		}
+		keep = append(keep, z)
+	}
+	k.zones = keep
+	if len(j.expired) > 0 {
+		j.explain(k, j.expired)
+	}
+}
+
+// mostConflicts are looked for in one batch of a key. It bounds the time that hostile answers
+// cost.
+const mostConflicts = 32
+
+// exclude finds values that exclude each other.
+func (j *Judge) exclude(k *key) {
+	for range mostConflicts {
+		a, b, found := j.sweep.conflict(k.zones)
+		if !found {
+			return
+		}
+		older, newer := &k.zones[a], &k.zones[b]
+		if older.sent > newer.sent {
+			older, newer = newer, older
+		}
+		j.violate(k, classOf(older, newer), older, newer, max(j.readsAfter(older.number, newer.f), 1))
+		older.forgive()
+	}
+	for n := range k.zones {
+		if z := &k.zones[n]; z.is(written) {
+			z.forgive()
+		}
+	}
+}
+
+// readsAfter counts the reads of a value in this batch that were sent after a moment.
+func (j *Judge) readsAfter(number, after int64) (n int64) {
+	at, _ := slices.BinarySearchFunc(j.touches, number, func(t touch, number int64) int { return cmp.Compare(t.number, number) })
+	for ; at < len(j.touches) && j.touches[at].number == number; at++ {
+		if t := &j.touches[at]; (t.role == readIt || t.role == tookIt) && j.batch[t.op].Sent > after {
+			n++
+		}
+	}
+	return n
+}
+
+// close forgets the values that no running request can read any more: another value surely came
+// after it, and was there before each of them was sent. All are decided together, so none is
+// forgotten while another is still compared with it.
+func (j *Judge) close(k *key) {
+	before, pending := j.before, false
+	for n := range k.absent {
+		before = min(before, k.absent[n].Sent)
+	}
+	last, next := none, none // the zones with the greatest and the second greatest s
+	for n := range k.zones {
+		z := &k.zones[n]
+		switch {
+		case z.f >= before:
+			pending = true
+		case last == none || z.s > k.zones[last].s:
+			last, next = n, last
+		case next == none || z.s > k.zones[next].s:
+			next = n
+		}
+	}
+	k.unfinished = len(k.absent) > 0 || pending && (len(k.zones) > 1 || k.unwritten())
+	if last == none || k.unstated && k.unwritten() {
+		return
+	}
+	lastZone := k.zones[last]
+	nextZone := lastZone
+	if next != none {
+		nextZone = k.zones[next]
+	}
+	keep := k.zones[:0]
+	for n, z := range k.zones {
+		by := &lastZone
+		if n == last {
+			by = &nextZone
+		}
+		if z.f >= before || n == last && next == none || by.s <= z.f {
+			keep = append(keep, z)
+			continue
+		}
+		k.unstated = false // it could not be read any more either
+		if !z.is(deletes) && (!k.overwritten.known || z.s > k.overwritten.s) {
+			k.overwritten = zoneBound{s: z.s, number: z.number, known: true}
+		}
+		j.memory.add(k, &z, by)
+	}
+	k.zones = keep
+}
+
+// unwritten reports whether a value of the key was read whose write was not seen.
+func (k *key) unwritten() bool {
+	return slices.ContainsFunc(k.zones, func(z zone) bool { return !z.is(written) })
+}

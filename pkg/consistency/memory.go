@@ -1,0 +1,144 @@
+package consistency
+
+import "slices"
+
+// memory holds the values that were replaced last, of all keys, so that a read of one can be
+// explained. A value's record names the one before it of its key.
+type memory struct {
+	most  int
+	all   []remembered
+	total uint64
+}
+
+type remembered struct {
+	zone
+	// by is the value that came after it, as it was when this one was closed. In a weaker mode
+	// only its f is known: the moment at which this value was surely replaced.
+	by       zone
+	previous uint64 // number plus one of the key's record before
+}
+
+func (m *memory) add(k *key, z, by *zone) {
+	r := remembered{zone: *z, by: *by, previous: k.closed}
+	if len(m.all) < m.most {
+		m.all = append(m.all, r)
+	} else {
+		m.all[m.total%uint64(m.most)] = r
+	}
+	m.total++
+	k.closed = m.total
+}
+
+// each calls a function with the key's records, the last one first, until it returns false. The
+// records of all keys together are at most memory.most.
+func (m *memory) each(k *key, do func(*remembered) bool) {
+	for at := k.closed; at != 0 && m.total-at < uint64(len(m.all)); {
+		r := &m.all[(at-1)%uint64(m.most)]
+		if !do(r) {
+			return
+		}
+		at = r.previous
+	}
+}
+
+// find returns a value that was replaced, nil if it is not remembered.
+func (m *memory) find(k *key, number int64) (found *remembered) {
+	m.each(k, func(r *remembered) bool {
+		if r.number == number {
+			found = r
+		}
+		return found == nil
+	})
+	return found
+}
+
+// failures are the writes that failed last.
+type failures struct {
+	all  []Op
+	next int
+}
+
+// mostFailures are remembered.
+const mostFailures = 1024
+
+func (f *failures) add(o *Op) {
+	if len(f.all) < mostFailures {
+		f.all = append(f.all, *o)
+		return
+	}
+	f.all[f.next] = *o
+	f.next = (f.next + 1) % mostFailures
+}
+
+// find returns a failed write of a value, nil if it is not remembered.
+func (f *failures) find(key, number int64) *Op {
+	for n := range f.all {
+		if o := &f.all[n]; o.Key == key && o.Request == number {
+			return o
+		}
+	}
+	return nil
+}
+
+// explain reports violations: reads of values, by number, that nothing which still ran can have
+// written. They were replaced, or they are phantoms.
+func (j *Judge) explain(k *key, read []zone) {
+	left := len(read)
+	j.memory.each(k, func(r *remembered) bool {
+		at, found := slices.BinarySearchFunc(read, r.number, byNumber)
+		if !found || read[at].is(doomed) || read[at].reads == 0 {
+			return true
+		}
+		j.readAgain(k, r, &read[at])
+		left--
+		return left > 0
+	})
+	for n := range read {
+		if z := &read[n]; z.reads > 0 {
+			j.violate(k, j.classOfUnwritten(k, z), z, nil, int64(z.reads))
+		}
+	}
+}
+
+// readAgain reports a read of a value that was replaced.
+func (j *Judge) readAgain(k *key, r *remembered, read *zone) {
+	older := r.zone
+	if older.s, older.last, older.lastClient = read.s, read.last, read.lastClient; read.s < r.s {
+		older.s, older.last, older.lastClient = r.s, r.last, r.lastClient
+	}
+	class := Phantom
+	if !older.is(deletes) {
+		class = classOf(&older, &r.by)
+	}
+	j.violate(k, class, &older, &r.by, int64(read.reads))
+	read.reads = 0
+}
+
+// openValue returns a value of the key that is open, nil for others.
+func (k *key) openValue(number int64) *zone {
+	if at, found := slices.BinarySearchFunc(k.zones, number, byNumber); found {
+		return &k.zones[at]
+	}
+	return nil
+}
+
+// classOfUnwritten is the class of a value that was read and is neither open nor remembered.
+func (j *Judge) classOfUnwritten(k *key, z *zone) Class {
+	switch {
+	case z.is(doomed):
+		return Phantom
+	case z.number == Absent:
+		return LostValue
+	case z.number == j.opts.Initial(k.number):
+		return StaleValue
+	}
+	if o := j.failed.find(k.number, z.number); o != nil {
+		z.flags |= doomed
+		z.writer, z.sent = o.Client, o.Sent
+		return Phantom
+	}
+	if j.opts.Wrote != nil && j.opts.Wrote(k.number, z.number) {
+		return StaleValue
+	}
+	return Phantom
+}

@@ -1,0 +1,64 @@
+package consistency
+
+import "math"
+
+// Kind is what a request does with its key.
+type Kind uint8
+
+// The kinds of requests.
+const (
+	// Other requests are counted and not judged.
+	Other Kind = iota
+	Read
+	Write
+	// Swap reads a value and replaces it, or fails if another request replaced it first.
+	Swap
+	// Delete removes the key, which may be missing.
+	Delete
+)
+
+// Outcome is how a request ended.
+type Outcome uint8
+
+// The outcomes of requests.
+const (
+	OK Outcome = iota
+	// Failed requests surely changed nothing. What one read before it failed was read.
+	Failed
+	// Unknown requests may have changed the key, or may still do so at any time.
+	Unknown
+	// NotFound requests changed nothing, and the key was not there.
+	NotFound
+)
+
+// Op is one request that ended, on one key.
+type Op struct {
+	Key int64
+	// Request is the number of the request. It names the value that the request writes, and is
+	// greater than Unstated.
+	Request int64
+	// Read is the number of the request that wrote the value that was read. It counts only if
+	// Known.
+	Read int64
+	// Sent and End are nanoseconds of one clock.
+	Sent, End int64
+	// Client is the client or the connection, on which steps back are counted.
+	Client  int32
+	Kind    Kind
+	Outcome Outcome
+	Known   bool
+}
+
+// What a key has before the first request, besides the number of a value.
+const (
+	// Absent keys are not there.
+	Absent = math.MinInt64
+	// Unstated values may be anything: the first value without a write that is read is taken
+	// for it.
+	Unstated = math.MinInt64 + 1
+)
+
+const (
+	earliest = math.MinInt64
+	never    = math.MaxInt64
+)

@@ -1,0 +1,59 @@
+package consistency
+
+// Held is what a key has after the load.
+type Held uint8
+
+// What a key may have after the load.
+const (
+	// NotJudged keys were not seen, or cannot be judged.
+	NotJudged Held = iota
+	// Kept is a value that may be the last one.
+	Kept
+	// Older is a value that had surely been replaced: the last write is lost.
+	Older
+	// Gone keys are not found although a value was surely written last.
+	Gone
+	// Foreign is a value that no request of the load wrote there.
+	Foreign
+)
+
+// ReadBack judges what a key has after Finish, read in the store's strongest mode. Number is the
+// one of the value, or Absent.
+func (j *Judge) ReadBack(number, value int64) Held {
+	at := j.index.of(number)
+	if at == none {
+		return NotJudged
+	}
+	k := j.key(at)
+	if k.tainted {
+		return NotJudged
+	}
+	if value == Absent && j.opts.Deletes {
+		if j.survivor(k, never) != nil {
+			return Gone
+		}
+		return Kept
+	}
+	if z := k.openValue(value); z != nil && !z.is(deletes) {
+		return Kept
+	}
+	if _, unread := j.unknown[valueOf{number, value}]; unread {
+		return Kept
+	}
+	return j.replacedOr(k, value)
+}
+
+// replacedOr is what a value is that is not open.
+func (j *Judge) replacedOr(k *key, value int64) Held {
+	switch {
+	case value == Absent:
+		return Gone
+	case k.forgot, k.unstated:
+		return NotJudged
+	case j.memory.find(k, value) != nil, value == j.opts.Initial(k.number):
+		return Older
+	case value > Unstated && j.opts.Wrote != nil && j.opts.Wrote(k.number, value) && j.failed.find(k.number, value) == nil:
+		return Older
+	}
+	return Foreign
+}

@@ -1,0 +1,217 @@
+package consistency
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Class is a kind of violation.
+type Class string
+
+// The classes of violations.
+const (
+	StaleValue       Class = "stale read"
+	LostValue        Class = "not found"
+	Phantom          Class = "phantom"
+	ResurrectedValue Class = "read after delete"
+	DoubleSwap       Class = "double swap"
+)
+
+// Classes are all of them.
+func Classes() []Class {
+	return []Class{StaleValue, LostValue, Phantom, ResurrectedValue, DoubleSwap}
+}
+
+// classOf is the class of a value that was read after another one was surely there.
+func classOf(older, newer *zone) Class {
+	switch {
+	case older.number == Absent:
+		return LostValue
+	case newer.is(deletes):
+		return ResurrectedValue
+	}
+	return StaleValue
+}
+
+// Witness is a violation: requests whose answers no register gives.
+type Witness struct {
+	Class Class `json:"class"`
+	Key   int64 `json:"key"`
+	// Older and Newer exclude each other: a request of each ended before one of the other was
+	// sent. Newer is nil if the value alone is a violation, or if what replaced it is not
+	// remembered.
+	Older Value  `json:"older"`
+	Newer *Value `json:"newer,omitempty"`
+	// Swaps are the requests that replaced Older, which only one can.
+	Swaps []int64 `json:"swaps,omitempty"`
+	// Reads are how many requests gave this evidence in one batch.
+	Reads int64 `json:"reads"`
+}
+
+// Value is one value of a key, with those of its requests that say when it was there.
+type Value struct {
+	// Number is that of the request that wrote it. It is negative for a value that was there
+	// before the first request, and 0 for none.
+	Number int64 `json:"number"`
+	Absent bool  `json:"absent,omitempty"`  // the key was not found
+	Before bool  `json:"before,omitempty"`  // it was there before the first request
+	Delete bool  `json:"deleted,omitempty"` // the request deleted the key
+	// Write is when its write was sent, nil if that was not seen. Failed is set if it failed.
+	Write  *Event `json:"write,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	// FirstEnd is the first of its requests that ended, and LastSent the last that was sent.
+	FirstEnd *Event `json:"first_end,omitempty"`
+	LastSent *Event `json:"last_sent,omitempty"`
+}
+
+// Event is the moment at which a request was sent or ended.
+type Event struct {
+	Request int64 `json:"request"`
+	Client  int32 `json:"client"`
+	At      int64 `json:"at_ns"`
+}
+
+// violate counts a violation and keeps its witness.
+func (j *Judge) violate(k *key, c Class, older, newer *zone, reads int64) {
+	*j.second.of(c) += reads
+	if len(j.witnesses) >= j.opts.MostWitnesses {
+		return
+	}
+	w := Witness{Class: c, Key: k.number, Older: older.value(), Reads: reads}
+	if newer != nil {
+		v := newer.value()
+		w.Newer = &v
+	}
+	j.witnesses = append(j.witnesses, w)
+}
+
+func (j *Judge) doubleSwap(k *key, z *zone, o *Op) {
+	j.second.DoubleSwaps++
+	if len(j.witnesses) < j.opts.MostWitnesses {
+		j.witnesses = append(j.witnesses, Witness{Class: DoubleSwap, Key: k.number, Older: z.value(), Swaps: []int64{z.taker - 1, o.Request}, Reads: 1})
+	}
+}
+
+// value describes a zone.
+func (z *zone) value() Value {
+	v := Value{Number: z.number, Before: z.is(start), Delete: z.is(deletes), Failed: z.is(doomed)}
+	if z.number == Absent {
+		v.Number, v.Absent = 0, true
+	}
+	if z.is(written|doomed) && !z.is(start) {
+		v.Write = &Event{Request: z.number, Client: z.writer, At: z.sent}
+	}
+	if z.first != 0 {
+		v.FirstEnd = &Event{Request: z.first - 1, Client: z.firstClient, At: z.f}
+	}
+	if z.last != 0 {
+		v.LastSent = &Event{Request: z.last - 1, Client: z.lastClient, At: z.s}
+	}
+	return v
+}
+
+// Check returns an error if the times of a witness do not show its violation. It knows nothing
+// of how violations are found.
+func (w *Witness) Check() error {
+	switch {
+	case w.Reads < 1:
+		return errors.New("no request gave evidence")
+	case w.Class == DoubleSwap:
+		if len(w.Swaps) != 2 || w.Swaps[0] == w.Swaps[1] {
+			return fmt.Errorf("two swaps must have replaced the value, got %v", w.Swaps)
+		}
+		return nil
+	case w.Newer != nil:
+		return exclude(&w.Older, w.Newer)
+	}
+	return w.Older.unwritten(w.Class)
+}
+
+// exclude returns an error unless each of two values had a request that ended before one of the
+// other was sent.
+func exclude(older, newer *Value) error {
+	for _, pair := range [][2]*Value{{older, newer}, {newer, older}} {
+		first, second := pair[0], pair[1]
+		switch {
+		case first.Before: // it was there before all requests
+		case first.Absent && first.Write == nil && first == older: // no request wrote that
+		case first.FirstEnd == nil:
+			return fmt.Errorf("no request of value %d is known to have ended", first.Number)
+		case second.LastSent == nil:
+			return fmt.Errorf("no request of value %d is known to have been sent", second.Number)
+		case first.FirstEnd.At >= second.LastSent.At:
+			return fmt.Errorf("value %d need not come before value %d: its first request ended at %d, the other's last was sent at %d",
+				first.Number, second.Number, first.FirstEnd.At, second.LastSent.At)
+		}
+	}
+	return nil
+}
+
+// unwritten returns an error if the value may have been written before it was read.
+func (v *Value) unwritten(c Class) error {
+	switch {
+	case v.FirstEnd == nil:
+		return errors.New("no request is known to have read the value")
+	case v.Failed, v.Delete, v.Write == nil:
+		return nil
+	case v.FirstEnd.At >= v.Write.At:
+		return fmt.Errorf("the value was read at %d, after its write was sent at %d, which is no %s", v.FirstEnd.At, v.Write.At, c)
+	}
+	return nil
+}
+
+// Words describes the violation in sentences, with times since a moment.
+func (w *Witness) Words(since int64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "key %d: %s", w.Key, w.Class)
+	if w.Reads > 1 {
+		fmt.Fprintf(&b, ", %d times", w.Reads)
+	}
+	b.WriteString(". ")
+	b.WriteString(w.Older.words("Value", since))
+	switch {
+	case w.Class == DoubleSwap:
+		fmt.Fprintf(&b, " Requests %d and %d both replaced it.", w.Swaps[0], w.Swaps[1])
+	case w.Newer != nil:
+		b.WriteString(" " + w.Newer.words("Value", since))
+		b.WriteString(" Each must have come before the other.")
+	case w.Older.Failed:
+		b.WriteString(" Its write failed.")
+	case w.Older.Delete:
+		b.WriteString(" That request wrote no value.")
+	case w.Older.Write != nil:
+		b.WriteString(" It was read before its write was sent.")
+	case w.Class == StaleValue:
+		b.WriteString(" No write of it was running: it was replaced longer ago than is remembered.")
+	default:
+		b.WriteString(" No request that was sent before had written it.")
+	}
+	return b.String()
+}
+
+func (v *Value) words(noun string, since int64) string {
+	at := func(e *Event) string {
+		return fmt.Sprintf("request %d of client %d", e.Request, e.Client)
+	}
+	time := func(e *Event) string { return time.Duration(e.At - since).String() }
+	name := fmt.Sprintf("%s %d", noun, v.Number)
+	switch {
+	case v.Absent:
+		name = "The missing key"
+	case v.Delete:
+		name = fmt.Sprintf("Delete %d", v.Number)
+	}
+	var parts []string
+	if v.Before {
+		parts = append(parts, "was there before the load")
+	}
+	if v.FirstEnd != nil {
+		parts = append(parts, fmt.Sprintf("was there when %s ended at %s", at(v.FirstEnd), time(v.FirstEnd)))
+	}
+	if v.LastSent != nil {
+		parts = append(parts, fmt.Sprintf("was written or read by %s, sent at %s", at(v.LastSent), time(v.LastSent)))
+	}
+	return name + " " + strings.Join(parts, ", and ") + "."
+}

@@ -1,0 +1,163 @@
+package consistency
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// zone is a value of one key, with the requests that wrote and read it.
+type zone struct {
+	number int64
+	f, s   int64 // when the first of its requests ended, when the last was sent
+	sent   int64 // when its write was
+	// first and last are the requests of f and s, with their clients, and taker is the swap that
+	// replaced the value, all plus one; 0 for none.
+	first, last, taker int64
+	firstClient        int32
+	lastClient         int32
+	writer             int32
+	reads              uint16 // at least so many
+	flags              flags
+}
+
+type flags uint8
+
+const (
+	written flags = 1 << iota
+	deletes       // it is a delete, not a value
+	doomed        // its write failed
+	start         // it was there before the first request
+)
+
+func (z *zone) is(f flags) bool { return z.flags&f != 0 }
+
+// newZone is a zone without requests.
+func newZone(number int64) zone {
+	return zone{number: number, f: never, s: earliest, sent: never}
+}
+
+// startZone is the zone of a value that was there before the first request.
+func startZone(number int64) zone {
+	return zone{number: number, f: earliest, s: earliest + 1, sent: earliest, flags: written | start}
+}
+
+// ended says that a request of the zone ended.
+func (z *zone) ended(o *Op) {
+	if o.End < z.f {
+		z.f, z.first, z.firstClient = o.End, o.Request+1, o.Client
+	}
+}
+
+// began says that a request of the zone was sent.
+func (z *zone) began(o *Op) {
+	if o.Sent > z.s {
+		z.s, z.last, z.lastClient = o.Sent, o.Request+1, o.Client
+	}
+}
+
+// read says that a request read the value.
+func (z *zone) read(o *Op) {
+	z.ended(o)
+	z.began(o)
+	if z.reads < math.MaxUint16 {
+		z.reads++
+	}
+}
+
+// wrote says which request wrote the value.
+func (z *zone) wrote(o *Op) {
+	z.flags |= written
+	z.sent, z.writer = o.Sent, o.Client
+	z.began(o)
+}
+
+// forgive forgets all requests of the zone but its write, as to when the last was sent.
+func (z *zone) forgive() {
+	z.s, z.last, z.lastClient = max(z.sent, earliest+1), z.number+1, z.writer
+	if z.is(start) {
+		z.last = 0
+	}
+}
+
+// excludes reports whether each of two values must come before the other. One whose write is
+// still running excludes none yet.
+func (z *zone) excludes(y *zone) bool {
+	return z.f < y.s && y.f < z.s && z.is(written) && y.is(written)
+}
+
+// fewZones are compared pair by pair.
+const fewZones = 6
+
+// sweeper finds zones of one key that exclude each other. It holds memory for that.
+type sweeper struct {
+	forward []span
+}
+
+// span is a zone with f < s, and upTo is the one with the greatest s of those before it
+// and itself.
+type span struct {
+	f, s int64
+	zone int
+	upTo int
+}
+
+// conflict returns two zones that exclude each other, or false.
+func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
+	if len(zones) <= fewZones {
+		for a := range zones {
+			for b := range a {
+				if zones[a].excludes(&zones[b]) {
+					return a, b, true
+				}
+			}
+		}
+		return 0, 0, false
+	}
+	if a, b, found = w.sortForward(zones); found {
+		return a, b, true
+	}
+	// A zone that is not forward is excluded by a forward one that holds all of it. Of those
+	// that begin before it, the one with the greatest end decides.
+	for n := range zones {
+		z := &zones[n]
+		if z.f < z.s || !z.is(written) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(w.forward, z.s, func(s span, t int64) int {
+			if s.f < t {
+				return -1
+			}
+			return 1
+		})
+		if at > 0 {
+			if f := w.forward[at-1].upTo; z.excludes(&zones[f]) {
+				return n, f, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// sortForward collects the forward zones by f, and returns two that overlap, or false.
+func (w *sweeper) sortForward(zones []zone) (a, b int, found bool) {
+	w.forward = w.forward[:0]
+	for n := range zones {
+		if z := &zones[n]; z.f < z.s && z.is(written) {
+			w.forward = append(w.forward, span{f: z.f, s: z.s, zone: n})
+		}
+	}
+	slices.SortFunc(w.forward, func(a, b span) int { return cmp.Compare(a.f, b.f) })
+	high, holder := int64(math.MinInt64), 0
+	for n := range w.forward {
+		s := &w.forward[n]
+		if n > 0 && s.f < high {
+			return s.zone, holder, true
+		}
+		if s.s > high {
+			high, holder = s.s, s.zone
+		}
+		s.upTo = holder
+	}
+	return 0, 0, false
+}
