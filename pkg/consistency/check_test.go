@@ -84,7 +84,7 @@ func checkLies(t *testing.T, out *strings.Builder) {
 
 // checkHonest judges a store that tells the truth.
 func checkHonest(t *testing.T, out *strings.Builder, requests int) {
-	out.WriteString("\n## An honest store\n\nThe same store without lies; one in 100 writes times out, and half of those take effect.\n\n| keys | clients | requests | judged | violations | late |\n|---|---|---|---|---|---|\n")
+	out.WriteString("\n## An honest store\n\nThe same store without lies; one in 100 writes times out, in the third row one in 1,000, and half of those take effect.\n\n| keys | clients | requests | judged | violations | late |\n|---|---|---|---|---|---|\n")
 	for _, s := range []*store{
 		{clients: 1000, keys: 10_000, writes: 0.5, unknown: 0.01, failed: 0.001},
 		{clients: 64, keys: 1, writes: 0.5, unknown: 0.01, failed: 0.001},

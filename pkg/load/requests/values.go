@@ -26,6 +26,9 @@ const (
 	minChecked    = 2 * valueHeader
 )
 
+// LeastNumbered is the size of the smallest value that holds the number of its writer, in bytes.
+const LeastNumbered = minChecked
+
 // castagnoli is the polynomial that processors have an instruction for: 1 KiB takes
 // about 50 ns, a quarter of the time that making the value takes.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -1,0 +1,138 @@
+// Package judging judges the requests of a load by package consistency while the engine sends
+// them, and reads back what was written when the load is over.
+package judging
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/requests"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Options say what is judged.
+type Options struct {
+	// Spec is the load. The keys below [workload.Load.Existing] were written before it, by
+	// [load.Preload] or [load.PreloadBulk], and those that it creates were not there.
+	Spec load.Spec
+	// Clients are the most at the same time.
+	Clients int
+	// Weaker is set if the load's reads promise less than linearizability. They get a staleness
+	// and no verdict.
+	Weaker bool
+	// Second, if not nil, is called with what each call of Observe judged, and its moment.
+	Second func(before int64, c consistency.Counts)
+}
+
+// Check returns why a load cannot be judged, nil if it can.
+func Check(spec load.Spec) error {
+	part, l := spec.Part, spec.Load
+	own := !l.SameKey && l.TxnKeys <= 1 && (l.KeyLaw == workload.KeysSequential || l.KeyLaw == "") && part.Of > 0 && l.Keys%int64(part.Of) == 0
+	switch {
+	case l.Any(workload.Op.SendsValue) && l.ValueSize < requests.LeastNumbered:
+		return fmt.Errorf("values must have at least %d bytes to name the requests that wrote them, got %d", requests.LeastNumbered, l.ValueSize)
+	case !part.Whole() && !own:
+		return fmt.Errorf("each of %d parts must have keys of its own, taken by the law %s from a number of keys that the parts divide, got %d keys by the law %q: no part knows what others write",
+			part.Of, workload.KeysSequential, l.Keys, l.KeyLaw)
+	}
+	return nil
+}
+
+// Load judges the requests of a load. One goroutine at a time calls its methods.
+type Load struct {
+	opts  Options
+	judge *consistency.Judge
+	work  *requests.Sequence
+	ops   []workload.Op
+	batch []consistency.Op
+}
+
+// New returns what judges a load. Its Observe is that of a [load.Observer].
+func New(o Options) (*Load, error) {
+	if err := Check(o.Spec); err != nil {
+		return nil, fmt.Errorf("judge the load: %w", err)
+	}
+	work, err := requests.New(o.Spec.Load, o.Spec.Seed, o.Spec.FirstKey, o.Clients)
+	if err != nil {
+		return nil, fmt.Errorf("judge the load: %w", err)
+	}
+	l := &Load{opts: o, work: work, ops: o.Spec.Operations()}
+	existing := o.Spec.Existing()
+	l.judge = consistency.New(consistency.Options{
+		Initial: func(key int64) int64 {
+			if key < existing {
+				return key - existing
+			}
+			return consistency.Absent
+		},
+		Wrote: l.wrote, Deletes: o.Spec.Any(workload.Op.Deletes), Weaker: o.Weaker,
+	})
+	return l, nil
+}
+
+// wrote reports whether a request of the load writes a key. A transaction writes several.
+func (l *Load) wrote(key, number int64) bool {
+	if number < 0 {
+		return false
+	}
+	r := l.work.Request(number)
+	return l.work.Sends(r) && (r.Key == key || l.work.Operation(r).Guarded())
+}
+
+// Observe takes requests that ended, and judges them in the call without requests that follows.
+func (l *Load) Observe(ended []load.Ended, before int64) error {
+	for n := range ended {
+		l.batch = append(l.batch, l.op(&ended[n]))
+	}
+	if len(ended) > 0 {
+		return nil
+	}
+	counts := l.judge.Second(l.batch, before)
+	l.batch = l.batch[:0]
+	if l.opts.Second != nil {
+		l.opts.Second(before, counts)
+	}
+	return nil
+}
+
+// op is a request as the judge takes it.
+func (l *Load) op(e *load.Ended) consistency.Op {
+	o := consistency.Op{
+		Key: e.Key, Request: e.Number, Read: e.Read, Known: e.ReadKnown, Sent: e.Sent, End: e.End, Client: e.Client,
+		Kind: kindOf(l.ops[e.Op]),
+	}
+	if l.opts.Weaker {
+		o.Client = e.Connection // members differ by connection
+	}
+	switch {
+	case e.Missing && e.Outcome == workload.Failed:
+		o.Outcome = consistency.NotFound
+	case e.Outcome == workload.Failed:
+		o.Outcome = consistency.Failed
+	case e.Outcome == workload.Unknown:
+		o.Outcome = consistency.Unknown
+	}
+	return o
+}
+
+// kindOf is what an operation does with its key.
+func kindOf(op workload.Op) consistency.Kind {
+	switch op {
+	case workload.OpRead, workload.OpReadOneshot:
+		return consistency.Read
+	case workload.OpWrite, workload.OpUpdate, workload.OpTxn, workload.OpCreate:
+		return consistency.Write
+	case workload.OpSwap:
+		return consistency.Swap
+	case workload.OpDelete:
+		return consistency.Delete
+	}
+	return consistency.Other
+}
+
+// Finish judges what was left open. The load is over. It returns the judge.
+func (l *Load) Finish() *consistency.Judge {
+	l.judge.Finish()
+	return l.judge
+}
