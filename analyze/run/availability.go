@@ -10,36 +10,36 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Availability is how much of a stage the database answered.
+// Availability describes how much of a stage's load the database answered.
 type Availability struct {
-	// Success is the share of the requests that were due that ended ok, in per cent.
+	// Success is the percentage of due requests that ended ok.
 	Success Measure
-	// Declined counts the requests that the database answered with less than was asked,
-	// because the load's own requests made it: see [results.Declined].
+	// Declined counts the requests that the database declined because an earlier request of the
+	// same load made them fail: see [results.Declined].
 	Declined Measure
-	// DeclinedShare is the same in per cent of the requests that Success is a share of. Where
-	// there are any, Success has a mark with it: these requests were answered.
+	// DeclinedShare is Declined as a percentage of due requests. If it is not 0, Success carries a
+	// mark, because declined requests were answered.
 	DeclinedShare Measure
-	// WithoutServer is the share of the clients' time in the measured windows in which
-	// they had no server, in per cent.
+	// WithoutServer is the percentage of client time, within the measured windows, during which a
+	// client had no server.
 	WithoutServer Measure
 	// ConnectionsLost and Reconnects count connections.
 	ConnectionsLost, Reconnects Measure
-	// Gap is the longest time without an ok answer in a measured window, in ms. GapAt
-	// describes where it lies.
+	// Gap is the longest interval without an ok answer in a measured window, in ms. GapAt describes
+	// its position.
 	Gap   Measure
 	GapAt string
 }
 
-// notThen is a number that the records of format 1 do not have.
+// notThen marks a number that format 1 records lack.
 func notThen() Measure {
 	return Measure{Words: string(results.NotRecorded), Missing: "the records have an older format without this number"}
 }
 
-// older reports whether the records are of format 1.
+// older reports whether the records have format 1.
 func (i *Info) older() bool { return i.Manifest != nil && i.Manifest.Format < 2 }
 
-// Unrecorded is the reason for a missing number that records of format 1 do not have.
+// Unrecorded is the reason for a number that format 1 records lack.
 func (i *Info) Unrecorded() Measure {
 	if i.older() {
 		return notThen()
@@ -47,12 +47,12 @@ func (i *Info) Unrecorded() Measure {
 	return Missing("not recorded")
 }
 
-// noAvailability has one reason for every number.
+// noAvailability gives every number the same reason for being missing.
 func noAvailability(why Measure) Availability {
 	return Availability{Success: why, Declined: why, DeclinedShare: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
 }
 
-// setDeclined takes the number of declined requests of a load that can have some.
+// setDeclined sets the declined requests of a load that can have some.
 func (a *Availability) setDeclined(l *workload.Load, n int64) {
 	a.Declined = Counted(n)
 	if !a.Success.Known() {
@@ -73,7 +73,6 @@ func (a *Availability) setDeclined(l *workload.Load, n int64) {
 	a.Success.Marks = append(a.Success.Marks, fmt.Sprintf("%.2g %% more were answered and declined: %s", a.DeclinedShare.Value, strings.Join(why, ", ")))
 }
 
-// availabilityOf returns the availability of a stage.
 func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 	a := noAvailability(info.Unrecorded())
 	if n := s.OK + s.Declined.TotalCount() + s.Unanswered.N; n > 0 {
@@ -105,7 +104,7 @@ func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 		again += step.Reconnects
 		a.setGap(info.Record, step)
 	}
-	if found < len(g.Steps) || found == 0 { // a killed run
+	if found < len(g.Steps) || found == 0 { // the run was killed
 		return a
 	}
 	a.ConnectionsLost, a.Reconnects = Counted(lost), Counted(again)
@@ -115,7 +114,7 @@ func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 	return a
 }
 
-// setGap takes the gap of a step if it is the longest.
+// setGap keeps the step's gap if it is the longest so far.
 func (a *Availability) setGap(record *results.DatabaseRun, step results.Step) {
 	gap := step.LargestGap
 	if gap == nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Place holds the measured requests that one member answered, or the members of one
+// Place holds the measured requests that were answered by one member, or by all members with one
 // role.
 type Place struct {
 	Name                string // "member 1", "leader"
 	OK, Failed, Unknown int64
-	// Share is of all requests that were sent, in per cent.
+	// Share is a percentage of all sent requests.
 	Share Measure
-	// Mean and P99 are of the requests that ended ok, in ms.
+	// Mean and P99 cover requests that ended ok, in ms.
 	Mean, P99 Measure
 }
 
-// Places are where the requests of a load went.
+// Places splits a load's requests by the member that answered them.
 type Places struct {
-	// List has the members in order, then the roles.
+	// List has the members in order, followed by the roles.
 	List []Place
-	// Missing is the reason why there are none.
+	// Missing is the reason for an empty List.
 	Missing Measure
 }
 
-// Of returns the place with a name, nil without one.
+// Of returns the place with this name, or nil.
 func (p *Places) Of(name string) *Place {
 	at := slices.IndexFunc(p.List, func(one Place) bool { return one.Name == name })
 	if at < 0 {
@@ -40,15 +40,15 @@ func (p *Places) Of(name string) *Place {
 	return &p.List[at]
 }
 
-// rolesP99 is why roles have no percentile.
+// rolesP99 explains why roles have no percentile.
 var rolesP99 = Inapplicable("histograms are recorded for each member, and the leader may change")
 
-// placeRecords are the records of where all requests of a load went.
+// placeRecords are a load's records per member and role.
 type placeRecords struct {
 	members []results.MemberSummary
-	// missing is why there are none.
+	// missing is the reason for having no records.
 	missing Measure
-	// roles are by step, nil if they are not known.
+	// roles are keyed by step; nil if unknown.
 	roles map[int]results.RoleSums
 }
 
@@ -80,7 +80,7 @@ func (f *folderReader) readPlaceRecords() *placeRecords {
 	return p
 }
 
-// placesOf returns where the measured requests of a stage went.
+// placesOf splits a stage's measured requests by member and role.
 func (f *folderReader) placesOf(g *Stage) Places {
 	if f.places == nil {
 		f.places = f.readPlaceRecords()
@@ -119,7 +119,7 @@ func (f *folderReader) placesOf(g *Stage) Places {
 	return out
 }
 
-// roles sums the requests by the role of the member that they went to.
+// roles sums the requests by the role of the member that received them.
 func (f *folderReader) roles(g *Stage) (out []Place) {
 	roles := results.RoleSums{}
 	for _, step := range g.Steps {
@@ -141,7 +141,7 @@ func (f *folderReader) roles(g *Stage) (out []Place) {
 	return out
 }
 
-// placeOf returns the numbers of one place; a nil histogram was not recorded.
+// placeOf returns one place's numbers. A nil histogram was not recorded.
 func placeOf(name string, g *Stage, sum *results.MemberSecond, h *hdrhistogram.Histogram) Place {
 	p := Place{Name: name, OK: sum.OK, Failed: sum.Failed, Unknown: sum.Unknown, Mean: noAnswer, P99: noAnswer}
 	if sum.OK == 0 {
@@ -159,7 +159,7 @@ func placeOf(name string, g *Stage, sum *results.MemberSecond, h *hdrhistogram.H
 	return p
 }
 
-// setShares sets the shares of the members, and of the roles.
+// setShares computes the shares of members and of roles.
 func (p *Places) setShares() {
 	var all int64
 	sent := func(one *Place) int64 { return one.OK + one.Failed + one.Unknown }

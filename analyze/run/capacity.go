@@ -7,22 +7,22 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Capacity is a search for a capacity and its windows. The other records of the run are
-// of its last window.
+// Capacity is a capacity search and its windows. The run's other records cover only the last
+// window.
 type Capacity struct {
 	*results.Capacity
 	Windows []results.CapacityWindow
 }
 
-// readCapacity reads the windows of a search, if the run was one.
+// readCapacity reads the search windows if the run was a capacity search.
 func (f *folderReader) readCapacity() {
 	if c := f.record.Capacity; c != nil {
 		f.run.Capacity = &Capacity{c, read(&f.run.Gaps, f.path(results.FileCapacity), results.ReadCapacity)}
 	}
 }
 
-// CapacityRate is the capacity in requests per second with its interval of 95 %, or why
-// there is none.
+// CapacityRate is the capacity in requests per second with its 95 % interval, or the reason why it
+// is missing.
 func (r *Run) CapacityRate() Measure {
 	c := r.Capacity
 	switch {
@@ -51,7 +51,7 @@ func (r *Run) CapacityRate() Measure {
 	return m
 }
 
-// CapacityHeld is the rate that was held after the search.
+// CapacityHeld is the rate that the cluster held after the search.
 func (r *Run) CapacityHeld() Measure {
 	c := r.Capacity
 	switch {
@@ -71,7 +71,7 @@ func (r *Run) CapacityHeld() Measure {
 	return m
 }
 
-// AtCapacity is the quantile of the limit in the last window, in milliseconds.
+// AtCapacity is the limited quantile in the last window, in milliseconds.
 func (r *Run) AtCapacity() Measure {
 	switch {
 	case r.Capacity == nil:
@@ -82,8 +82,8 @@ func (r *Run) AtCapacity() Measure {
 	return r.Stages[0].Latency.Due.Quantile(float64(r.Capacity.At) / 100)
 }
 
-// StoreGrowth is the size of the store, in bytes, after the first and the last window of
-// which it is known.
+// StoreGrowth returns the store size in bytes after the first and the last window whose size is
+// known.
 func (c *Capacity) StoreGrowth() (first, last int64, ok bool) {
 	known := slices.DeleteFunc(slices.Clone(c.Windows), func(w results.CapacityWindow) bool { return w.DBBytes < 0 })
 	if len(known) == 0 {

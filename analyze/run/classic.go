@@ -14,13 +14,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// unheld is why a number of a classic run cannot have a value.
+// unheld explains why a classic run lacks a number.
 const unheld = "classic files cannot record it"
 
-// FromClassic reads the classic files of one run. They hold sums per second and of the
-// whole load, and no requests. A number that the classic tool is known to have got
-// wrong is computed from others, or is missing. The manifest that control leaves
-// in their folder adds the facts for which they have no place.
+// FromClassic reads one run's classic files, which hold sums per second and for the whole load but
+// no single requests. Numbers that the classic tool is known to get wrong are recomputed or
+// missing. The manifest that control leaves in the folder adds facts that the classic files have no
+// place for.
 func FromClassic(in ClassicFiles) *Run {
 	stage := &Stage{Availability: noAvailability(Inapplicable(unheld)), Places: Places{Missing: Inapplicable(unheld)}}
 	c := classicReader{in: in, stage: stage, run: &Run{
@@ -34,9 +34,8 @@ func FromClassic(in ClassicFiles) *Run {
 	return c.run
 }
 
-// readSidecar reads the manifest beside the summary, if there is one: the record of
-// the run, its marks and how its requests ended. Without one the classic tool may have
-// made the files.
+// readSidecar reads the manifest next to the summary, if there is one: the run's record, its marks
+// and its request outcomes. Without a manifest, the classic tool may have written the files.
 func (c *classicReader) readSidecar() {
 	info := &c.run.Info
 	info.Limited = true
@@ -51,7 +50,7 @@ func (c *classicReader) readSidecar() {
 	m, err := sidecar.Read(summary)
 	switch name := filepath.Base(sidecar.Path(summary)); {
 	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, sidecar.ErrOtherRun):
-		return // the classic tool leaves none
+		return // the classic tool writes no manifest
 	case errors.Is(err, sidecar.ErrOtherRun):
 		c.gap("%s is not used: %v", name, sidecar.ErrOtherRun)
 		return
@@ -63,7 +62,7 @@ func (c *classicReader) readSidecar() {
 	c.stage.Latency.Clock = clockOf(info.Record, 0)
 	if info.Record.Tag != info.Tag {
 		c.gap("its files were recorded as %s", info.Record.Tag)
-		info.Record.Tag = info.Tag // its outputs are named so
+		info.Record.Tag = info.Tag // output files carry this tag
 	}
 }
 
@@ -91,7 +90,7 @@ func (c *classicReader) readLoad() {
 	l.MaxBacklog = Inapplicable(unheld)
 }
 
-// counts returns the totals of the manifest, or without one the sums of two files.
+// counts returns the manifest's totals, or the sums from two files if there is no manifest.
 func (c *classicReader) counts(ok, failures Measure) Counts {
 	counts := uncounted(Missing("a classic run does not record it"))
 	t := c.run.Info.Record.Totals
@@ -112,8 +111,8 @@ func (c *classicReader) counts(ok, failures Measure) Counts {
 	return counts
 }
 
-// addSecond adds a row of the time series: UNIX-SECOND, CONTROL-CLIENT-NUM, MIN-, AVG-
-// and MAX-LATENCY-MS, AVG-THROUGHPUT.
+// addSecond adds a time series row: UNIX-SECOND, CONTROL-CLIENT-NUM, MIN-, AVG- and MAX-LATENCY-MS,
+// AVG-THROUGHPUT.
 func (c *classicReader) addSecond(record []string) {
 	v, err := floats(record)
 	if err != nil || len(v) < 6 {
@@ -127,10 +126,10 @@ func (c *classicReader) addSecond(record []string) {
 	c.run.Load.Seconds = append(c.run.Load.Seconds, s)
 }
 
-// setWindows takes the load's and the steps' windows from the manifest, as a result folder
-// has them, or makes them from the seconds. The first and the last second are partial, and
-// one that two steps share is whole for neither. Without a manifest the load spans whole
-// seconds: the classic tool recorded only those of its samples.
+// setWindows takes the load and step windows from the manifest, as for a result folder, or derives
+// them from the seconds. The first and the last second are partial, and a second shared by two
+// steps is whole for neither. Without a manifest the load spans whole seconds, because the classic
+// tool recorded only the seconds of its samples.
 func (c *classicReader) setWindows() {
 	r := c.run
 	unix := make([]int64, len(r.Load.Seconds))
@@ -151,7 +150,7 @@ func (c *classicReader) setWindows() {
 	r.Windows = windowsOfSeconds(r.Load.Seconds)
 }
 
-// windowsOfSeconds makes windows of the whole seconds, in pieces of one number of
+// windowsOfSeconds makes one window for each stretch of whole seconds with the same number of
 // clients.
 func windowsOfSeconds(seconds []Second) (w Windows) {
 	if len(seconds) == 0 {
@@ -173,9 +172,9 @@ func windowsOfSeconds(seconds []Second) (w Windows) {
 	return w
 }
 
-// setLatency takes the latencies from the summary and the percentile file. Without a
-// time series the requests are the throughput times the seconds, of which the classic
-// tool made the throughput.
+// setLatency takes latencies from the summary and the percentile file. Without a time series, the
+// number of requests is throughput times seconds, which is how the classic tool computed
+// throughput.
 func (c *classicReader) setLatency(s classicSummary, ok Measure) {
 	if !ok.Known() && s.throughput.Value > 0 && s.elapsed.Value > 0 {
 		ok = Counted(int64(math.Round(s.throughput.Value * s.elapsed.Value)))
@@ -194,8 +193,7 @@ func (c *classicReader) setLatency(s classicSummary, ok Measure) {
 	l.Due, l.OK, l.Service = c.marked(d), none, none
 }
 
-// marked adds the marks of what the classic files do not separate to the latencies
-// that they hold.
+// marked marks latencies that pool steps or outcomes, because classic files do not separate them.
 func (c *classicReader) marked(d *Distribution) *Distribution {
 	var marks []string
 	if c.run.Load.Counts.Failures.Value > 0 || c.run.Load.Counts.Lost().Value > 0 {
@@ -217,8 +215,8 @@ func (c *classicReader) marked(d *Distribution) *Distribution {
 	}
 }
 
-// setThroughput takes the throughput that the summary states, or else divides the
-// requests answered ok by the seconds of the load.
+// setThroughput takes the throughput from the summary. If it is missing there, it divides the ok
+// requests by the load's seconds.
 func (c *classicReader) setThroughput(s classicSummary) {
 	t, n := &c.stage.Throughput, c.stage.Latency.Due.N
 	c.run.Load.Elapsed = s.elapsed
@@ -253,7 +251,7 @@ func (c *classicReader) readMachines() {
 	m.Logs.Total = Inapplicable(unheld)
 }
 
-// machine reads one interpolated file.
+// machine reads one machine's interpolated file.
 func (c *classicReader) machine(path, name string) Machine {
 	m := Machine{Name: name, Missing: name + ": no samples"}
 	if path == "" {
@@ -268,9 +266,9 @@ func (c *classicReader) machine(path, name string) Machine {
 		s := &samples[i]
 		if s.Interpolated {
 			if !s.Classic {
-				continue // made up between two samples that are here too
+				continue // interpolated between two samples that are read too
 			}
-			s.UnixNano += 5e8 // only its second is known: the middle is nearest
+			s.UnixNano += 5e8 // only the second is known, so assume its middle
 		}
 		m.Samples.Append(s)
 	}
@@ -286,7 +284,7 @@ func (c *classicReader) machine(path, name string) Machine {
 	return m
 }
 
-// backwards recognizes a file to which a second run was appended.
+// backwards detects a file to which a second run was appended.
 func backwards(samples []results.Sample) bool {
 	for i := 1; i < len(samples); i++ {
 		if samples[i].Second() < samples[i-1].Second() {

@@ -14,13 +14,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// ClassicFiles names the files of a run of the classic tool, or of a run in its format.
+// ClassicFiles names one run's files, written by the classic tool or in its format.
 type ClassicFiles struct {
-	// Record is made from the experiment file.
+	// Record is derived from the experiment file.
 	Record *results.DatabaseRun
-	// Files maps names of a tag's folder to paths.
+	// Files maps file names in a tag's folder to paths.
 	Files map[string]string
-	// Servers are the interpolated samples, one per server, in order.
+	// Servers are the interpolated sample files, one per server, in order.
 	Servers []string
 }
 
@@ -28,7 +28,7 @@ type ClassicFiles struct {
 type classicReader struct {
 	in    ClassicFiles
 	run   *Run
-	stage *Stage // the only one
+	stage *Stage // the run's only stage
 }
 
 func (c *classicReader) path(logical string) string { return c.in.Files[logical] }
@@ -49,7 +49,7 @@ func (c *classicReader) records(logical string) (out [][]string) {
 	}
 	defer f.Close()
 	r := csv.NewReader(f)
-	r.FieldsPerRecord, r.LazyQuotes = -1, true // messages are quoted in their own way
+	r.FieldsPerRecord, r.LazyQuotes = -1, true // messages are not quoted as CSV requires
 	for {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -75,7 +75,7 @@ func floats(fields []string) ([]float64, error) {
 	return out, nil
 }
 
-// classicSummary holds the rows of the summary file. A row that is not there is missing.
+// classicSummary holds the rows of the summary file. An absent row is a missing measure.
 type classicSummary struct {
 	elapsed, throughput Measure
 	mean, sd, min, max  Measure // ms
@@ -135,8 +135,8 @@ func (c *classicReader) addError(name string, n int64) {
 	}
 }
 
-// quantiles reads the percentile file. The classic tool wrote 0 for a percentile of too
-// few requests.
+// quantiles reads the percentile file. The classic tool wrote 0 for percentiles with too few
+// requests.
 func (c *classicReader) quantiles(n Measure) func(float64) Measure {
 	stated := map[string]float64{}
 	for i, record := range c.records(results.FileClassicPercentile) {
@@ -168,7 +168,7 @@ func (c *classicReader) quantiles(n Measure) func(float64) Measure {
 	}
 }
 
-// diskSizes reads the apparent sizes of the data directories, nil if there are none.
+// diskSizes reads the data directories' apparent sizes; nil if there are none.
 func (c *classicReader) diskSizes() (sizes []int64) {
 	for i, record := range c.records(results.FileDisk) {
 		if i == 0 || len(record) < 4 {

@@ -7,23 +7,24 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Quantity is a metric of samples. Values below 0 are not recorded. Those that the classic
-// tool recorded wrongly are corrected, or not recorded.
+// Quantity is a sampled metric. Negative values were not recorded. Values that the classic tool
+// recorded wrongly are corrected or dropped.
 type Quantity struct {
 	metric metric.Name
-	at     int     // its index in the list of metrics
-	scale  float64 // 0 is 1
-	// ofProcesses: the kernel counts it for each process, and forgets it when one ends.
+	at     int     // index in the metric list
+	scale  float64 // 0 means 1
+	// ofProcesses means that the kernel counts per process and forgets the count when the process
+	// ends.
 	ofProcesses bool
 }
 
-// Counter is a quantity that counts, and Gauge one that is of a moment.
+// A Counter accumulates. A Gauge is a momentary value.
 type (
 	Counter = Quantity
 	Gauge   = Quantity
 )
 
-// Of is the quantity of a metric, which must be declared.
+// Of returns the quantity for a declared metric.
 func Of(n metric.Name) Quantity {
 	all := metric.System()
 	m := all.Must(n)
@@ -31,30 +32,30 @@ func Of(n metric.Name) Quantity {
 	return Quantity{metric: n, at: at, ofProcesses: m.Scope == metric.Process}
 }
 
-// Scaled is the quantity in another unit; a scale of 0 is 1.
+// Scaled returns the quantity in another unit; a scale of 0 means 1.
 func (q Quantity) Scaled(scale float64) Quantity {
 	q.scale = scale
 	return q
 }
 
-// in returns the value in a sample.
+// in returns the sample's value.
 func (q Quantity) in(s *results.Sample) float64 {
 	return q.value(s.Values.At(q.at), s.PeriodNS, s.Classic)
 }
 
-// value returns the value of a sample with a period.
+// value corrects a sampled value, given the sample's period.
 func (q Quantity) value(v float64, period int64, classic bool) float64 {
 	switch q.metric {
 	case metric.CPUPercent:
-		if period == 0 { // the share of a core over the period, which the first sample does not have
+		if period == 0 { // a share of a core over the period, and the first sample has no period
 			return metric.Unknown
 		}
 	case metric.RSSBytes:
-		if classic && v > 0 { // it multiplied the kernel's kB, which are 1024 bytes, by 1000
+		if classic && v > 0 { // the classic tool multiplied the kernel's kB (1024 bytes) by 1000
 			v = v / 1000 * 1024
 		}
 	case metric.VoluntarySwitches, metric.NonvoluntarySwitches:
-		if classic { // it wrote the number of threads
+		if classic { // the classic tool wrote the number of threads
 			return metric.Unknown
 		}
 	}
@@ -64,7 +65,7 @@ func (q Quantity) value(v float64, period int64, classic bool) float64 {
 	return v * q.scale
 }
 
-// SourceOf returns how the physical source of a metric is named.
+// SourceOf returns the function that names a metric's physical source.
 func SourceOf(m metric.Metric) Source {
 	switch m.Scope {
 	case metric.Device:
@@ -81,7 +82,7 @@ func SourceOf(m metric.Metric) Source {
 	return Unshared
 }
 
-// Source names the physical thing that a counter counts, "" if it is unknown.
+// Source names the physical thing behind a counter, such as a disk; "" if unknown.
 type Source func(results.Sample) string
 
 func Disk(s results.Sample) string {
@@ -114,5 +115,5 @@ func controlGroup(s results.Sample) string {
 	return fmt.Sprintf("group %s of %s %s", s.Group, s.BootID, s.NetNS)
 }
 
-// Unshared is the source of metrics that belong to one member alone.
+// Unshared is the source for metrics that belong to one member alone.
 func Unshared(results.Sample) string { return "" }

@@ -8,21 +8,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Counts are a load's requests by their end, all phases.
+// Counts are a load's requests by outcome, over all phases.
 type Counts struct {
 	Offered, Sent, OK, Failed, Unknown Measure
 	Shed, Unsent, Queued, Late         Measure
-	// Clamped latencies were above the histogram's maximum.
+	// Clamped counts latencies above the histogram's maximum.
 	Clamped Measure
-	// Failures are Failed + Unknown.
+	// Failures is Failed + Unknown.
 	Failures Measure
-	// Reads were answered ok and returned values, of BytesRead bytes in all.
+	// Reads counts the ok requests that returned values, and BytesRead the size of those values.
 	Reads, BytesRead Measure
-	// BytesWritten are those of the keys and values that requests that ended ok wrote.
+	// BytesWritten is the size of keys and values written by ok requests.
 	BytesWritten Measure
 }
 
-// Lost is the number of requests that were due and not answered ok.
+// Lost is the number of due requests that were not answered ok.
 func (c *Counts) Lost() Measure {
 	sum := 0.0
 	for _, m := range []Measure{c.Failed, c.Unknown, c.Shed, c.Unsent} {
@@ -34,7 +34,7 @@ func (c *Counts) Lost() Measure {
 	return Measured(sum, 0)
 }
 
-// uncounted returns counts that all have the same reason to be missing.
+// uncounted returns counts that are all missing for the same reason.
 func uncounted(why Measure) Counts {
 	return Counts{
 		Offered: why, Sent: why, OK: why, Failed: why, Unknown: why, Shed: why, Unsent: why,
@@ -42,7 +42,7 @@ func uncounted(why Measure) Counts {
 	}
 }
 
-// countsOf returns the totals of a manifest. They have no number of reads.
+// countsOf returns a manifest's totals, which do not include reads.
 func countsOf(t results.Totals, load *results.Load) Counts {
 	return Counts{
 		Offered: Counted(t.Offered), Sent: Counted(t.Sent), OK: Counted(t.OK), Failed: Counted(t.Failed), Unknown: Counted(t.Unknown),
@@ -52,8 +52,8 @@ func countsOf(t results.Totals, load *results.Load) Counts {
 	}
 }
 
-// folderCounts returns the totals of the manifest. A killed run has none, and its
-// requests are counted from the intervals.
+// folderCounts returns the manifest's totals. A killed run has no totals, so its requests are
+// counted from the intervals.
 func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) (c Counts) {
 	switch {
 	case record.Totals != nil:
@@ -72,8 +72,8 @@ func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gap
 	return c
 }
 
-// writtenOf is missing in the records of versions that did not count it. A load that only
-// reads or deletes wrote 0 bytes.
+// writtenOf returns the bytes written. Old versions did not record them. A load that only reads or
+// deletes wrote 0 bytes.
 func writtenOf(t results.Totals, load *results.Load) Measure {
 	if t.BytesWritten == 0 && t.OK > 0 && load.Any(workload.Op.SendsValue) {
 		return Missing("the bytes of keys and values were not recorded")
@@ -98,8 +98,8 @@ func totalsOf(intervals []results.Interval) (t results.Totals) {
 	return t
 }
 
-// readsOf counts the requests answered ok that returned values. If bytes were read,
-// their requests are missing because of unrecorded.
+// readsOf counts the ok requests that returned values. If bytes were read but the requests were not
+// recorded, the result is missing with the reason unrecorded.
 func readsOf(intervals []results.Interval, bytes Measure, unrecorded string) Measure {
 	var n int64
 	for i := range intervals {
@@ -116,23 +116,23 @@ func readsOf(intervals []results.Interval, bytes Measure, unrecorded string) Mea
 	return Inapplicable("no value was read")
 }
 
-// ErrorCount is one class of error of a whole load, with the first message.
+// ErrorCount counts one error class over a whole load, with its first message.
 type ErrorCount struct {
 	Class, Text string
 	Count       int64
-	// Messages are those of the class, the most frequent first. Records that count none
-	// have none.
+	// Messages are sorted by frequency, highest first. They are empty if the records do not count
+	// messages.
 	Messages []MessageCount
 }
 
-// MessageCount is how many errors of a class had one message, in which numbers, addresses
-// and ids have no value.
+// MessageCount counts one message in an error class. Numbers, addresses and ids in messages are
+// masked.
 type MessageCount struct {
 	Text  string
 	Count int64
 }
 
-// errorCounts sums the errors by class, all phases, the most frequent first.
+// errorCounts sums the errors by class over all phases, the most frequent first.
 func errorCounts(rows []results.ErrorCount) (errors []ErrorCount) {
 	at := map[string]int{}
 	for _, row := range rows {
@@ -152,7 +152,7 @@ func errorCounts(rows []results.ErrorCount) (errors []ErrorCount) {
 	return errors
 }
 
-// SortErrors sorts errors and their messages, the most frequent first.
+// SortErrors sorts errors and their messages by frequency, highest first.
 func SortErrors(errors []ErrorCount) {
 	slices.SortStableFunc(errors, func(a, b ErrorCount) int { return cmp.Compare(b.Count, a.Count) })
 	for _, e := range errors {
@@ -162,7 +162,7 @@ func SortErrors(errors []ErrorCount) {
 	}
 }
 
-// AddMessage counts n errors of a message, none of "".
+// AddMessage counts a message n times; it ignores "".
 func (e *ErrorCount) AddMessage(text string, n int64) {
 	if text == "" {
 		return

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Options returns the driver's settings by name; one inside another is named
-// OUTER.INNER.
+// Options returns the driver's settings by name. Nested settings are named OUTER.INNER.
 func (i *Info) Options() map[string]string {
 	if i.Record.OptionTexts != nil {
 		out := map[string]string{}
@@ -26,25 +25,25 @@ func (i *Info) Options() map[string]string {
 	}
 	var tree map[string]any
 	if json.Unmarshal(i.Record.Options, &tree) != nil {
-		return nil // no options, or not a set of them
+		return nil // options are absent or not a mapping
 	}
 	out := map[string]string{}
 	flatten(out, "", tree)
 	return out
 }
 
-// OptionTransport is the setting by which a database's client is chosen.
+// OptionTransport is the setting that selects a database's client implementation.
 const OptionTransport = "transport"
 
-// Transport returns the implementation of the client, "" if the database has one alone
-// or the records do not name it.
+// Transport returns the client implementation, or "" if the database has only one or the records do
+// not name it.
 func (i *Info) Transport() string {
 	options := i.Options()
-	return cmp.Or(options[OptionTransport], options["Transport"]) // older manifests have names of Go
+	return cmp.Or(options[OptionTransport], options["Transport"]) // older manifests use Go field names
 }
 
-// Settings describes the settings that differ from the defaults of the release, "" if they
-// were not recorded.
+// Settings describes the settings that differ from the release's defaults; "" if they were not
+// recorded.
 func (i *Info) Settings() string {
 	s := i.Record.Settings
 	if s == nil {
@@ -79,8 +78,8 @@ func flatten(out map[string]string, prefix string, tree map[string]any) {
 	}
 }
 
-// optionText prints a setting. Of a path it prints only the last element, because a
-// report may be published and must not name folders of the machine.
+// optionText formats a setting. Paths are cut to their last element, because a published report
+// must not name folders on the machine.
 func optionText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -100,7 +99,7 @@ func optionText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// OptionNames returns the names of the settings that any run has, sorted.
+// OptionNames returns the sorted names of all settings in any of the runs.
 func OptionNames(runs []*Run) []string {
 	names := map[string]bool{}
 	for _, r := range runs {

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// FromFolder reads every database of one result folder. A missing or broken record is
-// a gap of its run. The error is of a folder without a readable manifest.
+// FromFolder reads every database in one result folder. A missing or broken record becomes a gap of
+// its run. FromFolder fails only if the manifest is unreadable.
 func FromFolder(dir string) ([]*Run, error) {
 	folder, err := results.Open(dir)
 	if err != nil {
@@ -38,19 +38,19 @@ func FromFolder(dir string) ([]*Run, error) {
 	return runs, nil
 }
 
-// folderReader reads one database of a result folder.
+// folderReader reads one database from a result folder.
 type folderReader struct {
-	dir    string // of its tag
+	dir    string // the tag's folder
 	record *results.DatabaseRun
 	run    *Run
-	// places are the records of where requests went, nil until they are read.
+	// places are the per-member records, nil until they are read.
 	places *placeRecords
-	// recorded are the rows of intervals.csv, and unread why there are no more of them.
+	// recorded are the rows of intervals.csv; unread is the error that ended reading.
 	recorded []results.Interval
 	unread   error
 }
 
-// read fills the run. The order of its steps is the order of the gaps.
+// read fills the run. Gaps are listed in the order of its steps.
 func (f *folderReader) read() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
@@ -59,7 +59,7 @@ func (f *folderReader) read() {
 	f.readLoad(intervals)
 	f.readStages(intervals)
 	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), gaps)
-	f.recorded, f.places = nil, nil // what follows needs memory
+	f.recorded, f.places = nil, nil // free memory for the steps below
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
 	f.readMembers()
@@ -91,7 +91,7 @@ func (f *folderReader) readLoad(intervals []results.Interval) {
 	l.Elapsed = Missing("%s", f.why("the start and end of the load were not recorded"))
 }
 
-// readStages reads the numbers of each part of the load.
+// readStages reads each stage's numbers.
 func (f *folderReader) readStages(intervals []results.Interval) {
 	r := f.run
 	requests, why := f.requests(intervals)
@@ -126,7 +126,7 @@ func (f *folderReader) readStages(intervals []results.Interval) {
 	}
 }
 
-// requests returns the records of the requests, or the reason why they are not known.
+// requests returns the request records, or the reason why they are unknown.
 func (f *folderReader) requests(intervals []results.Interval) (*results.Requests, string) {
 	if len(intervals) == 0 {
 		return nil, f.why("no second was recorded")
@@ -150,12 +150,13 @@ func (f *folderReader) requests(intervals []results.Interval) (*results.Requests
 	return requests, ""
 }
 
-// noneDeclined is the histogram of every operation without a declined request. It stays
-// empty, so that its shape does not matter.
+// noneDeclined is the histogram for operations without declined requests. It stays empty, so its
+// shape is irrelevant.
 var noneDeclined = hdrhistogram.New(1, 1000, 1)
 
-// slim returns the operations of a summary for as long as the run: the histogram of a
-// single one is that of all requests, and an empty one takes as much memory as a full one.
+// slim returns the operations in a form worth keeping for the whole run: a single operation shares
+// the histogram of all requests, and empty histograms, which are as large as full ones, are replaced
+// by a shared one.
 func slim(s *results.Summary) []results.OperationSummary {
 	for i := range s.Operations {
 		o := &s.Operations[i]
@@ -182,7 +183,7 @@ func serviceOf(g *Stage, intervals []results.Interval, totals map[results.Series
 	}))
 }
 
-// merged adds the histograms of measured requests that keep accepts.
+// merged merges the histograms of measured requests that keep accepts.
 func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results.Series) bool) *hdrhistogram.Histogram {
 	h := histogram.New()
 	for series, one := range totals {
@@ -193,8 +194,7 @@ func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results
 	return h
 }
 
-// readMembers reads the samples of every member that had an agent, and the sizes of
-// the data directories.
+// readMembers reads samples and data directory sizes for every member with an agent.
 func (f *folderReader) readMembers() {
 	m := &f.run.Machines
 	tracks, err := results.Tracks(f.dir, f.record)

@@ -10,20 +10,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Gaps are the missing and broken records of a run.
+// Gaps are a run's missing and broken records.
 type Gaps struct {
 	List []string
-	// problems are the gaps of record files by their names in a tag's folder.
+	// problems maps a record file's name in the tag's folder to its problem.
 	problems map[string]string
 }
 
-// Add records that something is missing or broken.
+// Add records a missing or broken record.
 func (g *Gaps) Add(format string, args ...any) {
 	g.List = append(g.List, fmt.Sprintf(format, args...))
 }
 
-// broken records a problem of a record file, which is then the reason for every
-// number that is missing because of it.
+// broken records a problem with a record file. Every number missing for that reason then quotes it.
 func (g *Gaps) broken(file, problem string) {
 	g.Add("%s", problem)
 	if g.problems == nil {
@@ -32,10 +31,10 @@ func (g *Gaps) broken(file, problem string) {
 	g.problems[file] = problem
 }
 
-// why returns the problem of a file, or otherwise if the file has none.
+// why returns the file's problem, or otherwise if it has no problem.
 func (g *Gaps) why(file, otherwise string) string { return cmp.Or(g.problems[file], otherwise) }
 
-// read reads one record file. Its error becomes a gap.
+// read reads one record file and turns an error into a gap.
 func read[T any](g *Gaps, path string, reader func(string) (T, error)) T {
 	rows, err := reader(path)
 	if err != nil {
@@ -44,8 +43,7 @@ func read[T any](g *Gaps, path string, reader func(string) (T, error)) T {
 	return rows
 }
 
-// problem describes an error of a file by its name alone, because its folder may
-// have been moved.
+// problem describes a file's error without its folder, because folders may have been moved.
 func problem(path string, err error) string {
 	name := filepath.Base(path)
 	var syntax *results.SyntaxError
@@ -61,7 +59,7 @@ func problem(path string, err error) string {
 	}
 }
 
-// Cause returns an error without the path that it names.
+// Cause strips the path from an error.
 func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

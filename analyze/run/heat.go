@@ -9,24 +9,23 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heat holds the latencies of requests answered ok by the time they ended, all
-// operations and phases together, in bins of equal length.
+// Heat holds the latencies of ok requests by end time, over all operations and phases, in bins of
+// equal length.
 type Heat struct {
-	Seconds int64 // of a bin
+	Seconds int64 // bin length
 	Bins    map[int64]histogram.PackedBuckets
 }
 
-// mostBins bounds the columns of a heat map: more would look alike.
+// mostBins limits a heat map's columns: narrower columns could not be told apart.
 const mostBins = 120
 
-// readHeat reads the latency log by the clock of the table, line by line into a
-// bounded number of histograms, because a log may span hours. Bins count from the
-// unix second start. A log that is missing is a gap only if there are
-// rows. Lines that the rows contradict are a gap.
+// readHeat reads the latency log for the table's clock. A log may span hours, so it is read line by
+// line into a bounded number of histograms. Bins count from the unix second start. A missing log is
+// a gap only if there are interval rows. Lines that contradict the rows are a gap.
 func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
 	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.PackedBuckets{}}
-	logged := map[int64]int64{} // by second
-	// Lines are in the order of time, so that one bin is summed up at a time.
+	logged := map[int64]int64{} // requests by second
+	// Lines are sorted by time, so one open bin is enough.
 	sum, open := &histogram.Sum{}, int64(-1)
 	for line, err := range histogram.ReadBuckets(path) {
 		if err != nil {
@@ -45,7 +44,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		}
 		bin := floorDiv(line.Start.Unix()-start, h.Seconds)
 		if bin < 0 || bin > mostBins {
-			continue // far from the load; the comparison with the rows reports it
+			continue // far from the load; checkLog reports it
 		}
 		if bin != open {
 			h.close(open, sum)
@@ -59,15 +58,15 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 	return h
 }
 
-// close keeps what was counted of a bin.
+// close stores the finished bin.
 func (h Heat) close(bin int64, sum *histogram.Sum) {
 	if b := sum.Take(); b != nil {
 		h.Bins[bin] = b.Pack()
 	}
 }
 
-// binSeconds returns the smallest round number of seconds that divides length seconds
-// into at most mostBins bins.
+// binSeconds returns the smallest round number of seconds that divides length into at most mostBins
+// bins.
 func binSeconds(length int64) int64 {
 	for _, n := range []int64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800} {
 		if length <= n*mostBins {

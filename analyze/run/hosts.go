@@ -11,11 +11,11 @@ import (
 
 // group is one physical source of counters and the machines that read it.
 type group struct {
-	members []int  // indices of servers
-	client  string // what issues load there: "client", "generator", or "" if nothing does
+	members []int  // server indexes
+	client  string // what issues load on this machine: "client", "generator" or ""
 }
 
-// shared describes who shares the source, "" if only one machine reads it.
+// shared describes which machines share the source; "" if only one machine reads it.
 func (g group) shared() string {
 	switch {
 	case len(g.members) > 1 && g.client != "":
@@ -28,7 +28,7 @@ func (g group) shared() string {
 	return ""
 }
 
-// sharing tells which machines of a run are one.
+// sharing finds out which of a run's machines are the same.
 type sharing struct {
 	machines *Machines
 	info     *Info
@@ -36,8 +36,7 @@ type sharing struct {
 
 func (r *Run) sharing() sharing { return sharing{&r.Machines, &r.Info} }
 
-// groups sorts the servers by the physical source that key names in their last
-// samples.
+// groups groups the servers by the physical source that key finds in their last samples.
 func (s sharing) groups(key Source) []group {
 	client := ""
 	if last, ok := s.machines.Client.Samples.Last(); ok {
@@ -51,8 +50,8 @@ func (s sharing) groups(key Source) []group {
 	})
 }
 
-// groupBy sorts the servers by a name; client is the client's name. A server without a
-// name has a group of its own.
+// groupBy groups the servers by name; client is the client's name. A server without a name is a
+// group by itself.
 func (s sharing) groupBy(client string, nameOf func(server int) string) []group {
 	var out []group
 	place := map[string]int{}
@@ -74,8 +73,8 @@ func (s sharing) groupBy(client string, nameOf func(server int) string) []group 
 	return out
 }
 
-// issuerAt is what issues load on a server's machine, "" if nothing does. With generators
-// control issues nothing, wherever it runs.
+// issuerAt returns what issues load on a server's machine; "" if nothing does. In a run with
+// generators control issues no load, so its machine does not count.
 func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators
 	boot := s.bootOf(server)
@@ -88,8 +87,8 @@ func (s sharing) issuerAt(server int, client bool) string {
 	return ""
 }
 
-// ServerSum adds a counter's growth over the servers. A physical source that several
-// servers share counts once, which is a mark.
+// ServerSum sums a counter's growth over the servers. A physical source shared by several servers
+// is counted once, and the sum is marked.
 func (r *Run) ServerSum(key Source, get Counter) Measure {
 	if len(r.Machines.Servers) == 0 {
 		return noServer
@@ -111,8 +110,8 @@ func (r *Run) ServerSum(key Source, get Counter) Measure {
 	return sum
 }
 
-// growthOfAny returns the growth at the first server that has one: all of them read
-// the same counter.
+// growthOfAny returns the growth at the first server that has one. All the given servers read the
+// same counter.
 func (m *Machines) growthOfAny(members []int, load Span, get Counter) Measure {
 	var first Measure
 	for n, i := range members {
@@ -130,7 +129,7 @@ func (m *Machines) growthOfAny(members []int, load Span, get Counter) Measure {
 // hosts groups the members by machine.
 func (s sharing) hosts() []group { return s.groupBy(s.clientBoot(), s.bootOf) }
 
-// clientBoot is the boot id of the client's machine, "" if it was not recorded.
+// clientBoot is the boot id of the client's machine; "" if it was not recorded.
 func (s sharing) clientBoot() string {
 	if last, ok := s.machines.Client.Samples.Last(); ok && host(last) != "" {
 		return host(last)
@@ -141,8 +140,8 @@ func (s sharing) clientBoot() string {
 	return ""
 }
 
-// bootOf is the boot id of a member's machine, "" if it is not known: from its samples,
-// from its agent, or the client's if the member has a loopback address.
+// bootOf is the boot id of a member's machine, from its samples or its agent, or from the client if
+// the member has a loopback address; "" if unknown.
 func (s sharing) bootOf(server int) string {
 	if last, ok := s.machines.Servers[server].Samples.Last(); ok && host(last) != "" {
 		return host(last)
@@ -160,8 +159,8 @@ func (s sharing) bootOf(server int) string {
 	return ""
 }
 
-// SharedHost describes which members share a host with each other, with the client or with
-// a generator, "" if none does. Known is false if the records name no member's machine.
+// SharedHost describes which members share a host with one another, the client or a generator; ""
+// if none does. known is false if the records identify no member's machine.
 func (r *Run) SharedHost() (text string, known bool) {
 	var parts []string
 	for _, g := range r.sharing().hosts() {

@@ -10,22 +10,23 @@ import (
 
 // Info identifies a run and holds its manifest.
 type Info struct {
-	Tag string // unique in a report
-	// Label is the name given to the run with --label's folder, "" if none.
+	Tag string // unique within a report
+	// Label is the label of the run's folder, set with --label; "" if there is none.
 	Label string
-	// Key numbers the databases of a report from 1: all runs of one have its colour.
+	// Key numbers a report's databases from 1. All runs of a database share its colour.
 	Key int
-	// Repeat counts the earlier runs with the same tag.
+	// Repeat counts earlier runs with the same tag.
 	Repeat int
-	// Limited records have no place for numbers that the classic tool did not record.
+	// Limited means that the records have no place for numbers that the classic tool did not
+	// record.
 	Limited bool
-	// Manifest is nil for classic files, unless control left it beside them.
+	// Manifest is nil for classic files unless control left one next to them.
 	Manifest *results.Manifest
-	// Record is never nil; that of a classic run is made from its experiment file.
+	// Record is never nil. For a classic run it is derived from the experiment file.
 	Record *results.DatabaseRun
 }
 
-// NoAgents is the reason why some numbers of an unattended cluster are missing.
+// NoAgents is the reason why an unattended cluster lacks some numbers.
 const NoAgents = "the cluster was already running, without agents"
 
 // Unattended reports whether no agent ran the cluster.
@@ -35,7 +36,7 @@ func (i *Info) Unattended() bool {
 	})
 }
 
-// Versions returns the versions that the members reported, in their order.
+// Versions returns the versions that the members reported, in member order.
 func (i *Info) Versions() (out []string) {
 	for _, m := range i.Record.Members {
 		if m.Version != "" {
@@ -45,8 +46,8 @@ func (i *Info) Versions() (out []string) {
 	return out
 }
 
-// Ran returns " (ran X)" if members reported a version that the label contradicts, or
-// several versions; else "".
+// Ran returns " (ran X)" if members reported a version that contradicts the label, or several
+// versions. Otherwise it returns "".
 func (i *Info) Ran() string {
 	versions := Distinct(i.Versions())
 	ran := versions
@@ -59,15 +60,14 @@ func (i *Info) Ran() string {
 	return " (ran " + strings.Join(ran, ", ") + ")"
 }
 
-// Name is the tag and what ran in place of what it says: the run's name in legends and
-// in the headers of CSV files.
+// Name is the tag plus the actual version if the tag is misleading. Legends and CSV headers use it.
 func (i *Info) Name() string { return i.Tag + i.Ran() }
 
 // BuiltIn is the manifest's word for a server that is part of dbtester.
 const BuiltIn = "built-in"
 
-// Releases returns how the members' binaries were obtained, in their order. A
-// database built from several parts names the release among them.
+// Releases returns how each member's binaries were obtained, in member order. If a database
+// consists of several parts, each entry also names the release.
 func (i *Info) Releases() (out []string) {
 	for _, m := range i.Record.Members {
 		switch {
@@ -80,8 +80,8 @@ func (i *Info) Releases() (out []string) {
 	return out
 }
 
-// SelfCheck returns the self-check of the run's client, nil if it has none or one of
-// another machine.
+// SelfCheck returns the self-check for the run's client; nil if there is none or it ran on another
+// machine.
 func (i *Info) SelfCheck() *results.SelfCheck {
 	if i.Manifest == nil || i.Manifest.SelfCheck == nil || i.Manifest.SelfCheck.Elsewhere(i.Manifest.Client) != "" {
 		return nil
@@ -89,15 +89,15 @@ func (i *Info) SelfCheck() *results.SelfCheck {
 	return i.Manifest.SelfCheck
 }
 
-// SteppedRates reports whether the load's steps had several rates.
+// SteppedRates reports whether the load's steps had different rates.
 func (i *Info) SteppedRates() bool {
 	return slices.ContainsFunc(i.Record.Steps, func(s results.Step) bool { return rateOf(s) != rateOf(i.Record.Steps[0]) })
 }
 
-// rateOf returns a step's rate at its start and its end in requests per second.
+// rateOf returns a step's rate at its start and end, in requests per second.
 func rateOf(s results.Step) [2]float64 { return [2]float64{s.Rate, s.RateEnd} }
 
-// highestRate is the most requests that were due in a second, 0 in a closed loop.
+// highestRate is the highest number of requests due in one second; 0 in a closed loop.
 func (i *Info) highestRate() float64 {
 	if len(i.Record.Steps) == 0 {
 		return max(i.Record.Load.Rate, i.Record.Load.RateEnd)
@@ -109,8 +109,8 @@ func (i *Info) highestRate() float64 {
 	return most
 }
 
-// incompleteMark marks a run that did not complete: nothing was judged at its end. It is
-// nil otherwise.
+// incompleteMark marks an incomplete run, which was not judged when it ended. It returns nil for a
+// complete run.
 func (i *Info) incompleteMark() *results.Mark {
 	var words mark.Words
 	switch i.Record.State {

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// longestPause is the longest time without a row between two seconds of one load, in
-// seconds: the client writes a row for each second.
+// longestPause is the longest plausible pause between two rows of one load, in seconds. The client
+// writes a row every second.
 const longestPause = 3600
 
-// nearby returns the half-open range of seconds that holds the most of the given ones
-// without a pause of more than longestPause. A second that lies far off is a broken
-// row, and a series has a row for each second between its first and its last.
+// nearby returns the half-open range of seconds that contains most of the given seconds without a
+// pause longer than longestPause. A second outside it comes from a broken row. Series allocate a
+// value per second between first and last, so such a second would make them huge.
 func nearby(unix []int64) (from, to int64) {
 	sorted := slices.Sorted(slices.Values(unix))
 	first, most := 0, 0
@@ -31,9 +31,8 @@ func nearby(unix []int64) (from, to int64) {
 	return from, to
 }
 
-// checkedIntervals returns the rows of intervals.csv without those of seconds far off.
-// Rows far off and repeated rows are gaps, and so are sums that the manifest
-// contradicts.
+// checkedIntervals returns the rows of intervals.csv without outlying seconds. Outlying rows,
+// repeated rows and sums that contradict the manifest are gaps.
 func checkedIntervals(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) []results.Interval {
 	unix := make([]int64, len(intervals))
 	for i := range intervals {
@@ -54,7 +53,7 @@ func checkedIntervals(record *results.DatabaseRun, intervals []results.Interval,
 	return kept
 }
 
-// repeatedRows adds a gap for rows of the same second, step, phase and operation.
+// repeatedRows adds a gap for rows with the same second, step, phase and operation.
 func repeatedRows(intervals []results.Interval, gaps *Gaps) {
 	repeated := 0
 	for rows := range results.BySecond(intervals) {
@@ -71,8 +70,7 @@ func repeatedRows(intervals []results.Interval, gaps *Gaps) {
 	}
 }
 
-// checkTotals compares the sums of the rows with the totals of the manifest, which were
-// counted apart from them.
+// checkTotals compares the rows' sums with the manifest's totals, which were counted independently.
 func checkTotals(want, got results.Totals, gaps *Gaps) {
 	for _, c := range []struct {
 		name      string
@@ -89,7 +87,7 @@ func checkTotals(want, got results.Totals, gaps *Gaps) {
 	}
 }
 
-// checkLatencyTotals compares the histograms of the whole load with the rows.
+// checkLatencyTotals compares the whole load's histograms with the rows.
 func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]*hdrhistogram.Histogram, gaps *Gaps) {
 	var rows, histograms int64
 	for i := range intervals {
@@ -105,8 +103,8 @@ func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]
 	}
 }
 
-// checkProgress compares the requests of progress.csv, from which throughput comes, with the
-// totals of the manifest. That of a killed run has none.
+// checkProgress compares the requests in progress.csv, from which throughput is computed, with the
+// manifest's totals. A killed run has no totals.
 func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps *Gaps) {
 	recorded := slices.ContainsFunc(record.Steps, func(s results.Step) bool { return s.LargestGap != nil })
 	switch {
@@ -119,8 +117,7 @@ func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps
 	}
 }
 
-// checkLog compares the requests that the latency log holds in each second with those
-// of the rows.
+// checkLog compares the latency log's requests with the rows, second by second.
 func checkLog(intervals []results.Interval, logged map[int64]int64, gaps *Gaps) {
 	rows := map[int64]int64{}
 	for i := range intervals {

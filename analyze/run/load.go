@@ -8,32 +8,31 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Load holds the requests of a load, by second and by outcome.
+// Load holds a load's requests by second and by outcome.
 type Load struct {
-	// Elapsed is the length of the measured windows of all steps in seconds.
+	// Elapsed is the total length of all measured windows, in seconds.
 	Elapsed Measure
 	Counts  Counts
-	// Errors are sorted by count, the largest first.
+	// Errors are sorted by count, largest first.
 	Errors []ErrorCount
-	// Seconds ascend; there is one per second and number of clients.
+	// Seconds ascend, with one entry per second and number of clients.
 	Seconds []Second
-	// Gauges are the state of the load at the end of each second.
+	// Gauges are the load's state at the end of each second.
 	Gauges []results.Gauge
-	// MaxBacklog is the most requests that were due and not sent at the end of a second.
+	// MaxBacklog is the largest number of due but unsent requests at the end of a second.
 	MaxBacklog Measure
 }
 
-// ClientNumbers returns the numbers of clients in their order.
+// ClientNumbers returns the load's numbers of clients in order.
 func (l *Load) ClientNumbers() []int { return clientNumbers(l.Seconds) }
 
-// Stepped reports whether the load had several numbers of clients.
+// Stepped reports whether the number of clients varied.
 func (l *Load) Stepped() bool { return len(l.ClientNumbers()) > 1 }
 
-// PerSecond merges the parts of a second that two steps share.
+// PerSecond merges the parts of a second shared by two steps.
 func (l *Load) PerSecond() []Second { return perSecond(l.Seconds) }
 
-// maxBacklog returns the largest backlog of a load. Without gauges, unrecorded is the
-// reason.
+// maxBacklog returns a load's largest backlog. If there are no gauges, the reason is unrecorded.
 func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
 	if len(gauges) == 0 {
 		return Missing("%s", unrecorded)
@@ -42,18 +41,18 @@ func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
 	return Measured(float64(most.Backlog), int64(len(gauges)))
 }
 
-// Second is one second of a load with one number of clients, all phases.
+// Second is one second of a load with one number of clients, over all phases.
 type Second struct {
 	Unix    int64
 	Clients int
-	OK      float64 // requests answered ok
-	Latency Sums    // of those
-	// Due are the requests that became due; Failed and Unknown those that ended so.
-	// Classic files have none of them.
+	OK      float64 // ok requests
+	Latency Sums    // of ok requests
+	// Due counts requests that became due, Failed and Unknown those with that outcome. Classic
+	// files have none of the three.
 	Due, Failed, Unknown float64
 }
 
-// Sums are latencies in ms that merge without error.
+// Sums are latencies in ms that can be merged exactly.
 type Sums struct{ Count, Sum, Min, Max float64 }
 
 func (s *Sums) add(o Sums) {
@@ -77,7 +76,7 @@ func sumsOf(l results.Latency) Sums {
 	return Sums{float64(l.Count), float64(l.SumNS) / 1e6, float64(l.MinNS) / 1e6, float64(l.MaxNS) / 1e6}
 }
 
-// clientNumbers returns the numbers of clients in their order.
+// clientNumbers returns the numbers of clients in order.
 func clientNumbers(seconds []Second) []int {
 	var out []int
 	for _, s := range seconds {
@@ -88,7 +87,7 @@ func clientNumbers(seconds []Second) []int {
 	return out
 }
 
-// perSecond merges the parts of a second that two steps share.
+// perSecond merges the parts of a second shared by two steps.
 func perSecond(seconds []Second) []Second {
 	shared := func(i int) bool { return i > 0 && seconds[i].Unix == seconds[i-1].Unix }
 	first := 0
@@ -113,8 +112,7 @@ func perSecond(seconds []Second) []Second {
 	return out
 }
 
-// secondsOf merges the rows of intervals.csv into one per second and number of
-// clients.
+// secondsOf merges the rows of intervals.csv into one entry per second and number of clients.
 func secondsOf(intervals []results.Interval, timing func(step int) results.Timing) (seconds []Second) {
 	for rows := range results.BySecond(intervals) {
 		first := len(seconds)

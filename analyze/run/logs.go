@@ -14,19 +14,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// Logs counts the lines of the members' logs that the driver's rules match.
+// Logs counts the lines in member logs that match the driver's rules.
 type Logs struct {
 	Total Measure
-	// Events are in the order of the rules, those without a line included.
+	// Events are in rule order, including events without a matching line.
 	Events []LogEvent
 }
 
-// LogEvent counts the lines that the rules of one event matched.
+// LogEvent counts the lines that one event's rules matched.
 type LogEvent struct {
 	Event string
 	Count int64
-	// Timed is how many of the lines give how long it took. Total and Longest are of
-	// these.
+	// Timed is the number of lines that include a duration. Total and Longest summarize these
+	// durations.
 	Timed          int64
 	Total, Longest time.Duration
 }
@@ -57,7 +57,7 @@ func readLogs(dir string, record *results.DatabaseRun, gaps *Gaps) (l Logs) {
 		return uncollected
 	}
 	missingLogs(dir, files, record, gaps)
-	matcher, _ := logrule.Compile(rules, nil) // each one compiles
+	matcher, _ := logrule.Compile(rules, nil) // each rule compiled alone
 	for _, path := range files {
 		if err := l.count(path, matcher, gaps); err != nil {
 			gaps.Add("%s", problem(path, err))
@@ -69,7 +69,7 @@ func readLogs(dir string, record *results.DatabaseRun, gaps *Gaps) (l Logs) {
 	return l
 }
 
-// missingLogs adds a gap for each member that has none of the files.
+// missingLogs adds a gap for each member without any log file.
 func missingLogs(dir string, files []string, record *results.DatabaseRun, gaps *Gaps) {
 	for i, m := range record.Members {
 		prefix := filepath.Join(dir, fmt.Sprintf("%d-", i+1))
@@ -79,7 +79,7 @@ func missingLogs(dir string, files []string, record *results.DatabaseRun, gaps *
 	}
 }
 
-// logFiles returns the files below dir, in order.
+// logFiles returns the files below dir in order.
 func logFiles(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -90,7 +90,7 @@ func logFiles(dir string) (files []string, err error) {
 	return files, err
 }
 
-// count counts the events of one log. A part that was cut is a gap.
+// count counts one log's events. A log that was cut is a gap.
 func (l *Logs) count(path string, rules *logrule.Matcher, gaps *Gaps) error {
 	f, err := regularfile.Open(path)
 	if err != nil {

@@ -9,32 +9,33 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Machine holds the samples of a machine and of a process tree on it, in the client's
+// Machine holds the samples of a machine and of a process tree on it, with times by the client's
 // clock.
 type Machine struct {
 	Name    string // "member 1", "client"
 	Samples packed.Samples
-	// Own is what the member reported of itself; empty for the client.
+	// Own is what the member reported about itself; empty for the client.
 	Own Own
-	// Missing is the reason for the lack of samples, "" if there are any.
+	// Missing is the reason for having no samples; "" if there are some.
 	Missing string
-	// growths are the results of Growth, which stay when the samples are dropped.
+	// growths caches the results of Growth, which outlive the samples.
 	growths map[grownOver]Measure
 }
 
-// grownOver is a counter and the time over which it grew.
+// grownOver is a counter and an interval: the key for a cached growth.
 type grownOver struct {
 	w  Span
 	of Quantity
 }
 
-// closeEnough is how far inside the window, in nanoseconds, a sample may lie and still
-// count as one of its end: a tenth of the second between samples, or of a window that is
-// shorter.
+// closeEnough is how far inside the window, in nanoseconds, a sample may lie and still count as
+// lying on its edge: a tenth of the sampling interval of one second, or a tenth of a shorter
+// window.
 func closeEnough(w Span) int64 { return min(100e6, (w.To-w.From)/10) }
 
-// enclosing returns which of n samples, whose times rise, enclose the window: from the
-// last one before it to the first one after it. It is empty if there are none.
+// enclosing returns the smallest range of samples that encloses the window, from the last one
+// before it to the first one after it. There are n samples with ascending times. The range is empty
+// if no samples enclose the window.
 func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
 	first = sort.Search(n, func(i int) bool { return at(i) > w.From+closeEnough(w) })
 	last := sort.Search(n, func(i int) bool { return at(i) >= w.To-closeEnough(w) })
@@ -42,9 +43,9 @@ func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
 	return first, max(first, min(last+1, n))
 }
 
-// during returns which samples have the counters that enclose the window. Of several
-// samples of the second that ends it the last one does, which interpolated files keep: the
-// last sample of a run may follow that of its second.
+// during returns the samples whose counters enclose the window. If the second that ends the window
+// has several samples, the last one counts, as in interpolated files: a run's final sample may
+// follow the regular sample of the same second.
 func (m *Machine) during(w Span) (first, end int) {
 	first, end = enclosing(w, m.Samples.Len(), func(i int) int64 { return m.Samples.Times[i] })
 	for end > first+1 && end < m.Samples.Len() && floorDiv(m.Samples.Times[end], 1e9) == floorDiv(m.Samples.Times[end-1], 1e9) {
@@ -53,13 +54,13 @@ func (m *Machine) during(w Span) (first, end int) {
 	return first, end
 }
 
-// SamplesWithin counts the samples of the seconds of the window.
+// SamplesWithin counts the samples in the window's seconds.
 func (m *Machine) SamplesWithin(w Span) int {
 	first, end := m.within(w)
 	return end - first
 }
 
-// within returns which samples are of the seconds of the window.
+// within returns the samples in the window's seconds.
 func (m *Machine) within(w Span) (from, end int) {
 	if w.empty() {
 		return 0, 0
@@ -71,8 +72,7 @@ func (m *Machine) within(w Span) (from, end int) {
 	return from, max(from, to)
 }
 
-// each calls do with the values of the samples from first to before end, until it returns
-// false.
+// each calls do with the values of samples [first, end) until it returns false.
 func (m *Machine) each(q Quantity, first, end int, do func(v float64) bool) {
 	if first >= end {
 		return
@@ -86,8 +86,8 @@ func (m *Machine) each(q Quantity, first, end int, do func(v float64) bool) {
 	}
 }
 
-// Growth is how much a counter grew over the window: its last value less its first
-// one, so that a missed second is neither lost nor counted twice.
+// Growth is a counter's last value minus its first value in the window, so a missed second is
+// neither lost nor counted twice.
 func (m *Machine) Growth(w Span, get Counter) Measure {
 	if m.Missing != "" {
 		return Missing("%s", m.Missing)
@@ -95,7 +95,7 @@ func (m *Machine) Growth(w Span, get Counter) Measure {
 	return computedOnce(&m.growths, grownOver{w, get}, func() Measure { return m.growth(w, get) })
 }
 
-// computedOnce returns the measure that is known by a key, or computes it and keeps it.
+// computedOnce returns the cached measure for a key, or computes and caches it.
 func computedOnce[K comparable](known *map[K]Measure, key K, compute func() Measure) Measure {
 	if one, is := (*known)[key]; is {
 		return one
@@ -145,9 +145,9 @@ func (m *Machine) growth(w Span, get Counter) (grown Measure) {
 	return grown
 }
 
-// unseen is how much of the window, in nanoseconds, lies between a sample of running
-// processes and one that found them ended, over the samples from first to before end. The
-// second repeats the counters of the first.
+// unseen returns how much of the window, in nanoseconds, lies between the last sample of running
+// processes and the first that found them ended, over samples [first, end). The second sample
+// repeats the first one's counters.
 func (m *Machine) unseen(w Span, first, end int) (lost int64) {
 	i, ran := first, false
 	m.each(Of(metric.Processes), first, end, func(n float64) bool {
@@ -161,8 +161,8 @@ func (m *Machine) unseen(w Span, first, end int) (lost int64) {
 	return lost
 }
 
-// Throttled is the share of the periods of a CPU limit in which the machine's processes
-// stood still because they had used up their time, in percent.
+// Throttled is the percentage of CPU limit periods in which the machine's processes were stopped
+// because they had used up their quota.
 func (m *Machine) Throttled(w Span, period time.Duration) Measure {
 	grown := m.Growth(w, Of(metric.GroupThrottledPeriods))
 	if !grown.Known() {
@@ -170,14 +170,14 @@ func (m *Machine) Throttled(w Span, period time.Duration) Measure {
 	}
 	first, end := m.during(w)
 	if end-first < 2 {
-		return Missing("%s: fewer than two samples of the load", m.Name) // they were dropped
+		return Missing("%s: fewer than two samples of the load", m.Name) // samples were dropped
 	}
 	elapsed := m.Samples.Times[end-1] - m.Samples.Times[first]
 	return grown.Times(100 * float64(period) / float64(elapsed))
 }
 
-// PageCache is how much of the most memory of the control group in the window was page
-// cache.
+// PageCache is the page cache's part of the control group's memory, taken when that memory was at
+// its peak in the window.
 func (m *Machine) PageCache(w Span) Measure {
 	peak := m.Peak(w, Of(metric.GroupMemoryBytes))
 	if !peak.Known() {
@@ -204,14 +204,14 @@ func (m *Machine) PageCache(w Span) Measure {
 	return cache
 }
 
-// Trough is the smallest value of a gauge in the window.
+// Trough is a gauge's smallest value in the window.
 func (m *Machine) Trough(w Span, get Gauge) Measure {
 	return m.extreme(w, get, func(a, b float64) float64 { return min(a, b) })
 }
 
-// GrowthWithin is how much a counter grew in exactly the window: at its ends the counter
-// is interpolated between two samples. It is for windows of few seconds, of which the
-// samples around them are a considerable part.
+// GrowthWithin is a counter's growth in exactly the window: the counter is interpolated between
+// samples at both ends. Use it for windows of a few seconds, where Growth's surrounding samples
+// would add a considerable part.
 func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	whole := m.Growth(w, get)
 	if !whole.Known() {
@@ -237,12 +237,12 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	return within
 }
 
-// Peak is the largest value of a gauge in the window.
+// Peak is a gauge's largest value in the window.
 func (m *Machine) Peak(w Span, get Gauge) Measure {
 	return m.extreme(w, get, func(a, b float64) float64 { return max(a, b) })
 }
 
-// extreme is the value of a gauge in the window that is left when of each two one is kept.
+// extreme reduces a gauge's values in the window with keep, which selects one of two values.
 func (m *Machine) extreme(w Span, get Gauge, keep func(a, b float64) float64) Measure {
 	if m.Missing != "" {
 		return Missing("%s", m.Missing)

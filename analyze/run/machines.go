@@ -9,27 +9,26 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Machines holds the samples of the machines, and the members' disks, logs and
-// leaders.
+// Machines holds the samples of all machines, and the members' disks, logs and leaders.
 type Machines struct {
 	Servers []Machine
 	Client  Machine
-	// Apparent and Allocated are the means of the members' data directories after the
-	// stop, in bytes.
+	// Apparent and Allocated are the mean sizes of the members' data directories after the stop, in
+	// bytes.
 	Apparent, Allocated Measure
 	Logs                Logs
-	// Leaders are the members by index, in the order in which they led the load.
+	// Leaders are the members that led during the load, by index, in order.
 	Leaders []int
-	// Events happened during the load, in the client's clock, in their order.
+	// Events happened during the load. They are sorted and use the client's clock.
 	Events []results.Event
-	// peaks are the results of MeanPeak, which need all samples.
+	// peaks caches the results of MeanPeak, which needs all samples.
 	peaks map[peak]Measure
-	// diskFile: the sizes of data directories came from a file of their own.
+	// diskFile means that the data directory sizes came from a file of their own.
 	diskFile bool
 }
 
-// EachRow calls each with the servers' readings of each second from the first one on, so
-// many, which count from 0. A row holds until the next.
+// EachRow calls each with the servers' readings for seconds consecutive seconds starting at first;
+// i counts from 0. A row is valid until the next call.
 func (m *Machines) EachRow(first int64, seconds int, each func(i int, row Row)) {
 	all := make([]*readings, len(m.Servers))
 	for n := range m.Servers {
@@ -44,12 +43,12 @@ func (m *Machines) EachRow(first int64, seconds int, each func(i int, row Row)) 
 	}
 }
 
-// Sampled reports whether there is any sample of a server.
+// Sampled reports whether any server has a sample.
 func (m *Machines) Sampled() bool {
 	return slices.ContainsFunc(m.Servers, func(s Machine) bool { return s.Samples.Len() > 0 })
 }
 
-// Have reports whether any sample of a server has a value.
+// Have reports whether any server sample has a value for the gauge.
 func (m *Machines) Have(get Gauge) (found bool) {
 	for i := range m.Servers {
 		m.Servers[i].each(get, 0, m.Servers[i].Samples.Len(), func(v float64) bool { found = v >= 0; return !found })
@@ -60,13 +59,13 @@ func (m *Machines) Have(get Gauge) (found bool) {
 	return false
 }
 
-// peak is a quantity and the time that its peak is of.
+// peak is a quantity and an interval: the key for a cached peak.
 type peak struct {
 	load Span
 	of   Quantity
 }
 
-// MeanPeak is the largest mean over all servers of a second of the load.
+// MeanPeak is the highest per-second mean over all servers during the load.
 func (m *Machines) MeanPeak(load Span, get Gauge) Measure {
 	if len(m.Servers) == 0 {
 		return noServer
@@ -88,7 +87,7 @@ func (m *Machines) meanPeak(load Span, get Gauge) Measure {
 	row := make(Row, len(all))
 	for second, first := range all[0].each {
 		if second*1e9 >= load.To {
-			break // seconds rise
+			break // seconds ascend
 		}
 		if second < floorDiv(load.From, 1e9) {
 			continue
@@ -111,7 +110,7 @@ func (m *Machines) meanPeak(load Span, get Gauge) Measure {
 
 var noServer = Missing("no server was sampled")
 
-// Largest returns the largest measure of a server, and the server's name.
+// Largest returns the largest measure over the servers, and that server's name.
 func (m *Machines) Largest(of func(*Machine) Measure) (largest Measure, name string) {
 	largest = noServer
 	for i := range m.Servers {
@@ -127,8 +126,8 @@ func (m *Machines) Largest(of func(*Machine) Measure) (largest Measure, name str
 	return largest, name
 }
 
-// setDisks takes the sizes of data directories: apparent ones from a classic file, if
-// there are any, else from the members.
+// setDisks takes the data directory sizes from a classic file if it has any, otherwise from the
+// members.
 func (m *Machines) setDisks(info *Info, file []int64) {
 	apparent, allocated := file, []int64(nil)
 	for _, member := range info.Record.Members {
@@ -159,8 +158,8 @@ func (m *Machines) meanSize(info *Info, sizes []int64) Measure {
 	return Measured(sum/float64(len(sizes)), int64(len(sizes)))
 }
 
-// readMachine reads the samples of a machine, one for each second, and converts them
-// into the client's clock.
+// readMachine reads a machine's samples, one per second, and converts their times to the client's
+// clock.
 func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	samples, err := packed.Read(path)
 	if err != nil {
@@ -174,9 +173,8 @@ func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	return m
 }
 
-// readEvents reads the events of the load, and the members by index that led it, in
-// order: first the one that led when it began. A file that is missing is a gap: every
-// run has events.
+// readEvents reads the load's events and the leaders in order, starting with the member that led
+// when the load began. A missing file is a gap, because every run has events.
 func (m *Machines) readEvents(path string, load Span, gaps *Gaps) {
 	events, err := results.ReadEvents(path)
 	if err != nil {

@@ -5,17 +5,17 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Joined are marks that are shown as one.
+// Joined are marks that are displayed as one.
 type Joined[K comparable] struct {
-	// By is what they have in common.
+	// By is the key that the marks share.
 	By K
-	// Marks are in the order in which they were given, at least one.
+	// Marks has at least one mark, in the original order.
 	Marks []Mark
-	// Worst is the first of those of which none is worse.
+	// Worst is the first mark that no other mark exceeds.
 	Worst Mark
 }
 
-// JoinMarks joins marks that have the same in common, in the order of the first of each.
+// JoinMarks joins marks that have the same key, ordered by each key's first mark.
 func JoinMarks[K comparable](marks []Mark, by func(Mark) K) (list []Joined[K]) {
 	at := map[K]int{}
 	for _, m := range marks {
@@ -34,8 +34,8 @@ func JoinMarks[K comparable](marks []Mark, by func(Mark) K) (list []Joined[K]) {
 	return list
 }
 
-// worse reports whether the second of two marks is worse than the first: by their values, or
-// by the shares in their texts where they say different things or have no values.
+// worse reports whether mark b is worse than mark a. It compares their values; if they have none or
+// different ones, it compares the percentages in their texts.
 func worse(a, b results.Mark) bool {
 	form := mark.Form(b.Code, b.Values, b.Words)
 	if a.Code == b.Code && mark.Ranked(b.Code, form) && form == mark.Form(a.Code, a.Values, a.Words) {

@@ -9,14 +9,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Mark is a mark of one run of a database, or of a whole result folder if Tag is "".
+// Mark is a mark on one run of a database, or on a whole result folder if Tag is "".
 type Mark struct {
 	Tag string `json:"tag,omitempty"`
 	results.Mark
 }
 
-// Marks returns the marks that control recorded, then those found here: wrong values, a
-// shared host, a rate above the self-check's, a level that changed, gaps.
+// Marks returns the marks that control recorded, followed by marks found here: wrong values, a
+// shared host, a rate above the self-check's, a changed level, gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m.Told()})
@@ -35,8 +35,8 @@ func (r *Run) Marks() (marks []Mark) {
 	return marks
 }
 
-// MarksOfManifest returns the marks of a whole result folder. They name its folder if
-// there are several.
+// MarksOfManifest returns the marks on a whole result folder. They include the folder's name if
+// there are several folders.
 func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mark) {
 	for _, v := range m.Validity {
 		one := Mark{Mark: v.Told()}
@@ -48,14 +48,14 @@ func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mar
 	return marks
 }
 
-// IsSharedHost reports whether the mark is of a client or generator that shares a machine
-// with a member, or with another generator.
+// IsSharedHost reports whether the mark is about a client or generator that shares a machine with a
+// member or another generator.
 func IsSharedHost(m results.Mark) bool { return m.Code == mark.SharedHost }
 
-// ClientShares reports whether the client shares a machine with a member. With generators
-// they are the client.
+// ClientShares reports whether the client shares a machine with a member. In a run with generators,
+// the generators are the client.
 func (r *Run) ClientShares() bool {
-	if len(r.Info.Record.Generators) > 0 { // which may be marked because they share one with each other
+	if len(r.Info.Record.Generators) > 0 { // the mark may be about generators that share a machine with one another
 		return r.sharing().clientFound()
 	}
 	return r.sharing().clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost)
@@ -66,8 +66,8 @@ func (s sharing) clientFound() bool {
 	return slices.ContainsFunc(s.hosts(), func(g group) bool { return g.client != "" })
 }
 
-// sharedHostMark marks such a client in a run that control did not live to judge. It is
-// nil otherwise.
+// sharedHostMark marks a client that shares a machine, in a run that control did not finish
+// judging. Otherwise it returns nil.
 func (r *Run) sharedHostMark() *results.Mark {
 	if !r.sharing().clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost) {
 		return nil
@@ -80,8 +80,8 @@ func (r *Run) sharedHostMark() *results.Mark {
 	return &m
 }
 
-// wrongValueMark marks wrong values in a run that control did not live to judge, or judged
-// when few of them had no mark. It is nil otherwise.
+// wrongValueMark marks wrong values in a run that control did not finish judging, or that was
+// judged by a version that did not mark small numbers of them. Otherwise it returns nil.
 func (r *Run) wrongValueMark() *results.Mark {
 	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == workload.ClassWrongValue && e.Count > 0 })
 	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == mark.WrongValue }) {
@@ -96,7 +96,7 @@ func (r *Run) wrongValueMark() *results.Mark {
 	return &m
 }
 
-// String is the mark as it is printed below the table.
+// String formats the mark as printed below the table.
 func (m Mark) String() string {
 	s := m.Code + ": " + m.Mark.Text
 	if m.Invalid {
@@ -108,8 +108,8 @@ func (m Mark) String() string {
 	return s
 }
 
-// rateMark marks a load that was due faster than the self-check of its client found
-// accurate. It is nil otherwise.
+// rateMark marks a load whose rate was higher than its client's self-check found accurate.
+// Otherwise it returns nil.
 func (i *Info) rateMark() *results.Mark {
 	s, most := i.SelfCheck(), i.highestRate()
 	if s == nil || most <= s.HighestRate {

@@ -7,11 +7,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Records of older releases have no values in their marks. What is asked of them is read from
-// their texts here.
+// Marks in records of older releases have no values. The functions below extract them from the
+// marks' texts.
 
-// Step returns the number of the step that a mark is about, from 1; 0 if it is about the
-// whole load.
+// Step returns the number of the step that a mark is about, counted from 1; 0 means the whole load.
 func (m Mark) Step() int {
 	if len(m.Values)+len(m.Words) > 0 {
 		return int(m.Values["step"])
@@ -19,7 +18,7 @@ func (m Mark) Step() int {
 	return stepInText(m.Mark.Text)
 }
 
-// stepInText is the number of the step that a text begins with; 0 if it begins otherwise.
+// stepInText returns the step number at the beginning of a text, or 0.
 func stepInText(text string) (step int) {
 	if n, _ := fmt.Sscanf(text, "step %d,", &step); n == 0 {
 		return 0
@@ -27,10 +26,10 @@ func stepInText(text string) (step int) {
 	return step
 }
 
-// share finds the first percentage of a text.
+// share matches a percentage.
 var share = pattern.New(`([0-9.]+) ?%`)
 
-// shareInText is the first percentage of a text; 0 if it has none.
+// shareInText returns the first percentage in a text, or 0.
 func shareInText(text string) float64 {
 	if m := share().FindStringSubmatch(text); m != nil {
 		if v, err := strconv.ParseFloat(m[1], 64); err == nil {

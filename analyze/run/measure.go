@@ -6,30 +6,29 @@ import (
 	"slices"
 )
 
-// Measure is a number that was measured, or the reason why there is none. It is the
-// only encoding of "not known" in this package.
+// Measure is a measured number, or the reason why there is none. This package has no other encoding
+// for unknown numbers.
 type Measure struct {
 	Value float64
-	// N counts the requests, samples or members behind Value; 0 if that means nothing.
+	// N counts the requests, samples or members behind Value; 0 if such a count is meaningless.
 	N int64
-	// Low and High bound the true value where the records do not give it exactly. Both
-	// are 0 for an exact value; High is +Inf where only a lower bound is known.
+	// Low and High bound the true value if the records do not give it exactly. Both are 0 for an
+	// exact value. High is +Inf if only a lower bound is known.
 	Low, High float64
-	// Digits is how many significant digits Value has, 0 for all of them: those that a
-	// histogram keeps.
+	// Digits is the number of significant digits in Value, as kept by a histogram; 0 means all.
 	Digits int
 	// Marks are footnotes.
 	Marks []string
-	// Missing is the reason for the lack of a value, "" if there is one.
+	// Missing is the reason why there is no value; "" if there is one.
 	Missing string
-	// Words are printed in place of a missing value; "" is "not measured".
+	// Words are printed instead of a missing value; "" means "not measured".
 	Words string
-	// Inapplicable measures can have no value, so that none is missing.
+	// Inapplicable means that there can be no value, so nothing is missing.
 	Inapplicable bool
 }
 
-// Measured returns a value of n requests, samples or members. A value that is not
-// finite was not recorded.
+// Measured returns a value based on n requests, samples or members. A value that is not finite
+// counts as not recorded.
 func Measured(v float64, n int64) Measure {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Missing("not recorded")
@@ -40,12 +39,12 @@ func Measured(v float64, n int64) Measure {
 // Counted returns a whole number.
 func Counted(n int64) Measure { return Measure{Value: float64(n)} }
 
-// Missing returns the reason why something was not measured.
+// Missing returns a measure that has a reason instead of a value.
 func Missing(format string, args ...any) Measure {
 	return Measure{Missing: fmt.Sprintf(format, args...)}
 }
 
-// Inapplicable returns the reason why there is nothing to measure.
+// Inapplicable returns a measure with the reason why there is nothing to measure.
 func Inapplicable(format string, args ...any) Measure {
 	return Measure{Missing: fmt.Sprintf(format, args...), Inapplicable: true}
 }
@@ -53,7 +52,7 @@ func Inapplicable(format string, args ...any) Measure {
 // Known reports whether there is a value.
 func (m Measure) Known() bool { return m.Missing == "" }
 
-// Float returns the value, or NaN, which is a gap in figures.
+// Float returns the value, or NaN, which figures draw as a gap.
 func (m Measure) Float() float64 {
 	if !m.Known() {
 		return math.NaN()
@@ -67,7 +66,7 @@ func (m Measure) Times(factor float64) Measure {
 	return m
 }
 
-// Int returns the value of a count, 0 if it is missing.
+// Int returns a count, or 0 if it is missing.
 func (m Measure) Int() int64 { return int64(m.Value) }
 
 // AtLeast reports whether Value is only a lower bound.

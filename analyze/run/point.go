@@ -2,8 +2,8 @@ package run
 
 import "slices"
 
-// Largest is the index of the stage that stands for a load in steps: the one of the way up
-// with the most clients or, of equal ones, the highest rate.
+// Largest returns the index of the stage that represents a stepped load: on the way up, the stage
+// with the most clients, and among those the highest rate.
 func Largest(stages []*Stage) int {
 	best := 0
 	for i, g := range stages {
@@ -15,8 +15,7 @@ func Largest(stages []*Stage) int {
 	return best
 }
 
-// Like returns the stage that is the same point of a load as another one, nil if it did not
-// run.
+// Like returns the stage at the same point of the load as other, or nil if it did not run.
 func Like(stages []*Stage, other *Stage) *Stage {
 	at := slices.IndexFunc(stages, func(g *Stage) bool {
 		return g.Clients == other.Clients && g.Rate == other.Rate && g.Down == other.Down
@@ -27,7 +26,7 @@ func Like(stages []*Stage, other *Stage) *Stage {
 	return stages[at]
 }
 
-// At returns a number of the stage of a run that is like another one.
+// At returns a function that applies of to a run's stage at the same point of the load as like.
 func At(like *Stage, of func(*Run, *Stage) Measure) func(*Run) Measure {
 	return func(r *Run) Measure {
 		if g := Like(r.Stages, like); g != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Reading is the sample of one second of a machine.
+// Reading is a machine's sample for one second.
 type Reading struct {
 	results.Sample
-	// before is the last sample of an earlier second, nil if there is none; period the
-	// seconds since.
+	// before is the last sample in an earlier second, nil if there is none; period is the number of
+	// seconds in between.
 	before *results.Sample
 	period float64
 }
 
-// Rate is a counter's growth per second since the reading before.
+// Rate is a counter's growth per second since the previous reading.
 func (r *Reading) Rate(get Counter) Measure {
 	if r.period <= 0 || r.before == nil {
 		return unread
@@ -33,7 +33,7 @@ func (r *Reading) Rate(get Counter) Measure {
 	return Measured((now-before)/r.period, 1)
 }
 
-// Value is a gauge.
+// Value returns a gauge's value.
 func (r *Reading) Value(get Gauge) Measure {
 	if v := get.in(&r.Sample); v >= 0 {
 		return Measured(v, 1)
@@ -43,16 +43,16 @@ func (r *Reading) Value(get Gauge) Measure {
 
 var unread = Missing("not recorded in this second")
 
-// readings are the readings of a machine in the order of their seconds. They are made
-// some at a time, because those of a day take much memory.
+// readings yields a machine's readings in time order. They are made in batches, because a whole
+// day's readings take much memory.
 type readings struct {
 	samples *packed.Cursor
-	// window are the samples that the readings after done need, as far as they are
-	// unpacked; more reports that there may be further ones.
+	// window holds the unpacked samples needed for readings after done; more means that further
+	// samples may follow.
 	window []results.Sample
 	more   bool
 	done   int64
-	ready  []timedReading // that were not taken, up to done
+	ready  []timedReading // made but not yet taken, up to done
 }
 
 type timedReading struct {
@@ -60,14 +60,14 @@ type timedReading struct {
 	*Reading
 }
 
-// readingsAtOnce is how many samples are unpacked at a time.
+// readingsAtOnce is the number of samples unpacked per batch.
 const readingsAtOnce = 1024
 
 func (m *Machine) readings() *readings {
 	return &readings{samples: m.Samples.Cursor(), more: true, done: math.MinInt64}
 }
 
-// each yields the readings that were not taken, with their seconds.
+// each yields the readings not yet taken, with their seconds.
 func (rs *readings) each(yield func(second int64, r *Reading) bool) {
 	for rs.fill() {
 		one := rs.ready[0]
@@ -78,8 +78,8 @@ func (rs *readings) each(yield func(second int64, r *Reading) bool) {
 	}
 }
 
-// of takes the readings up to a second and returns that of the second, nil if there is
-// none. Seconds must rise.
+// of discards readings up to a second and returns the reading for that second, or nil. Callers must
+// pass ascending seconds.
 func (rs *readings) of(second int64) *Reading {
 	for rs.fill() && rs.ready[0].second <= second {
 		one := rs.ready[0]
@@ -91,10 +91,10 @@ func (rs *readings) of(second int64) *Reading {
 	return nil
 }
 
-// fill makes further readings if all were taken, and reports whether there are any.
+// fill makes another batch once all readings are taken. It reports whether any are available.
 //
-// A reading depends on the samples that were taken in its second or in the one after it,
-// and on the one before these.
+// A reading depends on the samples in its own second and the next one, and on the sample before
+// those.
 func (rs *readings) fill() bool {
 	for len(rs.ready) == 0 && rs.more {
 		have := len(rs.window)
@@ -112,16 +112,16 @@ func (rs *readings) fill() bool {
 		slices.SortFunc(rs.ready, func(a, b timedReading) int { return cmp.Compare(a.second, b.second) })
 		rs.done = max(rs.done, last)
 		from := sort.Search(len(rs.window), func(i int) bool { return floorDiv(rs.window[i].UnixNano, 1e9) > last })
-		// Readings point into the old window.
+		// Readings point into the old window, so it must not be overwritten.
 		rs.window = slices.Clone(rs.window[max(from-1, 0):])
 	}
 	return len(rs.ready) > 0
 }
 
-// readingsOf returns one reading per second that was sampled. A sample belongs to the
-// second of the middle of its period, because its rates are those of the period. If a
-// sample was missed, only the last second of the period counts; the others are gaps.
-// Gauges are also those of the second itself.
+// readingsOf returns one reading per sampled second. A sample belongs to the second at the middle
+// of its period, because its rates describe the period. After a missed sample, only the period's
+// last second gets a reading; the other seconds are gaps. Gauges also count for the second in which
+// they were sampled.
 func readingsOf(samples []results.Sample) map[int64]*Reading {
 	out := make(map[int64]*Reading, len(samples))
 	for i := range samples {
@@ -142,7 +142,7 @@ func readingsOf(samples []results.Sample) map[int64]*Reading {
 			if r.before != nil {
 				before = *r.before
 			}
-			r.Values = r.Values.Clone() // the sample keeps its own
+			r.Values = r.Values.Clone() // leave the sample's values unchanged
 			r.Join(&earlier.Sample, &before, time.Duration(r.period*1e9))
 		}
 		out[second] = r
@@ -154,10 +154,9 @@ func readingsOf(samples []results.Sample) map[int64]*Reading {
 	return out
 }
 
-// fillShort makes a reading count for the second before its own too, if that second has
-// none, the period of the reading holds the middle of both, and no sample was missed in
-// it. The last row of an interpolated file is such a reading: it joins the last two
-// samples of a run.
+// fillShort also uses a reading for the second before its own if that second has no reading, the
+// reading's period covers the middle of both seconds, and no sample was missed. This happens with
+// the last row of an interpolated file, which joins a run's last two samples.
 func fillShort(out map[int64]*Reading, begin int64, r *Reading) {
 	second := floorDiv(begin, 1e9)
 	if _, known := out[second]; known || begin > second*1e9+5e8 || floorDiv(r.UnixNano, 1e9) != second+1 {
@@ -167,10 +166,10 @@ func fillShort(out map[int64]*Reading, begin int64, r *Reading) {
 	out[second] = &also
 }
 
-// keepGauges completes each second with the gauges that its reading lacks, from the last
-// sample of that second that has them: a gauge is of a moment, not of a period. The last
-// sample of a run may find the processes ended, though the sample before it, in the same
-// second, did not. A second without a reading gets one of gauges alone.
+// keepGauges fills in the gauges that a second's reading lacks, from the last sample in that second
+// that has them: a gauge describes a moment, not a period. A run's last sample may find the
+// processes ended although the sample before it, in the same second, did not. A second without a
+// reading gets one with gauges only.
 func keepGauges(samples []results.Sample, out map[int64]*Reading) {
 	for i := range samples {
 		s := &samples[len(samples)-1-i]
@@ -185,7 +184,7 @@ func keepGauges(samples []results.Sample, out map[int64]*Reading) {
 	}
 }
 
-// secondOf returns the unix second in the middle of the period of a sample.
+// secondOf returns the unix second at the middle of a sample's period.
 func secondOf(unixNano, period int64, classic bool) int64 {
 	if classic || period <= 0 {
 		return floorDiv(unixNano, 1e9)
@@ -193,16 +192,16 @@ func secondOf(unixNano, period int64, classic bool) int64 {
 	return floorDiv(unixNano-min(period, 1e9)/2, 1e9)
 }
 
-// Row is the readings of all servers in one second, nil for a server without one.
+// Row holds all servers' readings for one second; nil for a server without a reading.
 type Row []*Reading
 
-// Mean is the mean over all servers of one second. It needs a reading of every
-// server: the mean of the others is another quantity.
+// Mean is the mean over all servers. It needs a reading from every server, because a mean over some
+// of them would be a different quantity.
 func (row Row) Mean(get func(*Reading) Measure) Measure {
 	return row.over(get, func(sum, v float64) float64 { return sum + v }, float64(len(row)))
 }
 
-// Largest is the largest value of one second, if every server has one.
+// Largest is the largest value if every server has one.
 func (row Row) Largest(get func(*Reading) Measure) Measure {
 	return row.over(get, func(a, b float64) float64 { return max(a, b) }, 1)
 }

@@ -1,6 +1,6 @@
-// Package run is the model of one recorded run: its identity, windows, load,
-// latencies and machines, read from a result folder or from classic files. Every
-// number that a report prints is computed here; table and chart only show it.
+// Package run models one recorded run: its identity, windows, load, latencies and machines, read
+// from a result folder or from classic files. Every number in a report is computed here; table and
+// chart only display it.
 package run
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Run is everything recorded of one database in one run: one column of a report.
-// Both readers, [FromFolder] and [FromClassic], fill it. An unrecorded number is a
-// [Measure] with the reason; Gaps lists the missing records.
+// Run is everything recorded about one database in one run: one column of a report. Two readers
+// fill it, [FromFolder] and [FromClassic]. A number that was not recorded is a [Measure] with the
+// reason. Gaps lists missing records.
 type Run struct {
 	Info    Info
 	Windows Windows
 	Load    Load
-	// Stages are the parts of the load that have numbers of their own, at least one.
+	// Stages are the parts of the load that have their own numbers; at least one.
 	Stages []*Stage
-	// PooledStages reports that the records do not separate the steps: the only stage
-	// is of all of them.
+	// PooledStages means that the records do not separate the steps, so the only stage covers all
+	// of them.
 	PooledStages bool
 	Heat         Heat
 	Machines     Machines
-	// Unsteady are the marks of measured windows in which the level changed.
+	// Unsteady are the marks on measured windows whose level changed.
 	Unsteady []results.Mark
-	// Capacity is nil unless one was searched for.
+	// Capacity is nil unless the run was a capacity search.
 	Capacity *Capacity
 	Gaps     Gaps
 }
@@ -42,8 +42,7 @@ func (r *Run) Start() int64 {
 	return 0
 }
 
-// Origin is the moment that is 0 on time axes, in unix nanoseconds: the start of the
-// load.
+// Origin is the start of the load in unix nanoseconds, and zero on time axes.
 func (r *Run) Origin() int64 {
 	if r.Windows.Load.From != 0 {
 		return r.Windows.Load.From
@@ -51,7 +50,7 @@ func (r *Run) Origin() int64 {
 	return r.Start() * 1e9
 }
 
-// Empty reports whether no record of a complete run could be read.
+// Empty reports whether no part of a complete run could be read.
 func (r *Run) Empty() bool {
 	records := len(r.Load.Seconds) > 0 || r.Load.Elapsed.Known() || r.Machines.Client.Samples.Len() > 0 || r.Machines.diskFile
 	for _, g := range r.Stages {
@@ -69,15 +68,14 @@ func (r *Run) Mixed() bool {
 	return slices.ContainsFunc(r.Stages, several) || len(r.Info.Record.Load.Mix) > 1
 }
 
-// StepLabel names a step by its difference from the others: its clients, its rate, or
-// both.
+// StepLabel names a step by what distinguishes it: its clients, its rate, or both.
 func (r *Run) StepLabel(s results.Step) string {
 	rates := r.Info.SteppedRates()
 	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates) + downText(s.Down)
 }
 
-// ForgetSamples drops what only tables and series need: all samples except the last of
-// each machine. Numbers that were asked for stay known.
+// ForgetSamples drops all samples except each machine's last one. Tables and series need them;
+// numbers already computed remain known.
 func (r *Run) ForgetSamples() {
 	m := &r.Machines
 	m.Client.Samples.Forget()
@@ -86,7 +84,7 @@ func (r *Run) ForgetSamples() {
 	}
 }
 
-// Forget also drops what only figures need: heat maps, and what members reported.
+// Forget also drops the data that only figures need: heat maps and the members' own reports.
 func (r *Run) Forget() {
 	r.ForgetSamples()
 	r.Heat.Bins = nil

@@ -10,18 +10,18 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Own is what a member reported of itself, in the client's clock.
+// Own is what a member reported about itself, by the client's clock.
 type Own struct {
-	// Answers are those of the questions that had one.
+	// Answers are the answered questions.
 	Answers packed.Answers
-	// lostAt are the times of questions without an answer.
+	// lostAt are the times of unanswered questions.
 	lostAt []int64
-	// windows are those that known is of: numbers of metrics whose answers are not kept.
+	// windows are the windows for which known holds numbers of metrics whose answers were dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
 }
 
-// ownNumbers are what tables show of a metric.
+// ownNumbers are a metric's numbers that tables show.
 type ownNumbers struct {
 	reported           bool
 	growth, peak, last Measure
@@ -29,8 +29,8 @@ type ownNumbers struct {
 	histogramN         Measure
 }
 
-// settle computes the numbers of all metrics over the windows, and drops the answers of
-// those that no figure shows by second: they are most of a run's memory.
+// settle computes every metric's numbers for the windows, and drops the answers that no per-second
+// figure shows. Answers take most of a run's memory.
 func (o *Own) settle(windows []Span) {
 	known := map[metric.Name]ownNumbers{}
 	for _, m := range metric.OfDatabase().Metrics() {
@@ -44,7 +44,7 @@ func (o *Own) settle(windows []Span) {
 	o.windows, o.known = windows, known
 }
 
-// of returns the numbers of a metric over the windows, nil if they are to be computed.
+// of returns a metric's numbers for the windows; nil if they have yet to be computed.
 func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
 	if one, ok := o.known[n]; ok && slices.Equal(windows, o.windows) {
 		return &one
@@ -52,7 +52,7 @@ func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
 	return nil
 }
 
-// readOwn reads what a member reported. A database that reports nothing has no file.
+// readOwn reads what a member reported. Databases that report nothing have no file.
 func readOwn(path string, track clocks.Track, gaps *Gaps) (own Own) {
 	err := results.EachDatabaseSample(path, func(s *results.DatabaseSample) {
 		s.UnixNano = track.Client(s.UnixNano)
@@ -69,12 +69,12 @@ func readOwn(path string, track clocks.Track, gaps *Gaps) (own Own) {
 	return own
 }
 
-// places are the answers from first to before end.
+// places are answers [first, end).
 type places struct{ first, end int }
 
-// during returns the answers that enclose the windows, as [Machine.during] does. Windows
-// with an interval between answers in common are enclosed together, so that no interval
-// counts twice. It returns false if a window has fewer than two answers around it.
+// during returns the answers that enclose the windows, as [Machine.during] does. Windows that share
+// an interval between answers are enclosed together, so that no interval counts twice. It returns
+// false if a window has fewer than two answers around it.
 func (o *Own) during(windows []Span) (enclosed []places, ok bool) {
 	for _, w := range windows {
 		first, end := enclosing(w, o.Answers.Len(), func(i int) int64 { return o.Answers.Times[i] })
@@ -90,7 +90,7 @@ func (o *Own) during(windows []Span) (enclosed []places, ok bool) {
 	return enclosed, true
 }
 
-// Within returns which answers lie inside the window: from first to before end.
+// Within returns the answers inside the window, as a range [first, end).
 func (o *Own) Within(w Span) (first, end int) {
 	times := o.Answers.Times
 	first = sort.Search(len(times), func(i int) bool { return times[i] >= w.From })
@@ -98,7 +98,7 @@ func (o *Own) Within(w Span) (first, end int) {
 	return first, max(first, end)
 }
 
-// LostWithin counts the questions without an answer in the window.
+// LostWithin counts the unanswered questions in the window.
 func (o *Own) LostWithin(w Span) (n int) {
 	for _, at := range o.lostAt {
 		if at >= w.From && at < w.To {
@@ -108,8 +108,8 @@ func (o *Own) LostWithin(w Span) (n int) {
 	return n
 }
 
-// Cost returns how long all answers in the window took together in nanoseconds, how many
-// bytes they had, and how many there were.
+// Cost returns the answers' total time in nanoseconds, their total size in bytes and their number
+// within the window.
 func (o *Own) Cost(w Span) (asked, bytes float64, n int) {
 	first, end := o.Within(w)
 	took, size := o.Answers.Asked.Reader(), o.Answers.Bytes.Reader()
@@ -121,7 +121,7 @@ func (o *Own) Cost(w Span) (asked, bytes float64, n int) {
 	return asked, bytes, end - first
 }
 
-// Reports returns whether the member reported the metric at any time.
+// Reports returns whether the member ever reported the metric.
 func (o *Own) Reports(n metric.Name) bool {
 	if one, ok := o.known[n]; ok {
 		return one.reported
@@ -129,11 +129,11 @@ func (o *Own) Reports(n metric.Name) bool {
 	return o.Answers.Reports(n)
 }
 
-// answeredTooLittle is why neither a counter nor a histogram has grown by a known amount.
+// answeredTooLittle explains why the growth of a counter or histogram is unknown.
 const answeredTooLittle = "the member answered fewer than twice during the load"
 
-// Growth is how much a counter grew over the windows, which rise: from the last answer
-// before each to the first one after it. What two windows share counts once.
+// Growth is a counter's growth over the ascending windows, each from the last answer before the
+// window to the first one after it. An interval shared by two windows counts once.
 func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.growth
@@ -166,8 +166,8 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	return Measured(sum, int64(count))
 }
 
-// Histogram is the values that a histogram counted over the windows, as in
-// [Own.Growth]. The measure holds their number, or the reason why they are not known.
+// Histogram returns the values that a histogram counted over the windows, enclosed as in
+// [Own.Growth]. The measure holds their number, or the reason why it is unknown.
 func (o *Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure) {
 	if one := o.of(windows, n); one != nil {
 		return one.histogram, one.histogramN
@@ -200,7 +200,7 @@ func (o *Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure)
 	return sum, Measured(sum.Count(), int64(sum.Count()))
 }
 
-// Peak is the largest value in the windows.
+// Peak is the largest value within the windows.
 func (o *Own) Peak(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.peak
@@ -218,7 +218,7 @@ func (o *Own) Peak(windows []Span, n metric.Name) Measure {
 	return peak
 }
 
-// Last is the last value that the member reported before it was stopped.
+// Last is the last value reported before the member was stopped.
 func (o *Own) Last(n metric.Name) Measure {
 	if one, ok := o.known[n]; ok {
 		return one.last
@@ -236,8 +236,7 @@ func (o *Own) Last(n metric.Name) Measure {
 	return Measured(last, 1)
 }
 
-// MeasuredSpans are the parts of the load that count, or the whole load if they are not
-// known.
+// MeasuredSpans are the measured parts of the load, or the whole load if they are unknown.
 func (w Windows) MeasuredSpans() (spans []Span) {
 	for _, m := range w.Measured {
 		if !m.empty() {

@@ -11,27 +11,27 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Stage is the part of a load with one number of clients and one rate: the steps
-// whose requests are of one kind. Numbers of several stages are never pooled.
+// Stage is the part of a load with one number of clients and one rate: all steps with the same kind
+// of requests. Numbers from several stages are never pooled.
 type Stage struct {
-	// Label names the stage by its difference from the others, or is empty.
+	// Label names what distinguishes the stage; empty if there is only one stage.
 	Label   string
 	Clients int
-	Rate    [2]float64 // at the start and the end, requests per second; 0: a closed loop
-	// Down: the stage is of a sweep's way back.
+	Rate    [2]float64 // at start and end, requests per second; 0: closed loop
+	// Down means that the stage is on a sweep's way back.
 	Down bool
-	// Steps are the indexes of the stage's steps.
+	// Steps are step indexes.
 	Steps      []int
 	Throughput Throughput
 	Latency    Latency
-	// Availability and Places are of the same requests.
+	// Availability and Places cover the same requests.
 	Availability Availability
 	Places       Places
-	// Operations split the stage's requests; a classic run has none.
+	// Operations split the stage's requests by operation; a classic run has none.
 	Operations []results.OperationSummary
 }
 
-// stagesOf groups steps by their clients and rates, in the order of the load.
+// stagesOf groups steps by clients and rate, in load order.
 func stagesOf(steps []results.Step) (out []*Stage) {
 	for _, s := range steps {
 		at := slices.IndexFunc(out, func(g *Stage) bool { return g.Clients == s.Clients && g.Rate == rateOf(s) && g.Down == s.Down })
@@ -51,7 +51,7 @@ func stagesOf(steps []results.Step) (out []*Stage) {
 	return out
 }
 
-// stageLabel names clients, a rate or both, whichever differ in a load.
+// stageLabel names the clients, the rate or both, depending on which of them vary within the load.
 func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) string {
 	var parts []string
 	if clientsDiffer {
@@ -63,7 +63,7 @@ func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) s
 	return strings.Join(parts, ", ")
 }
 
-// downText ends the label of a sweep's way back.
+// downText is the label suffix for a sweep's way back.
 func downText(down bool) string {
 	if down {
 		return ", down"
@@ -71,22 +71,21 @@ func downText(down bool) string {
 	return ""
 }
 
-// Staged reports whether the load had several stages, so that no number is of all its
-// requests.
+// Staged reports whether the load had several stages, so that no number covers all requests.
 func (r *Run) Staged() bool { return len(r.Stages) > 1 }
 
-// Rated reports whether a stage had a rate.
+// Rated reports whether any stage had a rate.
 func (r *Run) Rated() bool {
 	return slices.ContainsFunc(r.Stages, func(g *Stage) bool { return g.Latency.Rated() })
 }
 
-// Closed reports whether a stage was a closed loop.
+// Closed reports whether any stage was a closed loop.
 func (r *Run) Closed() bool {
 	return slices.ContainsFunc(r.Stages, func(g *Stage) bool { return !g.Latency.Rated() })
 }
 
-// stepsOf returns the steps of a record. Those that a killed run has in its summary
-// alone are as they were planned.
+// stepsOf returns a record's steps. Steps that a killed run lists only in its summary are returned
+// as planned.
 func stepsOf(record *results.DatabaseRun, summaries []results.StepSummary) []results.Step {
 	steps := slices.Clone(record.Steps)
 	planned := record.Load.Stretches()
@@ -105,7 +104,7 @@ func stepsOf(record *results.DatabaseRun, summaries []results.StepSummary) []res
 	return steps
 }
 
-// SpansOf returns the measured windows of a stage.
+// SpansOf returns a stage's measured windows.
 func (r *Run) SpansOf(g *Stage) (spans []Span) {
 	if len(r.Stages) == 1 {
 		return r.Windows.MeasuredSpans()
@@ -119,8 +118,8 @@ func (r *Run) SpansOf(g *Stage) (spans []Span) {
 	return spans
 }
 
-// ServerRate is how much a counter of all members' processes together grew per second in
-// the measured windows of a stage.
+// ServerRate is a counter's growth per second over all members' processes in a stage's measured
+// windows.
 func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 	sum, seconds := Measured(0, 0), 0.0
 	switch {
@@ -150,8 +149,8 @@ func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 	return sum.Times(1 / seconds)
 }
 
-// CPUPer1000 is the CPU time of all members' processes in the measured windows of a
-// stage, in seconds for each thousand requests that ended ok in them.
+// CPUPer1000 is the CPU time of all members' processes in a stage's measured windows, in seconds
+// per thousand ok requests in those windows.
 func (r *Run) CPUPer1000(g *Stage) Measure {
 	cpu, ok := r.ServerRate(g, metric.CPUSeconds), g.Throughput.Average
 	switch {
@@ -165,8 +164,8 @@ func (r *Run) CPUPer1000(g *Stage) Measure {
 	return cpu.Times(1000 / ok.Value)
 }
 
-// ServerMemory is the largest mean over the servers of a second's resident memory in the
-// measured windows of a stage, in bytes.
+// ServerMemory is the highest per-second mean of resident memory over the servers in a stage's
+// measured windows, in bytes.
 func (r *Run) ServerMemory(g *Stage) Measure {
 	largest := Missing("no second of the step was sampled on every server")
 	for _, span := range r.SpansOf(g) {
@@ -184,15 +183,14 @@ func (r *Run) ServerMemory(g *Stage) Measure {
 // ClientStage is the part of a load with one number of clients.
 type ClientStage struct {
 	Clients int
-	// Throughput is in requests answered ok per second, Latency their mean in ms.
+	// Throughput is in ok requests per second. Latency is their mean in ms.
 	Throughput, Latency Measure
-	// Unix are the whole seconds inside the stage, without those of a sweep's way back.
+	// Unix are the whole seconds inside the stage, except on a sweep's way back.
 	Unix map[int64]bool
 }
 
-// ByClients groups a load by its numbers of clients, ascending. The numbers are those
-// of the stages, or, of classic files, of the seconds that one step had to itself. A
-// sweep's way back is left out.
+// ByClients groups a load by number of clients, ascending. The numbers come from the stages or, for
+// classic files, from the seconds that belong to one step alone. A sweep's way back is left out.
 func (r *Run) ByClients() []ClientStage {
 	there := func(s Second) bool { return !r.Windows.WayBack(s.Unix) }
 	stages := byClients(r.Load.Seconds, func(s Second) bool { return r.Windows.Whole(s.Unix) && there(s) })
@@ -220,7 +218,7 @@ func (r *Run) ByClients() []ClientStage {
 	return stages
 }
 
-// byClients groups the seconds that keep accepts by their number of clients.
+// byClients groups the seconds that keep accepts by number of clients.
 func byClients(seconds []Second, keep func(Second) bool) []ClientStage {
 	type sums struct {
 		ok, seconds float64
@@ -253,7 +251,7 @@ func byClients(seconds []Second, keep func(Second) bool) []ClientStage {
 	return out
 }
 
-// stepChanges returns the start of every step, if the load had several.
+// stepChanges returns every step's start if the load had several steps.
 func (r *Run) stepChanges() (out []Change) {
 	for i, s := range r.Info.Record.Steps {
 		if s.Start.IsZero() || len(r.Info.Record.Steps) < 2 {
@@ -268,8 +266,7 @@ func (r *Run) stepChanges() (out []Change) {
 	return out
 }
 
-// clientChanges returns the beginnings of the seconds in which the number of clients
-// changed.
+// clientChanges returns the starts of the seconds in which the number of clients changed.
 func (r *Run) clientChanges() (out []Change) {
 	if !r.Load.Stepped() {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/stationary"
 )
 
-// The least changes of level, as shares, that count as one: of throughput in a closed
-// loop, and of the mean response time at a rate.
+// The smallest level changes that count, as shares: of throughput in a closed loop, and of mean
+// response time at a rate.
 const (
 	throughputChange = 0.10
 	latencyChange    = 0.50
 )
 
-// UnsteadyMark is the footnote of a throughput or a latency whose level changed.
+// UnsteadyMark is the footnote on a throughput or latency whose level changed.
 const UnsteadyMark = "not steady: the level changed within the measured part, so one number does not describe it; the mark names the steady part"
 
-// setSteadiness marks the stages whose level changes inside a measured window.
+// setSteadiness marks stages whose level changes inside a measured window.
 func (r *Run) setSteadiness() {
 	for _, g := range r.Stages {
 		found := false
@@ -44,7 +44,7 @@ func (r *Run) setSteadiness() {
 	}
 }
 
-// windowsOf returns the measured windows of a stage.
+// windowsOf returns a stage's measured windows.
 func (r *Run) windowsOf(g *Stage) (out []Window) {
 	if r.PooledStages {
 		return r.Windows.Measured
@@ -60,8 +60,8 @@ func (r *Run) windowsOf(g *Stage) (out []Window) {
 	return out
 }
 
-// unsteady describes how the level changed in a window, nil if it did not: of the
-// throughput in a closed loop, of the mean response time at a rate.
+// unsteady describes how the level changed in a window; nil if it did not. The level is throughput
+// in a closed loop and mean response time at a rate.
 func (r *Run) unsteady(w Window) mark.Values {
 	s, first := r.levels(w)
 	f := s.Find()
@@ -70,7 +70,7 @@ func (r *Run) unsteady(w Window) mark.Values {
 	}
 	unit, factor := "_per_second", 1.0
 	if w.Rated {
-		unit, factor = "_seconds", 1e-3 // of milliseconds
+		unit, factor = "_seconds", 1e-3 // from milliseconds
 	}
 	second := func(i int) float64 { return float64(first - r.Start() + int64(i)) }
 	values := mark.Values{"p": stationary.Level, "before" + unit: f.Before * factor, "after" + unit: f.After * factor}
@@ -86,9 +86,9 @@ func (r *Run) unsteady(w Window) mark.Values {
 	return values
 }
 
-// levels returns the series of the whole seconds of a window, and the first of them.
+// levels returns the series over a window's whole seconds, and the first of those seconds.
 func (r *Run) levels(w Window) (s stationary.Series, first int64) {
-	first, last := -floorDiv(-w.From, 1e9), floorDiv(w.To, 1e9) // half open
+	first, last := -floorDiv(-w.From, 1e9), floorDiv(w.To, 1e9) // half-open
 	s.Change = throughputChange
 	if w.Rated {
 		s.Change = latencyChange

@@ -9,10 +9,10 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// ClientsText is a number of clients with its noun.
+// ClientsText formats a number of clients: "3 clients".
 func ClientsText(n int) string { return fmt.Sprintf("%d client%s", n, Plural(n)) }
 
-// Plural returns the ending of a noun after n.
+// Plural returns the plural ending, "s" or "", for n things.
 func Plural(n int) string {
 	if n == 1 {
 		return ""
@@ -20,7 +20,7 @@ func Plural(n int) string {
 	return "s"
 }
 
-// RateText is a rate of due requests, which changes evenly to end if that is not 0.
+// RateText formats a rate of due requests, which changes linearly to end unless end is 0.
 func RateText(rate, end float64) string {
 	if rate == 0 {
 		return "closed loop"
@@ -32,7 +32,7 @@ func RateText(rate, end float64) string {
 	return text + "/s due"
 }
 
-// RateNumber is a number of requests per second. A rate below 100 keeps two decimals.
+// RateNumber formats a number of requests per second. Rates below 100 keep two decimals.
 func RateNumber(rate float64) string {
 	if rate < 100 && rate != math.Trunc(rate) {
 		return fmt.Sprintf("%.2f", rate)
@@ -40,7 +40,7 @@ func RateNumber(rate float64) string {
 	return humanize.Comma(int64(math.Round(rate)))
 }
 
-// FileTag makes a tag, which may hold a reader's label, a part of a file name.
+// FileTag makes a tag safe for use in a file name. Tags may contain a user's label.
 func FileTag(tag string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.,+@#~", r) {
@@ -50,7 +50,7 @@ func FileTag(tag string) string {
 	}, strings.ReplaceAll(tag, " #", "-"))
 }
 
-// Distinct returns the strings without repetitions, in their order.
+// Distinct returns the strings without repetitions, in their original order.
 func Distinct(list []string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -63,14 +63,14 @@ func Distinct(list []string) []string {
 	return out
 }
 
-// PerTag collects texts about runs. A text that holds for several runs is printed
-// once, after all their tags.
+// PerTag collects texts about runs. A text that applies to several runs is printed once, after all
+// their tags.
 type PerTag struct {
 	texts []string
 	tags  map[string][]string
 }
 
-// Add adds a text about the run with a tag, or about all runs if tag is "".
+// Add adds a text about the run with this tag, or about all runs if tag is "".
 func (p *PerTag) Add(tag, text string) {
 	if p.tags == nil {
 		p.tags = map[string][]string{}
@@ -81,13 +81,12 @@ func (p *PerTag) Add(tag, text string) {
 	p.tags[text] = append(p.tags[text], tag)
 }
 
-// Texts returns the texts in the order in which they were added first.
+// Texts returns the texts in the order in which they were first added.
 func (p *PerTag) Texts() []string { return p.texts }
 
-// Tags returns the tags of a text.
 func (p *PerTag) Tags(text string) []string { return p.tags[text] }
 
-// Lines returns a line per text: the tags, then the text.
+// Lines returns one line per text: the tags, then the text.
 func (p *PerTag) Lines() (lines []string) {
 	for _, text := range p.texts {
 		lines = append(lines, after(p.joinedTags(text), text))
@@ -95,7 +94,7 @@ func (p *PerTag) Lines() (lines []string) {
 	return lines
 }
 
-// Joined returns a line per set of tags, with all its texts, which must be short.
+// Joined returns one line per set of tags with all its texts, which must be short.
 func (p *PerTag) Joined() (lines []string) {
 	var order []string
 	of := map[string][]string{}

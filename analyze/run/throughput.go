@@ -6,17 +6,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Throughput is the throughput of a stage's measured windows, in requests answered ok
-// per second.
+// Throughput is a stage's throughput in its measured windows, in ok requests per second.
 type Throughput struct {
-	// Average is of the whole windows, or what a classic summary states.
+	// Average covers the whole windows, or is the number in a classic summary.
 	Average Measure
-	// Most and Least are of whole seconds, counted from a window's start; the remainder
-	// of a window belongs to its last second.
+	// Most and Least are per whole second, counted from a window's start. A window's remainder
+	// belongs to its last second.
 	Most, Least Measure
 }
 
-// ThroughputOf returns the throughput of what ended ok inside the windows.
+// ThroughputOf returns the throughput of requests that ended ok inside the windows.
 func ThroughputOf(served *results.Throughput) (t Throughput) {
 	average, missing := served.Average()
 	t.Average = reasoned(missing, average, served.OK)
@@ -46,7 +45,7 @@ func unknownThroughput(why Measure) Throughput {
 	return Throughput{Average: why, Most: why, Least: why}
 }
 
-// averageOf divides the requests answered ok by the seconds they took.
+// averageOf divides the ok requests by the seconds they took.
 func averageOf(ok, elapsed Measure) Measure {
 	switch {
 	case !elapsed.Known():
@@ -57,9 +56,8 @@ func averageOf(ok, elapsed Measure) Measure {
 	return Measured(ok.Value/elapsed.Value, ok.Int())
 }
 
-// extremes returns the most and the least throughput of a whole second of classic
-// files. Without
-// seconds, unrecorded is the reason.
+// extremes returns the highest and the lowest throughput in a whole second of classic files.
+// Without seconds, the reason is unrecorded.
 func extremes(seconds []Second, w *Windows, unrecorded string) (most, least Measure) {
 	var n int64
 	var high, low float64

@@ -8,46 +8,44 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Span is half-open, in unix nanoseconds of the client's clock.
+// Span is half-open, in unix nanoseconds by the client's clock.
 type Span struct{ From, To int64 }
 
 func (s Span) empty() bool      { return s.To <= s.From }
 func (s Span) seconds() float64 { return float64(s.To-s.From) / 1e9 }
 
-// Windows are the times of a load.
+// Windows are a load's times.
 type Windows struct {
-	// Load is from the first step's start to the last step's end.
+	// Load reaches from the first step's start to the last step's end.
 	Load Span
-	// Measured are the parts that count: one per step, or of classic files without a
-	// manifest one per number of clients.
+	// Measured are the parts that count: one per step or, for classic files without a manifest, one
+	// per number of clients.
 	Measured []Window
-	// Changes are the starts of the steps, or of the numbers of clients in classic
-	// files. A load of one step has none.
+	// Changes are the starts of the steps or, for classic files, of new numbers of clients. A load
+	// with one step has none.
 	Changes []Change
 }
 
-// Window is the measured part of one step.
+// Window is one step's measured part.
 type Window struct {
 	Span
-	// Issued is the step with warm-up and cool-down, until the last request was sent.
+	// Issued is the step including warm-up and cool-down, until its last request was sent.
 	Issued  Span
 	Clients int
 	Rated   bool // requests were due at a rate
-	Down    bool // the step is of a sweep's way back
-	// Inside is the time that the clients spent inside calls, in nanoseconds, clipped
-	// to Issued.
+	Down    bool // on a sweep's way back
+	// Inside is the time that clients spent inside calls, in nanoseconds, clipped to Issued.
 	Inside Measure
-	// Waiting is the time that the clients had no server, in nanoseconds, clipped to
-	// the measured part.
+	// Waiting is the time that clients had no server, in nanoseconds, clipped to the measured part.
 	Waiting int64
 }
 
-// capacity is the time that the clients had a server, in nanoseconds.
+// capacity is the time that clients had a server, in nanoseconds.
 func (w Window) capacity() float64 {
 	return float64(w.Clients)*w.Issued.seconds()*1e9 - float64(w.Waiting)
 }
 
-// InsidePercent is the share of the clients' time inside calls.
+// InsidePercent is the percentage of client time spent inside calls.
 func (w Window) InsidePercent() Measure {
 	if !w.Inside.Known() || w.capacity() <= 0 {
 		return notInside
@@ -57,18 +55,18 @@ func (w Window) InsidePercent() Measure {
 
 var notInside = Missing("the time inside calls was not recorded")
 
-// Change is the start of a step in unix nanoseconds.
+// Change is a step's start in unix nanoseconds.
 type Change struct {
 	At    int64
 	Label string
 }
 
-// Closed returns the windows of the closed steps.
+// Closed returns the windows of closed-loop steps.
 func (w *Windows) Closed() []Window {
 	return slices.DeleteFunc(slices.Clone(w.Measured), func(one Window) bool { return one.Rated })
 }
 
-// InsidePercent is the share of the clients' time inside calls over all closed steps.
+// InsidePercent is the percentage of client time spent inside calls, over all closed-loop steps.
 func (w *Windows) InsidePercent() Measure {
 	var inside, capacity float64
 	closed := w.Closed()
@@ -85,15 +83,15 @@ func (w *Windows) InsidePercent() Measure {
 	return Measured(100*inside/capacity, int64(len(closed)))
 }
 
-// Whole reports whether a second lies inside one step's measured window. Only then
-// is its throughput that of one number of clients during all of it.
+// Whole reports whether a second lies inside one step's measured window, so that its throughput
+// belongs to one number of clients.
 func (w *Windows) Whole(unix int64) bool {
 	from, to := unix*1e9, (unix+1)*1e9
 	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.From <= from && to <= one.To })
 }
 
-// Inside reports whether a second lies inside the steps, those until their last requests
-// were sent, warm-up and cool-down included. A twentieth of it may lie between two.
+// Inside reports whether a second lies inside the steps, each including warm-up and cool-down until
+// its last request was sent. Up to a twentieth of the second may lie between two steps.
 func (w *Windows) Inside(unix int64) bool {
 	from, to := unix*1e9, (unix+1)*1e9
 	var inside int64
@@ -103,8 +101,8 @@ func (w *Windows) Inside(unix int64) bool {
 	return inside >= 95e7
 }
 
-// WayBack reports whether a second touches a step of a sweep's way back, which ends the
-// load, or comes after it.
+// WayBack reports whether a second touches a sweep's way back, which ends the load, or comes after
+// it.
 func (w *Windows) WayBack(unix int64) bool {
 	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.Down && one.Issued.From < (unix+1)*1e9 })
 }
@@ -117,8 +115,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// recordedWindows returns the windows of the steps in the record. Times that a
-// killed run did not write are taken from the seconds that were recorded.
+// recordedWindows returns the windows of the recorded steps. Times that a killed run did not write
+// are derived from the recorded seconds.
 func recordedWindows(record *results.DatabaseRun, recorded Span, gaps *Gaps) Windows {
 	w := Windows{Load: recorded}
 	if !record.LoadStart.IsZero() {
@@ -144,8 +142,8 @@ func recordedWindows(record *results.DatabaseRun, recorded Span, gaps *Gaps) Win
 	return w
 }
 
-// measuredPart returns the measured part of a step. A step without an end lasts
-// until the load's end, and no cool-down is cut from it.
+// measuredPart returns a step's measured part. A step without an end lasts until the load's end,
+// and no cool-down is subtracted.
 func measuredPart(record *results.DatabaseRun, s results.Step, loadEnd int64) Window {
 	w := Window{Issued: Span{s.Start.UnixNano(), loadEnd}, Clients: s.Clients, Rated: record.Timing(s.Index) == results.TimingResponse, Down: s.Down, Inside: notInside, Waiting: s.WaitingNS}
 	if s.InsideNS >= 0 {
@@ -162,7 +160,7 @@ func measuredPart(record *results.DatabaseRun, s results.Step, loadEnd int64) Wi
 	return w
 }
 
-// recordedSpan covers the seconds of the intervals.
+// recordedSpan covers the intervals' seconds.
 func recordedSpan(intervals []results.Interval) Span {
 	if len(intervals) == 0 {
 		return Span{}

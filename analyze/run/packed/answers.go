@@ -8,22 +8,22 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Answers are what one member reported of itself, in the order of their times. The zero
-// Answers has none.
+// Answers are one member's reports about itself, in time order. The zero Answers is empty.
 type Answers struct {
-	Times []int64 // in unix nanoseconds
-	// Asked is how long each answer took in nanoseconds, Bytes how long it was.
+	Times []int64 // unix nanoseconds
+	// Asked is the time each answer took, in nanoseconds, and Bytes its length.
 	Asked, Bytes Column
 
-	columns    []Column // of each metric of a database
+	columns    []Column // one for each of the database's metrics
 	histograms map[int]*histograms
 }
 
-// histograms are the states of one histogram, of which every answer has one.
+// histograms are the successive states of one histogram. Every answer has one state.
 type histograms struct {
-	// bounds are those of the answers from one on; nil where there is no histogram.
+	// bounds lists each change of the bucket bounds with the index of its first answer; nil means
+	// no histogram.
 	bounds []boundsFrom
-	// counts has a column for each bound; those that an answer does not have are 0.
+	// counts has a column for each bound, with 0 where an answer lacks that bound.
 	counts []Column
 }
 
@@ -32,7 +32,7 @@ type boundsFrom struct {
 	bounds []float64
 }
 
-// AnswersOf packs samples. Those of failed questions are not among them.
+// AnswersOf packs samples, leaving out failed questions.
 func AnswersOf(samples ...results.DatabaseSample) (a Answers) {
 	for i := range samples {
 		a.Append(&samples[i])
@@ -40,7 +40,7 @@ func AnswersOf(samples ...results.DatabaseSample) (a Answers) {
 	return a
 }
 
-// Append adds a copy of an answer at the end.
+// Append appends a copy of an answer.
 func (a *Answers) Append(s *results.DatabaseSample) {
 	list := metric.OfDatabase()
 	if a.columns == nil {
@@ -64,7 +64,7 @@ func (a *Answers) Append(s *results.DatabaseSample) {
 	}
 }
 
-// append adds the state of answer n.
+// append appends the state for answer n.
 func (h *histograms) append(n int, b metric.Buckets) {
 	if last := h.bounds[len(h.bounds)-1]; !slices.Equal(last.bounds, b.Bounds) {
 		h.bounds = append(h.bounds, boundsFrom{n, b.Bounds})
@@ -85,10 +85,9 @@ func (h *histograms) append(n int, b metric.Buckets) {
 	}
 }
 
-// Len is the number of answers.
 func (a *Answers) Len() int { return len(a.Times) }
 
-// Sort puts the answers in the order of their times. Those of equal times keep theirs.
+// Sort sorts the answers by time. The sort is stable.
 func (a *Answers) Sort() {
 	if slices.IsSorted(a.Times) {
 		return
@@ -98,7 +97,7 @@ func (a *Answers) Sort() {
 	*a = AnswersOf(all...)
 }
 
-// Keep drops all metrics except some, of which nothing is known then.
+// Keep drops all metrics except names. Dropped metrics are unknown afterwards.
 func (a *Answers) Keep(names ...metric.Name) {
 	for at := range a.columns {
 		name := metric.OfDatabase().At(at).Name
@@ -117,7 +116,7 @@ func (a *Answers) Keep(names ...metric.Name) {
 	a.Times = slices.Clone(a.Times)
 }
 
-// unknown is a column of n numbers that are not known.
+// unknown returns a column of n unknown numbers.
 func unknown(n int) (c Column) {
 	for range n {
 		c.Append(metric.Unknown)
@@ -125,8 +124,7 @@ func unknown(n int) (c Column) {
 	return c
 }
 
-// Values calls each with the values of a metric in the answers from first to before end,
-// until it returns false.
+// Values calls each with a metric's values in answers [first, end) until it returns false.
 func (a *Answers) Values(n metric.Name, first, end int, each func(v float64) bool) {
 	at, known := metric.OfDatabase().Index(n)
 	var r Reader
@@ -145,8 +143,8 @@ func (a *Answers) Values(n metric.Name, first, end int, each func(v float64) boo
 	}
 }
 
-// Histograms calls each with the states of a histogram in the answers from first to
-// before end, until it returns false. A state holds until the next but one.
+// Histograms calls each with a histogram's states in answers [first, end) until it returns false. A
+// state stays valid during the following call too.
 func (a *Answers) Histograms(n metric.Name, first, end int, each func(b metric.Buckets) bool) {
 	at, _ := metric.OfDatabase().Index(n)
 	h := a.histograms[at]
@@ -187,7 +185,7 @@ func (a *Answers) Histograms(n metric.Name, first, end int, each func(b metric.B
 	}
 }
 
-// Reports returns whether an answer has a value of the metric.
+// Reports returns whether any answer has a value for the metric.
 func (a *Answers) Reports(n metric.Name) bool {
 	at, known := metric.OfDatabase().Index(n)
 	if !known || a.columns == nil {
@@ -201,7 +199,7 @@ func (a *Answers) Reports(n metric.Name) bool {
 	return found
 }
 
-// Unpacked returns the answers from first to before end.
+// Unpacked returns answers [first, end).
 func (a *Answers) Unpacked(first, end int) []results.DatabaseSample {
 	list := metric.OfDatabase()
 	out := make([]results.DatabaseSample, max(end-first, 0))

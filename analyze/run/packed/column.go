@@ -1,6 +1,6 @@
-// Package packed keeps the samples of long runs in little memory and without loss: each
-// metric is a column of numbers, held as the bytes of their differences. A number of a
-// counter takes two bytes or three, one that did not change nearly none.
+// Package packed keeps the samples of long runs in little memory and without loss. Each metric is a
+// column of numbers, stored as byte-encoded differences. A counter's value takes two or three
+// bytes, and an unchanged value almost none.
 package packed
 
 import (
@@ -10,34 +10,32 @@ import (
 	"slices"
 )
 
-// Column is a list of numbers that grows at its end and is read from its beginning. The
-// zero Column is empty. Many may read it while nobody appends.
+// Column is an append-only list of numbers that is read from its beginning. The zero Column is
+// empty. Concurrent reads are safe while nobody appends.
 type Column struct {
 	data    []byte
 	n       int
 	last    float64
-	repeats uint64 // of last at the end, which data does not have yet
+	repeats uint64 // of last at the end, not yet written to data
 }
 
-// The kinds of an entry are the two lowest bits of its first number, a variable-length
-// integer; the rest of it is the content.
+// An entry starts with a variable-length integer. Its two lowest bits are the entry's kind, the
+// remaining bits its content.
 const (
-	entryWhole   = iota // the difference from the whole number before, zigzag
-	entryRepeat         // how many times the number before follows again
-	entryDecimal        // the difference in millionths
-	entryBits           // how many bytes follow: the bits that differ from the number before
+	entryWhole   = iota // difference from the previous whole number, zigzag
+	entryRepeat         // how many more times the previous number occurs
+	entryDecimal        // difference in millionths
+	entryBits           // number of bytes that follow: the bits that differ from the previous number
 )
 
-// millionths is the unit of numbers with decimals.
+// millionths is the resolution for decimal numbers.
 const millionths = 1e6
 
-// wholeBelow bounds the numbers whose differences fit.
+// wholeBelow bounds the numbers whose differences fit into an entry.
 const wholeBelow = 1 << 53
 
-// Len is the number of numbers.
 func (c *Column) Len() int { return c.n }
 
-// Append adds a number at the end.
 func (c *Column) Append(v float64) {
 	c.n++
 	if c.n > 1 && math.Float64bits(v) == math.Float64bits(c.last) {
@@ -49,7 +47,7 @@ func (c *Column) Append(v float64) {
 	c.last = v
 }
 
-// Clip gives back the memory that the column was to grow into.
+// Clip frees the spare capacity.
 func (c *Column) Clip() { c.data = slices.Clone(c.data) }
 
 func (c *Column) flush() {
@@ -59,7 +57,7 @@ func (c *Column) flush() {
 	}
 }
 
-// appendEntry appends v as the successor of last.
+// appendEntry appends v, encoded relative to last.
 func appendEntry(b []byte, last, v float64) []byte {
 	if whole := int64(v); math.Abs(v) < wholeBelow && math.Float64bits(float64(whole)) == math.Float64bits(v) {
 		//lint:ignore SA4016 the two low bits are the kind of an entry, which is 0 here
@@ -78,7 +76,7 @@ func appendEntry(b []byte, last, v float64) []byte {
 	return b
 }
 
-// wholeOf is a number without its decimals, 0 for one that is too large.
+// wholeOf returns a number without its decimals; 0 if it is too large.
 func wholeOf(v float64) int64 {
 	if math.Abs(v) < wholeBelow {
 		return int64(v)
@@ -86,7 +84,7 @@ func wholeOf(v float64) int64 {
 	return 0
 }
 
-// millionthsOf is a number in millionths, rounded; 0 for one that is too large.
+// millionthsOf returns a number in millionths, rounded; 0 if it is too large.
 func millionthsOf(v float64) int64 {
 	if math.Abs(v) < wholeBelow/millionths {
 		return int64(math.Round(v * millionths))
@@ -98,16 +96,15 @@ func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
 
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
-// Reader reads a column from its beginning. It must not read more numbers than the
-// column has.
+// Reader reads a column from its beginning. Callers must not read more numbers than the column has.
 type Reader struct {
 	data    []byte
 	last    float64
-	repeats uint64 // of last that come next
+	repeats uint64 // how often last is returned again
 	end     uint64 // repeats after the data
 }
 
-// Reader returns a reader of the numbers that the column has now.
+// Reader returns a reader for the column's current numbers.
 func (c *Column) Reader() Reader { return Reader{data: c.data, end: c.repeats} }
 
 // Next returns the next number.
@@ -119,7 +116,7 @@ func (r *Reader) Next() float64 {
 	return r.last
 }
 
-// Skip passes over so many numbers.
+// Skip skips n numbers.
 func (r *Reader) Skip(n int) {
 	for left := uint64(max(n, 0)); left > 0; {
 		if r.repeats == 0 {
@@ -131,10 +128,10 @@ func (r *Reader) Skip(n int) {
 	}
 }
 
-// entry takes the next entry, which gives one number or repeats the last.
+// entry decodes the next entry, which holds one number or repeats the last one.
 func (r *Reader) entry() {
 	if len(r.data) == 0 {
-		// After the last number of the column the last one comes again.
+		// Past the end of the data, the last number repeats.
 		r.repeats, r.end = max(r.end, 1), 0
 		return
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Samples are the samples of one machine in the order of their times. Of the texts of a
-// sample it keeps those that name what its counters count. The zero Samples has none.
+// Samples are one machine's samples in time order. The only texts it keeps are those that identify
+// what the counters count. The zero Samples is empty.
 type Samples struct {
-	// Times are in unix nanoseconds, Periods as in [results.Sample].
+	// Times are unix nanoseconds. Periods are as in [results.Sample].
 	Times, Periods []int64
 
-	columns []Column // of each metric of the system
+	columns []Column // one per system metric
 	sources []sources
 	classic bool
-	cut     bool // all except the last are forgotten
+	cut     bool // all samples except the last were dropped
 }
 
-// sources are the texts of the samples from one on.
+// sources are the texts that apply from one sample on.
 type sources struct {
 	from                                      int
 	device, network, bootID, namespace, group string
@@ -34,8 +34,8 @@ func Of(samples ...results.Sample) (s Samples) {
 	return s
 }
 
-// Read reads a system-metrics CSV row by row. With an error, which is one of
-// [results.ReadSamples], it also returns the samples before it.
+// Read reads a system-metrics CSV file row by row. On an error, it also returns the samples read so
+// far. Errors are as for [results.ReadSamples].
 func Read(path string) (s Samples, err error) {
 	err = results.EachSample(path, s.Append)
 	s.Times, s.Periods = slices.Clone(s.Times), slices.Clone(s.Periods)
@@ -45,7 +45,7 @@ func Read(path string) (s Samples, err error) {
 	return s, err
 }
 
-// Append adds a copy of a sample at the end. All samples are of one kind of file.
+// Append appends a copy of a sample. All samples must come from the same kind of file.
 func (s *Samples) Append(one *results.Sample) {
 	if s.columns == nil {
 		s.columns, s.classic = make([]Column, metric.System().Len()), one.Classic
@@ -64,17 +64,15 @@ func (s *sources) same(o *sources) bool {
 	return s.device == o.device && s.network == o.network && s.bootID == o.bootID && s.namespace == o.namespace && s.group == o.group
 }
 
-// Len is the number of samples.
 func (s *Samples) Len() int { return len(s.Times) }
 
-// Classic is [results.Sample.Classic] of the samples.
+// Classic is [results.Sample.Classic] for all samples.
 func (s *Samples) Classic() bool { return s.classic }
 
-// Column returns the values of the metric at an index of [metric.System], one for each
-// sample.
+// Column returns the values of the metric at an index in [metric.System], one per sample.
 func (s *Samples) Column(at int) *Column { return &s.columns[at] }
 
-// Last returns the times and the texts of the last sample, false if there is none.
+// Last returns the last sample's times and texts; false if there are no samples.
 func (s *Samples) Last() (one results.Sample, ok bool) {
 	if s.Len() == 0 {
 		return one, false
@@ -88,7 +86,7 @@ func (s *Samples) fill(one *results.Sample, i int, of *sources) {
 	one.Device, one.Interface, one.BootID, one.NetNS, one.Group = of.device, of.network, of.bootID, of.namespace, of.group
 }
 
-// Cut reports whether samples were forgotten.
+// Cut reports whether samples were dropped.
 func (s *Samples) Cut() bool { return s.cut }
 
 // Forget drops everything except the last sample's times and texts.
@@ -103,8 +101,7 @@ func (s *Samples) Forget() {
 	}
 }
 
-// Shift replaces each time by what clock makes of it, and sorts the samples again. Those
-// of equal times keep their order.
+// Shift converts every time with clock and sorts the samples again. The sort is stable.
 func (s *Samples) Shift(clock func(unixNano int64) int64) {
 	for i, t := range s.Times {
 		s.Times[i] = clock(t)
@@ -117,7 +114,7 @@ func (s *Samples) Shift(clock func(unixNano int64) int64) {
 	*s = Of(all...)
 }
 
-// EachSecond is [results.EachSecond] of the samples.
+// EachSecond applies [results.EachSecond].
 func (s *Samples) EachSecond() Samples {
 	n := s.Len()
 	if n == 0 || !results.Dense(n, s.Times[0], s.Times[n-1]) {
@@ -132,7 +129,7 @@ func (s *Samples) All() []results.Sample {
 	return c.Next(nil, s.Len())
 }
 
-// Cursor unpacks samples from the first on.
+// Cursor unpacks samples, starting at the first one.
 type Cursor struct {
 	of      *Samples
 	readers []Reader
@@ -140,7 +137,7 @@ type Cursor struct {
 	source  int
 }
 
-// Cursor returns one before the first sample.
+// Cursor returns a cursor in front of the first sample.
 func (s *Samples) Cursor() *Cursor {
 	c := &Cursor{of: s, readers: make([]Reader, len(s.columns))}
 	for i := range s.columns {
@@ -149,7 +146,7 @@ func (s *Samples) Cursor() *Cursor {
 	return c
 }
 
-// Next appends up to n further samples, which share nothing with others.
+// Next appends up to n more samples to to. They share no memory with the packed ones.
 func (c *Cursor) Next(to []results.Sample, n int) []results.Sample {
 	n = min(n, c.of.Len()-c.next)
 	values := metric.System().Table(max(n, 0))

@@ -1,5 +1,5 @@
-// Package trials finds the runs that repeat one another, and sums up their numbers: the
-// median, and how far the trials lie apart.
+// Package trials finds runs that repeat one another and summarizes their numbers: the median, and
+// how far the trials lie apart.
 package trials
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Group holds the runs of one database that repeat one another, at least one, by their
-// trials' numbers. Name is the tag of the first of them in the report.
+// Group holds one database's repeated runs, at least one, sorted by trial number. Name is the tag
+// of the run that comes first in the report.
 type Group struct {
 	Name string
 	Runs []*run.Run
 }
 
-// Groups sorts the runs of a report: the trials of one experiment by one version of
-// dbtester belong together. Any other run is a group of its own.
+// Groups groups a report's runs: trials of one experiment with one version of dbtester belong
+// together. Any other run is a group by itself.
 func Groups(runs []*run.Run) (groups []Group) {
 	for _, r := range runs {
 		at := slices.IndexFunc(groups, func(g Group) bool { return repeats(g.Runs[0], r) })
@@ -50,8 +50,7 @@ func trialOf(r *run.Run) int {
 	return r.Info.Manifest.Trial
 }
 
-// Title is the name of the group with the versions that ran in place of what it says, as
-// [run.Info.Name] has it.
+// Title is the group's name, corrected by the versions that ran, as in [run.Info.Name].
 func (g Group) Title() string {
 	var ran []string
 	for _, r := range g.Runs {
@@ -60,7 +59,7 @@ func (g Group) Title() string {
 	return g.Name + strings.Join(run.Distinct(ran), "")
 }
 
-// Names maps the tag of every run to the title of its group.
+// Names maps every run's tag to its group's title.
 func Names(groups []Group) map[string]string {
 	names := map[string]string{}
 	for _, g := range groups {
@@ -81,7 +80,7 @@ func (g Group) Manifests() (list []*results.Manifest) {
 	return list
 }
 
-// Measure sums up one number of each run of the group.
+// Measure summarizes one number over the group's runs.
 func (g Group) Measure(of func(*run.Run) run.Measure) (Spread, run.Measure) {
 	var values []float64
 	first := of(g.Runs[0])
@@ -96,21 +95,20 @@ func (g Group) Measure(of func(*run.Run) run.Measure) (Spread, run.Measure) {
 	return SpreadOf(values), first
 }
 
-// Spread is the median of N values, and how sure it is.
+// Spread is the median of N values with its uncertainty.
 type Spread struct {
 	Median float64
-	// Low and High are the least and the most of fewer than [MinInterval] values, else
-	// the bounds of an interval that holds the true median with at least 95 %
-	// probability.
+	// Low and High are the extremes if there are fewer than [MinInterval] values, otherwise the
+	// bounds of an interval that contains the true median with at least 95 % probability.
 	Low, High float64
 	N         int
 }
 
-// MinInterval is the least number of values whose extremes hold the true median with
-// 95 % probability, whatever its distribution: 1 - 2/2^6 = 96.9 %.
+// MinInterval is the smallest number of values whose extremes contain the true median with 95 %
+// probability, whatever their distribution: 1 - 2/2^6 = 96.9 %.
 const MinInterval = 6
 
-// SpreadOf returns the spread of values, in any order.
+// SpreadOf returns the spread of values, which may be unsorted.
 func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -126,9 +124,9 @@ func SpreadOf(values []float64) Spread {
 	return s
 }
 
-// cutOf returns how many values may be cut from each end of n sorted ones so that the
-// rest still holds the median with 95 % probability: the number of values below the
-// median is binomial, with a half each.
+// cutOf returns how many of n sorted values may be cut from each end so that the rest still
+// contains the median with 95 % probability. The number of values below the median is binomial with
+// probability 1/2.
 func cutOf(n int) int {
 	tail, term := 0.0, 1.0
 	for range n {
@@ -146,7 +144,7 @@ func cutOf(n int) int {
 // Interval reports whether Low and High bound the median with 95 % probability.
 func (s Spread) Interval() bool { return s.N >= MinInterval }
 
-// Doubt names what Low and High are: "" for a single value.
+// Doubt describes Low and High in words; "" for a single value.
 func (s Spread) Doubt() string {
 	switch {
 	case s.N < 2:
