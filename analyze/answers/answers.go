@@ -1,8 +1,8 @@
-// Package answers says in a sentence what the runs of a report show, and claims no more
-// than they bear. Each kind of experiment has a sentence of its own ([Kinds]). Columns are
-// ranked only if they are equal in the settings that decide a comparison (sets.go), and one
-// is named as ahead of another only if package compare would name it on the same runs
-// (relation.go). Runs that cannot bear that are a look: figures and no winner.
+// Package answers states in a sentence what a report's runs show, and claims no more than they
+// support. Each kind of experiment has its own sentence ([Kinds]). Columns are ranked only if they
+// agree in the settings that decide a comparison (sets.go), and a winner is named only if package
+// compare would name it from the same runs (relation.go). Otherwise the report is only a look:
+// figures without a winner.
 package answers
 
 import (
@@ -18,50 +18,50 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// Column is one database of a report, all of its trials together.
+// Column is one database in a report, with all of its trials.
 type Column struct {
-	// Name is what sentences call it.
+	// Name is the column's name in sentences.
 	Name string
-	// Valid is false if a mark makes a number of it invalid.
+	// Valid is false if a mark makes any of the column's numbers invalid.
 	Valid bool
 	Runs  []*run.Run
 }
 
-// Answer is what the runs show.
+// Answer is the conclusion drawn from the runs.
 type Answer struct {
-	// Kind is the kind of experiment that the sentence is for.
+	// Kind is the kind of experiment.
 	Kind string `json:"kind"`
-	// Sentence answers the question of the experiment. It names a winner only for the pairs
-	// that Claims lists.
+	// Sentence answers the experiment's question. It names winners only for the pairs in Claims.
 	Sentence string `json:"sentence"`
-	// Basis is what the sentence rests on: how many runs, and what they can tell apart.
+	// Basis states how many runs there are, and which differences they can detect.
 	Basis string `json:"basis"`
-	// Look: the runs are too few for any winner.
+	// Look means that there are too few runs to name a winner.
 	Look bool `json:"look,omitempty"`
-	// Claims are the orders that the sentence states.
+	// Claims are the orders stated in the sentence.
 	Claims []Claim `json:"claims"`
-	// Varied names the settings that differ among the columns and decide a comparison.
+	// Varied names the settings that decide a comparison and differ among the columns.
 	Varied []string `json:"varied,omitempty"`
 }
 
-// Claim is an order of two columns in one number.
+// Claim orders two columns by one number.
 type Claim struct {
 	Ahead  string `json:"ahead"`
 	Behind string `json:"behind"`
-	// Number is what was compared, Point the part of the load that it is of, "" for all.
+	// Number is the compared number, and Point the part of the load that it describes; "" means all
+	// of it.
 	Number string `json:"number"`
 	Point  string `json:"point,omitempty"`
-	// Ratio is the value of the one ahead by that of the other, of medians.
+	// Ratio is the leading column's median divided by the other column's median.
 	Ratio float64 `json:"ratio"`
-	// P is the probability of such a difference between equal columns: the larger one of
-	// those adjusted over all pairs of columns and over all numbers of the pair.
+	// P is the probability of such a difference between equal columns. It is the larger of two
+	// adjusted probabilities: over all pairs of columns, and over all numbers of this pair.
 	P      float64 `json:"p"`
 	Trials int     `json:"trials"`
-	// Gap is the least difference that its interval of 95 % allows, as a share.
+	// Gap is the smallest difference within its 95 % interval, as a share.
 	Gap float64 `json:"gap"`
 }
 
-// Of returns the answer of the columns of a report.
+// Of returns the answer for a report's columns.
 func Of(columns []Column) *Answer {
 	a := &Answer{Claims: []Claim{}}
 	valid := slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Valid })
@@ -89,7 +89,7 @@ func Of(columns []Column) *Answer {
 	return a
 }
 
-// twins names the columns of a set that ran one program, whatever their labels say.
+// twins names the columns in a set that ran the same program, whatever their labels.
 func (s *screen) twins() string {
 	var parts []string
 	for _, one := range s.sets {
@@ -108,7 +108,7 @@ func (s *screen) twins() string {
 	return strings.Join(parts, " ")
 }
 
-// notCompared names the columns that are not valid.
+// notCompared names the invalid columns.
 func notCompared(columns []Column, begin string) string {
 	var out []string
 	for _, c := range columns {
@@ -123,13 +123,13 @@ func notCompared(columns []Column, begin string) string {
 	return begin + names(out) + " are not valid."
 }
 
-// screen is an answer being made of the valid columns.
+// screen collects the answer for the valid columns.
 type screen struct {
 	columns []Column
 	sets    []set
 	number  number
 	answer  *Answer
-	// relations are those of the number, nil before the first one was asked for.
+	// relations compare the columns by number; nil until first needed.
 	relations []relation
 	related   bool
 }
@@ -138,12 +138,12 @@ type screen struct {
 type kind struct {
 	name    string
 	applies func(*screen) bool
-	// number is what its columns are compared in.
+	// number is what the columns are compared by.
 	number number
 	say    func(*screen) string
 }
 
-// kinds are the kinds of experiment, the special ones first.
+// kinds lists the kinds of experiment, special ones first.
 func kinds() []kind {
 	list := []kind{
 		{"capacity", (*screen).searched, capacityNumber(), (*screen).sayCapacity},
@@ -188,23 +188,23 @@ func Kinds() (list []string) {
 	return list
 }
 
-// every reports whether all columns have a property in their first run.
+// every reports whether has holds for the first run of every column.
 func (s *screen) every(has func(*run.Run) bool) bool {
 	return !slices.ContainsFunc(s.columns, func(c Column) bool { return !has(c.Runs[0]) })
 }
 
-// any reports whether a column has a property in one of its runs.
+// any reports whether has holds for any run.
 func (s *screen) any(has func(*run.Run) bool) bool {
 	return slices.ContainsFunc(s.columns, func(c Column) bool { return slices.ContainsFunc(c.Runs, has) })
 }
 
-// Measure sums up a number of the runs of a column: the median and its bounds, and the first
-// run's number with its marks.
+// Measure summarizes a number over a column's runs: the median with its bounds, and the first run's
+// number with its marks.
 func (c Column) Measure(of func(*run.Run) run.Measure) (trials.Spread, run.Measure) {
 	return trials.Group{Name: c.Name, Runs: c.Runs}.Measure(of)
 }
 
-// median returns the median of a number as text, or why there is none.
+// median formats a number's median, or the reason why it is missing.
 func (c Column) median(of func(*run.Run) run.Measure, text func(float64) string) string {
 	spread, first := c.Measure(of)
 	switch {
@@ -218,8 +218,8 @@ func (c Column) median(of func(*run.Run) run.Measure, text func(float64) string)
 	return text(spread.Median)
 }
 
-// sentence ends a text with a stop, and begins it with a capital letter unless it begins with
-// the name of a column, which stays as it is.
+// sentence capitalizes a text and adds a full stop. A column's name at the beginning keeps its
+// case.
 func (s *screen) sentence(text string) string {
 	text = strings.TrimSuffix(text, ".") + "."
 	if slices.ContainsFunc(s.columns, func(c Column) bool { return strings.HasPrefix(text, c.Name) }) {
@@ -228,7 +228,7 @@ func (s *screen) sentence(text string) string {
 	return capital(text)
 }
 
-// trials are the fewest and the most runs of a column.
+// trials returns the fewest and the most runs per column.
 func (s *screen) trials() (least, most int) {
 	least = len(s.columns[0].Runs)
 	for _, c := range s.columns {
@@ -237,7 +237,7 @@ func (s *screen) trials() (least, most int) {
 	return least, most
 }
 
-// look reports whether the runs are too few for any winner.
+// look reports whether there are too few runs to name a winner.
 func (s *screen) look() bool {
 	least, most := s.trials()
 	if most == 1 {
@@ -248,7 +248,7 @@ func (s *screen) look() bool {
 	return f.Columns > 1 && least < f.Least()
 }
 
-// basis says how many runs the answer rests on and what they can tell apart.
+// basis states how many runs the answer is based on, and which differences they can detect.
 func (s *screen) basis() string {
 	least, most := s.trials()
 	switch {

@@ -9,10 +9,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// searched reports whether a capacity was searched for.
+// searched reports whether any run searched for a capacity.
 func (s *screen) searched() bool { return s.any(func(r *run.Run) bool { return r.Capacity != nil }) }
 
-// limits are what a capacity is of: capacities of different ones are not compared.
+// limits are the conditions that define a capacity. Capacities under different limits are not
+// compared.
 type limits struct {
 	latency           time.Duration
 	at, errors, share workload.Percent
@@ -26,8 +27,8 @@ func limitsOf(r *run.Run) limits {
 	return limits{c.Latency, c.At, c.Errors, c.Share}
 }
 
-// sayCapacity states the capacity of each column with its interval, whether a rate near it
-// was held, and how many searches found none.
+// sayCapacity states each column's capacity with its interval, whether a rate near it was held, and
+// how many searches found none.
 func (s *screen) sayCapacity() string {
 	first := s.columns[0].Runs[0]
 	if !s.every(func(r *run.Run) bool { return limitsOf(r) == limitsOf(first) }) {
@@ -47,7 +48,7 @@ func (s *screen) sayCapacity() string {
 	return text
 }
 
-// capacityText is what the searches of a column found: "etcd sustained 952 writes a second
+// capacityText states the results of a column's searches: "etcd sustained 952 writes a second
 // (capacity 1,084/s, 952 to 1,215)".
 func (c Column) capacityText(requests string) string {
 	spread, first := c.Measure((*run.Run).CapacityRate)

@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// sayClosed answers how many requests a second are answered at the clients that were asked
-// for.
+// sayClosed states how many requests per second are answered with the requested number of clients.
 func (s *screen) sayClosed() string {
 	first := s.columns[0].Runs[0]
 	with := ""
@@ -21,7 +20,7 @@ func (s *screen) sayClosed() string {
 	return with + s.order(s.all(), throughputPhrases(s.requests()), "")
 }
 
-// all are the indexes of all columns.
+// all returns the indexes of all columns.
 func (s *screen) all() (list []int) {
 	for i := range s.columns {
 		list = append(list, i)
@@ -29,14 +28,14 @@ func (s *screen) all() (list []int) {
 	return list
 }
 
-// alone describes a stage of the only column.
+// alone describes a stage if there is only one column.
 func (s *screen) alone(like *run.Stage) string {
 	c := s.columns[0]
 	text := fmt.Sprintf("%s answered %s %s a second", c.Name, c.median(at(like, throughputNumber()), table.Significant), s.requests())
 	return text + s.within(c, like)
 }
 
-// within says how long nearly all requests of a stage took: ", 99 % of them within 20 ms".
+// within states how long nearly all of a stage's requests took: ", 99 % of them within 20 ms".
 func (s *screen) within(c Column, like *run.Stage) string {
 	spread, first := c.Measure(at(like, p99Number()))
 	switch {
@@ -48,5 +47,5 @@ func (s *screen) within(c Column, like *run.Stage) string {
 	return ", 99 % of them within " + milliseconds(spread.Median)
 }
 
-// at returns a number of a run's stage that is like another one.
+// at returns a function that measures n at a run's stage like the given one.
 func at(like *run.Stage, n number) func(*run.Run) run.Measure { return run.At(like, n.of) }

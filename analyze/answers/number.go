@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// number is what columns are compared in.
+// number is what columns are compared by.
 type number struct {
-	// name is what sentences call it, metric what package compare does; "" if that has none.
+	// name is its name in sentences, metric its name in package compare; "" if it has none there.
 	name, metric string
-	// less is better.
+	// less means that less is better.
 	less bool
 	of   func(*run.Run, *run.Stage) run.Measure
 	text func(float64) string
@@ -39,7 +39,7 @@ func capacityNumber() number {
 	}
 }
 
-// pauseNumber is not compared by package compare, so that no winner is named in it.
+// pauseNumber is not a metric of package compare, so no winner is named by it.
 func pauseNumber() number {
 	return number{
 		name: "longest time without an answer", less: true, text: milliseconds,
@@ -47,8 +47,8 @@ func pauseNumber() number {
 	}
 }
 
-// Pause is the longest time without an ok answer in a measured part of a run, in ms. Its
-// High is the tick of the records where it was shorter.
+// Pause is the longest time without an ok answer in a run's measured parts, in ms. High is the
+// records' resolution if the pause was shorter.
 func Pause(r *run.Run) run.Measure {
 	longest := run.Missing("no measured part recorded it")
 	for _, g := range r.Stages {
@@ -59,7 +59,7 @@ func Pause(r *run.Run) run.Measure {
 	return longest
 }
 
-// PauseText prints a pause: "7.0 s", or "under 100 ms" where the records show no more.
+// PauseText formats a pause: "7.0 s", or "under 100 ms" if the records do not resolve it.
 func PauseText(m run.Measure, median float64) string {
 	if m.High > 0 {
 		return "under " + length(m.High)
@@ -67,7 +67,7 @@ func PauseText(m run.Measure, median float64) string {
 	return length(median)
 }
 
-// length prints a time in ms in the unit that people say.
+// length formats a time in ms in a familiar unit.
 func length(ms float64) string {
 	switch {
 	case ms < 1000:

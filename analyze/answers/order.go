@@ -10,21 +10,21 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// phrases word an order in one number. Each takes the name of a column and its value.
+// phrases are the wordings for an order by one number. Each takes a column's name and value.
 type phrases struct {
-	// have states the value of a column, and further that of the next one in a list.
+	// have states a column's value, and further the value of the next column in a list.
 	have, further func(name, value string) string
-	// ahead states the value of a column that is ahead of some, most of one that is ahead of
-	// all of several others.
+	// ahead states the value of a column that leads some others, and most the value of one that
+	// leads all of several others.
 	ahead, most func(name, value string) string
-	// behind compares with a column that is behind, by how much.
+	// behind compares with a column that trails by ratio.
 	behind func(ratio float64, name, value string) string
-	// what is what the numbers are called.
+	// what names the compared numbers.
 	what string
 }
 
-// order states the columns of a set in the number: who is ahead where that may be named,
-// else the values in their order.
+// order orders a set's columns by the number: it names the leader if the runs allow it, and
+// otherwise lists the values in order.
 func (s *screen) order(columns []int, p phrases, point string) string {
 	ranked := slices.Clone(columns)
 	slices.SortStableFunc(ranked, func(a, b int) int { return s.better(a, b) })
@@ -50,19 +50,19 @@ func (s *screen) order(columns []int, p phrases, point string) string {
 	return s.ordered(first, behind, append(equal, alike...), p, point)
 }
 
-// better compares the medians of two columns, the better one first.
+// better compares two columns' medians, the better one first.
 func (s *screen) better(a, b int) int {
 	x, y := s.value(s.columns[a]), s.value(s.columns[b])
 	switch {
 	case math.IsNaN(x) || math.IsNaN(y):
-		return cmp.Compare(y, x) // which has NaN last
+		return cmp.Compare(y, x) // NaN sorts last
 	case s.number.less:
 		return cmp.Compare(x, y)
 	}
 	return cmp.Compare(y, x)
 }
 
-// ordered names the column that is ahead, and those that it is ahead of.
+// ordered names the leading column and those that it leads.
 func (s *screen) ordered(first int, behind, alike []int, p phrases, point string) string {
 	c := s.columns[first]
 	begin := p.ahead
@@ -87,7 +87,7 @@ func (s *screen) ordered(first int, behind, alike []int, p phrases, point string
 	return text
 }
 
-// unordered states the values of columns of which the first by median is ahead of none.
+// unordered lists values if the column with the best median leads no other.
 func (s *screen) unordered(columns, known, equal []int, p phrases, point string) string {
 	if len(equal) == len(known)-1 {
 		return fmt.Sprintf("%s are equal within %s %%: %s", p.what, table.Significant(100*compare.Margin), s.list(columns))
@@ -110,7 +110,7 @@ func (s *screen) unordered(columns, known, equal []int, p phrases, point string)
 	return fmt.Sprintf("%s cannot be told apart: %s", p.what, s.list(columns))
 }
 
-// values states the value of each column, in their order.
+// values states each column's value, in order.
 func (s *screen) values(columns []int, p phrases) string {
 	var parts []string
 	for i, c := range columns {
@@ -132,10 +132,10 @@ func (s *screen) list(columns []int) string {
 	return names(parts)
 }
 
-// textOf is the median of the number of a column.
+// textOf formats a column's median of the number.
 func (s *screen) textOf(c Column) string { return c.median(s.measureOf, s.number.text) }
 
-// throughputPhrases word an order of throughputs.
+// throughputPhrases are the wordings for throughputs.
 func throughputPhrases(requests string) phrases {
 	return phrases{
 		have: func(name, value string) string {
@@ -155,7 +155,7 @@ func throughputPhrases(requests string) phrases {
 	}
 }
 
-// latencyPhrases word an order of p99 latencies.
+// latencyPhrases are the wordings for p99 latencies.
 func latencyPhrases() phrases {
 	return phrases{
 		have: func(name, value string) string {

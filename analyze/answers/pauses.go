@@ -8,12 +8,12 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// lostServer reports whether an experiment expects to lose a server.
+// lostServer reports whether the experiment expects to lose a server.
 func (s *screen) lostServer() bool {
 	return s.any(func(r *run.Run) bool { return r.Info.Record.Load.Expect.LostServers > 0 })
 }
 
-// sayPauses says how long no request was answered.
+// sayPauses states how long no request was answered.
 func (s *screen) sayPauses() string {
 	var parts []string
 	for _, c := range s.columns {
@@ -22,7 +22,7 @@ func (s *screen) sayPauses() string {
 	return "When a server was lost, no request was answered for " + names(parts)
 }
 
-// pauseText is the median of the longest pauses of the trials.
+// pauseText formats the median of the trials' longest pauses.
 func (c Column) pauseText() string {
 	spread, first := c.Measure(Pause)
 	if !first.Known() {
@@ -31,7 +31,7 @@ func (c Column) pauseText() string {
 	return PauseText(first, spread.Median)
 }
 
-// sayActed says what an ability that acted during the load cost: the throughput beside it, and
+// sayActed states the cost of an ability that acted during the load: the throughput meanwhile, and
 // the longest pause.
 func (s *screen) sayActed() string {
 	var parts []string
@@ -49,7 +49,7 @@ func (s *screen) sayActed() string {
 	return names(parts)
 }
 
-// during says when the longest pause of the runs was, and what went on meanwhile.
+// during states when the longest pause of the runs was, and what happened meanwhile.
 func during(runs []*run.Run) string {
 	longest := slices.MaxFunc(runs, func(a, b *run.Run) int { return int(Pause(a).Value - Pause(b).Value) })
 	for _, g := range longest.Stages {
@@ -69,18 +69,19 @@ func during(runs []*run.Run) string {
 	return ""
 }
 
-// wall is the point from which on a store refused everything.
+// wall is the point after which a store refused every request.
 type wall struct {
-	// after is in seconds since the load began, rate the requests answered a second until
-	// then, and refused the share of all requests that were due.
+	// after is in seconds since the load began, rate is in answered requests per second until then,
+	// and refused is a share of all due requests.
 	after, rate, refused float64
 	due                  int64
 }
 
-// wallSeconds is the fewest seconds at the end of a load, without any answer, that are a wall.
+// wallSeconds is the smallest number of seconds without any answer, at the end of a load, that
+// count as a wall.
 const wallSeconds = 2
 
-// wallOf finds a wall in a run.
+// wallOf finds the wall in a run.
 func wallOf(r *run.Run) (wall, bool) {
 	seconds := r.Load.PerSecond()
 	last := -1
@@ -103,7 +104,7 @@ func wallOf(r *run.Run) (wall, bool) {
 	return wall{after: after, rate: ok / after, refused: 1 - ok/due, due: int64(due)}, true
 }
 
-// refused reports whether a store whose refusals the load expects refused to the end.
+// refused reports whether a store refused requests until the end, in a load that expects refusals.
 func (s *screen) refused() bool {
 	return s.every(func(r *run.Run) bool {
 		e := r.Info.Record.Load.Expect
@@ -112,7 +113,7 @@ func (s *screen) refused() bool {
 	})
 }
 
-// sayRefused says when each store began to refuse: medians of the trials.
+// sayRefused states when each store began to refuse, as a median over its trials.
 func (s *screen) sayRefused() string {
 	median := func(c Column, of func(wall) float64) float64 {
 		spread, _ := c.Measure(func(r *run.Run) run.Measure {

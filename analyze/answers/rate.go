@@ -8,14 +8,13 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// kept is the least share of the rate that counts as kept.
+// kept is the smallest share of the rate that counts as keeping it.
 const kept = .99
 
-// rated reports whether requests were due at a rate.
 func (s *screen) rated() bool { return s.every((*run.Run).Rated) }
 
-// keeps reports whether a column kept the rate of a stage, by the median of its trials, and
-// the throughput. A rate that changes is compared in its mean.
+// keeps reports whether a column kept a stage's rate, by the median of its trials, and returns the
+// throughput. A changing rate is compared by its mean.
 func (c Column) keeps(like *run.Stage) (ok bool, throughput float64) {
 	due := like.Rate[0]
 	if like.Rate[1] > 0 {
@@ -25,12 +24,12 @@ func (c Column) keeps(like *run.Stage) (ok bool, throughput float64) {
 	return first.Known() && spread.Median >= kept*due, spread.Median
 }
 
-// rateOf is the rate of a stage: "1,000/s".
+// rateOf formats a stage's rate: "1,000/s".
 func rateOf(g *run.Stage) string {
 	return strings.TrimSuffix(run.RateText(g.Rate[0], g.Rate[1]), " due")
 }
 
-// sayRate answers whether the rate was kept, then how long requests took.
+// sayRate states whether the rate was kept, and how long requests took.
 func (s *screen) sayRate() string {
 	like := s.columns[0].Runs[0].Stages[0]
 	asked := rateOf(like)
@@ -57,7 +56,7 @@ func (s *screen) sayRate() string {
 	return who + " " + asked + "; " + s.order(keep, latencyPhrases(), "")
 }
 
-// named are the names of columns.
+// named lists the columns' names.
 func (s *screen) named(columns []int) string {
 	var list []string
 	for _, c := range columns {

@@ -11,23 +11,23 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// relation is what the runs of two columns of one set show of a number at a stage.
+// relation is what the runs of two columns in one set show about a number at a stage.
 type relation struct {
-	a, b int // columns
+	a, b int // column indexes
 	// report is nil if the pair cannot be compared.
 	report  *compare.Report
 	finding abtest.Finding
-	// p is the largest of the adjusted probabilities; told: a winner may be named, and ahead
-	// is which.
+	// p is the largest adjusted probability. told means that a winner may be named; ahead is its
+	// index.
 	p     float64
 	told  bool
 	ahead int
-	// equal: the difference lies within the margin.
+	// equal means that the difference lies within the margin.
 	equal bool
 }
 
-// relate compares the columns of each set in the number, at its stage. The family of the
-// adjustment are all pairs of all sets.
+// relate compares the columns within each set by the number at its stage. Probabilities are
+// adjusted over all pairs in all sets.
 func (s *screen) relate() {
 	if s.related || s.number.metric == "" {
 		return
@@ -65,8 +65,8 @@ func (s *screen) relationOf(a, b int) relation {
 	return r
 }
 
-// decide takes the probability that is adjusted over all pairs. No winner is named against
-// another number of the same stage that is decided the other way.
+// decide decides by the probability adjusted over all pairs. It names no winner if another number
+// at the same stage is decided the other way.
 func (r *relation) decide(adjusted float64, less bool) {
 	if r.report == nil {
 		return
@@ -87,7 +87,7 @@ func (r *relation) decide(adjusted float64, less bool) {
 	}
 }
 
-// between returns the relation of two columns, false if they are of different sets.
+// between returns the relation of two columns; false if they are in different sets.
 func (s *screen) between(a, b int) (relation, bool) {
 	s.relate()
 	at := slices.IndexFunc(s.relations, func(r relation) bool { return r.a == a && r.b == b || r.a == b && r.b == a })
@@ -97,7 +97,7 @@ func (s *screen) between(a, b int) (relation, bool) {
 	return s.relations[at], true
 }
 
-// family is what the runs can tell apart.
+// family is the family of tests, which determines what the runs can detect.
 func (s *screen) family() abtest.Screen {
 	columns := 0
 	for _, one := range s.sets {
@@ -113,10 +113,10 @@ func (s *screen) family() abtest.Screen {
 	return f
 }
 
-// planned is the difference for which the chance of naming it is stated, as a share.
+// planned is the difference, as a share, whose probability of being found is stated.
 const planned = .2
 
-// reach says what so many trials of each column tell apart if they deviate as they did.
+// reach states the difference that a number of trials per column can detect, given their deviation.
 func (s *screen) reach(trials int) string {
 	var spreads []float64
 	for _, r := range s.relations {
@@ -140,11 +140,11 @@ func (s *screen) reach(trials int) string {
 		100*planned, cases, table.Significant(compare.Percent(spread)))
 }
 
-// stage is the index of the stage that a number is taken of.
+// stage returns the index of the stage at which the number is taken.
 func (s *screen) stage(r *run.Run) int { return run.Largest(r.Stages) }
 
-// told names the orders among columns that may be named, each by what says how many times as
-// much the one ahead has: "" without any.
+// told states the orders among columns that may be named; say words each one. It returns "" if
+// there are none.
 func (s *screen) told(columns []int, say func(Claim) string) string {
 	s.relate()
 	var parts []string
@@ -157,7 +157,7 @@ func (s *screen) told(columns []int, say func(Claim) string) string {
 	return names(parts)
 }
 
-// claim records that the sentence names the order of a pair.
+// claim records that the sentence states a pair's order.
 func (s *screen) claim(r relation, point string) {
 	ahead, behind := s.columns[r.a], s.columns[r.b]
 	if r.ahead == r.b {
@@ -174,13 +174,13 @@ func (s *screen) claim(r relation, point string) {
 	})
 }
 
-// measureOf is the number of a run at the stage that is compared.
+// measureOf returns a run's number at the compared stage.
 func (s *screen) measureOf(r *run.Run) run.Measure {
 	at := s.stage(r)
 	return s.number.of(r, r.Stages[at])
 }
 
-// value is the median of the number of a column, NaN if there is none.
+// value returns a column's median of the number; NaN if unknown.
 func (s *screen) value(c Column) float64 {
 	spread, first := c.Measure(s.measureOf)
 	if !first.Known() {

@@ -13,8 +13,8 @@ type set struct {
 	deciding []setting.Setting
 }
 
-// setsOf divides the columns, in their order. A setting that the records of a column do not
-// show keeps it from no set.
+// setsOf divides the columns into sets, keeping their order. A setting that is missing from a
+// column's records does not separate it from any set.
 func setsOf(columns []Column) (sets []set) {
 	for i, c := range columns {
 		at := slices.IndexFunc(sets, func(s set) bool { return len(setting.Unlike(columns[s.columns[0]].Runs[0], c.Runs[0])) == 0 })
@@ -47,5 +47,5 @@ func (s *screen) varied() (list []string) {
 	return list
 }
 
-// differs reports whether the columns differ in a setting that decides.
+// differs reports whether the columns differ in a setting that decides a comparison.
 func (s *screen) differs() bool { return len(s.sets) > 1 }

@@ -9,15 +9,15 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// fell is the share of its highest throughput below which a column counts as having fallen
-// at the largest point.
+// fell is the share of a column's highest throughput below which its throughput at the largest
+// point counts as a fall.
 const fell = .9
 
-// staged reports whether the load has steps with numbers of their own.
+// staged reports whether every load has several stages.
 func (s *screen) staged() bool { return s.every((*run.Run).Staged) }
 
-// saySteps compares the columns at the largest point, and says at how many points who leads
-// and where a column's throughput fell.
+// saySteps compares the columns at the largest point, and states at how many points the winner
+// leads and where a column's throughput fell.
 func (s *screen) saySteps() string {
 	first := s.columns[0].Runs[0]
 	like := first.Stages[s.stage(first)]
@@ -32,7 +32,7 @@ func (s *screen) saySteps() string {
 	return text + s.leads(first) + s.peaks(like)
 }
 
-// with begins a sentence on a point: "with 100 clients ", "at 1,000/s ".
+// with begins a sentence about a point: "with 100 clients ", "at 1,000/s ".
 func with(point string) string {
 	switch {
 	case point == "":
@@ -65,8 +65,8 @@ func (s *screen) peaks(like *run.Stage) string {
 	return "; " + names(parts)
 }
 
-// leads says at how many points the column that is ahead at the largest one is ahead of each
-// other: its interval there does not hold 0. It is "" unless a winner was named.
+// leads states at how many points the column that leads at the largest point leads each other
+// column: the interval of the difference excludes 0. It returns "" unless a winner was named.
 func (s *screen) leads(first *run.Run) string {
 	var parts []string
 	for _, r := range s.relations {
@@ -100,14 +100,14 @@ func (s *screen) leads(first *run.Run) string {
 	return "; " + names(parts)
 }
 
-// claimed reports whether the sentence names the order of a pair.
+// claimed reports whether the sentence states a pair's order.
 func (s *screen) claimed(r relation) bool {
 	return slices.ContainsFunc(s.answer.Claims, func(c Claim) bool {
 		return c.Ahead == s.columns[r.ahead].Name && c.Behind == s.columns[r.a+r.b-r.ahead].Name
 	})
 }
 
-// signAt is the sign of the difference b - a at a stage, 0 if its interval holds 0.
+// signAt returns the sign of the difference b - a at a stage; 0 if its interval contains 0.
 func (s *screen) signAt(r relation, stage int) int {
 	f, ok := r.report.Finding(s.number.metric, stage)
 	switch {
@@ -121,8 +121,8 @@ func (s *screen) signAt(r relation, stage int) int {
 	return 0
 }
 
-// sayRates says up to which rate each column kept what was due, and compares the latencies
-// at the highest one if all kept it.
+// sayRates states up to which rate each column kept up, and compares latencies at the highest rate
+// if all columns kept it.
 func (s *screen) sayRates(first *run.Run, largest *run.Stage) string {
 	var parts []string
 	all := true
@@ -154,12 +154,12 @@ func (s *screen) sayRates(first *run.Run, largest *run.Stage) string {
 	return names(parts)
 }
 
-// mixedParts reports whether a load has both parts with a rate and closed loops.
+// mixedParts reports whether a load has both stages with a rate and closed loops.
 func (s *screen) mixedParts() bool {
 	return s.every(func(r *run.Run) bool { return r.Staged() && r.Rated() && r.Closed() })
 }
 
-// sayParts states the parts of a load one by one: they answer different questions.
+// sayParts states a load's parts one by one, because they answer different questions.
 func (s *screen) sayParts() string {
 	var parts []string
 	for _, g := range s.columns[0].Runs[0].Stages {

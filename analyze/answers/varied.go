@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// sayVaried says what was varied on purpose and what it did to each store; columns that are
-// equal in all that decides are compared.
+// sayVaried states what was varied on purpose and how it affected each store. Columns that agree in
+// all deciding settings are compared.
 func (s *screen) sayVaried() string {
 	var text string
 	if scale, ok := s.scale(); ok {
@@ -31,15 +31,15 @@ func (s *screen) sayVaried() string {
 	return text
 }
 
-// scale is a setting with a size, if that is all that was varied.
+// scale is a numeric setting, if it is the only one that was varied.
 type scale struct {
-	// of is the size for a run, text how it is said.
+	// of returns a run's size; text formats it.
 	of   func(*run.Run) float64
 	text func(float64) string
 }
 
-// scale returns the one setting that differs, if its values have sizes and a store has
-// several of them.
+// scale returns the only setting that differs, if its values are sizes and some store has several
+// of them.
 func (s *screen) scale() (scale, bool) {
 	varied := s.varied()
 	if len(varied) != 1 {
@@ -59,7 +59,7 @@ func (s *screen) scale() (scale, bool) {
 	return found, len(s.stores()) < len(s.columns)
 }
 
-// dataBytes is the size of the keys and values that were written before the load.
+// dataBytes is the size of the keys and values written before the load.
 func dataBytes(r *run.Run) float64 {
 	l := r.Info.Record.Load
 	return float64(max(l.Preload, l.Keys)) * (float64(l.KeySize) + l.MeanValueSize())
@@ -72,13 +72,13 @@ func dataText(v float64) string {
 	return "with " + table.HumanSize(v) + " stored"
 }
 
-// store is a database of a report under all values of what was varied.
+// store is a database in the report, at all values of the varied setting.
 type store struct {
 	name    string
 	columns []int
 }
 
-// stores groups the columns by their databases, versions and labels of the reader.
+// stores groups the columns by database, version and user's label.
 func (s *screen) stores() (list []store) {
 	for i, c := range s.columns {
 		r := c.Runs[0]
@@ -96,7 +96,7 @@ func (s *screen) stores() (list []store) {
 	return list
 }
 
-// severalVersions reports whether a database ran in several versions.
+// severalVersions reports whether several versions of a database ran.
 func (s *screen) severalVersions(database string) bool {
 	var versions []string
 	for _, c := range s.columns {
@@ -107,7 +107,7 @@ func (s *screen) severalVersions(database string) bool {
 	return len(run.Distinct(versions)) > 1
 }
 
-// effects says how the throughput of each store changed from the least size to the others.
+// effects states how each store's throughput changed from the smallest size to the others.
 func (s *screen) effects(by scale) string {
 	sizes := []float64{}
 	for _, c := range s.columns {
@@ -146,7 +146,7 @@ func (s *screen) effects(by scale) string {
 	return capital(strings.Join(sentences, "; ")) + ", each compared with " + strings.TrimPrefix(by.text(sizes[0]), "with ")
 }
 
-// facts states every column; requests are named where they differ.
+// facts states every column's value, and names the requests if they differ.
 func (s *screen) facts() string {
 	var parts []string
 	for i, c := range s.columns {

@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// names lists names: "A", "A and B", "A, B and C".
+// names joins names: "A", "A and B", "A, B and C".
 func names(list []string) string { return english.WordSeries(list, "and") }
 
-// requestsOf names the requests of a load in the plural: "writes".
+// requestsOf names a load's requests in the plural: "writes".
 func requestsOf(r *run.Run) string {
 	l := r.Info.Record.Load
 	if len(l.Mix) > 0 || l.Operation == "" || !l.Operation.Known() {
@@ -31,12 +31,12 @@ func (s *screen) requests() string {
 	return what
 }
 
-// times prints a ratio: "1.6 times as many".
+// times formats a ratio: "1.6 times as many".
 func times(ratio float64, as string) string {
 	return fmt.Sprintf("%s times as %s", table.Ratio(ratio), as)
 }
 
-// change prints a ratio as a change: "18 % more", "2.2 times as many".
+// change formats a ratio as a change: "18 % more", "2.2 times as many".
 func change(ratio float64, more, less, many string) string {
 	switch percent := 100 * (ratio - 1); {
 	case ratio >= 2:
@@ -49,12 +49,12 @@ func change(ratio float64, more, less, many string) string {
 	return "as " + many
 }
 
-// clients is a number of clients with its noun: "1,000 clients".
+// clients formats a number of clients: "1,000 clients".
 func clients(n int) string {
 	return fmt.Sprintf("%s client%s", table.Count(int64(n)), run.Plural(n))
 }
 
-// pointText names a point of a load in a sentence.
+// pointText names a point of a load within a sentence.
 func pointText(g *run.Stage) string {
 	if g.Label == run.ClientsText(g.Clients) {
 		return clients(g.Clients)
@@ -62,7 +62,7 @@ func pointText(g *run.Stage) string {
 	return g.Label
 }
 
-// capital makes the first letter of a text a capital one.
+// capital capitalizes the first letter.
 func capital(text string) string {
 	if text == "" {
 		return text

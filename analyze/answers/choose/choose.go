@@ -1,5 +1,5 @@
-// Package choose answers which databases meet a need: so many requests a second within a
-// limit on latency and errors, how much headroom each has, what it costs at that load,
+// Package choose answers which databases meet a need: a number of requests per second within limits
+// on latency and errors. It also answers how much headroom each has, what it costs at that load,
 // and what the runs cannot show. It is pure: observations in, answers out.
 package choose
 
@@ -18,94 +18,95 @@ import (
 
 // Step is what one step of one trial showed at a rate.
 type Step struct {
-	// Rate is in requests due per second, above 0. Down is the way back of a sweep.
+	// Rate is in due requests per second, above 0. Down means a sweep's way back.
 	Rate float64
 	Down bool
-	// Latency is the response time in ms at the percentile of the need, Success the share
-	// of the requests that were due and ended ok, in per cent.
+	// Latency is the response time in ms at the need's percentile. Success is the percentage of due
+	// requests that ended ok.
 	Latency, Success run.Measure
-	// CPU is in cores, Memory in bytes of a member, Disk in bytes per second; CPU and Disk
-	// are of all members.
+	// CPU is in cores and Disk in bytes per second, both over all members. Memory is in bytes per
+	// member.
 	CPU, Memory, Disk run.Measure
-	// Void is why a failure of the step shows nothing about the database, "" if it does:
-	// the client was its limit.
+	// Void explains why the step's failure says nothing about the database: the client was the
+	// limit. It is "" if the failure counts.
 	Void string
 }
 
-// Bounds hold the rate that a search found a database to sustain, in requests per second.
+// Bounds enclose the rate that a search found a database to sustain, in requests per second.
 type Bounds struct {
 	Rate, Low, High float64
-	// Unheld: a hold was asked for, and a trial held no rate. Low is 0 then.
+	// Unheld means that a hold was requested but at least one trial held no rate. Low is 0 in that
+	// case.
 	Unheld bool
 }
 
-// Database is everything that was observed of one database.
+// Database is everything observed about one database.
 type Database struct {
 	Name   string
 	Trials int
-	// Steps are those of all trials that had a rate. Closed is the throughput of the
-	// busiest closed loop, 0 without one.
+	// Steps are the steps with a rate from all trials. Closed is the throughput of the busiest
+	// closed loop; 0 if there is none.
 	Steps  []Step
 	Closed float64
-	// Capacity is nil if no search was made, or none found it. Open is why the searches
-	// leave a need open, whatever the others found, "" if they do not.
+	// Capacity is nil if there was no search or none found a capacity. Open is the reason why the
+	// searches leave a need open even if some found a capacity; "" if they do not.
 	Capacity *Bounds
 	Open     string
-	// Invalid is why the numbers must not be used, "" if they may.
+	// Invalid is the reason why the numbers must not be used; "" if they may be.
 	Invalid string
 }
 
-// Outcome is whether a need is met.
+// Outcome states whether a need is met.
 type Outcome string
 
-// The outcomes. Unknown means that the runs do not show it.
+// Unknown means that the runs do not answer the question.
 const (
 	Met     Outcome = "met"
 	NotMet  Outcome = "not met"
 	Unknown Outcome = "not known"
 )
 
-// Choice answers a need for all databases of a report.
+// Choice answers a need for all databases in a report.
 type Choice struct {
 	Need workload.Need `json:"need"`
-	// Asked is the need in words.
+	// Asked describes the need.
 	Asked string `json:"asked"`
-	// Outcome is met if any database meets the need, and not met if none does.
+	// Outcome is met if any database meets the need, and not met if no database does.
 	Outcome Outcome  `json:"outcome"`
 	Verdict string   `json:"verdict"`
 	Answers []Answer `json:"answers"`
-	// Limits are what the runs cannot show.
+	// Limits list what the runs cannot show.
 	Limits []string `json:"limits"`
 }
 
-// Answer is that of one database.
+// Answer is the answer for one database.
 type Answer struct {
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`
 	// Why explains the outcome.
 	Why string `json:"why"`
-	// Low is the highest rate up to which it sustained all, High the lowest from which on
-	// it sustained none; nil if there is none.
+	// Low is the rate up to which the database sustained every rate; High is the rate from which it
+	// sustained none. Either is nil if there is no such rate.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
-	// Headroom prints both as multiples of the need.
+	// Headroom expresses both as multiples of the need.
 	Headroom string `json:"headroom"`
-	// At is the rate of the step that the costs are of, "" without one.
+	// At is the rate of the step whose costs are given; "" if there is none.
 	At     string `json:"at"`
 	CPU    string `json:"cpu"`
 	Memory string `json:"memory"`
 	Disk   string `json:"disk"`
 }
 
-// rateState is what all observations of one rate showed.
+// rateState combines all observations at one rate.
 type rateState struct {
 	rate           float64
 	passed, failed int
-	why            string // of the first failure
+	why            string // reason for the first failure
 	passing        []Step
 }
 
-// Decide answers a need. Limits are those of the runs, to which it adds its own.
+// Decide answers a need. It appends its own limits to those of the runs.
 func Decide(n workload.Need, all []Database, limits []string) *Choice {
 	c := &Choice{Need: n, Asked: Asked(n), Limits: append([]string{}, limits...)}
 	for _, d := range all {
@@ -124,12 +125,12 @@ func Decide(n workload.Need, all []Database, limits []string) *Choice {
 	return c
 }
 
-// Asked is a need in words.
+// Asked describes a need in words.
 func Asked(n workload.Need) string {
 	return fmt.Sprintf("%s/s with %s <= %v and at most %s errors", run.RateNumber(n.Rate), n.At, n.Latency, n.Errors)
 }
 
-// fails returns why a step does not meet the limits of a need, "" if it does.
+// fails returns why a step misses a need's limits, or "" if it meets them.
 func fails(n workload.Need, s Step) string {
 	limit := float64(n.Latency) / 1e6
 	switch l, bad := s.Latency, 100-s.Success.Value; {
@@ -145,7 +146,7 @@ func fails(n workload.Need, s Step) string {
 	return ""
 }
 
-// states sums up the steps by rate, in rising order.
+// states combines the steps by rate, in ascending order.
 func states(n workload.Need, steps []Step) (all []rateState) {
 	for _, s := range steps {
 		why := fails(n, s)
@@ -173,8 +174,8 @@ func states(n workload.Need, steps []Step) (all []rateState) {
 	return all
 }
 
-// sustained returns the highest rate up to which every observation passed, 0 without
-// one, and the lowest from which on none did, +Inf without one.
+// sustained returns the rate up to which every observation passed (0 if there is none) and the rate
+// from which none did (+Inf if there is none).
 func sustained(all []rateState) (low, high float64) {
 	high = math.Inf(1)
 	for _, r := range all {
@@ -233,7 +234,7 @@ func answer(n workload.Need, d Database) Answer {
 	return a
 }
 
-// unsure explains why a capacity neither meets the need nor fails it.
+// unsure explains why a capacity neither meets nor fails the need.
 func unsure(c *Bounds) string {
 	if c.Unheld {
 		return fmt.Sprintf("its capacity is about %s/s, but neither that rate nor any lower rate that was tried was held", run.RateNumber(c.Rate))
@@ -254,7 +255,7 @@ func nothing(d Database) string {
 	return "no step had a rate"
 }
 
-// explained is why steps lead to an outcome.
+// explained explains why steps lead to the outcome.
 func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low, high float64) string {
 	at := slices.IndexFunc(rates, func(r rateState) bool { return r.failed > 0 })
 	above := slices.IndexFunc(rates, func(r rateState) bool { return at >= 0 && r.rate > rates[at].rate && r.passed > 0 })
@@ -281,7 +282,7 @@ func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low
 	return fmt.Sprintf("it sustained %s/s but not %s/s; no step ran between them", run.RateNumber(low), run.RateNumber(rates[at].rate))
 }
 
-// voidAt is the lowest rate at which a step failed because of the client, 0 without one.
+// voidAt returns the lowest rate at which a step failed because of the client; 0 if there is none.
 func voidAt(n workload.Need, steps []Step) (lowest float64) {
 	for _, s := range steps {
 		if s.Void != "" && fails(n, s) != "" && (lowest == 0 || s.Rate < lowest) {
@@ -291,7 +292,7 @@ func voidAt(n workload.Need, steps []Step) (lowest float64) {
 	return lowest
 }
 
-// headroom prints the sustained rates as multiples of a need.
+// headroom formats the sustained rates as multiples of the need.
 func headroom(need, low, high float64) string {
 	times := func(rate float64) string { return table.Ratio(rate / need) }
 	switch {
@@ -305,7 +306,7 @@ func headroom(need, low, high float64) string {
 	return times(low) + " .. " + times(high) + " x"
 }
 
-// cost takes the costs of the lowest rate from the need on that a step sustained.
+// cost takes the costs from the lowest sustained rate at or above the need.
 func (a *Answer) cost(n workload.Need, rates []rateState) {
 	at := slices.IndexFunc(rates, func(r rateState) bool { return r.rate >= n.Rate && r.passed > 0 && r.failed == 0 })
 	if at < 0 {
@@ -343,7 +344,7 @@ func (c *Choice) outcome() Outcome {
 	return NotMet
 }
 
-// names are the databases with an outcome, those that sustained the highest rate first.
+// names returns the databases with an outcome, highest sustained rate first.
 func (c *Choice) names(o Outcome) (names []string) {
 	low := func(a Answer) float64 {
 		if a.Low == nil {
@@ -361,7 +362,7 @@ func (c *Choice) names(o Outcome) (names []string) {
 	return names
 }
 
-// verdict is the answer in a sentence or three.
+// verdict states the answer in up to three sentences.
 func (c *Choice) verdict() string {
 	met, not, unknown := c.names(Met), c.names(NotMet), c.names(Unknown)
 	var parts []string

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Of answers the need of the runs of a report, or the one that is given in its place. It
-// returns nil if there is none.
+// Of answers the need declared by a report's runs, or the given need if it is not nil. It returns
+// nil if there is no need.
 func Of(runs []*run.Run, marks []run.Mark, need *workload.Need) *Choice {
 	for _, r := range runs {
 		if need == nil && r.Info.Manifest != nil {
@@ -34,7 +34,7 @@ func Of(runs []*run.Run, marks []run.Mark, need *workload.Need) *Choice {
 	return Decide(*need, all, limits(runs))
 }
 
-// databaseOf collects what the trials of one database showed.
+// databaseOf collects the observations from one database's trials.
 func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 	d := Database{Name: g.Title(), Trials: len(g.Runs)}
 	for _, r := range g.Runs {
@@ -43,7 +43,7 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 				d.Invalid = m.Code
 			}
 		}
-		if r.Capacity != nil { // its windows answer, all together
+		if r.Capacity != nil { // the search windows together are the answer
 			d.add(r, n)
 			continue
 		}
@@ -54,7 +54,7 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 				}
 				continue
 			}
-			if stage.Rate[1] > 0 { // it has no single rate
+			if stage.Rate[1] > 0 { // a changing rate
 				continue
 			}
 			d.Steps = append(d.Steps, stepOf(r, stage, marks, n))
@@ -63,9 +63,9 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 	return d
 }
 
-// add takes the capacity of a run, if its search found one with the limits of the need,
-// and else why it leaves the need open. A rate that was not held is not sustained. Trials
-// have the bounds of all of them.
+// add adds a run's capacity if its search used the need's limits and found one; otherwise it
+// records why the run leaves the need open. A rate that was not held is not sustained. The bounds
+// enclose all trials.
 func (d *Database) add(r *run.Run, n workload.Need) {
 	c, rate := r.Capacity.Capacity, r.CapacityRate()
 	switch {
@@ -100,9 +100,9 @@ func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
 	}
 }
 
-// clientLimit returns the mark by which the client was the limit of a stage, "" if none
-// does. A mark of one step is of the stage that has it. One of a stopped client is of the
-// stages in which it was, and any other is of the whole load.
+// clientLimit returns the mark showing that the client was a stage's limit, or "". A step's mark
+// applies to the stage with that step, a stopped client to the stages in which it was stopped, and
+// any other mark to the whole load.
 func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 	for _, m := range marks {
 		if m.Tag != r.Info.Tag || !slices.Contains([]string{mark.Late, mark.Saturated, mark.Stopped}, m.Code) {
@@ -120,8 +120,8 @@ func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 	return ""
 }
 
-// stoppedIn reports whether the client was stopped in the measured windows of a stage.
-// Many short stops, of which none is listed, are taken to be in all of them.
+// stoppedIn reports whether the client was stopped during a stage's measured windows. Many short
+// stops, which are not listed one by one, count for every window.
 func stoppedIn(r *run.Run, g *run.Stage) bool {
 	stops := r.Info.Record.Stopped()
 	return len(stops) == 0 || slices.ContainsFunc(r.SpansOf(g), func(s run.Span) bool {
@@ -129,7 +129,7 @@ func stoppedIn(r *run.Run, g *run.Stage) bool {
 	})
 }
 
-// limits are what runs cannot show, whatever they measured.
+// limits lists what the runs cannot show, whatever they measured.
 func limits(runs []*run.Run) (list []string) {
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.ClientShares() }) {
 		list = append(list, "the client ran on a member's machine: they competed for its processors")
@@ -155,7 +155,7 @@ func limits(runs []*run.Run) (list []string) {
 	return list
 }
 
-// shortestStep is the length of the shortest measured window.
+// shortestStep returns the length of the shortest measured window.
 func shortestStep(runs []*run.Run) time.Duration {
 	var shortest time.Duration
 	for _, r := range runs {

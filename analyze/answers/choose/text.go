@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// Title heads the answers.
+// Title is the heading above the answers.
 func (c *Choice) Title() string { return "Which meets " + c.Asked + "?" }
 
-// Header returns what heads the columns of the answers.
+// Header returns the column headings.
 func (c *Choice) Header() []string {
 	return []string{"database", "need", "headroom", "at", "CPU, all members", "memory, a member", "disk writes, all members"}
 }
 
-// Cells returns the answer in the order of the header.
+// Cells returns the answer's cells in the order of the header.
 func (a Answer) Cells() []string {
 	at := a.At
 	if at == "" {
@@ -24,7 +24,7 @@ func (a Answer) Cells() []string {
 	return []string{a.Name, string(a.Outcome), a.Headroom, at, a.CPU, a.Memory, a.Disk}
 }
 
-// Reasons returns a line for each answer.
+// Reasons returns one line per answer.
 func (c *Choice) Reasons() (lines []string) {
 	for _, a := range c.Answers {
 		lines = append(lines, a.Name+": "+string(a.Outcome)+", "+a.Why)
@@ -32,7 +32,7 @@ func (c *Choice) Reasons() (lines []string) {
 	return lines
 }
 
-// Text returns the answers for a terminal.
+// Text formats the answers for a terminal.
 func (c *Choice) Text() string {
 	var b strings.Builder
 	b.WriteString(c.Title() + "\n")
@@ -51,7 +51,7 @@ func (c *Choice) Text() string {
 	return plaintext.Visible(b.String())
 }
 
-// Markdown returns the answers in Markdown.
+// Markdown formats the answers as Markdown.
 func (c *Choice) Markdown() string {
 	clean := func(text string) string { return strings.ReplaceAll(plaintext.Markdown(text), "|", "\\|") }
 	var rows [][]string

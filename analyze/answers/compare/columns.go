@@ -7,13 +7,12 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// Margin is the largest difference that does not matter unless another one is asked for,
-// as a share.
+// Margin is the default for the largest difference that does not matter, as a share.
 const Margin = .03
 
-// Columns compares two columns of a report, each the runs of one database: by the metrics
-// that [Run] decides by unless others are asked for, and by capacities if they were
-// searched for. Its error is a [*Refusal] if the question has no meaning.
+// Columns compares two columns of a report, each with one database's runs, by capacities if they
+// were searched for and otherwise by the default metrics of [Run]. It returns a [*Refusal] if
+// comparing them makes no sense.
 func Columns(a, b []*run.Run) (*Report, error) {
 	o := Options{Metrics: Defaults(), Margin: Margin, brief: true}
 	if len(a) > 0 && a[0].Capacity != nil {
@@ -31,7 +30,7 @@ func Columns(a, b []*run.Run) (*Report, error) {
 	return r, err
 }
 
-// sideOf are runs that were read before. Their tags stay as they are.
+// sideOf makes a side from runs that are already read. Their tags are unchanged.
 func sideOf(name string, runs []*run.Run) Side {
 	s := Side{Name: name}
 	for _, r := range runs {
@@ -40,7 +39,7 @@ func sideOf(name string, runs []*run.Run) Side {
 	return s
 }
 
-// Finding returns what was found of a metric at a stage of the load, counted from 0.
+// Finding returns the finding for a metric at a stage of the load, counted from 0.
 func (r *Report) Finding(metric string, stage int) (abtest.Finding, bool) {
 	for i, one := range r.rows {
 		if one.definition.name == metric && one.stage == stage && i < len(r.Findings) {
@@ -50,7 +49,7 @@ func (r *Report) Finding(metric string, stage int) (abtest.Finding, bool) {
 	return abtest.Finding{}, false
 }
 
-// Beside returns the findings of the other metrics that decide at the stage of a finding.
+// Beside returns the findings for the other deciding metrics at the same stage.
 func (r *Report) Beside(name string) (list []abtest.Finding) {
 	at := slices.IndexFunc(r.rows, func(one row) bool { return one.name() == name })
 	if at < 0 {
@@ -64,7 +63,7 @@ func (r *Report) Beside(name string) (list []abtest.Finding) {
 	return list
 }
 
-// Deciding is how many metrics decide, over all stages.
+// Deciding is the number of deciding metrics over all stages.
 func (r *Report) Deciding() (n int) {
 	for _, f := range r.Findings {
 		if f.Decides {

@@ -1,6 +1,6 @@
-// Package compare decides from recorded runs whether B is better than A, worse,
-// equivalent, or whether the runs are too few to decide. The unit is the run: each
-// recorded run gives one value of each metric, and pkg/stats/abtest compares the values.
+// Package compare decides from recorded runs whether B is better than A, worse or equivalent, or
+// whether there are too few runs to decide. The unit is the run: each run contributes one value per
+// metric, and pkg/stats/abtest compares the values.
 package compare
 
 import (
@@ -17,40 +17,41 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// Options are fixed before any number is looked at.
+// Options must be fixed before anybody looks at the numbers.
 type Options struct {
-	// A and B are the result folders of the two sides.
+	// A and B are the result folders of both sides.
 	A, B []string
-	// TagA and TagB choose a database of each folder; "" is its only one.
+	// TagA and TagB select a database in each folder; "" selects the only one.
 	TagA, TagB string
-	// Change describes what differs between the sides and is not in the records, such as
-	// the executables that were given; "" for nothing.
+	// Change describes a difference between the sides that the records do not show, such as the
+	// executables used; "" if there is none.
 	Change string
-	// Metrics decide: names of [Names]. The others are shown.
+	// Metrics are the names of the deciding metrics, from [Names]. The other metrics are only
+	// shown.
 	Metrics []string
 	// Margin is the largest difference that does not matter, as a share.
 	Margin float64
-	// Looks are the numbers of pairs at which a session may stop; none is one look at
-	// all of them. Block is how many pairs at the end confirm a verdict of worse.
+	// Looks are the numbers of pairs after which a session may stop; empty means a single look at
+	// all pairs. Block is the number of pairs at the end that confirm the verdict worse.
 	Looks []int
 	Block int
 
-	open  func(folder string) ([]*run.Run, error) // run.FromFolder if nil
-	turns bool                                    // a session makes the runs in turns
-	brief bool                                    // only metrics that decide are judged
+	open  func(folder string) ([]*run.Run, error) // nil: run.FromFolder
+	turns bool                                    // a session interleaves the runs
+	brief bool                                    // judge only the deciding metrics
 }
 
-// Alpha is the chance that a comparison of equal sides finds a difference.
+// Alpha is the probability of finding a difference between equal sides.
 const Alpha = .05
 
-// Refusal is the error of a comparison that has no meaning.
+// Refusal is the error for a comparison that makes no sense.
 type Refusal struct{ Reasons []string }
 
 func (r *Refusal) Error() string {
 	return "these runs cannot be compared:\n  " + strings.Join(r.Reasons, "\n  ")
 }
 
-// Recorded is one run of one side.
+// Recorded is one run on one side.
 type Recorded = abilities.Recorded
 
 // Report is a comparison with everything that qualifies it.
@@ -58,13 +59,14 @@ type Report struct {
 	abtest.Result
 	Margin float64
 	A, B   Side
-	// Interleaved reports whether the runs were made in turns, so that they are pairs.
+	// Interleaved means that the runs alternated between the sides, so they form pairs.
 	Interleaved bool
-	// Differences are the settings in which the sides differ.
+	// Differences are the settings that differ between the sides.
 	Differences []string
-	// Invalid are the marks that make a run's numbers invalid: then there is no verdict.
+	// Invalid are the marks that make a run's numbers invalid. If there are any, there is no
+	// verdict.
 	Invalid []string
-	// Marks are the other marks of the runs.
+	// Marks are the runs' other marks.
 	Marks []Marked
 	// Notes qualify the numbers.
 	Notes []string
@@ -79,7 +81,7 @@ type Side struct {
 	Runs []Recorded
 }
 
-// Run reads and compares. Its error is a [*Refusal] if the question has no meaning.
+// Run reads the runs and compares them. It returns a [*Refusal] if comparing them makes no sense.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.open == nil {
 		o.open = run.FromFolder
@@ -92,7 +94,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return compareSides(o, a, b)
 }
 
-// readSide reads the runs of one side.
+// readSide reads one side's runs.
 func (o *Options) readSide(ctx context.Context, name string, folders []string, tag string) (Side, error) {
 	s := Side{Name: name}
 	for _, folder := range folders {
@@ -117,12 +119,12 @@ func (o *Options) readSide(ctx context.Context, name string, folders []string, t
 		s.Runs = append(s.Runs, Recorded{Folder: folder, Run: runs[at]})
 	}
 	for i, r := range s.Runs {
-		r.Run.Info.Tag = fmt.Sprintf("%s%d", name, i+1) // unique, and shown as the side's name
+		r.Run.Info.Tag = fmt.Sprintf("%s%d", name, i+1) // unique, and displayed as the side's name
 	}
 	return s, nil
 }
 
-// compareSides compares runs that were read.
+// compareSides compares runs that are already read.
 func compareSides(o Options, a, b Side) (*Report, error) {
 	if reasons := refusals(o.Metrics, a, b); len(reasons) > 0 {
 		return nil, &Refusal{reasons}
@@ -137,7 +139,7 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	r.Notes = append(r.Notes, inconsistencies(a)...)
 	r.Notes = append(r.Notes, inconsistencies(b)...)
 	pairs := pairsOf(a.Runs, b.Runs)
-	onePair := o.turns && len(a.Runs) == 1 && len(b.Runs) == 1 // which its times can't show
+	onePair := o.turns && len(a.Runs) == 1 && len(b.Runs) == 1 // one pair's times cannot show alternation
 	if r.Interleaved = pairs != nil; !r.Interleaved && !onePair {
 		r.Notes = append(r.Notes, "not interleaved: the runs of A and B did not alternate, so any change on the machines in between looks like a difference between A and B")
 	}
@@ -152,11 +154,11 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	return r, nil
 }
 
-// pair is two runs that were made one right after the other.
+// pair holds two consecutive runs.
 type pair struct{ a, b *run.Run }
 
-// pairsOf returns the pairs of runs that were made in turns, and in which A was first
-// about as often as B. It is nil of others.
+// pairsOf returns the pairs if the runs alternated and A came first about as often as B; otherwise
+// nil.
 func pairsOf(a, b []Recorded) (pairs []pair) {
 	if len(a) != len(b) || len(a) < 2 {
 		return nil
@@ -200,8 +202,8 @@ func invalid(runs []Recorded) (list []string) {
 	return list
 }
 
-// judge compares every metric and fills the rows. It returns what is not known of
-// metrics that decide.
+// judge compares every metric and fills the rows. It returns the deciding metrics whose values are
+// unknown, with reasons.
 func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
 	if most := max(len(r.A.Runs), len(r.B.Runs)); most > abtest.MaxGroup {
 		return nil, &Refusal{[]string{fmt.Sprintf("at most %d runs a side can be compared, got %d", abtest.MaxGroup, most)}}
@@ -231,7 +233,7 @@ func (r *Report) judge(o Options, pairs []pair) (unknown []string, err error) {
 	return unknown, nil
 }
 
-// decide judges, and confirms by the block at the end of the pairs if there is one.
+// decide judges, and confirms the verdict with the final block of pairs if there is one.
 func decide(o Options, metrics []abtest.Metric) abtest.Result {
 	rule := abtest.Rule{Alpha: Alpha, Margin: o.Margin, Looks: o.Looks}
 	if o.Block == 0 {
@@ -246,5 +248,5 @@ func decide(o Options, metrics []abtest.Metric) abtest.Result {
 	return abtest.Confirm(rule, abtest.Judge(rule, before), metrics, o.Block)
 }
 
-// Percent returns a shift of logarithms as a change in percent.
+// Percent converts a shift of logarithms to a change in percent.
 func Percent(shift float64) float64 { return 100 * math.Expm1(shift) }

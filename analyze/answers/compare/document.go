@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// document is the report for programs. Shares and changes are in percent; a bound or a
-// p-value that does not exist is null.
+// document is the report as JSON. Shares and changes are in percent; a bound or p-value that does
+// not exist is null.
 type document struct {
 	Verdict       string         `json:"verdict"`
 	Sentence      string         `json:"sentence"`
@@ -70,12 +70,12 @@ type documentLine struct {
 	PHolm          *float64       `json:"p_holm"`
 	PMargin        *float64       `json:"p_margin"`
 	More           int            `json:"more_needed,omitempty"`
-	// Reach is the margin that these runs can decide where the machine is too noisy for
-	// the one that was asked for.
+	// Reach is the margin that these runs can decide, if the machine is too noisy for the requested
+	// margin.
 	Reach *float64 `json:"decidable_margin_percent,omitempty"`
 }
 
-// finite returns a pointer to a number that JSON has, nil to others.
+// finite returns a pointer to v, or nil for numbers that JSON cannot represent.
 func finite(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -109,7 +109,7 @@ func (r *Report) document() document {
 	return d
 }
 
-// boundPercent is nil for a bound that is infinite.
+// boundPercent returns nil for an infinite bound.
 func boundPercent(shift float64) *float64 {
 	if math.IsInf(shift, 0) {
 		return nil
@@ -124,7 +124,7 @@ func nonNil(list []string) []string {
 	return list
 }
 
-// JSON is the report for programs.
+// JSON returns the report as JSON.
 func (r *Report) JSON() (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -136,7 +136,7 @@ func (r *Report) JSON() (string, error) {
 	return b.String(), nil
 }
 
-// CSV has one line for each metric.
+// CSV returns the report as CSV, one line per metric.
 func (r *Report) CSV() (string, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -161,8 +161,8 @@ func (r *Report) CSV() (string, error) {
 	return b.String(), nil
 }
 
-// Benchstat has the values of all runs in the format of Go's benchmarks, one line for
-// each run and step: `benchstat -col side FILE` compares them.
+// Benchstat returns the values of all runs in Go's benchmark format, one line per run and step:
+// `benchstat -col side FILE` compares them.
 func (r *Report) Benchstat() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Unit requests/s better=higher\n")
@@ -189,7 +189,7 @@ func (r *Report) Benchstat() string {
 	return b.String()
 }
 
-// benchstatName is the label of a step as a part of a benchmark's name.
+// benchstatName makes a step's label usable in a benchmark's name.
 func benchstatName(label string) string {
 	if label == "" {
 		return ""

@@ -8,23 +8,23 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Marked is a mark that weakens the numbers of some runs, merged over them.
+// Marked is a mark that weakens the numbers of some runs, merged over these runs.
 type Marked struct {
 	Code string `json:"code"`
-	// Runs are those with the mark, such as "A1", of All.
+	// Runs are the runs with the mark, such as "A1", out of All.
 	Runs []string `json:"runs"`
 	All  int      `json:"all"`
-	// Worst is the run whose mark is the worst, which Text is of.
+	// Worst is the run with the worst such mark. Text is that mark's text.
 	Worst string `json:"worst"`
 	Text  string `json:"text"`
 }
 
-// String is the mark in one line.
+// String formats the mark as one line.
 func (m Marked) String() string {
 	return fmt.Sprintf("%s: %d of %d runs (%s), the worst %s: %s", m.Code, len(m.Runs), m.All, strings.Join(m.Runs, ", "), m.Worst, m.Text)
 }
 
-// marksOf returns the marks of a run and of its folder.
+// marksOf returns the marks on a run and on its folder.
 func marksOf(r *run.Run) (marks []results.Mark) {
 	for _, m := range r.Marks() {
 		marks = append(marks, m.Mark)
@@ -37,7 +37,7 @@ func marksOf(r *run.Run) (marks []results.Mark) {
 	return marks
 }
 
-// marked merges the marks of runs that do not make them invalid, by code in their order.
+// marked merges the marks that do not make runs invalid by code, keeping their order.
 func marked(runs []Recorded) (list []Marked) {
 	var marks []run.Mark
 	for _, r := range runs {

@@ -9,15 +9,15 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// definition is one metric, of a stage of a run or of the whole.
+// definition is one metric of a stage or of a whole run.
 type definition struct {
 	name, unit string
-	higher     bool // is better
+	higher     bool // higher is better
 	of         func(*run.Stage) run.Measure
-	whole      func(*run.Run) run.Measure // in place of the above
+	whole      func(*run.Run) run.Measure // set for whole-run metrics, instead of a stage's function
 }
 
-// definitions lists the metrics of stages in the order of the report.
+// definitions lists the stage metrics in report order.
 func definitions() []definition {
 	list := []definition{{name: "throughput", unit: "requests/s", higher: true, of: func(s *run.Stage) run.Measure { return s.Throughput.Average }}}
 	for _, p := range []struct {
@@ -29,7 +29,7 @@ func definitions() []definition {
 	return list
 }
 
-// Names returns the names of all metrics.
+// Names returns all metric names.
 func Names() (names []string) {
 	for _, d := range definitions() {
 		names = append(names, d.name)
@@ -37,19 +37,19 @@ func Names() (names []string) {
 	return append(names, Capacity)
 }
 
-// Defaults are the metrics that decide unless others are declared.
+// Defaults returns the metrics that decide by default.
 func Defaults() []string { return []string{"throughput", "p99"} }
 
-// row is one metric of one stage in all runs.
+// row is one metric at one stage, in all runs.
 type row struct {
 	definition
 	stage int
-	label string // of the stage
+	label string // stage label
 	a, b  column
 }
 
-// rowsOf returns what runs like this one are compared in: searches in the capacity, others
-// in each metric of each stage.
+// rowsOf returns the rows for comparing runs like first: the capacity for searches, otherwise each
+// metric at each stage.
 func rowsOf(first *run.Run) (rows []row) {
 	if first.Capacity != nil {
 		return []row{{definition: capacityMetric()}}
@@ -62,7 +62,7 @@ func rowsOf(first *run.Run) (rows []row) {
 	return rows
 }
 
-// measure is the row's number of one run.
+// measure returns the row's number for one run.
 func (r *row) measure(one *run.Run) run.Measure {
 	switch {
 	case r.whole != nil:
@@ -73,7 +73,7 @@ func (r *row) measure(one *run.Run) run.Measure {
 	return run.Missing("no such step")
 }
 
-// name is unique in a report.
+// name is unique within a report.
 func (r *row) name() string {
 	if r.label == "" {
 		return r.definition.name
@@ -81,11 +81,11 @@ func (r *row) name() string {
 	return fmt.Sprintf("%s (%s)", r.definition.name, r.label)
 }
 
-// column holds the values of one side.
+// column holds one side's values.
 type column struct {
 	values  map[*run.Run]float64
 	order   []*run.Run
-	missing []string // runs and reasons
+	missing []string // runs with the reason
 }
 
 func (r *row) values(runs []Recorded) column {
@@ -105,7 +105,7 @@ func (r *row) values(runs []Recorded) column {
 	return c
 }
 
-// list returns the values in the order of the runs.
+// list returns the values in run order.
 func (c *column) list() (values []float64) {
 	for _, r := range c.order {
 		values = append(values, c.values[r])
@@ -113,14 +113,13 @@ func (c *column) list() (values []float64) {
 	return values
 }
 
-// median of the values.
 func (c *column) median() float64 {
 	sorted := slices.Sorted(slices.Values(c.list()))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// sample returns the logarithms as pairs, or as groups if the runs are no pairs.
+// sample returns the logarithms, as pairs if the runs are paired and otherwise as groups.
 func (r *row) sample(pairs []pair) abtest.Sample {
 	if pairs != nil {
 		var d abtest.Pairs

@@ -9,18 +9,19 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// The keys of the picture's colours.
+// Colour keys.
 const (
 	dotKey = iota + 1
 	shiftKey
 	otherKey
 )
 
-// mostPanels is how many metrics a picture has: of more only those that decide.
+// mostPanels is the largest number of metrics in a picture. If there are more, only the deciding
+// metrics are drawn.
 const mostPanels = 10
 
-// Figure is the picture of a comparison: one row for each metric, with the change of each
-// pair, the estimate with its interval, and the margin as a band.
+// Figure draws a comparison: one row per metric, with each pair's change, the estimate with its
+// interval, and the margin as a band.
 func (r *Report) Figure() figure.Figure {
 	f := figure.Figure{
 		Name: "compare", Kind: figure.Lines,
@@ -58,7 +59,7 @@ func (r *Report) Figure() figure.Figure {
 	return f
 }
 
-// panel adds the row of one metric and returns how many of its dots lie outside.
+// panel adds one metric's row and returns the number of its dots outside the axis.
 func (r *Report) panel(f *figure.Figure, found *abtest.Finding, one *row) (outside int) {
 	n, first := len(f.Panels), len(f.Series)
 	title := found.Name + ": " + changeText(found)
@@ -89,14 +90,13 @@ func (r *Report) panel(f *figure.Figure, found *abtest.Finding, one *row) (outsi
 	for i := first; i < len(f.Series); i++ {
 		f.Series[i].Panel = n
 		if n > 0 {
-			f.Series[i].Name = "" // the legend has it once
+			f.Series[i].Name = "" // named once in the legend
 		}
 	}
 	return outside
 }
 
-// dots returns the changes of one metric: of each pair, or of all runs against the
-// median of A.
+// dots returns the changes of one metric: one per pair, or all runs relative to the median of A.
 func (r *Report) dots(one *row) []figure.Series {
 	if r.Interleaved {
 		s := figure.Series{Name: "a pair", Key: dotKey, Loose: true}
@@ -117,8 +117,8 @@ func (r *Report) dots(one *row) []figure.Series {
 	return []figure.Series{against("a run of B", dotKey, &one.b), against("a run of A", otherKey, &one.a)}
 }
 
-// extent returns the ends of the axis: those of the metrics that decide, their intervals
-// and the margin. Others may deviate so much that nothing could be read.
+// extent returns the ends of the axis, which covers the deciding metrics, their intervals and the
+// margin. Other metrics may deviate so much that they would make the picture unreadable.
 func (r *Report) extent() (low, high float64) {
 	low, high = Percent(-math.Log1p(r.Margin)), 100*r.Margin
 	for i := range r.Findings {

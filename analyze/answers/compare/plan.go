@@ -10,41 +10,40 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// AssumedSpread is the standard deviation of the differences within pairs that plans
-// assume before a pair was made, as a share: that of the noisier host of
-// test-results/verdicts.md.
+// AssumedSpread is the standard deviation of the differences within pairs, as a share, that plans
+// assume before the first pair: the value of the noisier host in test-results/verdicts.md.
 const AssumedSpread = .034
 
-// chance is that of finding what a plan names.
+// chance is the power of a plan.
 const chance = "a chance of 80 %"
 
-// mostPairs leaves room for the block that confirms.
+// mostPairs leaves room for the confirming block.
 const mostPairs = abtest.MaxGroup - block
 
 // Budget is the time that a session may take.
 type Budget struct {
-	// Time is the whole budget; 0 is none.
+	// Time is the whole budget; 0 means no budget.
 	Time time.Duration
-	// Pair is how long a pair takes, as far as that is known before; 0 if it is not.
+	// Pair is the expected duration of a pair; 0 if unknown.
 	Pair time.Duration
-	// Elapsed is the time since any fixed moment. A session with a budget needs it, and
-	// counts from its first run.
+	// Elapsed returns the time since any fixed moment. A session with a budget needs it, and counts
+	// from its first run.
 	Elapsed func() time.Duration
 }
 
-// Fit returns how many pairs fit into a budget beside the block that confirms: an even
-// number, which may be 0.
+// Fit returns how many pairs fit into a budget in addition to the confirming block: an even number,
+// possibly 0.
 func Fit(budget, pair time.Duration) int {
 	return min(max(int(budget/pair)-block, 0)/block*block, mostPairs)
 }
 
-// least returns the smallest even number of pairs at which a difference can be found.
+// least returns the smallest even number of pairs that can show a difference.
 func least(metrics int) int {
 	n := abtest.Pairs(nil).Least(Alpha / 2 / float64(max(metrics, 1)))
 	return (n + block - 1) / block * block
 }
 
-// check returns an error if the budget is too small for any difference to be found.
+// check fails if the budget is too small to show any difference.
 func (b *Budget) check(metrics int) error {
 	switch {
 	case b.Time < 0:
@@ -62,7 +61,7 @@ func (b *Budget) check(metrics int) error {
 	return nil
 }
 
-// begin plans with what is known before the first pair.
+// begin plans before the first pair.
 func (s *Session) begin() {
 	if s.Budget.Time > 0 {
 		s.began = s.Budget.Elapsed()
@@ -78,7 +77,7 @@ func (s *Session) begin() {
 	s.Say(s.reach(AssumedSpread, s.deciding(), "as assumed"))
 }
 
-// replan plans with the time that the first block took, never with its values.
+// replan uses the duration of the first block, never its values.
 func (s *Session) replan(first *Report) {
 	metrics := 0
 	for _, f := range first.Findings {
@@ -100,7 +99,7 @@ func (s *Session) replan(first *Report) {
 	}
 }
 
-// deciding is how many metrics decide, as far as that is known before the first run.
+// deciding returns the number of deciding metrics, as far as it is known before the first run.
 func (s *Session) deciding() (n int) {
 	if slices.Contains(s.Metrics, Capacity) {
 		return 1
@@ -113,7 +112,7 @@ func (s *Session) deciding() (n int) {
 	return n * max(s.Stages, 1)
 }
 
-// looks returns the numbers of pairs at which the session may end, none if that is one.
+// looks returns the numbers of pairs after which the session may end; nil if there is only one.
 func (s *Session) looks() (list []int) {
 	for n := s.Pairs; n <= s.Until && s.Until > s.Pairs; n += block {
 		list = append(list, n)
@@ -121,8 +120,8 @@ func (s *Session) looks() (list []int) {
 	return list
 }
 
-// reach describes the change that the session finds if its pairs deviate so much: at its
-// last look, which is harder the more looks there are.
+// reach describes the change that the session finds if its pairs deviate by spread. It is computed
+// for the last look; the more looks, the larger the change must be.
 func (s *Session) reach(spread float64, metrics int, why string) string {
 	n := fmt.Sprintf("%d pairs", s.Until)
 	if s.Until > s.Pairs {
@@ -136,7 +135,7 @@ func (s *Session) reach(spread float64, metrics int, why string) string {
 	return fmt.Sprintf("%s show a change of %s with %s if their spread is %s, %s.", n, percentText(round(Percent(shift))), chance, percentText(round(100*spread)), why)
 }
 
-// round keeps two significant digits, and whole numbers.
+// round keeps two significant digits, and all digits of whole numbers.
 func round(v float64) float64 {
 	if v == 0 || v >= 10 {
 		return math.Round(v)

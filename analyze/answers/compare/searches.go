@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Capacity is the metric of searches for a capacity. It decides alone: all other numbers of
-// such a run are of its last window, which has a rate of its own.
+// Capacity is the metric for capacity searches. It decides alone: every other number of such a run
+// describes its last window, whose rate differs from run to run.
 const Capacity = "capacity"
 
-// capacityMetric is the estimate of a search.
+// capacityMetric is the capacity estimate.
 func capacityMetric() definition {
 	return definition{name: Capacity, unit: "requests/s", higher: true, whole: (*run.Run).CapacityRate}
 }
 
-// CheckMetrics returns an error if metrics do not exist or cannot decide together.
+// CheckMetrics fails if a metric does not exist, or if the metrics cannot decide together.
 func CheckMetrics(metrics []string) error {
 	for _, m := range metrics {
 		if !slices.Contains(Names(), m) {
@@ -33,8 +33,8 @@ func CheckMetrics(metrics []string) error {
 	return nil
 }
 
-// searchRefusals returns why searches for a capacity, or runs without one, cannot be compared
-// by the metrics that decide.
+// searchRefusals returns why capacity searches, or runs without one, cannot be compared by the
+// deciding metrics.
 func searchRefusals(metrics []string, runs []Recorded) []string {
 	var searched, others []string
 	for _, r := range runs {
@@ -53,7 +53,7 @@ func searchRefusals(metrics []string, runs []Recorded) []string {
 	return nil
 }
 
-// asked returns what a search was asked for, as JSON by name. The hold comes after it.
+// asked returns a search's settings as JSON by name, except those of the hold that follows it.
 func asked(c *run.Capacity) map[string]json.RawMessage {
 	one := c.Capacity.Capacity
 	one.Hold = 0
@@ -65,7 +65,7 @@ func asked(c *run.Capacity) map[string]json.RawMessage {
 	return all
 }
 
-// unequal lists the settings in which runs differ. The rate of a search's last window is no
+// unequal lists the settings that differ between runs. The rate of a search's last window is not a
 // setting.
 func unequal(runs []*run.Run, names map[string]string) []string {
 	return slices.DeleteFunc(table.Unequal(runs, names), func(text string) bool {
@@ -73,8 +73,7 @@ func unequal(runs []*run.Run, names map[string]string) []string {
 	})
 }
 
-// intervalNote names the search that knows its capacity least, if that is less well than
-// the margin.
+// intervalNote names the search with the widest capacity interval if that is wider than the margin.
 func intervalNote(runs []Recorded, margin float64) []string {
 	widest, of := margin, ""
 	for _, r := range runs {

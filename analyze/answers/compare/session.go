@@ -11,32 +11,31 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// block is the number of pairs that are made at a time, A B B A or B A A B, and that
-// confirm a verdict of worse.
+// block is the number of pairs made at a time, A B B A or B A A B, and the number that confirms the
+// verdict worse.
 const block = 2
 
-// Session makes the runs of a comparison in turns, so that they are pairs.
+// Session makes a comparison's runs alternately, so that they form pairs.
 type Session struct {
 	Options // without folders
-	// Pairs are made first, and blocks of two more while the result is inconclusive, up
-	// to Until. Both are even; Until is at least Pairs.
+	// Pairs are made first. While the result is inconclusive, blocks of two pairs follow, up to
+	// Until. Both are even; Until is at least Pairs.
 	Pairs, Until int
-	// Budget plans Pairs in their place.
+	// Budget, if set, determines Pairs.
 	Budget Budget
-	// Stages is how many parts of the load have metrics of their own; 0 is one.
+	// Stages is the number of stages with their own metrics; 0 means one.
 	Stages int
-	// Seed chooses the order of each block; the same seed gives the same orders.
+	// Seed determines the order within each block; the same seed gives the same orders.
 	Seed uint64
-	// Make makes one run of a side, "A" or "B", and returns its result folder. It is
-	// called for one run at a time.
+	// Make makes one run for side "A" or "B" and returns its result folder. Calls do not overlap.
 	Make func(ctx context.Context, side string) (folder string, err error)
-	// Say is given what the session does next, in a few words.
+	// Say receives short messages about the session's progress.
 	Say func(text string)
 
 	began time.Duration // by the budget's clock
 }
 
-// Check returns an error if the numbers of pairs cannot be.
+// Check fails if the numbers of pairs are impossible.
 func (s *Session) Check() error {
 	if s.Budget.Time != 0 {
 		return s.Budget.check(s.deciding())
@@ -52,9 +51,9 @@ func (s *Session) Check() error {
 	return nil
 }
 
-// Conduct makes runs until there is a verdict or Until pairs were made, and a block that
-// confirms a verdict of worse. It stops early if a run is not valid or if the sides
-// cannot be compared. The runs are on disk also after an error.
+// Conduct makes runs until there is a verdict or Until pairs exist, plus a block that confirms the
+// verdict worse. It stops early if a run is invalid or the sides cannot be compared. The runs stay
+// on disk after an error.
 func (s *Session) Conduct(ctx context.Context) (*Report, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -84,9 +83,9 @@ func (s *Session) Conduct(ctx context.Context) (*Report, error) {
 	return report, err
 }
 
-// order returns which side goes first and second in a pair, counted from 1. Sides of a
-// block are balanced, A B B A or B A A B. Which of the two is drawn for each block:
-// something that returns with the period of a block would otherwise always hit one side.
+// order returns which side goes first and second in a pair, counted from 1. Blocks are balanced: A
+// B B A or B A A B, drawn at random per block. With a fixed order, a disturbance that recurs once
+// per block would always hit the same side.
 func (s *Session) order(pair int) []string {
 	n := (pair - 1) / block
 	aFirst := rand.New(rand.NewPCG(s.Seed, uint64(n))).IntN(2) == 0
@@ -99,8 +98,8 @@ func (s *Session) order(pair int) []string {
 	return []string{"B", "A"}
 }
 
-// add makes n more pairs and compares. It looks at each pair, so that invalid and
-// senseless sessions end with the pair that shows it. An invalid report is of all pairs.
+// add makes n more pairs and compares. It checks after each pair, so an invalid or senseless
+// session ends with the pair that shows it. An invalid report covers all pairs.
 func (s *Session) add(ctx context.Context, o *Options, n int) (report *Report, err error) {
 	for range n {
 		pair := len(o.A) + 1
@@ -124,7 +123,7 @@ func (s *Session) add(ctx context.Context, o *Options, n int) (report *Report, e
 		}
 		if len(report.Invalid) > 0 {
 			all := *o
-			all.Block = 0 // it may be incomplete
+			all.Block = 0 // the block may be incomplete
 			return Run(ctx, all)
 		}
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// free returns the parameters of a load, by their names in the manifest, that may differ
-// between A and B: they change what happens to a request, not what is asked for.
+// free returns the load parameters, by manifest name, that may differ between A and B: they change
+// how a request is handled, not what is requested.
 func free() []string {
 	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "expect"}
 }
 
-// refusals returns why the two sides cannot be compared by the metrics that decide.
+// refusals returns why the two sides cannot be compared by the deciding metrics.
 func refusals(metrics []string, a, b Side) (reasons []string) {
 	for _, s := range []Side{a, b} {
 		if len(s.Runs) == 0 {
@@ -59,7 +59,7 @@ func refusals(metrics []string, a, b Side) (reasons []string) {
 	return reasons
 }
 
-// limitsOf is what each member might use, "" for a cluster without agents.
+// limitsOf returns each member's resource limits; "" for a cluster without agents.
 func limitsOf(r *run.Run) string {
 	if r.Info.Unattended() {
 		return ""
@@ -77,10 +77,11 @@ func format(r *run.Run) int {
 	return r.Info.Manifest.Format
 }
 
-// differingParameters names the parameters of the load that must be equal and are not,
-// with the values of the first pair of runs that differs.
+// differingParameters names the load parameters that should be equal but differ, with the values
+// from the first pair of runs that differs.
 func differingParameters(first Recorded, others []Recorded) (list []string) {
-	// Most loads are equal as a whole. Without searches no parameter of them is looked at.
+	// Most loads are equal as a whole. Unless there are searches, their parameters need not be
+	// compared.
 	unlike := slices.DeleteFunc(slices.Clone(others), func(r Recorded) bool {
 		return first.Run.Capacity == nil && r.Run.Capacity == nil && reflect.DeepEqual(first.Run.Info.Record.Load.Load, r.Run.Info.Record.Load.Load)
 	})
@@ -110,8 +111,8 @@ func orUnset(text string) string {
 	return text
 }
 
-// parameters returns those of the run's load, and of its search for a capacity, that must be
-// equal, as JSON.
+// parameters returns the parameters of the run's load and capacity search that must be equal, as
+// JSON.
 func parameters(r *run.Run) map[string]string {
 	data, err := json.Marshal(r.Info.Record.Load.Load)
 	var all map[string]json.RawMessage
@@ -125,7 +126,7 @@ func parameters(r *run.Run) map[string]string {
 		}
 	}
 	if r.Capacity != nil {
-		delete(out, "rate") // of the last window
+		delete(out, "rate") // the last window's rate
 		for name, value := range asked(r.Capacity) {
 			out["capacity."+name] = string(value)
 		}
@@ -133,8 +134,8 @@ func parameters(r *run.Run) map[string]string {
 	return out
 }
 
-// differences lists the settings in which the sides differ: this is the change whose
-// effect is compared.
+// differences lists the settings that differ between the sides: the change whose effect is
+// compared.
 func differences(a, b Side) (list []string) {
 	names := map[string]string{}
 	for _, s := range []Side{a, b} {
@@ -152,7 +153,7 @@ func differences(a, b Side) (list []string) {
 	return append(list, unequal(runsOf(a, b), names)...)
 }
 
-// oneProgram is the note that both sides ran one program, whatever their labels are.
+// oneProgram notes that both sides ran the same program, whatever their labels.
 func oneProgram(a, b Side) []string {
 	runs := runsOf(a, b)
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { return !setting.SameProgram(runs[0], r) }) {
@@ -161,7 +162,7 @@ func oneProgram(a, b Side) []string {
 	return []string{"A and B ran the same program: " + setting.Program(runs[0])}
 }
 
-// inconsistencies are the settings in which the runs of one side differ from each other.
+// inconsistencies lists the settings that differ between runs on the same side.
 func inconsistencies(s Side) (list []string) {
 	for _, text := range unequal(runsOf(s), nil) {
 		list = append(list, fmt.Sprintf("the runs of %s differ among themselves in %s", s.Name, text))
@@ -186,7 +187,7 @@ func databases(s Side) string {
 	return strings.Join(run.Distinct(names), ", ")
 }
 
-// executables are the hashes of the members' programs, shortened.
+// executables returns the members' program hashes, shortened.
 func executables(s Side) string {
 	var all []string
 	for _, r := range runsOf(s) {

@@ -14,7 +14,7 @@ import (
 // Invalid is the word for a comparison without a verdict.
 const Invalid = "invalid"
 
-// Word returns the verdict, or [Invalid] if a run is.
+// Word returns the verdict, or [Invalid] if a run is invalid.
 func (r *Report) Word() string {
 	if len(r.Invalid) > 0 {
 		return Invalid
@@ -22,7 +22,7 @@ func (r *Report) Word() string {
 	return string(r.Verdict)
 }
 
-// Sentence is the verdict with the metrics that made it.
+// Sentence states the verdict with the metrics that decided it.
 func (r *Report) Sentence() string {
 	var parts []string
 	for _, f := range r.Findings {
@@ -45,8 +45,8 @@ func (r *Report) Sentence() string {
 	return fmt.Sprintf("B is %s than A%s.", r.Verdict, because)
 }
 
-// moreText says how many runs are missing, or that no sensible number decides; "" if that
-// is not known.
+// moreText states how many more runs are needed, or that no reasonable number would decide; "" if
+// unknown.
 func (r *Report) moreText() string {
 	more, reach, size, few := 0, 0.0, 0, false
 	for _, f := range r.Findings {
@@ -71,7 +71,7 @@ func (r *Report) moreText() string {
 	return ""
 }
 
-// changeText is a change in percent with its interval.
+// changeText formats a change in percent with its interval.
 func changeText(f *abtest.Finding) string {
 	return fmt.Sprintf("%s %s", signed(f.Shift), intervalText(f))
 }
@@ -89,7 +89,7 @@ func signed(shift float64) string {
 
 func percentText(v float64) string { return fmt.Sprintf("%.4g %%", v) }
 
-// number prints a value with four significant digits.
+// number formats a value with four significant digits.
 func number(v float64) string {
 	if v >= 1000 {
 		return fmt.Sprintf("%.0f", v)
@@ -112,7 +112,7 @@ func header() []string {
 	return []string{"metric", "A", "B", "change", "95 % interval", "p (Holm)", "p (margin)", "verdict"}
 }
 
-// lines are the metrics as text, one row each.
+// lines formats the metrics, one row each.
 func (r *Report) lines() (out [][]string) {
 	for i, f := range r.Findings {
 		one := &r.rows[i]
@@ -135,7 +135,7 @@ func (r *Report) legend() string {
 	return fmt.Sprintf("A and B are medians of runs; change is the Hodges-Lehmann estimate of B/A - 1 from logarithms %s. p (Holm) is the chance of such a difference between equal sides, over all deciding metrics; p (margin) is the chance of such a small difference if the sides differed by %s. Each counts if it is at most %g.", how, percentText(100*r.Margin), Alpha)
 }
 
-// sides lists the runs of both sides.
+// sides lists both sides' runs.
 func (r *Report) sides() (out []string) {
 	for _, s := range []Side{r.A, r.B} {
 		var names []string
@@ -155,7 +155,7 @@ func plural(n int) string {
 	return "s"
 }
 
-// differenceLines are the settings that differ, or the statement that none is known.
+// differenceLines lists the settings that differ, or states that none is known.
 func (r *Report) differenceLines() []string {
 	if len(r.Differences) == 0 {
 		return []string{"no recorded setting"}
@@ -163,7 +163,7 @@ func (r *Report) differenceLines() []string {
 	return r.Differences
 }
 
-// Text is the report for a terminal.
+// Text formats the report for a terminal.
 func (r *Report) Text() string {
 	var b strings.Builder
 	for _, s := range r.sides() {
@@ -190,7 +190,7 @@ func (r *Report) Text() string {
 	return plaintext.Visible(b.String())
 }
 
-// Markdown is the report for a pull request.
+// Markdown formats the report for a pull request.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Compare: %s\n\n%s\n\n", r.Word(), plaintext.Markdown(r.Sentence()))

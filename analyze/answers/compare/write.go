@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// Formats returns the formats of a report by their names.
+// Formats returns the report formats by name.
 func Formats() map[string]func(*Report) (string, error) {
 	return map[string]func(*Report) (string, error){
 		"text":      func(r *Report) (string, error) { return r.Text(), nil },
@@ -21,9 +21,9 @@ func Formats() map[string]func(*Report) (string, error) {
 	}
 }
 
-// Write writes the report into a folder, which it makes: compare.txt, compare.md,
-// compare.json, compare.csv, and the picture as compare.svg and compare.png. Files of
-// these names are replaced.
+// Write writes the report into a folder, which it creates if needed: compare.txt, compare.md,
+// compare.json, compare.csv, and the picture as compare.svg and compare.png. It overwrites existing
+// files.
 func (r *Report) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder: %w", err)

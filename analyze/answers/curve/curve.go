@@ -1,6 +1,6 @@
-// Package curve collects the points of sweeps: how the numbers of a database depend on
-// the rate, the clients, the data or the members that a sweep varied. Points are steps
-// of one load or runs of their own; trials are summed up at each point.
+// Package curve collects the points of sweeps: how a database's numbers depend on the swept rate,
+// clients, data or members. A point is a step of one load or a run of its own; trials are
+// summarized at each point.
 package curve
 
 import (
@@ -15,27 +15,27 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Sweep holds the curves of all databases over one swept key.
+// Sweep holds all databases' curves over one swept key.
 type Sweep struct {
 	Key workload.SweepKey `json:"key"`
-	// Unit is that of the values: "requests/s", "clients", "bytes", "keys" or "members".
+	// Unit is the unit of the swept values: "requests/s", "clients", "bytes", "keys" or "members".
 	Unit    string   `json:"unit"`
 	Columns []Column `json:"columns"`
 	Curves  []Curve  `json:"curves"`
 }
 
-// Column is one number of every point.
+// Column is one number at every point.
 type Column struct {
 	Name       string `json:"name"`
 	Unit       string `json:"unit"`
 	Definition string `json:"definition"`
 }
 
-// Curve is one database, its points in the order in which they ran.
+// Curve is one database with its points in the order in which they ran.
 type Curve struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`
-	// First is the first run of the curve.
+	// First is the curve's first run.
 	First *run.Run `json:"-"`
 }
 
@@ -49,22 +49,22 @@ type Point struct {
 	Cells []Cell `json:"cells"`
 }
 
-// Cell is a number of a point: the median of the trials.
+// Cell is a number at a point: the median of the trials.
 type Cell struct {
-	// Text is the value with its unit, or why there is none.
+	// Text is the value with its unit, or the reason why it is missing.
 	Text  string   `json:"text"`
 	Value *float64 `json:"value"`
-	// Low and High bound the trials; nil for a single one. Spread prints them.
+	// Low and High bound the trials; nil for a single trial. Spread formats them.
 	Low     *float64 `json:"low,omitempty"`
 	High    *float64 `json:"high,omitempty"`
 	N       int      `json:"n"`
 	Spread  string   `json:"spread,omitempty"`
 	Missing string   `json:"missing,omitempty"`
-	// AtLeast: the value is only a lower bound.
+	// AtLeast means that the value is only a lower bound.
 	AtLeast bool `json:"at_least,omitempty"`
 }
 
-// The columns that figures show, by their places.
+// Indexes of the columns shown in figures.
 const (
 	Throughput = 0
 	P99        = 2
@@ -96,7 +96,7 @@ func definitions() []definition {
 	}
 }
 
-// sizeOf is the size of a member's data after a run; steps of one run share it.
+// sizeOf returns the size of a member's data after a run. All steps of a run share it.
 func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
 	if r.Info.Record.Swept.Key.Stepped() {
 		return run.Inapplicable("the data directories are measured after the last step")
@@ -104,7 +104,7 @@ func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
 	return r.Machines.Apparent
 }
 
-// Of returns the sweeps of the runs of a report, in the order of their keys.
+// Of returns the sweeps in a report's runs, in key order.
 func Of(runs []*run.Run) (all []Sweep) {
 	groups := trials.Groups(slices.DeleteFunc(slices.Clone(runs), func(r *run.Run) bool { return r.Info.Record.Swept == nil }))
 	for _, key := range workload.SweepKeys() {
@@ -131,7 +131,7 @@ func Of(runs []*run.Run) (all []Sweep) {
 	return all
 }
 
-// add takes the points of a group: all steps of a load, or one.
+// add adds a group's points: all steps of a load, or one.
 func (s *Sweep) add(g trials.Group) {
 	first := g.Runs[0]
 	swept := first.Info.Record.Swept
@@ -162,8 +162,8 @@ func (s *Sweep) add(g trials.Group) {
 	s.Curves[at].Points = append(s.Curves[at].Points, p)
 }
 
-// nameOf names the curve of a run that is a point: the database, the reader's label, and
-// a number for the same point of another run.
+// nameOf names the curve for a run that is a point: the database, the user's label, and a number if
+// another run is the same point.
 func nameOf(r *run.Run) string {
 	name := r.Info.Record.Swept.Of + r.Info.Ran()
 	if r.Info.Label != "" {
@@ -175,7 +175,7 @@ func nameOf(r *run.Run) string {
 	return name
 }
 
-// fill sums up the numbers of the same stage of all trials.
+// fill summarizes the numbers from the same stage of all trials.
 func (p *Point) fill(g trials.Group, like *run.Stage) {
 	for _, d := range definitions() {
 		spread, first := g.Measure(run.At(like, d.of))
@@ -206,7 +206,7 @@ func cellOf(d definition, spread trials.Spread, first run.Measure) Cell {
 	return c
 }
 
-// unit is that of the values.
+// unit returns the unit of the swept values.
 func (s *Sweep) unit() string {
 	switch s.Key {
 	case workload.SweepRate:

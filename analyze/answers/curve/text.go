@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// valueName heads the column of the values.
+// valueName is the heading above the swept values.
 func (s *Sweep) valueName() string {
 	if s.Key == workload.SweepPreload {
 		return "data"
@@ -16,7 +16,7 @@ func (s *Sweep) valueName() string {
 	return string(s.Key)
 }
 
-// Header returns what heads the columns of a table of points.
+// Header returns the column headings of a table of points.
 func (s *Sweep) Header() []string {
 	header := []string{s.valueName()}
 	for _, c := range s.Columns {
@@ -25,7 +25,7 @@ func (s *Sweep) Header() []string {
 	return header
 }
 
-// Name is the point's value, and whether it is on the way back.
+// Name is the point's value, with a note if it is on the way back.
 func (p Point) Name() string {
 	if p.Down {
 		return p.Text + ", down"
@@ -33,7 +33,7 @@ func (p Point) Name() string {
 	return p.Text
 }
 
-// Lines returns the text of a cell, then its spread.
+// Lines returns the cell's text and spread.
 func (c Cell) Lines() []string {
 	if c.Spread == "" {
 		return []string{c.Text}
@@ -41,7 +41,7 @@ func (c Cell) Lines() []string {
 	return []string{c.Text, c.Spread}
 }
 
-// row is the point's name and its cells, as a row of a table.
+// row returns the point's name and cells as a table row.
 func (p Point) row() []string {
 	row := []string{p.Name()}
 	for _, c := range p.Cells {
@@ -50,7 +50,7 @@ func (p Point) row() []string {
 	return row
 }
 
-// Text returns the sweep as tables for a terminal, one for each database.
+// Text formats the sweep for a terminal, one table per database.
 func (s *Sweep) Text() string {
 	var b strings.Builder
 	for _, c := range s.Curves {
@@ -67,7 +67,7 @@ func (s *Sweep) Text() string {
 	return plaintext.Visible(b.String())
 }
 
-// Markdown returns the sweep as tables in Markdown.
+// Markdown formats the sweep as Markdown tables.
 func (s *Sweep) Markdown() string {
 	clean := func(text string) string { return strings.ReplaceAll(plaintext.Markdown(text), "|", "\\|") }
 	var b strings.Builder

@@ -8,15 +8,15 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Doubt is a mark of the report, by whether it can change the order of the databases.
+// Doubt is a mark in the report, classified by whether it could change the order of the databases.
 type Doubt struct {
 	Reason
-	// Could: its effect may be as large as the smallest difference between two databases.
+	// Could means that its effect may be as large as the smallest difference between two databases.
 	Could bool `json:"could"`
 }
 
-// doubtsOf are the reasons, those that could change the order first. A shared machine
-// stands in the grade.
+// doubtsOf returns the reasons as doubts, starting with those that could change the order. A shared
+// machine is left out, because it is part of the grade.
 func doubtsOf(a *answers.Answer, points Points, reasons []Reason) []Doubt {
 	doubts := []Doubt{}
 	gap := smallestGap(a, points)
@@ -35,9 +35,9 @@ func doubtsOf(a *answers.Answer, points Points, reasons []Reason) []Doubt {
 	return doubts
 }
 
-// smallestGap is the least difference between two databases, as a share: what the intervals
-// of the claims leave, or without claims that of the numbers at the last point. It is 0 with
-// one database.
+// smallestGap is the smallest difference between two databases, as a share: from the intervals of
+// the claims or, if there are none, between the numbers at the last point. It is 0 for one
+// database.
 func smallestGap(a *answers.Answer, points Points) float64 {
 	gap := math.Inf(1)
 	for _, c := range a.Claims {
@@ -56,8 +56,7 @@ func smallestGap(a *answers.Answer, points Points) float64 {
 	return gap
 }
 
-// lastValues are the numbers of all databases at the last point, p99 latencies or
-// throughputs.
+// lastValues returns every database's p99 latency or throughput at the last point.
 func lastValues(p Points, latency bool) (values []float64) {
 	rows := p.Rows
 	if len(p.Columns) > 1 {
@@ -77,8 +76,8 @@ func lastValues(p Points, latency bool) (values []float64) {
 	return values
 }
 
-// could reports whether a reason may change the compared number by this share or more. In a
-// closed loop what delays answers lowers the throughput as well. An unknown effect may.
+// could reports whether a reason may change the compared number by at least this share. In a closed
+// loop, delayed answers also lower the throughput. An unknown effect counts as possible.
 func (r Reason) could(gap float64, kind string) bool {
 	switch {
 	case r.Effect.Number == mark.None || kind == "rate" && r.Effect.Number == mark.Throughput:

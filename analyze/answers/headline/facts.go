@@ -11,23 +11,23 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Facts are numbers of the whole load of each database.
+// Facts are numbers for each database's whole load.
 type Facts struct {
 	// Columns are the databases.
 	Columns []string `json:"columns"`
 	Rows    []Fact   `json:"rows"`
 }
 
-// Fact is one number of every database.
+// Fact is one number for every database.
 type Fact struct {
 	Name string `json:"name"`
-	// Short is the name as the head of a column.
+	// Short is the name as a column heading.
 	Short string `json:"short"`
-	// Texts are the values with their units, "" where there is none.
+	// Texts are the values with their units; "" if missing.
 	Texts []string `json:"texts"`
 }
 
-// factsOf are the facts of the columns of a report.
+// factsOf returns the facts for a report's columns.
 func factsOf(columns []answers.Column) Facts {
 	f := Facts{Rows: []Fact{}}
 	for _, c := range columns {
@@ -54,7 +54,7 @@ func factsOf(columns []answers.Column) Facts {
 	return f
 }
 
-// text draws the facts: a row for each of several databases, or a line for one.
+// text formats the facts: a line for a single database, otherwise a row per database.
 func (f *Facts) text() string {
 	if len(f.Columns) > 1 {
 		return aligned(f.table(func(row Fact) string { return row.Short }))
@@ -66,10 +66,10 @@ func (f *Facts) text() string {
 	return table.Fold(strings.Join(parts, " · "), screenWidth, "")
 }
 
-// ByDatabase has a row for each database, and the short names of the facts above them.
+// ByDatabase returns a heading row with the facts' short names and a row for each database.
 func (f Facts) ByDatabase() [][]string { return f.table(func(row Fact) string { return row.Short }) }
 
-// table has a row for each database below the names of the facts.
+// table returns a heading row with the facts' names and a row for each database.
 func (f *Facts) table(name func(Fact) string) [][]string {
 	rows := [][]string{{""}}
 	for _, row := range f.Rows {
@@ -93,7 +93,7 @@ func pauseFact(c answers.Column) string {
 	return answers.PauseText(first, spread.Median)
 }
 
-// keysFact says whether the database's own count of keys agrees with the load's.
+// keysFact states whether the database's own key count agrees with the load's.
 func keysFact(c answers.Column) string {
 	var texts []string
 	for _, r := range c.Runs {
@@ -113,7 +113,7 @@ func keysFact(c answers.Column) string {
 	return strings.Join(run.Distinct(texts), "; ")
 }
 
-// measureFact prints the median of a number of the trials.
+// measureFact formats a number's median over the trials.
 func measureFact(of func(*run.Run) run.Measure, text func(float64) string) func(answers.Column) string {
 	return func(c answers.Column) string {
 		spread, first := c.Measure(of)

@@ -8,29 +8,28 @@ import (
 	"github.com/coreos/dbtester/analyze/answers"
 )
 
-// Grade is what a report may be used for.
+// Grade states what a report may be used for.
 //
-//   - A, to decide by: the client had a machine of its own, there are enough trials to tell
-//     the databases apart, and no doubt could change the order.
-//   - B, a hint: one of the last two is missing.
-//   - C, a look: one run, too few trials to name any winner, or clients and members on one
-//     machine.
+//   - A, to decide by: the client had its own machine, there are enough trials to
+//     distinguish the databases, and no doubt could change the order.
+//   - B, a hint: one of the last two conditions fails.
+//   - C, a look: one run, too few trials to name any winner, or clients and members on the
+//     same machine.
 //   - none: no database has valid numbers.
 type Grade struct {
 	Letter string `json:"letter"`
-	// Use is what the letter means, Text why it is no better.
+	// Use is the meaning of the letter. Text explains why the grade is not better.
 	Use  string `json:"use"`
 	Text string `json:"text"`
 }
 
-// The letters.
 const (
 	GradeA = "A"
 	GradeB = "B"
 	GradeC = "C"
 )
 
-// String is the grade in one line.
+// String formats the grade as one line.
 func (g Grade) String() string {
 	if g.Letter == "" {
 		return g.Use + ": " + g.Text
@@ -38,7 +37,7 @@ func (g Grade) String() string {
 	return fmt.Sprintf("Grade %s, %s: %s", g.Letter, g.Use, g.Text)
 }
 
-// gradeOf applies the rules.
+// gradeOf applies the rules documented at [Grade].
 func gradeOf(a *answers.Answer, columns []answers.Column, doubts []Doubt) Grade {
 	var look []string
 	if text := sharedHost(columns); text != "" {
@@ -73,7 +72,7 @@ func mostTrials(columns []answers.Column) (most int) {
 	return most
 }
 
-// sharedHost says what clients and members share, "" if they do not.
+// sharedHost states what clients and members share; "" if they share nothing.
 func sharedHost(columns []answers.Column) string {
 	for _, c := range columns {
 		for _, r := range c.Runs {

@@ -1,7 +1,6 @@
-// Package headline reduces a report to its first screen: the answer of package answers, a
-// grade, the numbers of each database at equal points, the doubts that could change the
-// order, and the settings that differ. Text, JSON, README, page and the end of control show
-// the same.
+// Package headline reduces a report to its first screen: the answer from package answers, a grade,
+// each database's numbers at equal points, the doubts that could change the order, and the settings
+// that differ. Text, JSON, README, page and the end of a control run all show it.
 package headline
 
 import (
@@ -17,63 +16,62 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Headline is the first screen of a report.
+// Headline is a report's first screen.
 type Headline struct {
-	// What is what ran, in one line.
+	// What describes what ran, in one line.
 	What string `json:"what"`
-	// Verdict is the sentence of the answer, and what it rests on.
+	// Verdict is the answer's sentence and its basis.
 	Verdict string          `json:"verdict"`
 	Answer  *answers.Answer `json:"answer"`
 	Grade   Grade           `json:"grade"`
-	// Points are the numbers of all databases at equal points of the load.
+	// Points are all databases' numbers at equal points of the load.
 	Points Points `json:"points"`
 	// Card is shown in place of the points; nil without one.
 	Card *abilities.Card `json:"card,omitempty"`
 	// Facts are numbers of the whole load: the longest pause, keys, costs.
 	Facts Facts `json:"facts"`
-	// Doubts are the marks of the report by whether they can change the order.
+	// Doubts are the report's marks, classified by whether they could change the order.
 	Doubts []Doubt `json:"doubts"`
 	Trust  Trust   `json:"trust"`
-	// Unequal lists the settings in which the databases differ, one per entry.
+	// Unequal lists the settings that differ between the databases, one per entry.
 	Unequal []string `json:"unequal"`
 	Columns []Column `json:"columns"`
 	Rows    []Row    `json:"rows"`
-	// Sweeps are the curves of sweeps, Choice the answer to a need; empty without any.
+	// Sweeps are the curves of sweeps, and Choice answers a need; both are empty if there is none.
 	Sweeps []curve.Sweep  `json:"sweeps,omitempty"`
 	Choice *choose.Choice `json:"choice,omitempty"`
 }
 
-// Column is one database of one experiment, all of its trials together.
+// Column is one database in one experiment, with all of its trials.
 type Column struct {
-	// Name is the tag of the first run, Text what heads the column: with the version that
-	// ran if the tag contradicts it. Dated is when its first run started, UTC, if the
-	// columns are of several experiments.
+	// Name is the first run's tag. Text is the column heading, which adds the actual version if it
+	// contradicts the tag. Dated is the start of the first run in UTC if the columns come from
+	// several experiments.
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Dated string `json:"dated,omitempty"`
-	// Point is the column's point of a sweep, such as "3 members"; columns with different
-	// ones are not compared. It is "" for a column that is no point.
+	// Point is the column's point in a sweep, such as "3 members"; "" if it is not part of a sweep.
+	// Columns at different points are not compared.
 	Point string `json:"point,omitempty"`
-	// Trials counts the runs of the column.
+	// Trials is the number of runs in the column.
 	Trials int `json:"trials"`
-	// Tags are the runs of the column by their names in the tables of single trials.
+	// Tags are the names of the column's runs in the tables of single trials.
 	Tags []string `json:"tags"`
-	// Valid is false if a mark makes a number of the column invalid.
+	// Valid is false if a mark makes any of the column's numbers invalid.
 	Valid bool `json:"valid"`
-	// title is Name with the version that ran if the tag contradicts it.
+	// title is Name, with the actual version if it contradicts the tag.
 	title string
 }
 
-// Better is the direction in which a number is good.
+// Better is the direction in which a number improves.
 type Better string
 
-// The directions.
 const (
 	More Better = "more"
 	Less Better = "less"
 )
 
-// Row is one number of every column.
+// Row is one number for every column.
 type Row struct {
 	Name       string `json:"name"`
 	Unit       string `json:"unit"`
@@ -83,33 +81,32 @@ type Row struct {
 	ofStage    bool
 }
 
-// Cell is one number of one column.
+// Cell is one number for one column.
 type Cell struct {
-	// Text is the value with its unit, or why there is none.
+	// Text is the value with its unit, or the reason why it is missing.
 	Text string `json:"text"`
-	// Value is the median of the trials; nil if it was not measured.
+	// Value is the median over the trials; nil if it was not measured.
 	Value *float64 `json:"value"`
-	// Low and High are bounds by Doubt; nil for a single trial.
+	// Low and High are bounds of the kind given by Doubt; nil for a single trial.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// N is the number of trials behind the value.
 	N int `json:"n"`
-	// Doubt names what Low and High are, "" without bounds.
+	// Doubt names the kind of bounds in Low and High; "" if there are none.
 	Doubt string `json:"doubt,omitempty"`
-	// Spread prints Low, High and N, "" for a single trial.
+	// Spread formats Low, High and N; "" for a single trial.
 	Spread string `json:"spread,omitempty"`
-	// Of names the part of the load that the number is of, "" for all of it.
+	// Of names the part of the load that the number describes; "" means all of it.
 	Of string `json:"of,omitempty"`
 	// Marks qualify the value.
 	Marks []string `json:"marks,omitempty"`
 	// Missing is the reason why there is no value.
 	Missing string `json:"missing,omitempty"`
-	// AtLeast: the value is only a lower bound.
+	// AtLeast means that the value is only a lower bound.
 	AtLeast bool `json:"at_least,omitempty"`
 }
 
-// Of returns the headline of the runs of a report and their marks, in the order of the
-// columns.
+// Of returns the headline for a report's runs and marks, with columns in report order.
 func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	groups := trials.Groups(runs)
 	names := trials.Names(groups)

@@ -11,12 +11,12 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Points are the numbers of the databases at equal points of their loads: a row for each
-// number of clients or rate. Of a load without steps every database is a row.
+// Points are the databases' numbers at equal points of their loads, with a row per number of
+// clients or rate. For a load without steps, each database is a row.
 type Points struct {
-	// Of is what the rows are: "clients", "rate", "step" or "database".
+	// Of is the kind of rows: "clients", "rate", "step" or "database".
 	Of string `json:"of"`
-	// Columns are the databases, one without a name if they are the rows.
+	// Columns are the databases. If the databases are the rows, there is one unnamed column.
 	Columns []string `json:"columns"`
 	Rows    []Point  `json:"rows"`
 }
@@ -27,22 +27,21 @@ type Point struct {
 	Cells []PointValues `json:"cells"`
 }
 
-// PointValues are the numbers of one database at one point, medians of its trials.
+// PointValues are one database's numbers at one point: medians over its trials.
 type PointValues struct {
-	// Throughput is in requests per second, the latencies in ms from when a request was due
-	// (closed loop: sent). Failed is the share of the requests that did not end ok, in per
-	// cent.
+	// Throughput is in requests per second. Latencies are in ms, counted from when a request was
+	// due (closed loop: sent). Failed is the percentage of requests that did not end ok.
 	Throughput PointValue `json:"throughput"`
 	P50        PointValue `json:"p50"`
 	P99        PointValue `json:"p99"`
 	Max        PointValue `json:"max"`
 	Failed     PointValue `json:"failed"`
-	// Valid is false for a database with a mark that makes its numbers invalid.
+	// Valid is false if a mark makes the database's numbers invalid.
 	Valid bool `json:"valid"`
 }
 
-// PointValue is one number. Value is nil if it is not known; Text says why then. Low and
-// High bound the trials, and are nil for a single one.
+// PointValue is one number. Value is nil if it is unknown, and Text explains why. Low and High
+// bound the trials; both are nil for a single trial.
 type PointValue struct {
 	Value *float64 `json:"value"`
 	Text  string   `json:"text"`
@@ -51,7 +50,7 @@ type PointValue struct {
 	N     int      `json:"n"`
 }
 
-// pointsOf returns the points of the columns of a report.
+// pointsOf returns the points for a report's columns.
 func pointsOf(columns []answers.Column) Points {
 	first := columns[0].Runs[0]
 	stepped := first.Staged()
@@ -79,7 +78,7 @@ func pointsOf(columns []answers.Column) Points {
 	return p
 }
 
-// kindOf is what differs between stages.
+// kindOf returns what distinguishes the stages.
 func kindOf(stages []*run.Stage) string {
 	clients := slices.ContainsFunc(stages, func(g *run.Stage) bool { return g.Clients != stages[0].Clients })
 	rates := slices.ContainsFunc(stages, func(g *run.Stage) bool { return g.Rate != stages[0].Rate })
@@ -92,7 +91,7 @@ func kindOf(stages []*run.Stage) string {
 	return "step"
 }
 
-// labelOf names a stage among others of its kind: "1,000", "500/s", "50 clients, 300/s".
+// labelOf names a stage by what distinguishes it: "1,000", "500/s", "50 clients, 300/s".
 func labelOf(g *run.Stage, of string) string {
 	down := ""
 	if g.Down {
@@ -104,7 +103,7 @@ func labelOf(g *run.Stage, of string) string {
 	return g.Label
 }
 
-// valuesOf are the numbers of a column at the stage that is like another one.
+// valuesOf returns a column's numbers at its stage like the given one.
 func valuesOf(c answers.Column, like *run.Stage) PointValues {
 	latency := func(q float64) PointValue {
 		return valueOfTrials(c, like, shortLength, func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
@@ -118,8 +117,7 @@ func valuesOf(c answers.Column, like *run.Stage) PointValues {
 	}
 }
 
-// failed is the share of the requests of a stage that did not end ok, without those that
-// were declined.
+// failed is the percentage of a stage's requests that neither ended ok nor were declined.
 func failed(g *run.Stage) run.Measure {
 	m := g.Availability.Success
 	if !m.Known() {
@@ -142,10 +140,10 @@ func failedText(v float64) string {
 	return fmt.Sprintf("%.2g %%", v)
 }
 
-// shortLength prints a time in ms.
+// shortLength formats a time in ms.
 func shortLength(ms float64) string { return table.Significant(ms) + " ms" }
 
-// valueOfTrials sums up a number of the same stage of all trials.
+// valueOfTrials summarizes a number over the same stage of all trials.
 func valueOfTrials(c answers.Column, like *run.Stage, text func(float64) string, of func(*run.Stage) run.Measure) PointValue {
 	spread, first := c.Measure(run.At(like, func(_ *run.Run, g *run.Stage) run.Measure { return of(g) }))
 	v := PointValue{N: spread.N}

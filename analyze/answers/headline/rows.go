@@ -8,27 +8,27 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// definition is how a row is measured, and printed.
+// definition states how a row is measured and formatted.
 type definition struct {
 	name, unit, definition string
 	better                 Better
 	of                     func(*run.Run) run.Measure
 	text                   func(float64) string
-	// ofStage: the number is of the largest step alone, the last with the most clients or the
-	// highest rate.
+	// ofStage means that the number describes only the largest step: the last one with the most
+	// clients or the highest rate.
 	ofStage bool
-	// bounded: a single run has an interval of its own.
+	// bounded means that even a single run has an interval.
 	bounded bool
 }
 
-// The rows by name, as the verdict uses them.
+// Row names that the verdict uses.
 const (
 	capacityRow   = "capacity"
 	throughputRow = "throughput"
 	p99Row        = "p99 latency"
 )
 
-// definitions are the rows in order. To add one, add it here.
+// definitions lists the rows in order. To add a row, add it here.
 func definitions() []definition {
 	const best = "; for a load in steps, its largest step"
 	staged := func(get func(*run.Stage) run.Measure) func(*run.Run) run.Measure {
@@ -79,12 +79,12 @@ func serverCPU(r *run.Run) run.Measure {
 	return cpu.Times(1000 / ok.Value)
 }
 
-// serverMemory is the largest mean over the servers of a second's resident memory.
+// serverMemory is the highest per-second mean of resident memory over the servers.
 func serverMemory(r *run.Run) run.Measure {
 	return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))
 }
 
-// diskBytes is what the members wrote for each byte of key and value.
+// diskBytes is the number of bytes that members wrote per byte of keys and values.
 func diskBytes(r *run.Run) run.Measure {
 	if r.Info.Unattended() {
 		return run.Missing(run.NoAgents)
@@ -100,8 +100,8 @@ func diskBytes(r *run.Run) run.Measure {
 	return written.Times(1 / payload.Value)
 }
 
-// payloadOf is the bytes of keys and values that the whole load wrote: as counted, or in
-// the records of older versions by the mean size.
+// payloadOf returns the bytes of keys and values that the whole load wrote: as counted or, for
+// records of older versions, estimated from the mean size.
 func payloadOf(r *run.Run) run.Measure {
 	share := writingShare(r)
 	ok := r.Load.Counts.OK
@@ -119,11 +119,10 @@ func payloadOf(r *run.Run) run.Measure {
 	return run.Measured(ok.Value*share*meanSize(r.Info.Record.Load), ok.Int())
 }
 
-// meanSize is the mean size of a key and its value, by the law of the load's sizes.
+// meanSize is the mean size of a key with its value, according to the load's distribution of sizes.
 func meanSize(l results.Load) float64 { return float64(l.KeySize) + l.MeanValueSize() }
 
-// writingShare is the share of the requests that sent a value, of those that were
-// measured ok.
+// writingShare is the share of measured ok requests that sent a value.
 func writingShare(r *run.Run) float64 {
 	l := r.Info.Record.Load
 	if len(l.Mix) == 0 {

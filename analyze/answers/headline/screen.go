@@ -12,19 +12,19 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// What the screen of a terminal has room for.
+// Sizes of a terminal's first screen.
 const (
-	// screenWidth is in letters.
+	// screenWidth is in characters.
 	screenWidth = 100
-	// screenPoints are the rows of the table, screenDoubts the doubts with their texts, which
-	// are left out first.
+	// screenPoints is the largest number of table rows, and screenDoubts the number of doubts
+	// printed with their texts. Doubts are dropped first.
 	screenLines, screenPoints, screenDoubts = 24, 10, 2
-	// barWidth is the length of the longest bar in letters.
+	// barWidth is the length of the longest bar in characters.
 	barWidth = 20
 )
 
-// Screen returns the first screen for the end of a run in a terminal: at most 24 lines of
-// 100 letters, but more where there are many databases. What does not fit is in the report.
+// Screen returns the first screen for the end of a run in a terminal: at most 24 lines of 100
+// characters, or more if there are many databases. The report has the rest.
 func (h *Headline) Screen() string {
 	var lines []string
 	add := func(text string) {
@@ -49,7 +49,7 @@ func (h *Headline) Screen() string {
 	return plaintext.Visible(strings.Join(lines, "\n") + "\n")
 }
 
-// doubtLines states so many of the doubts that could change the order, and counts the others.
+// doubtLines states up to most doubts that could change the order, and counts the others.
 func (h *Headline) doubtLines(most int) string {
 	var lines []string
 	could, cannot := 0, 0
@@ -70,7 +70,7 @@ func (h *Headline) doubtLines(most int) string {
 	return strings.Join(lines, "\n")
 }
 
-// cut shortens a line to the width of the screen.
+// cut shortens a line to the screen's width.
 func cut(text string) string {
 	letters := []rune(text)
 	if len(letters) <= screenWidth {
@@ -79,7 +79,7 @@ func cut(text string) string {
 	return strings.TrimRight(string(letters[:screenWidth-4]), " ,;:") + " ..."
 }
 
-// moreDoubts counts the doubts without a text of their own.
+// moreDoubts counts the doubts that are not printed.
 func moreDoubts(could, cannot int, several bool) string {
 	what := "the numbers"
 	if several {
@@ -95,7 +95,7 @@ func moreDoubts(could, cannot int, several bool) string {
 	return strings.Join(parts, "; ")
 }
 
-// settingNames are the names of settings of lines such as "fsync: A: x; B: y".
+// settingNames returns the setting names from lines such as "fsync: A: x; B: y".
 func settingNames(lines []string) (names []string) {
 	for _, l := range lines {
 		name, _, _ := strings.Cut(l, ":")
@@ -104,8 +104,7 @@ func settingNames(lines []string) (names []string) {
 	return run.Distinct(names)
 }
 
-// text draws the points as a table with at most so many rows, the first and the last ones
-// among them.
+// text draws the points as a table with up to most rows, including the first and the last.
 func (p *Points) text(most int) string {
 	if len(p.Columns) == 1 {
 		return p.single(most)
@@ -113,7 +112,7 @@ func (p *Points) text(most int) string {
 	return p.several(most)
 }
 
-// aligned draws rows as columns of equal width, the first one to the left.
+// aligned formats rows as columns of equal width; the first column is left-aligned.
 func aligned(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -140,7 +139,7 @@ func aligned(rows [][]string) string {
 	return b.String()
 }
 
-// single draws one database by its points, or several as rows, with a bar for each.
+// single draws the points of one database, or several databases as rows, with bars.
 func (p *Points) single(most int) string {
 	top := 0.0
 	for _, row := range p.Rows {
@@ -156,8 +155,8 @@ func (p *Points) single(most int) string {
 	return aligned(rows)
 }
 
-// several draws throughput and p99 of every database by their points: in one table, in two
-// where that is too wide, and with folded names where those are too wide as well.
+// several draws every database's throughput and p99 by point: in one table, in two if that is too
+// wide, and with folded names if two are also too wide.
 func (p *Points) several(most int) string {
 	throughput, latency := p.byColumn(chosen(len(p.Rows), most))
 	both := beside(throughput, latency)
@@ -171,8 +170,8 @@ func (p *Points) several(most int) string {
 	return table.Frame(throughput[0], [][][]string{throughput[1:]}) + "\n" + table.Frame(latency[0], [][][]string{latency[1:]})
 }
 
-// byColumn are two tables, of throughputs and of p99 latencies: a column for each database, and
-// of the points those at the indexes.
+// byColumn returns tables of throughput and p99 latency with a column per database, for the points
+// at indexes.
 func (p *Points) byColumn(indexes []int) (throughput, latency [][]string) {
 	throughput, latency = [][]string{{p.Of}}, [][]string{{p.Of}}
 	for _, c := range p.Columns {
@@ -188,7 +187,7 @@ func (p *Points) byColumn(indexes []int) (throughput, latency [][]string) {
 	return throughput, latency
 }
 
-// beside joins two tables with the same first column.
+// beside joins two tables that have the same first column.
 func beside(a, b [][]string) (rows [][]string) {
 	for i := range a {
 		rows = append(rows, slices.Concat(a[i], b[i][1:]))
@@ -196,7 +195,7 @@ func beside(a, b [][]string) (rows [][]string) {
 	return rows
 }
 
-// lineWidth is the length of the longest line in letters.
+// lineWidth returns the length of the longest line in characters.
 func lineWidth(text string) (most int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		most = max(most, utf8.RuneCountInString(line))
@@ -204,7 +203,7 @@ func lineWidth(text string) (most int) {
 	return most
 }
 
-// perSecond prints a throughput with its unit.
+// perSecond formats a throughput with its unit.
 func perSecond(v PointValue) string {
 	if v.Value == nil {
 		return v.Text
@@ -212,7 +211,7 @@ func perSecond(v PointValue) string {
 	return v.Text + "/s"
 }
 
-// label names a row, and says if its numbers must not be used.
+// label names a row, with a warning if its numbers must not be used.
 func label(name string, valid bool) string {
 	if !valid {
 		return name + " (not valid)"
@@ -220,7 +219,7 @@ func label(name string, valid bool) string {
 	return name
 }
 
-// bar draws a value as a bar of at most barWidth letters.
+// bar draws a value as a bar of at most barWidth characters.
 func bar(v *float64, top float64) string {
 	if v == nil || top <= 0 {
 		return ""
@@ -234,7 +233,7 @@ func bar(v *float64, top float64) string {
 	return text
 }
 
-// chosen picks at most so many of n rows, evenly, the first and the last among them.
+// chosen picks up to most of n rows evenly, including the first and the last.
 func chosen(n, most int) (list []int) {
 	if n <= most {
 		for i := range n {

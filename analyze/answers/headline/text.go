@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// Text returns the first screen and all of its numbers, settings and reasons.
+// Text returns the first screen followed by all of its numbers, settings and reasons.
 func (h *Headline) Text() string {
 	var b strings.Builder
 	for _, line := range h.Top() {
@@ -32,8 +32,7 @@ func (h *Headline) Text() string {
 	return plaintext.Visible(b.String())
 }
 
-// Top returns the lines above the numbers: the answer, the grade, and the settings that
-// differ.
+// Top returns the lines above the numbers: the answer, the grade, and the settings that differ.
 func (h *Headline) Top() []string {
 	lines := []string{h.Verdict}
 	if h.Choice != nil {
@@ -46,7 +45,7 @@ func (h *Headline) Top() []string {
 	return lines
 }
 
-// Reasons returns the marks as lines, merged. Those of all columns do not list them.
+// Reasons returns the marks as lines, merged. A mark on all columns does not list them.
 func (h *Headline) Reasons() (lines []string) {
 	for _, r := range h.Trust.Reasons {
 		if len(h.Columns) > 1 && len(r.Of) == len(h.Columns) {
@@ -57,21 +56,22 @@ func (h *Headline) Reasons() (lines []string) {
 	return lines
 }
 
-// The rows that say what the rows below them are of, where a load has several steps.
+// Rows that name the part of the load described by the rows below them, used if a load has several
+// steps.
 const (
 	stepName  = "of the step with"
 	wholeName = "of the whole load"
 	allSteps  = "all steps"
 )
 
-// line is a row of the first screen as texts: its name and the lines of each cell.
+// line is a row of the first screen: its name, and the lines of each cell.
 type line struct {
 	name  string
 	cells [][]string
 }
 
-// lines returns the rows in order. If some numbers are of one step, rows between say which
-// numbers are of which step, and which of the whole load.
+// lines returns the rows in order. If some numbers describe a single step, separating rows state
+// which numbers describe which step and which describe the whole load.
 func (h *Headline) lines() (lines []line) {
 	steps := h.steps()
 	if steps != nil {
@@ -94,8 +94,8 @@ func (h *Headline) lines() (lines []line) {
 	return lines
 }
 
-// wholeLine is the row above the numbers of the whole load. A column whose load has no steps
-// needs no words.
+// wholeLine is the row above the numbers for the whole load. It is blank in a column whose load has
+// no steps.
 func wholeLine(steps []string) line {
 	whole := line{name: wholeName}
 	for _, s := range steps {
@@ -107,8 +107,7 @@ func wholeLine(steps []string) line {
 	return whole
 }
 
-// steps returns the steps that the numbers of each column are of, nil if all are of
-// whole loads.
+// steps returns the step that each column's numbers describe; nil if all describe whole loads.
 func (h *Headline) steps() []string {
 	steps := make([]string, len(h.Columns))
 	known := false
@@ -125,7 +124,7 @@ func (h *Headline) steps() []string {
 	return steps
 }
 
-// Signs returns what follows the text of the value: the signs of its marks.
+// Signs returns the signs for the value's marks, which follow its text.
 func (c Cell) Signs() (signs string) {
 	for _, m := range c.Marks {
 		switch m {
@@ -138,7 +137,7 @@ func (c Cell) Signs() (signs string) {
 	return signs
 }
 
-// lines returns the text of a cell: the value with its ratio, then its spread.
+// lines returns a cell's text: the value with its ratio, then its spread.
 func (c Cell) lines() []string {
 	text := c.Text + c.Signs()
 	if c.Spread != "" {
@@ -207,7 +206,7 @@ func (h *Headline) Markdown() string {
 	return b.String()
 }
 
-// markdown is the table of the points.
+// markdown formats the points as a table.
 func (p *Points) markdown() string {
 	if len(p.Columns) > 1 {
 		return markdownTable(beside(p.byColumn(chosen(len(p.Rows), len(p.Rows)))))
@@ -220,7 +219,7 @@ func (p *Points) markdown() string {
 	return markdownTable(rows)
 }
 
-// spread prints a value with the bounds of its trials.
+// spread formats a value with its trials' bounds.
 func (v PointValue) spread() string {
 	if v.Low == nil || v.Value == nil {
 		return v.Text
@@ -228,10 +227,10 @@ func (v PointValue) spread() string {
 	return fmt.Sprintf("%s (%s .. %s, n %d)", v.Text, table.Significant(*v.Low), table.Significant(*v.High), v.N)
 }
 
-// markdownTable draws rows below the first one.
+// markdownTable formats a heading row and the rows below it.
 func markdownTable(rows [][]string) string { return plaintext.Table(rows[0], rows[1:], 1) }
 
-// markdown is the table of the facts, a row for each database.
+// markdown formats the facts as a table, one row per database.
 func (f *Facts) markdown() string {
 	return markdownTable(f.table(func(row Fact) string { return row.Name }))
 }

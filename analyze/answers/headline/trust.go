@@ -12,10 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Level is how far the numbers of a report can be trusted.
+// Level is how far a report's numbers can be trusted.
 type Level string
 
-// The levels.
 const (
 	Sound    Level = "nothing was found that weakens these numbers"
 	Weakened Level = "read these numbers with the reasons below"
@@ -25,31 +24,31 @@ const (
 // Trust is how far to trust a report, and why no further.
 type Trust struct {
 	Level Level `json:"level"`
-	// Text is the level in one sentence, with the codes of the reasons.
+	// Text states the level in one sentence, with the codes of the reasons.
 	Text string `json:"text"`
-	// Reasons are the marks of the report, those that make numbers invalid first.
+	// Reasons are the report's marks, starting with those that make numbers invalid.
 	Reasons []Reason `json:"reasons"`
 }
 
-// Reason is one mark of one or more columns. Marks that say the same with other values are
-// one reason, with the text of the worst.
+// Reason is one mark on one or more columns. Marks that differ only in their values are a single
+// reason, with the text of the worst.
 type Reason struct {
 	Code string `json:"code"`
-	// Of are the names of the columns, empty for the whole report.
+	// Of are the columns' names; empty means the whole report.
 	Of      []string `json:"of"`
 	Invalid bool     `json:"invalid,omitempty"`
-	// Weakens is false for a mark that is only good to know.
+	// Weakens is false if a mark is only informative.
 	Weakens bool   `json:"weakens"`
 	Text    string `json:"text"`
-	// Runs counts the runs that have the mark.
+	// Runs is the number of runs that have the mark.
 	Runs int `json:"runs"`
-	// Marks counts the marks that are joined: of steps, of members, of runs.
+	// Marks is the number of joined marks, from steps, members or runs.
 	Marks int `json:"marks"`
-	// Effect is what any of them can change in the numbers that are compared.
+	// Effect is what any of the joined marks can change in the compared numbers.
 	Effect mark.Effect `json:"effect"`
 }
 
-// String is the reason in one line.
+// String formats the reason as one line.
 func (r Reason) String() string {
 	s := r.Code + ": " + r.Text
 	if r.Invalid {
@@ -87,21 +86,21 @@ func trustOf(groups []trials.Group, marks []run.Mark) Trust {
 	return t
 }
 
-// said is what marks have in common that are one reason: what they say, without values.
-// Marks of older records have no values, and are alike by their code.
-type said struct {
+// statement identifies marks that form one reason: they state the same thing apart from their
+// values. Marks in older records have no values and are grouped by code.
+type statement struct {
 	code    string
 	form    int
 	invalid bool
-	// words are those of marks of which none can be the worst.
+	// words is set for marks that cannot be compared by severity.
 	words string
 }
 
-// unvalued is the form of marks of older records.
+// unvalued is the form of marks in older records.
 const unvalued = -2
 
-func saidBy(m run.Mark) said {
-	a := said{code: m.Code, form: unvalued, invalid: m.Invalid}
+func statementOf(m run.Mark) statement {
+	a := statement{code: m.Code, form: unvalued, invalid: m.Invalid}
 	if len(m.Values)+len(m.Words) == 0 {
 		return a
 	}
@@ -114,18 +113,17 @@ func saidBy(m run.Mark) said {
 	return a
 }
 
-// merged joins marks that are alike.
+// merged joins marks that make the same statement.
 func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
-	for _, j := range run.JoinMarks(marks, saidBy) {
+	for _, j := range run.JoinMarks(marks, statementOf) {
 		reasons = append(reasons, reasonOf(j, names))
 	}
 	slices.SortStableFunc(reasons, func(a, b Reason) int { return rank(a) - rank(b) })
 	return reasons
 }
 
-// reasonOf is the reason that marks give which are alike. Runs are named by the names of
-// their columns.
-func reasonOf(j run.Joined[said], names map[string]string) Reason {
+// reasonOf returns the reason for joined marks. It refers to runs by the names of their columns.
+func reasonOf(j run.Joined[statement], names map[string]string) Reason {
 	a := j.By
 	declared, _ := mark.Of(a.code)
 	r := Reason{Code: a.code, Of: []string{}, Invalid: a.invalid, Weakens: declared.Weight != mark.Harmless, Marks: len(j.Marks)}
@@ -157,7 +155,7 @@ func reasonOf(j run.Joined[said], names map[string]string) Reason {
 	return r
 }
 
-// rank orders reasons by their weight.
+// rank orders reasons by weight.
 func rank(r Reason) int {
 	switch {
 	case r.Invalid:

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// whatOf says what ran, in one line.
+// whatOf describes what ran, in one line.
 func whatOf(columns []answers.Column) string {
 	first := columns[0].Runs[0]
 	same := func(of func(*run.Run) string) string {
@@ -38,7 +38,7 @@ func whatOf(columns []answers.Column) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// payloadText is the size of a key and a value.
+// payloadText formats the size of a key and a value.
 func payloadText(r *run.Run) string {
 	l := r.Info.Record.Load
 	switch {
