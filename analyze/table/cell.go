@@ -12,49 +12,48 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Cell is one number as it is printed and as it is.
+// Cell is one number, both as text and as a value.
 type Cell struct {
-	// Text is the number with its unit, without signs of its marks: see [Cell.Shown].
+	// Text is the number with its unit, without the signs of its marks: see [Cell.Shown].
 	Text string `json:"text"`
-	// Value is nil when the cell holds no number or was not measured.
+	// Value is nil if the cell holds no number or was not measured.
 	Value *float64 `json:"value"`
-	// N is the number of requests, samples or members behind the value; 0 if that
-	// means nothing.
+	// N is the number of requests, samples or members behind the value; 0 if such a count is
+	// meaningless.
 	N int64 `json:"n,omitempty"`
-	// Low and High bound the true value where the records do not give it exactly; nil
-	// is no bound.
+	// Low and High bound the true value if the records do not give it exactly; nil means no bound.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Trials is the number of trials of which Value is the median, with the bounds Low
-	// and High; 0 for a single run. Spread prints the bounds where the trials differ.
+	// Trials is the number of trials whose median is Value and whose bounds are Low and High; 0 for
+	// a single run. Spread formats the bounds if the trials differ.
 	Trials int    `json:"trials,omitempty"`
 	Spread string `json:"spread,omitempty"`
-	// Marks are footnotes on this cell, Footnotes their numbers below the table.
+	// Marks are this cell's footnotes; Footnotes are their numbers below the table.
 	Marks     []string `json:"marks,omitempty"`
 	Footnotes []int    `json:"footnotes,omitempty"`
-	// Missing is the reason why there is no value: Text says in which way, or, when Text
-	// is "-", there is nothing of the kind to measure.
+	// Missing is the reason why there is no value. Text then holds words such as "not measured", or
+	// "-" if there is nothing to measure.
 	Missing string `json:"missing,omitempty"`
-	// Parts are the numbers of a load whose steps differ, one for each kind of step. The
-	// text table prints each on a line of its own.
+	// Parts are the numbers of a load whose steps differ, one per kind of step. The text table
+	// prints each on its own line.
 	Parts []Part `json:"by_step,omitempty"`
-	// Format prints another value of the same kind, nil if only Text is known.
+	// Format formats other values of the same kind; nil if only Text is known.
 	Format Format `json:"-"`
 }
 
-// Format prints a value with its unit.
+// Format formats a value with its unit.
 type Format func(float64) string
 
-// Equal holds for all formats: cells are compared by what they print.
+// Equal always returns true: cells are compared by their texts.
 func (Format) Equal(Format) bool { return true }
 
-// Part is the number of the steps with a label.
+// Part is the number for the steps with one label.
 type Part struct {
 	Label string `json:"label"`
 	Cell
 }
 
-// signs returns what follows the text of a number: the signs of its marks.
+// signs returns the signs of the number's marks, which follow its text.
 func (c Cell) signs() string {
 	signs := ""
 	if slices.Contains(c.Marks, run.FewMark) {
@@ -66,8 +65,8 @@ func (c Cell) signs() string {
 	return signs
 }
 
-// Lines returns what a table shows of the cell, with the signs of its marks: one line,
-// or one for each stage.
+// Lines returns the cell as a table shows it, including the signs of its marks: one line, or one
+// per stage.
 func (c Cell) Lines() []string {
 	if len(c.Parts) == 0 && c.Spread != "" {
 		return []string{c.Text + c.signs(), c.Spread}
@@ -86,7 +85,7 @@ func (c Cell) Lines() []string {
 	return lines
 }
 
-// Shown returns [Cell.Lines] as one text.
+// Shown returns [Cell.Lines] joined to a single text.
 func (c Cell) Shown() string { return strings.Join(c.Lines(), partSeparator) }
 
 // noCell is the text of a cell that cannot have a value.
@@ -95,7 +94,7 @@ const noCell = "-"
 // applies reports whether a cell has a value or should have one.
 func (c Cell) applies() bool { return c.Missing == "" || c.Text != noCell }
 
-// cellOf prints a measure, or the reason why it is missing.
+// cellOf formats a measure, or the reason why it is missing.
 func cellOf(m run.Measure, text func(float64) string) Cell {
 	switch {
 	case m.Inapplicable:
@@ -116,24 +115,24 @@ func cellOf(m run.Measure, text func(float64) string) Cell {
 	return c
 }
 
-// verbatim marks a text that holds more than the number, so that no other number can be
-// printed like it.
+// verbatim marks a text that contains more than the number, so other numbers cannot be formatted
+// like it.
 func (c Cell) verbatim() Cell {
 	c.Format = nil
 	return c
 }
 
-// missing is a cell of a number that was not measured, with the reason.
+// missing returns a cell with the reason why its number was not measured.
 func missing(format string, args ...any) Cell {
 	return Cell{Text: "not measured", Missing: fmt.Sprintf(format, args...)}
 }
 
-// inapplicable is a cell that cannot have a value, with the reason.
+// inapplicable returns a cell with the reason why it cannot have a value.
 func inapplicable(format string, args ...any) Cell {
 	return Cell{Text: noCell, Missing: fmt.Sprintf(format, args...)}
 }
 
-// number is a cell of a value and its text.
+// number returns a cell with a value and its text.
 func number(v float64, n int64, format string, args ...any) Cell {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return missing("not recorded")
@@ -143,7 +142,7 @@ func number(v float64, n int64, format string, args ...any) Cell {
 
 func count(v int64) Cell { return cellOf(run.Counted(v), commaText) }
 
-// words is a cell without a number. Otherwise is the reason if there are no words.
+// words returns a cell without a number. If s is empty, otherwise is the reason.
 func words(s, otherwise string) Cell {
 	if s == "" {
 		return missing("%s", otherwise)
@@ -151,7 +150,7 @@ func words(s, otherwise string) Cell {
 	return Cell{Text: s}
 }
 
-// HumanSize prints bytes in decimal units, as the classic tables do.
+// HumanSize formats bytes in decimal units, as the classic tables do.
 func HumanSize(v float64) string {
 	if v < 0 || math.IsNaN(v) {
 		return ""
@@ -159,8 +158,8 @@ func HumanSize(v float64) string {
 	return humanize.Bytes(uint64(math.Round(v)))
 }
 
-// Significant prints three significant digits, as many as a histogram of latencies
-// keeps: "0.0123", "18.6", "1,630".
+// Significant formats a value with three significant digits, the precision of a latency histogram:
+// "0.0123", "18.6", "1,630".
 func Significant(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprint(v)
@@ -168,7 +167,7 @@ func Significant(v float64) string {
 	digits := 2 - int(math.Floor(math.Log10(math.Abs(v))))
 	unit := math.Pow10(digits)
 	rounded := math.Round(v*unit) / unit
-	if math.Abs(rounded) >= math.Pow10(3-digits) { // 9.999 is 10.0
+	if math.Abs(rounded) >= math.Pow10(3-digits) { // 9.999 rounds to 10.0
 		digits--
 	}
 	if digits > 0 {
@@ -177,7 +176,7 @@ func Significant(v float64) string {
 	return humanize.Comma(int64(math.Round(rounded)))
 }
 
-// Ratio prints how many times as much: "1.06", "1.6", "23".
+// Ratio formats a ratio: "1.06", "1.6", "23".
 func Ratio(v float64) string {
 	switch {
 	case v < 1.095:
@@ -188,7 +187,7 @@ func Ratio(v float64) string {
 	return Count(int64(math.Round(v)))
 }
 
-// Count prints a whole number.
+// Count formats a whole number.
 func Count(n int64) string { return humanize.Comma(n) }
 
 func perSecondText(v float64) string { return run.RateNumber(v) + " req/sec" }
@@ -198,7 +197,7 @@ func commaText(v float64) string     { return humanize.Comma(int64(math.Round(v)
 func secondText(v float64) string    { return fmt.Sprintf("%.2f sec", v) }
 func percentText(v float64) string   { return fmt.Sprintf("%.2f %%", v) }
 
-// shareText prints a share of 1 in per cent, with a decimal if it is not whole.
+// shareText formats a share of 1 in per cent, with one decimal unless it is whole.
 func shareText(share float64) string {
 	text := fmt.Sprintf("%.1f", 100*share)
 	if whole := fmt.Sprintf("%.0f", 100*share); text == whole+".0" {
@@ -207,7 +206,7 @@ func shareText(share float64) string {
 	return text
 }
 
-// JoinDistinct joins the texts of members or steps, or returns the one that they share.
+// JoinDistinct joins the texts of members or steps. If they are all equal, it returns one.
 func JoinDistinct(parts []string) string {
 	if d := run.Distinct(parts); len(d) == 1 {
 		return d[0]
@@ -219,13 +218,13 @@ func JoinDistinct(parts []string) string {
 type Row struct {
 	section                string
 	Name, Unit, Definition string
-	// Step and Operation are the part of the load that the row is of, "" for all of it;
-	// Metric is what it measures of that part, "" for Name.
+	// Step and Operation name the part of the load that the row describes; "" means all of it.
+	// Metric is what the row measures there; "" means Name.
 	Step, Operation, Metric string
-	// Raw rows repeat another row in full digits; the text table leaves them out.
+	// Raw rows repeat another row in full digits. The text table omits them.
 	Raw bool
-	// Ours marks rows that the classic files cannot fill; their cells then show "-".
+	// Ours means that classic files cannot fill the row: their cells show "-".
 	Ours bool
-	// Cell is the row's cell of one run.
+	// Cell returns the row's cell for one run.
 	Cell func(*run.Run) Cell
 }

@@ -65,7 +65,7 @@ func MachineText(h results.Host) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// cpusText prints the number of processors, and how many of them were usable if fewer.
+// cpusText formats the number of processors, and how many were usable if fewer.
 func cpusText(h results.Host) string {
 	allowed := h.AllowedCPUs()
 	if all := max(h.OnlineCPUs, h.CPUs); allowed < float64(all) {

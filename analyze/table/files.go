@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// CSV returns every row, one column per run, as in the classic file: without footnotes,
-// which [Tidy] has.
+// CSV returns every row with one column per run, as in the classic file. It has no footnotes;
+// [Tidy] has them.
 func (t *Table) CSV() ([]byte, error) {
 	header := []string{""}
 	for _, c := range t.Columns {
@@ -19,7 +19,7 @@ func (t *Table) CSV() ([]byte, error) {
 		line := []string{row.Name}
 		for _, c := range row.Cells {
 			if row.Raw && c.Value == nil {
-				c.Text = "" // a number or nothing
+				c.Text = "" // only numbers are written
 			}
 			line = append(line, c.Text)
 		}
@@ -28,15 +28,16 @@ func (t *Table) CSV() ([]byte, error) {
 	return EncodeCSV(records)
 }
 
-// tidyHeader names the columns of a tidy file.
+// tidyHeader names the columns of the tidy file.
 func tidyHeader() []string {
 	return []string{"run", "trial", "database", "step", "operation", "metric", "unit", "value", "n", "low", "high", "note"}
 }
 
-// Tidy returns every number of every run as CSV, one to a row: no text is in value, and
-// what qualifies it or replaces it is in note. Run is the run's id, empty for classic
-// files; low and high bound the true value where the records do not give it exactly, and
-// are empty otherwise. Rows that repeat another row are left out.
+// Tidy returns every number of every run as CSV, one number per row. The column value never
+// contains text; note contains the qualifications or the reason for a missing value. The column run
+// is the run's id, empty for classic files. The columns low and high bound the true value if the
+// records do not give it exactly, and are empty otherwise. Rows that repeat another row are left
+// out.
 func Tidy(runs []*run.Run) ([]byte, error) {
 	t := filled(runs)
 	records := [][]string{tidyHeader()}
@@ -68,7 +69,7 @@ func tidyRecord(r *run.Run, row Line, step string, c Cell) []string {
 	return record
 }
 
-// plain prints a number in full, "" for none.
+// plain formats a number in full; "" for nil.
 func plain(v *float64) string {
 	if v == nil {
 		return ""
@@ -76,8 +77,8 @@ func plain(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// tidyNote is what a value alone does not show: its footnotes, why there is none, or the
-// words in its place.
+// tidyNote returns what the value alone does not show: its footnotes, the reason for a missing
+// value, or the text that stands in for the value.
 func tidyNote(c Cell) string {
 	notes := c.Marks
 	switch {

@@ -11,19 +11,19 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// bucket is one bar of a histogram: the latencies above the bucket before it, up to
-// its end in ms.
+// bucket is one bar of a histogram: the latencies above the previous bucket's end, up to its own
+// end in ms.
 type bucket struct {
 	to    float64
 	count int64
 }
 
-// mostBuckets bounds the bars of a histogram.
+// mostBuckets limits the bars in a histogram.
 const mostBuckets = 11
 
-// buckets divides the latencies in equal steps from the fastest to the slowest. If
-// p99.9 is certain, the steps end there, and one more bucket holds the rest, which would
-// squeeze all others together.
+// buckets divides the latencies into equal steps from the fastest to the slowest. If p99.9 is
+// certain, the steps end there and a last bucket holds the rest: otherwise a few slow requests
+// would squeeze all others into one bar.
 func buckets(l *run.Latency) []bucket {
 	h, d := l.Histogram, l.OK
 	if h == nil || h.TotalCount() == 0 || !d.Min.Known() || !d.Max.Known() {
@@ -41,7 +41,7 @@ func buckets(l *run.Latency) []bucket {
 	for i := range steps {
 		list = append(list, bucket{to: least + (top-least)*float64(i+1)/float64(steps)})
 	}
-	list[steps-1].to = top // rounding must not move it
+	list[steps-1].to = top // undo the effect of rounding
 	if top < most {
 		list = append(list, bucket{to: most})
 	}
@@ -49,8 +49,8 @@ func buckets(l *run.Latency) []bucket {
 	return list
 }
 
-// fill counts the values of h. All values of one histogram bucket count as its largest,
-// as in percentiles, within the exact bounds.
+// fill counts the values in h. Each value counts as its histogram bucket's upper end, as in
+// percentiles, clipped to the exact bounds.
 func fill(list []bucket, h *hdrhistogram.Histogram, least float64) {
 	most := list[len(list)-1].to
 	for _, bar := range h.Distribution() {
@@ -63,10 +63,10 @@ func fill(list []bucket, h *hdrhistogram.Histogram, least float64) {
 	}
 }
 
-// barWidth is the longest bar in characters.
+// barWidth is the length of the longest bar in characters.
 const barWidth = 40
 
-// drawBuckets prints a histogram, a line per bucket.
+// drawBuckets draws a histogram, one line per bucket.
 func drawBuckets(list []bucket) []string {
 	if len(list) == 0 {
 		return []string{"not recorded"}
@@ -81,7 +81,7 @@ func drawBuckets(list []bucket) []string {
 	for _, b := range list {
 		bar := int(math.Round(float64(b.count) / float64(most) * barWidth))
 		if b.count > 0 {
-			bar = max(bar, 1) // a few requests must show
+			bar = max(bar, 1) // make a few requests visible
 		}
 		line := fmt.Sprintf("<= %*.3f [%*s] |%s", edge, b.to, digits, humanize.Comma(b.count), strings.Repeat("#", bar))
 		lines = append(lines, line)

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Merged makes the table with one column for all trials of a database: the median, and
-// how far the trials lie apart.
+// Merged makes the table with one column for all trials of a database, showing the median and the
+// spread of the trials.
 func Merged(runs []*run.Run) *Table {
 	groups := trials.Groups(runs)
 	single := filled(runs)
@@ -48,7 +48,7 @@ func Merged(runs []*run.Run) *Table {
 	return t
 }
 
-// merged sums up the cells of one row over the trials of one database.
+// merged summarizes the cells of one row over a database's trials.
 func merged(cells []Cell) Cell {
 	if len(cells) == 1 {
 		return cells[0]
@@ -81,8 +81,7 @@ func merged(cells []Cell) Cell {
 	return spread(known, trials.SpreadOf(values), marks, len(run.Distinct(texts)) == 1)
 }
 
-// spread prints the median of cells with values, and how far they lie apart unless they
-// are the same.
+// spread formats the median of cells with values, and their spread unless they are all the same.
 func spread(known []Cell, s trials.Spread, marks []string, same bool) Cell {
 	text := func(v float64) string {
 		nearest := slices.MinFunc(known, func(a, b Cell) int { return sign(math.Abs(*a.Value-v) - math.Abs(*b.Value-v)) })
@@ -103,12 +102,12 @@ func spread(known []Cell, s trials.Spread, marks []string, same bool) Cell {
 	return c
 }
 
-// longestBound is the longest text in characters, other than a number with its unit,
-// that is printed as a bound.
+// longestBound limits the length in characters of a bound whose text is more than a number with its
+// unit.
 const longestBound = 24
 
-// SpreadText prints the bounds of a median by their texts, with the unit once, and the
-// number of trials: "846 .. 2,395 req/sec, n 3".
+// SpreadText formats a median's bounds from their texts, with the unit printed once, and the number
+// of trials: "846 .. 2,395 req/sec, n 3".
 func SpreadText(low, high string, s trials.Spread) string {
 	kind := ""
 	if s.Interval() {
@@ -122,7 +121,7 @@ func SpreadText(low, high string, s trials.Spread) string {
 		same++
 	}
 	if at := strings.IndexByte(low[len(low)-same:], ' '); at >= 0 {
-		// A unit within parentheses is not that of the number before them.
+		// A unit inside parentheses does not belong to the number before them.
 		if cut := low[:len(low)-same+at]; strings.Count(cut, "(") == strings.Count(cut, ")") {
 			low = cut
 		}
@@ -140,7 +139,7 @@ func sign(v float64) int {
 	return 0
 }
 
-// mergedParts sums up each stage by its label.
+// mergedParts summarizes each stage by its label.
 func mergedParts(cells []Cell, parts []Part) Cell {
 	c := Cell{}
 	for _, p := range parts {

@@ -16,19 +16,19 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// Section holds rows that are of the same part of the run.
+// Section holds the rows that describe the same part of the run.
 type Section struct {
 	Name string
-	// Rows are shown; Zero are 0 in every column, and can be folded.
+	// Rows are shown. Zero rows are 0 in every column and may be folded.
 	Rows, Zero []Line
-	// Stepped have a number of each of many steps, for which no cell has room.
+	// Stepped rows have one number for each of many steps, too many for a cell.
 	Stepped []Line
 }
 
-// Defined are all rows, whether they are shown or not.
+// Defined returns all rows, including those not shown.
 func (s Section) Defined() []Line { return slices.Concat(s.Rows, s.Zero, s.Stepped) }
 
-// Sections returns the rows that are shown, by section.
+// Sections returns the visible rows by section.
 func (t *Table) Sections() (out []Section) {
 	names := sections()
 	for _, row := range t.Rows {
@@ -75,12 +75,13 @@ func (l Line) zero() bool {
 	return counted
 }
 
-// stepped reports whether a column has a number of each of more steps than a cell shows.
+// stepped reports whether a column has numbers for more steps than a cell shows.
 func (l Line) stepped() bool {
 	return slices.ContainsFunc(l.Cells, func(c Cell) bool { return len(c.Parts) > mostStages })
 }
 
-// SteppedNote names rows that stand by step in the tidy file alone, nothing for none.
+// SteppedNote names the rows that only the tidy file has, step by step. It returns nil if there are
+// none.
 func SteppedNote(rows []Line) []string {
 	var names []string
 	for _, row := range rows {
@@ -92,8 +93,8 @@ func SteppedNote(rows []Line) []string {
 	return []string{"by step in numbers.csv, since the steps are more than " + strconv.Itoa(mostStages) + ": " + strings.Join(names, ", ")}
 }
 
-// LeftOut lists the rows that the table leaves out: those that are 0 everywhere, and those
-// with a number of each of many steps.
+// LeftOut lists the rows that the table omits: those that are 0 everywhere, and those with numbers
+// for many steps.
 func (t *Table) LeftOut() (notes []string) {
 	var zero []string
 	var stepped []Line
@@ -109,27 +110,26 @@ func (t *Table) LeftOut() (notes []string) {
 	return append(notes, SteppedNote(stepped)...)
 }
 
-// Widths in characters. Cells wrap so that a table of one or two databases fits a narrow
-// terminal and one of five a wide one; lines below the table wrap at NoteWidth.
+// Widths in characters. Cells wrap so that a table with one or two databases fits a narrow terminal
+// and one with five fits a wide terminal. Lines below the table wrap at NoteWidth.
 const (
 	TableWidth                  = 160
 	widestCell, leastWidestCell = 40, 18
 	NoteWidth                   = 100
 )
 
-// cellWidth returns the width at which the cells of n columns wrap, beside names of
-// rows.
+// cellWidth returns the width at which the cells of n columns wrap, next to a column of row names.
 func cellWidth(names []string, n int) int {
 	longest := 0
 	for _, name := range names {
 		longest = max(longest, utf8.RuneCountInString(name))
 	}
-	const frame = 3 // of a column: a bar and two spaces
+	const frame = 3 // per column: a bar and two spaces
 	room := (TableWidth-1-longest-frame)/max(n, 1) - frame
 	return min(max(room, leastWidestCell), widestCell)
 }
 
-// Render draws the table as text like the classic one: a frame of ASCII, right aligned.
+// Render draws the table as text like the classic one: an ASCII frame with right-aligned cells.
 func (t *Table) Render() string {
 	header := []string{""}
 	for _, c := range t.Columns {
@@ -153,8 +153,8 @@ func (t *Table) Render() string {
 	return Frame(header, parts)
 }
 
-// Frame draws rows in parts, with a line between two parts. The first cell of a row is
-// its name. Cells wrap; those with several lines keep them.
+// Frame draws groups of rows, with a line between groups. A row's first cell is its name. Long
+// cells wrap; line breaks within cells are kept.
 func Frame(header []string, parts [][][]string) string {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleDefault)
@@ -192,8 +192,8 @@ func Frame(header []string, parts [][][]string) string {
 	return w.Render() + "\n"
 }
 
-// longestPiece is the length of the longest part of a name that Fold would have to cut
-// inside a word.
+// longestPiece is the length of the longest part of a name that Fold would have to cut inside a
+// word.
 func longestPiece(name string) int {
 	longest := 0
 	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '\n' || strings.ContainsRune(breaks, r) }) {
@@ -211,7 +211,7 @@ func foldLines(s string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// EncodeCSV encodes records by [plaintext.Field]. It changes fields in place.
+// EncodeCSV encodes records, escaping each field with [plaintext.Field]. It modifies the records.
 func EncodeCSV(records [][]string) ([]byte, error) {
 	var b bytes.Buffer
 	for _, record := range records {
@@ -225,9 +225,9 @@ func EncodeCSV(records [][]string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Fold breaks s at spaces into lines of at most width characters. Lines after the first
-// are indented. A longer word is cut after its last hyphen, underscore, dot, colon, comma
-// or slash that fits; without any, such as a key in a message, at the width.
+// Fold breaks s at spaces into lines of at most width characters. Lines after the first are
+// indented. A longer word is cut after its last hyphen, underscore, dot, colon, comma or slash that
+// fits. If it has none, such as a key in a message, it is cut at width.
 func Fold(s string, width int, indent string) string {
 	var lines []string
 	line := ""
@@ -259,7 +259,7 @@ func Fold(s string, width int, indent string) string {
 // breaks are the characters after which a long word may be cut.
 const breaks = "-_.:,/"
 
-// cutAt returns where a word that begins with letters is cut.
+// cutAt returns where to cut the word at the beginning of letters.
 func cutAt(letters []rune, indent int) int {
 	for at := len(letters); at > indent+1; at-- {
 		if strings.ContainsRune(breaks, letters[at-1]) {

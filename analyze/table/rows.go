@@ -8,9 +8,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// The sections of a table by the requests and the time that their rows are of. The
-// measured part is the load without warm-up and cool-down, until the last request was
-// issued.
+// Table sections. Each states which requests and which time its rows describe. The measured part is
+// the load without warm-up and cool-down, until the last request was issued.
 const (
 	sectionCapacity   = "Capacity (the search before the measured part)"
 	sectionLoad       = "Throughput and latency (measured part)"
@@ -28,7 +27,7 @@ const (
 	sectionConditions = "Conditions"
 )
 
-// sections lists the sections in the order in which they are shown.
+// sections lists the sections in display order.
 func sections() []string {
 	return []string{
 		sectionCapacity, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
@@ -36,10 +35,10 @@ func sections() []string {
 	}
 }
 
-// All returns the rows of the table in the order of the files: those of the classic
-// tables first, in their order and with their names. Operations and steps add rows of
-// their own. To add a row, add it to its list. A row among others that is of another
-// part of the run names its own section.
+// All returns the table's rows in file order: the rows of the classic tables come first, with their
+// classic order and names. Operations and steps add their own rows. To add a row, add it to its
+// section's list. A row that describes another part of the run than its neighbours names its own
+// section.
 func All(runs []*run.Run) []Row {
 	var all []Row
 	for _, part := range []struct {
@@ -69,7 +68,7 @@ func All(runs []*run.Run) []Row {
 	return withAbilities(all)
 }
 
-// withAbilities adds the rows of abilities, each behind the row that it names.
+// withAbilities inserts the rows of abilities, each after the row that it names.
 func withAbilities(rows []Row) []Row {
 	for _, own := range abilitylist.Rows() {
 		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == own.After })

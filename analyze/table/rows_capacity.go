@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// capacityRows are of searches for a capacity. Runs with different limits have rows of
-// their own.
+// capacityRows are the rows for capacity searches. Runs with different limits have separate rows.
 func capacityRows(runs []*run.Run) (rows []Row) {
 	var limits []string
 	for _, r := range runs {

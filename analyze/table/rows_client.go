@@ -155,7 +155,7 @@ func otherWritten(r *run.Run) Cell {
 	return number(bytes/1e6, 0, "%.1f MB", bytes/1e6)
 }
 
-// noOthers is the cell of a run without a record of other load.
+// noOthers is the cell for a run without a record of other load.
 func noOthers(r *run.Run) Cell {
 	if then := r.Info.Unrecorded(); then.Words != "" {
 		return cellOf(then, percentText)
@@ -163,7 +163,7 @@ func noOthers(r *run.Run) Cell {
 	return missing("no machine was sampled twice during the load")
 }
 
-// spreadCell prints a quantile, 1 for the maximum, of n times of the client.
+// spreadCell formats a quantile (1: the maximum) of n times measured at the client.
 func spreadCell(q float64, ns, n int64) Cell {
 	ms := float64(ns) / 1e6
 	if q == 1 || histogram.Enough(q, n) {
@@ -188,8 +188,8 @@ func insideShare(r *run.Run) Cell {
 
 func insideText(v float64) string { return fmt.Sprintf("%.1f %%", v) }
 
-// enoughInside is the share of the clients' time inside calls, in per cent, above which
-// the database set the pace of a closed loop.
+// enoughInside is the percentage of client time inside calls above which the database, not the
+// client, set the pace of a closed loop.
 const (
 	enoughInside = 98
 	overheadMark = "client overhead: with a server available, the clients spent more than 2 % of their time outside calls, so the client machine set part of the pace"

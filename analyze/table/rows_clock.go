@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clockRows show how well the members' times are known.
+// clockRows show how accurately the members' times are known.
 func clockRows() []Row {
 	return []Row{
 		{Name: "CLOCK-OFFSET", Unit: "ms", Definition: "how far each member's clock was ahead of the client's clock, within half the shortest round trip of a heartbeat; samples and logs are converted with the offsets over time; moved is the change that these errors do not explain", Ours: true,
@@ -20,8 +20,7 @@ func clockRows() []Row {
 	}
 }
 
-// clockOffset prints the offset of each member's clock; its number is the one that is
-// furthest off.
+// clockOffset formats each member's clock offset. The cell's number is the largest offset.
 func clockOffset(r *run.Run) Cell {
 	var parts []string
 	furthest, heartbeats := 0.0, int64(0)
@@ -35,7 +34,7 @@ func clockOffset(r *run.Run) Cell {
 			furthest = offset
 		}
 		part := fmt.Sprintf("%d: %+.2f +/-%.2f ms", m.Index+1, offset, millis(m.Clock.Error))
-		if m.Clock.Moved >= 10*time.Microsecond { // what two digits show
+		if m.Clock.Moved >= 10*time.Microsecond { // visible with two digits
 			part += fmt.Sprintf(", moved %.2f ms", millis(m.Clock.Moved))
 		}
 		parts = append(parts, part)
@@ -48,7 +47,7 @@ func clockOffset(r *run.Run) Cell {
 
 func millis(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// timeService prints for each machine whether its clock is kept, once if all agree.
+// timeService states for each machine whether its clock is synchronized; once if all agree.
 func timeService(r *run.Run) Cell {
 	var texts []string
 	for _, m := range r.Info.Record.Members {

@@ -61,8 +61,7 @@ func conditionRows() []Row {
 	}
 }
 
-// transport names the clients' implementation, and how many requests it sent again by
-// itself.
+// transport names the client implementation and the number of requests that it retried by itself.
 func transport(r *run.Run) Cell {
 	name := r.Info.Transport()
 	if name == "" {
@@ -113,7 +112,7 @@ func operation(r *run.Run) Cell {
 	return words(text, "classic inputs do not record it")
 }
 
-// mixText prints a mix by its shares.
+// mixText formats a mix by its shares.
 func mixText(mix []workload.Share) string {
 	var sum float64
 	for _, s := range mix {
@@ -151,7 +150,7 @@ func rate(r *run.Run) Cell {
 	return Cell{Text: text}
 }
 
-// The two clocks of a latency, as TIMED-FROM names them.
+// The two clocks of a latency, as printed in the row TIMED-FROM.
 const (
 	FromDue  = "due (response time)"
 	FromSent = "sent (service time)"
@@ -161,8 +160,8 @@ func timedFrom(r *run.Run) Cell {
 	return clocks(r, FromDue, FromSent)
 }
 
-// clocks prints one word for loads with a rate and another for closed loops. A load of
-// both has each with its stages.
+// clocks prints due for loads with a rate and sent for closed loops. For a load with both, each
+// word is followed by its stages.
 func clocks(r *run.Run, due, sent string) Cell {
 	switch {
 	case !r.Closed():
@@ -243,10 +242,10 @@ func trial(r *run.Run) Cell {
 	return number(float64(r.Info.Manifest.Trial), int64(r.Info.Manifest.Trials), "%d of %d", r.Info.Manifest.Trial, r.Info.Manifest.Trials)
 }
 
-// mostLeaders bounds the leaders that a cell names.
+// mostLeaders limits the leaders named in a cell.
 const mostLeaders = 5
 
-// leader prints the members that led during the load, or without events the one in the
+// leader names the members that led during the load. Without events, it names the leader in the
 // manifest.
 func leader(r *run.Run) Cell {
 	all := r.Machines.Leaders
@@ -268,7 +267,7 @@ func leader(r *run.Run) Cell {
 }
 
 func durable(r *run.Run) Cell {
-	groups := map[string][]time.Duration{} // the times of probes, by the verdict on them
+	groups := map[string][]time.Duration{} // probe times by verdict
 	var order []string
 	unknown := 0
 	for _, m := range r.Info.Record.Members {
@@ -296,8 +295,8 @@ func durable(r *run.Run) Cell {
 	return words(strings.Join(order, "; "), "the file systems of the data directories were not recorded")
 }
 
-// durability returns whether a member's data survives a power cut. unsynced means
-// that the driver states no fsync at all.
+// durability states whether a member's data survives a power cut. unsynced means that the driver
+// declares no fsync at all.
 func durability(d results.Disk, unsynced bool) string {
 	switch {
 	case unsynced:

@@ -6,12 +6,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// latency prints a latency of each stage.
+// latency prints one latency for each stage.
 func latency(get func(*run.Latency) run.Measure) func(*run.Run) Cell {
 	return byStage(func(g *run.Stage) Cell { return cellOf(get(&g.Latency), millisText) })
 }
 
-// bounded prints a latency of each stage that may have only a lower bound.
+// bounded prints one latency for each stage, and marks lower bounds.
 func bounded(get func(*run.Latency) run.Measure) func(*run.Run) Cell {
 	return byStage(func(g *run.Stage) Cell {
 		m := get(&g.Latency)
@@ -19,7 +19,7 @@ func bounded(get func(*run.Latency) run.Measure) func(*run.Run) Cell {
 	})
 }
 
-// atLeast is the sign of a lower bound.
+// atLeast is the sign for a lower bound.
 func atLeast(m run.Measure) string {
 	if m.AtLeast() {
 		return ">= "
@@ -30,8 +30,8 @@ func atLeast(m run.Measure) string {
 func fastest(l *run.Latency) run.Measure { return l.Due.Min }
 func slowest(l *run.Latency) run.Measure { return l.Due.Max }
 
-// mean and deviation are of the requests that ended ok, of which classic files hold
-// no distribution of their own.
+// mean and deviation describe ok requests only. Classic files hold no separate distribution for
+// these.
 func mean(l *run.Latency) run.Measure      { return ended(l).Mean }
 func deviation(l *run.Latency) run.Measure { return ended(l).SD }
 
@@ -42,7 +42,7 @@ func ended(l *run.Latency) *run.Distribution {
 	return l.OK
 }
 
-// The populations of latencies.
+// Populations of latencies.
 const (
 	ofDue = " of all requests that were due (closed loop: sent) in the measured window"
 	ofOK  = " of the measured requests that ended ok"
@@ -58,7 +58,7 @@ func latencyRows() []Row {
 	}
 }
 
-// percentiles are the quantiles of the table; the classic tables end at p99.9.
+// percentiles are the table's quantiles. The classic tables end at p99.9.
 var percentiles = [...]struct {
 	name string
 	q    float64
@@ -76,22 +76,22 @@ func percentileRows() []Row {
 	return out
 }
 
-// quantile prints a percentile of each stage.
+// quantile prints one percentile for each stage.
 func quantile(q float64, of func(*run.Latency) *run.Distribution) func(*run.Run) Cell {
 	return byStage(func(g *run.Stage) Cell { return percentile(of(&g.Latency).Quantile(q)) })
 }
 
-// percentile prints a percentile with the signs of its marks.
+// percentile formats a percentile with the signs of its marks.
 func percentile(m run.Measure) Cell {
 	return cellOf(m, func(v float64) string {
-		if m.Digits == 0 { // a classic file
+		if m.Digits == 0 { // from a classic file
 			return atLeast(m) + fmt.Sprintf("%.6f ms", v)
 		}
 		return atLeast(m) + Significant(v) + " ms"
 	})
 }
 
-// okOnly is the distribution of the requests that ended ok, where others were due too.
+// okOnly returns the distribution of ok requests if other requests were due as well.
 func okOnly(l *run.Latency) *run.Distribution {
 	if l.OK.N.Known() && l.OK.N.Value == l.Due.N.Value {
 		return run.Unmeasured("every request ended ok: see the Latency rows")
@@ -99,7 +99,7 @@ func okOnly(l *run.Latency) *run.Distribution {
 	return l.OK
 }
 
-// timingRows have the parts of a latency and the percentiles of single populations.
+// timingRows show the parts of a latency, and percentiles of single populations.
 func timingRows() []Row {
 	out := []Row{
 		{Name: "STDDEV-LATENCY", Unit: "ms", Definition: "standard deviation of the latencies" + ofOK + timed, Cell: latency(deviation)},

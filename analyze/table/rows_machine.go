@@ -5,7 +5,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// serverSum prints a counter's growth at the servers, each physical source once.
+// serverSum sums a counter's growth over the servers, each physical source once.
 func serverSum(key run.Source, get run.Counter, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(r.ServerSum(key, get), text) }
 }
@@ -15,12 +15,12 @@ func clientSum(get run.Counter, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(r.Machines.Client.Growth(r.Windows.Load, get), text) }
 }
 
-// meanPeak prints the largest mean over all servers of one second.
+// meanPeak prints the highest per-second mean over all servers.
 func meanPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(r.Machines.MeanPeak(r.Windows.Load, get), text) }
 }
 
-// clientPeak prints the largest value of a gauge at the client.
+// clientPeak prints a gauge's largest value at the client.
 func clientPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		cell := cellOf(r.Machines.Client.Peak(r.Windows.Load, get), text)
@@ -53,7 +53,7 @@ func trafficRows() []Row {
 	return out
 }
 
-// peakRows hold the classic maxima and the errors.
+// peakRows are the classic maxima and the errors.
 func peakRows() []Row {
 	return []Row{
 		{Name: "SERVER-MAX-CPU-USAGE", Unit: "%", Definition: "CPU use per server, averaged over the servers in each second; the highest second of the load; 100 % is one core; see MEMBER-MAX-CPU for the busiest member", Cell: meanPeak(run.Of(metric.CPUPercent), percentText)},
@@ -64,7 +64,7 @@ func peakRows() []Row {
 	}
 }
 
-// diskRows hold the classic sums of the disks, and the data directories.
+// diskRows are the classic disk sums, and the data directories.
 func diskRows() []Row {
 	const load = " over the load, summed over the servers (the name says AVG): last counter minus first; a disk that several members share is counted once"
 	return []Row{

@@ -40,8 +40,8 @@ func memberRows() []Row {
 	}
 }
 
-// limited prints what members with limits had; has reports whether they had the one that
-// the row is about.
+// limited prints numbers of members with limits; has reports whether they had the limit that the
+// row describes.
 func limited(has func(resources.Limits) bool, cell func(r *run.Run, l resources.Limits) Cell) func(*run.Run) Cell {
 	return attended(func(r *run.Run) Cell {
 		if l := r.Info.Record.Resources; l != nil && has(*l) {
@@ -51,7 +51,7 @@ func limited(has func(resources.Limits) bool, cell func(r *run.Run, l resources.
 	})
 }
 
-// limitRows show what each member might use, and used of it.
+// limitRows show each member's limits and how much of them it used.
 func limitRows() []Row {
 	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
 	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
@@ -77,7 +77,8 @@ func limitRows() []Row {
 	}
 }
 
-// pageCache prints the page cache of the member whose memory was the most, at that time.
+// pageCache prints the page cache of the member with the highest memory peak, at the time of that
+// peak.
 func pageCache(r *run.Run) Cell {
 	_, name := r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
 	for _, m := range r.Machines.Servers {
@@ -88,12 +89,12 @@ func pageCache(r *run.Run) Cell {
 	return missing("the memory of a member's control group was not recorded")
 }
 
-// memberPeak prints the largest peak of a member, and which member.
+// memberPeak prints a gauge's largest peak over the members, and which member it was.
 func memberPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 	return largest(text, func(r *run.Run, m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, get) })
 }
 
-// memberSumPeak prints the largest growth of a counter of a member, and which member.
+// memberSumPeak prints a counter's largest growth over the members, and which member it was.
 func memberSumPeak(get run.Counter, text func(float64) string) func(*run.Run) Cell {
 	return largest(text, func(r *run.Run, m *run.Machine) run.Measure { return m.Growth(r.Windows.Load, get) })
 }
@@ -105,8 +106,8 @@ func largest(text func(float64) string, of func(*run.Run, *run.Machine) run.Meas
 	}
 }
 
-// leastDiskFree prints the least free disk of a member, and which member. Recordings of
-// older versions have none.
+// leastDiskFree prints the least free disk space over the members, and which member it was. Records
+// of older versions lack it.
 func leastDiskFree(r *run.Run) Cell {
 	least, name := run.Inapplicable("the free disk was not recorded"), ""
 	for _, m := range r.Machines.Servers {

@@ -7,9 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metricRows are the rows of the metrics that are reported as they are declared:
-// the growth of a counter over all servers, and the largest value of the rest at
-// one member.
+// metricRows are the rows that metric declarations ask for: a counter's growth over all servers, or
+// a gauge's largest value at one member.
 func metricRows() (rows []Row) {
 	for _, m := range metric.System().Metrics() {
 		if m.Report {
@@ -34,7 +33,7 @@ func metricRow(m metric.Metric) Row {
 	}
 }
 
-// wherePresent prints an optional metric only where a sample knows it.
+// wherePresent prints an optional metric only if a sample has it.
 func wherePresent(m metric.Metric, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	if !m.Optional {
 		return cell
@@ -47,8 +46,8 @@ func wherePresent(m metric.Metric, cell func(*run.Run) Cell) func(*run.Run) Cell
 	}
 }
 
-// since replaces the cell of a metric that no sample of an older record has: the
-// version that wrote it did not sample the metric.
+// since replaces the cell if no sample of an older record has the metric, because the version that
+// wrote the record did not sample it.
 func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		if then := r.Info.Unrecorded(); then.Words != "" && r.Machines.Sampled() && !r.Machines.Have(get) {
@@ -58,7 +57,7 @@ func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	}
 }
 
-// metricText formats values of the metric.
+// metricText returns the format for the metric's values.
 func metricText(m metric.Metric) func(float64) string {
 	switch {
 	case m.Unit == "bytes":

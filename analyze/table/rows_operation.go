@@ -9,7 +9,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// operationRows returns the rows of mixed loads, one set for each operation.
+// operationRows returns the rows for mixed loads, one set per operation.
 func operationRows(runs []*run.Run) (out []Row) {
 	var names []string
 	for _, r := range runs {

@@ -19,7 +19,7 @@ func countOf(get func(*run.Counts) run.Measure) func(*run.Run) Cell {
 
 func failures(c *run.Counts) run.Measure { return c.Failures }
 
-// outcomeRows count the requests by their end.
+// outcomeRows count the requests by outcome.
 func outcomeRows() []Row {
 	of := func(name, definition string, get func(*run.Counts) run.Measure) Row {
 		return Row{Name: name, Unit: "requests", Definition: definition,
@@ -77,8 +77,8 @@ func keysFound(r *run.Run) Cell {
 	return number(float64(found), 0, "%s / %s %s", humanize.Comma(found), bounds, verdict)
 }
 
-// creates reports whether the load wrote new keys and deleted none, so that the
-// database's own count shows how many it added.
+// creates reports whether the load wrote new keys and deleted none. Only then does the database's
+// key count show how many keys were added.
 func creates(r *run.Run) bool {
 	l := r.Info.Record.Load
 	return l.Any(workload.Op.Creates) && !l.Any(workload.Op.Deletes)
@@ -101,7 +101,7 @@ func errorClasses(r *run.Run) Cell {
 	return classesCell(classes)
 }
 
-// classesCell lists classes of errors with their counts.
+// classesCell lists error classes with their counts.
 func classesCell(classes []results.ClassCount) Cell {
 	var total int64
 	var parts []string
@@ -130,7 +130,7 @@ func logEvents(r *run.Run) Cell {
 	}).verbatim()
 }
 
-// longestOf prints the longest of the events whose lines give how long they took.
+// longestOf formats the longest event, if log lines include durations.
 func longestOf(e run.LogEvent) string {
 	if e.Timed == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// ownRows show what members reported of themselves over the measured part of the load.
-// A database that does not report a number has no row for it.
+// ownRows show what members reported about themselves over the measured part of the load. If a
+// database does not report a number, it has no row.
 func ownRows() []Row {
 	row := func(name, unit, definition string, of metric.Name, cell func(*run.Run) Cell) Row {
 		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: attended(reported(of, cell))}
@@ -49,7 +49,7 @@ func ownRows() []Row {
 	}
 }
 
-// reported prints a number of databases that report it.
+// reported prints a number for databases that report it.
 func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		for _, server := range r.Machines.Servers {
@@ -61,10 +61,10 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	}
 }
 
-// inWindow says between which answers a counter grew.
+// inWindow describes the answers between which a counter's growth is taken.
 const inWindow = " in the measured window, from the member's last answer before the window to its first answer after it"
 
-// meanOf is a sum over its count.
+// meanOf divides a sum by its count.
 func meanOf(sum, count metric.Name) func(*run.Run, *run.Machine) run.Measure {
 	return func(r *run.Run, m *run.Machine) run.Measure {
 		windows := r.Windows.MeasuredSpans()
@@ -81,11 +81,11 @@ func meanOf(sum, count metric.Name) func(*run.Run, *run.Machine) run.Measure {
 	}
 }
 
-// millisOfSeconds prints seconds as milliseconds.
+// millisOfSeconds formats seconds as milliseconds.
 func millisOfSeconds(v float64) string { return millisText(v * 1e3) }
 
-// bucketCell prints the bucket of the 99th percentile of the member whose bucket is the
-// highest. Its value is the upper bound, if there is one.
+// bucketCell prints the histogram bucket that contains the 99th percentile, for the member whose
+// bucket is highest. The cell's value is the bucket's upper bound, if there is one.
 func bucketCell(n metric.Name) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		low, high, count, name := -1.0, -1.0, int64(0), ""
@@ -112,12 +112,12 @@ func bucketCell(n metric.Name) func(*run.Run) Cell {
 	}
 }
 
-// bound prints a bound in seconds as a duration: "8ms".
+// bound converts a bound in seconds to a duration: "8ms".
 func bound(seconds float64) time.Duration {
 	return time.Duration(math.Round(min(seconds, 1e6) * 1e9))
 }
 
-// metricsCost prints what it took to ask the member that took longest.
+// metricsCost prints the cost of querying the slowest member.
 func metricsCost(r *run.Run) Cell {
 	var longest, bytes float64
 	var count int64

@@ -8,7 +8,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// availabilityRows stand with the headline: how much of the load was answered.
+// availabilityRows are next to the headline. They show how much of the load was answered.
 func availabilityRows() []Row {
 	of := func(get func(*run.Availability) Cell) func(*run.Run) Cell {
 		return byStage(func(g *run.Stage) Cell { return get(&g.Availability) })
@@ -37,7 +37,7 @@ func availabilityRows() []Row {
 	}
 }
 
-// PercentOf prints a share in per cent, and all of it as 100.
+// PercentOf formats a percentage. A value just below 100 is not rounded to 100.
 func PercentOf(v float64) string {
 	if v < 100 && v > 99.99 {
 		return fmt.Sprintf("%.4f %%", v)
@@ -72,7 +72,7 @@ func reconnects(r *run.Run) Cell {
 	})(r)
 }
 
-// placeRows show where the requests went, one set of rows for each member and role.
+// placeRows show where the requests went, with one set of rows per member and role.
 func placeRows(runs []*run.Run) (out []Row) {
 	var names []string
 	recorded := false

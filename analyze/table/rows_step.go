@@ -8,8 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// stepRows returns the rows of loads whose steps differ, one set for each number of
-// clients and rate.
+// stepRows returns the rows for loads whose steps differ, one set per number of clients and rate.
 func stepRows(runs []*run.Run) (out []Row) {
 	stages := map[*run.Run][]*run.Stage{}
 	var all []*run.Stage
@@ -42,8 +41,7 @@ func stepRows(runs []*run.Run) (out []Row) {
 	return out
 }
 
-// separated returns the stages of a run. Those of classic files are made of their
-// seconds.
+// separated returns a run's stages. For classic files, stages are derived from the seconds.
 func separated(r *run.Run) (out []*run.Stage) {
 	if !r.PooledStages {
 		return r.Stages

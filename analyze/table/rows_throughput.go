@@ -28,10 +28,10 @@ func elapsed(r *run.Run) Cell {
 
 func average(t *run.Throughput) run.Measure { return t.Average }
 
-// leanMark is a footnote on the throughput of a client on a member's machine.
+// leanMark is a footnote on throughput if the client ran on a member's machine.
 const leanMark = "the client shares a machine with the servers, so a client that needs less CPU leaves them more: compare only with runs of the same TRANSPORT, or give the client a machine of its own"
 
-// besideServers adds leanMark where the client has several implementations.
+// besideServers adds leanMark if the database has several client implementations.
 func besideServers(cell func(*run.Run) Cell) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		c := cell(r)
@@ -42,7 +42,7 @@ func besideServers(cell func(*run.Run) Cell) func(*run.Run) Cell {
 	}
 }
 
-// throughput prints a throughput of each stage.
+// throughput prints one throughput for each stage.
 func throughput(get func(*run.Throughput) run.Measure) func(*run.Run) Cell {
 	return byStage(func(g *run.Stage) Cell { return cellOf(get(&g.Throughput), perSecondText) })
 }

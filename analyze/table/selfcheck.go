@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// selfCheckNotes print how exactly the clients pace, each text once.
+// selfCheckNotes describe how exactly the clients pace, each text once.
 func selfCheckNotes(runs []*run.Run) (notes []string) {
 	var said run.PerTag
 	for _, r := range runs {
@@ -29,7 +29,7 @@ func selfCheckNotes(runs []*run.Run) (notes []string) {
 	return notes
 }
 
-// selfCheckText prints a self-check in one line.
+// selfCheckText describes a self-check in one line.
 func selfCheckText(s *results.SelfCheck) string {
 	paces := fmt.Sprintf("paces up to %s/s accurately", run.RateNumber(s.HighestRate))
 	if s.HighestRate == 0 {
@@ -52,8 +52,8 @@ func selfCheckText(s *results.SelfCheck) string {
 		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, p99(s.TimerLateness), p99(s.ClientLateness))
 }
 
-// SelfCheckFact adds the precision of latencies, the program that checked, and a self-
-// check of another machine.
+// SelfCheckFact also states the precision of latencies, the program that ran the check, and whether
+// the check ran on another machine.
 func SelfCheckFact(m *results.Manifest) string {
 	s := m.SelfCheck
 	if s == nil {
@@ -81,7 +81,7 @@ func SelfCheckFact(m *results.Manifest) string {
 	return strings.Join(parts, "; ")
 }
 
-// msText prints nanoseconds in ms.
+// msText formats nanoseconds as ms.
 func msText(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
 
 // selfCheckAdded continues the definition of a percentile.
@@ -98,7 +98,7 @@ func checked(r *run.Run, value func(*results.LoadCheck) int64, cell func(*result
 	return worst(r, func(c client) *results.LoadCheck { return c.check }, value, cell, inapplicable("only runs with control --selfcheck auto have it"))
 }
 
-// selfCheckCell prints the quantile q of what the client added.
+// selfCheckCell prints the quantile q of the time that the client added.
 func selfCheckCell(q float64, get func(*results.LoadCheck) results.Compared) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		return checked(r, func(c *results.LoadCheck) int64 { return get(c).Added() }, func(c *results.LoadCheck) Cell {

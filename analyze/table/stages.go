@@ -8,16 +8,15 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// mostStages bounds the stages that one cell lists. The rows of each step hold the
-// numbers of more.
+// mostStages limits the stages listed in one cell. The rows for each step have the remaining
+// numbers.
 const mostStages = 6
 
 // partSeparator separates the numbers of several stages in a cell's text.
 const partSeparator = "; "
 
-// byStage prints a number of each part of a load that has numbers of its own: a number
-// alone, or several with their labels. A number over stages of different kinds would
-// belong to neither.
+// byStage prints a number for each stage: alone if there is one stage, otherwise with labels. A
+// number over stages of different kinds would describe neither.
 func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		if len(r.Stages) == 1 {
@@ -31,7 +30,8 @@ func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
 	}
 }
 
-// joined makes one cell of those of several stages. Reasons that all share stay one.
+// joined merges the cells of several stages into one. A reason that all stages share is printed
+// once.
 func joined(stages []*run.Stage, cells []Cell) Cell {
 	var parts []Part
 	var marks []string
@@ -55,7 +55,7 @@ func joined(stages []*run.Stage, cells []Cell) Cell {
 	return Cell{Text: joinedText(parts), Parts: parts}
 }
 
-// joinedText is the text of all parts in one cell, or how many there are.
+// joinedText lists all parts in one text, or states how many there are.
 func joinedText(parts []Part) string {
 	if len(parts) > mostStages {
 		return fmt.Sprintf("by step: %d kinds of steps", len(parts))

@@ -11,9 +11,8 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// Summaries returns every run as the command line tools that benchmark HTTP servers print
-// one: a few totals, a histogram, percentiles, outcomes. The numbers are those of the
-// table.
+// Summaries formats every run in the style of HTTP benchmark tools: a few totals, a histogram,
+// percentiles, outcomes. The numbers are the same as in the table.
 func Summaries(runs []*run.Run) string {
 	var parts []string
 	for _, r := range runs {
@@ -42,7 +41,7 @@ func summary(r *run.Run) string {
 	return b.String()
 }
 
-// stageSummary prints the latencies of a stage.
+// stageSummary prints a stage's latencies.
 func stageSummary(b *strings.Builder, r *run.Run, g *run.Stage) {
 	of, clock := "", "from sent to answered"
 	if g.Latency.Rated() {
@@ -63,7 +62,7 @@ func stageSummary(b *strings.Builder, r *run.Run, g *run.Stage) {
 	var marks []string
 	for _, p := range percentiles {
 		if p.q > .999 {
-			break // only the table has it
+			break // only the table shows them
 		}
 		cell := percentile(g.Latency.Due.Quantile(p.q))
 		marks = append(marks, cell.Marks...)
@@ -74,7 +73,7 @@ func stageSummary(b *strings.Builder, r *run.Run, g *run.Stage) {
 	}
 }
 
-// stageTotals are the headline numbers of a stage.
+// stageTotals are a stage's headline numbers.
 func stageTotals(g *run.Stage) []named {
 	of := func(m run.Measure) string {
 		return cellOf(m, func(v float64) string { return atLeast(m) + millisText(v) }).Text
@@ -89,8 +88,8 @@ func stageTotals(g *run.Stage) []named {
 
 type named struct{ name, text string }
 
-// summaryTotals returns the lines at the top: of the measured requests, except the
-// bytes, which are of the whole load.
+// summaryTotals returns the lines at the top. They describe measured requests, except for the
+// bytes, which cover the whole load.
 func summaryTotals(r *run.Run) []named {
 	lines := []named{{"Total", elapsed(r).Text}}
 	if !r.Staged() {
@@ -106,8 +105,8 @@ func summaryTotals(r *run.Run) []named {
 	return lines
 }
 
-// dataSent describes the bytes of keys and values that were written, "" if the load
-// wrote none or a manifest shows that nothing was counted.
+// dataSent describes the bytes of written keys and values; "" if the load wrote none or the
+// manifest shows that they were not counted.
 func dataSent(r *run.Run) string {
 	l, ok := r.Info.Record.Load, r.Load.Counts.OK
 	if !l.Operation.SendsValue() || l.Operation.Reads() || !ok.Known() && r.Info.Manifest != nil {
@@ -119,13 +118,13 @@ func dataSent(r *run.Run) string {
 	case sum.Known() && sum.Value > 0 && ok.Known():
 	case l.ValueSizeMax > 0 || !ok.Known():
 		return each
-	default: // records of older versions
+	default: // from an older version
 		sum = run.Counted(ok.Int() * int64(l.KeySize+l.ValueSize))
 	}
 	return fmt.Sprintf("%s B in %s answered requests, %s", humanize.Comma(sum.Int()), humanize.Comma(ok.Int()), each)
 }
 
-// sizesText prints the sizes of a load's values in bytes.
+// sizesText formats the load's value sizes in bytes.
 func sizesText(l results.Load) string {
 	if l.ValueSizeMax > 0 {
 		text := fmt.Sprintf("%s to %s", humanize.Comma(int64(l.ValueSize)), humanize.Comma(int64(l.ValueSizeMax)))
@@ -137,7 +136,7 @@ func sizesText(l results.Load) string {
 	return humanize.Comma(int64(l.ValueSize))
 }
 
-// outcomeLines count the requests by their end, and the errors by class.
+// outcomeLines count the requests by outcome, and the errors by class.
 func outcomeLines(r *run.Run) []string {
 	c := &r.Load.Counts
 	var lines []string

@@ -20,33 +20,33 @@ type Table struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Line is a row as it is printed: one number of every run.
+// Line is a printed row: one number for every run.
 type Line struct {
 	Name       string `json:"name"`
 	Unit       string `json:"unit"`
 	Definition string `json:"definition"`
-	// Raw rows repeat another one in full digits; the text table leaves them out.
+	// Raw rows repeat another row in full digits. The text table omits them.
 	Raw bool `json:"raw,omitempty"`
-	// Section is the part of the table that the row belongs to, with the part of the run
-	// that it is of.
+	// Section is the part of the table that contains the row. Its name states which part of the run
+	// its rows describe.
 	Section string `json:"section"`
-	// Step and Operation are the part of the load that the row is of, "" for all of it.
-	// Metric is what it measures of that part.
+	// Step and Operation name the part of the load that the row describes; "" means all of it.
+	// Metric is what the row measures there.
 	Step      string `json:"step,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Metric    string `json:"metric"`
 	Cells     []Cell `json:"cells"`
 }
 
-// New makes the table of the runs. A row that applies to none of them is left out; a row
-// that was not measured stays, with the reason.
+// New makes the runs' table. A row that applies to no run is left out. A row that was not measured
+// stays, with the reason.
 func New(runs []*run.Run) *Table {
 	t := filled(runs)
 	t.annotate(runs)
 	return t
 }
 
-// filled has no footnotes and notes yet.
+// filled returns a table without footnotes and notes.
 func filled(runs []*run.Run) *Table {
 	t := &Table{Columns: Headers(alone(runs))}
 	for _, r := range All(runs) {
@@ -79,8 +79,8 @@ func (t *Table) annotate(runs []*run.Run) {
 	t.Notes = append(t.Notes, releaseNotes(runs)...)
 }
 
-// footnotes numbers the marks of the cells and lists them below the table. Marks of
-// uncertain percentiles have signs of their own.
+// footnotes numbers the cells' marks and lists them below the table. Marks on uncertain percentiles
+// use signs instead of numbers.
 func (t *Table) footnotes() {
 	var order []string
 	signed := map[string]bool{}
@@ -118,7 +118,7 @@ func (t *Table) footnotes() {
 	t.Notes = append(t.Notes, t.unmeasured()...)
 }
 
-// NotesOn returns those notes that explain the signs of some rows.
+// NotesOn returns the notes that explain the signs used in the given rows.
 func (t *Table) NotesOn(rows []Line) (notes []string) {
 	var signs []string
 	add := func(c Cell) {
@@ -144,8 +144,8 @@ func (t *Table) NotesOn(rows []Line) (notes []string) {
 	return notes
 }
 
-// unmeasured lists the reasons for cells without a value: each reason once, with its
-// rows and, unless all runs share it, its runs.
+// unmeasured lists the reasons for cells without a value. Each reason is listed once, with its rows
+// and, unless it applies to all runs, its runs.
 func (t *Table) unmeasured() (notes []string) {
 	type place struct {
 		words, reason string
@@ -186,8 +186,8 @@ func (t *Table) unmeasured() (notes []string) {
 	return notes
 }
 
-// headerOf returns the header of a database. It marks a server that is part of dbtester,
-// and a version that differs from the label.
+// headerOf returns a database's header. It points out a server that is part of dbtester and a
+// version that contradicts the label.
 func headerOf(g trials.Group) Header {
 	title := plaintext.Line(g.Title())
 	name := plaintext.Line(g.Name)
@@ -198,7 +198,7 @@ func headerOf(g trials.Group) Header {
 	return h
 }
 
-// alone returns a group for each run.
+// alone puts each run into its own group.
 func alone(runs []*run.Run) (groups []trials.Group) {
 	for _, r := range runs {
 		groups = append(groups, trials.Group{Name: r.Info.Tag, Runs: []*run.Run{r}})
@@ -206,7 +206,7 @@ func alone(runs []*run.Run) (groups []trials.Group) {
 	return groups
 }
 
-// builtIn returns what marks a server that is part of dbtester.
+// builtIn returns the text that points out a server that is part of dbtester.
 func builtIn(r *run.Run) string {
 	if r.Info.Record.Built == run.BuiltIn && !r.Info.Unattended() {
 		return " (" + run.BuiltIn + ")"
@@ -214,25 +214,23 @@ func builtIn(r *run.Run) string {
 	return ""
 }
 
-// Header names a column.
+// Header is a column's heading.
 type Header struct {
 	Tag string `json:"tag"`
-	// Text is Tag, or "TAG (ran X)" when the members reported another version than the
-	// label has.
+	// Text is Tag, or "TAG (ran X)" if the members reported a version that contradicts the tag.
 	Text string `json:"text"`
-	// Trials is the number of runs of the column.
+	// Trials is the number of runs in the column.
 	Trials int `json:"trials"`
-	// Date is when the first run of the column started, UTC; "" if the records do not have
-	// it. Dated is the same where the columns are of several experiments, else "": tables
-	// show it below Text.
+	// Date is the start of the column's first run in UTC; "" if it was not recorded. Dated equals
+	// Date if the columns come from several experiments; tables show it below Text.
 	Date  string `json:"date,omitempty"`
 	Dated string `json:"dated,omitempty"`
 }
 
-// title is Text without the word for a built-in server.
+// title is Text without the note about a built-in server.
 func (h Header) title() string { return strings.Replace(h.Text, " ("+run.BuiltIn+")", "", 1) }
 
-// Lines returns what heads the column.
+// Lines returns the heading's lines.
 func (h Header) Lines() []string {
 	if h.Dated == "" {
 		return []string{h.Text}
@@ -240,7 +238,7 @@ func (h Header) Lines() []string {
 	return []string{h.Text, h.Dated}
 }
 
-// Headers returns the headers of the columns of a report.
+// Headers returns the headings of a report's columns.
 func Headers(groups []trials.Group) []Header {
 	var out []Header
 	starts := map[*results.Manifest]bool{}
@@ -256,7 +254,7 @@ func Headers(groups []trials.Group) []Header {
 	return out
 }
 
-// clockNotes explain from when latencies count.
+// clockNotes explain from which moment latencies are counted.
 func clockNotes(runs []*run.Run) (notes []string) {
 	var closed, rated []string
 	for _, r := range runs {
@@ -266,7 +264,7 @@ func clockNotes(runs []*run.Run) (notes []string) {
 				tag += " (" + g.Label + ")"
 			}
 			switch {
-			case g.Latency.Due.N.Value <= 0, g.Latency.Clock == run.FromSentAtRate: // a gap explains that clock
+			case g.Latency.Due.N.Value <= 0, g.Latency.Clock == run.FromSentAtRate: // a gap explains this clock
 			case g.Latency.Rated():
 				rated = append(rated, tag)
 			default:
@@ -290,7 +288,7 @@ func clockNotes(runs []*run.Run) (notes []string) {
 	return notes
 }
 
-// releaseNotes are the notes of the releases that ran.
+// releaseNotes are the notes on the releases that ran.
 func releaseNotes(runs []*run.Run) (notes []string) {
 	for _, r := range runs {
 		for _, m := range r.Info.Record.Members {

@@ -10,14 +10,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Unequal lists the conditions in which the runs differ, so that they are hard to
-// compare: "fsync: A: every write; B: none". Versions are compared among the runs of one
-// database. Names are those of columns by the tags of their runs.
+// Unequal lists the conditions that differ between the runs and make them hard to compare: "fsync:
+// A: every write; B: none". Versions are compared only between runs of the same database. names
+// maps the runs' tags to column names.
 func Unequal(runs []*run.Run, names map[string]string) []string {
 	return append([]string{}, setting.Unequal(runs, names, machines()...)...)
 }
 
-// machines are the machines, the programs and the records.
+// machines are the aspects that concern machines, programs and records.
 func machines() []setting.Aspect {
 	ofManifest := func(get func(m *results.Manifest) string) func(*run.Run) string {
 		return func(r *run.Run) string {
@@ -50,7 +50,7 @@ func serverMachines(r *run.Run) string {
 	return strings.Join(run.Distinct(hosts), " and ")
 }
 
-// placement is where the client ran, "" if the records do not show it.
+// placement states where the client ran; "" if the records do not show it.
 func placement(r *run.Run) string {
 	_, known := r.SharedHost()
 	switch {
