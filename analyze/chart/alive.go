@@ -9,22 +9,23 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// A column of the servers' means has a gap where any server was not sampled, because the mean
-// of the others is another quantity. A figure would lose its line for good when a member died:
-// there it goes on with those that are left, and says so.
+// A column with the servers' mean has a gap where any server was not sampled, because the mean of
+// the others is a different quantity. In a figure, a member's death would end the line for good.
+// There the line continues with the remaining members, and a note says so.
 
-// leastAbsence is the number of seconds without a sample from which a member counts as gone.
-// Where it only missed a sample, the line has a gap.
+// leastAbsence is the number of seconds without a sample after which a member counts as gone.
+// Shorter absences are missed samples and leave a gap.
 const leastAbsence = 3
 
-// joinedSuffix and whichSuffix end the names of the hidden columns of a quantity: its mean, or
-// its largest value, over the members that have one, and which those are, a bit for each.
+// joinedSuffix and whichSuffix are the name suffixes of a quantity's hidden columns. One holds the
+// mean, or the largest value, over the members that have a value; the other states which members
+// those are, one bit each.
 const (
 	joinedSuffix = " OF THE SAMPLED"
 	whichSuffix  = " SAMPLED"
 )
 
-// addAlive adds the hidden columns of a quantity.
+// addAlive adds a quantity's hidden columns.
 func (s *Series) addAlive(name string, q quantity) {
 	known := func(row run.Row, n int) (float64, bool) {
 		if row[n] == nil {
@@ -61,12 +62,12 @@ func (s *Series) addAlive(name string, q quantity) {
 	s.columns[len(s.columns)-1].hidden = true
 }
 
-// mostMembers is how many bits a column's values hold.
+// mostMembers is the number of bits in a column's values.
 const mostMembers = 52
 
-// alive returns the values of a quantity as [Series.loaded] does, and in seconds of which a
-// member was gone those of the others. fewer counts the members of each second where some
-// were gone, and is nil if none was.
+// alive returns a quantity's values as [Series.loaded] does, except that in seconds without some of
+// the members it uses the remaining ones. fewer counts the members in such seconds; it is nil if
+// there are none.
 func (s *Series) alive(name string) (values []float64, fewer map[int]int) {
 	strict := s.loaded(name)
 	joined, which := s.loaded(name+joinedSuffix), s.column(name+whichSuffix)
@@ -108,7 +109,7 @@ func markAbsences(gone []uint64, which []float64, n int) {
 	}
 }
 
-// fewerText says of how many members a line is where some were gone, and when.
+// fewerText states when a line covers only some of the members, and how many.
 func fewerText(r *run.Run, s *Series, fewer map[int]int) string {
 	first, last, least := math.MaxInt, 0, math.MaxInt
 	for i, n := range fewer {

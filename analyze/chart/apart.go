@@ -7,20 +7,19 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// Bands of two databases that overlap can be told apart, those of three are brown. Where they
-// overlap so, each database gets a panel of its own.
+// Overlapping bands can be told apart if there are two; three merge into brown. In that case each
+// database gets its own panel.
 
 const (
-	// overlapPlaces is at how many places of the horizontal axis bands are compared, and
-	// mostOverlap the share of them at which three may overlap.
+	// overlapPlaces is the number of x positions at which bands are compared. mostOverlap is the
+	// share of these positions at which three bands may overlap.
 	overlapPlaces = 100
 	mostOverlap   = 0.1
-	// thinBand is the height of a band, as a share of the vertical axis, below which it
-	// covers nothing.
+	// thinBand is the height, as a share of the vertical axis, below which a band hides nothing.
 	thinBand = 0.02
 )
 
-// apart gives each database a panel if more than two bands overlap.
+// apart gives each database its own panel if more than two bands overlap.
 func (d *Data) apart(f *figure.Figure) {
 	n := len(d.groups())
 	if f.Kind == figure.Bars || f.Kind == figure.Heat || len(f.Panels) > 0 || n < 3 || n > mostPanels || overlap(f) <= mostOverlap {
@@ -51,7 +50,7 @@ func (d *Data) apart(f *figure.Figure) {
 	withoutEmptyPanels(f)
 }
 
-// inEachPanel repeats marks that all n panels share, and leaves others in their own.
+// inEachPanel repeats shared marks in each of n panels, and leaves others in their own panel.
 func inEachPanel[T any](all []T, n int, panelOf func(*T) (panel *int, shared bool)) (out []T) {
 	for _, one := range all {
 		panel, shared := panelOf(&one)
@@ -67,7 +66,7 @@ func inEachPanel[T any](all []T, n int, panelOf func(*T) (panel *int, shared boo
 	return out
 }
 
-// overlap returns the share of the places of a figure at which three bands or more overlap.
+// overlap returns the share of x positions at which at least three bands overlap.
 func overlap(f *figure.Figure) float64 {
 	height := func(v float64) float64 {
 		if f.Y.Log {
@@ -111,7 +110,7 @@ func overlap(f *figure.Figure) float64 {
 	return float64(found) / overlapPlaces
 }
 
-// between returns the value of a line at x, NaN outside it and in its gaps.
+// between returns a line's value at x; NaN outside the line and in its gaps.
 func between(xs, ys []float64, x float64) float64 {
 	at, _ := slices.BinarySearch(xs, x)
 	if at == 0 || at == len(xs) {
@@ -121,7 +120,7 @@ func between(xs, ys []float64, x float64) float64 {
 	return ys[at-1]*(1-share) + ys[at]*share
 }
 
-// deepest returns how many intervals share a value at most.
+// deepest returns the largest number of intervals with a common value.
 func deepest(lows, highs []float64) (most int) {
 	for _, v := range lows {
 		n := 0

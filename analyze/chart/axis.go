@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// plotTitle names what a plot over time shows. The names of columns are those of classic
-// files.
+// plotTitle names the quantity in a plot over time. Columns have the names used in classic files.
 func plotTitle(p Plot) string {
 	names := map[string]string{
 		"AVG-THROUGHPUT":                  "Throughput over time",
@@ -30,8 +29,8 @@ func plotTitle(p Plot) string {
 	return cmp.Or(names[p.Column], axisOf(p).Label)
 }
 
-// axisOf splits an axis such as "Latency(millisecond)" into label and unit, in the words
-// and units of all other figures. Bytes per second get ticks in kB, MB and so on.
+// axisOf splits an axis such as "Latency(millisecond)" into label and unit, using the words and
+// units of all other figures. Bytes per second get ticks in kB, MB and so on.
 func axisOf(p Plot) figure.Axis {
 	label, unit := p.YAxis, ""
 	if open := strings.LastIndex(label, "("); open > 0 && strings.HasSuffix(label, ")") {

@@ -4,8 +4,8 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// backlogFigures show the requests due and not sent, and those in flight, of loads with
-// a rate.
+// backlogFigures show, for loads with a rate, the due but unsent requests and the requests in
+// flight.
 func backlogFigures(d *Data) []figure.Figure {
 	f := d.overTime("BACKLOG", "Requests waiting and in flight", figure.Axis{Label: "Requests"})
 	f.Subtitle = "At the end of each second: due but not sent; sent but not ended"

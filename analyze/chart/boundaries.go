@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// boundaries returns the starts of a load's steps on the time axis of its figures.
+// boundaries returns the starts of a load's steps on the time axis.
 func boundaries(r *run.Run) (out []figure.Boundary) {
 	for _, c := range r.Windows.Changes {
 		out = append(out, figure.Boundary{X: elapsed(r, c.At), Label: c.Label})
@@ -18,8 +18,8 @@ func boundaries(r *run.Run) (out []figure.Boundary) {
 	return out
 }
 
-// boundariesOf returns the starts of the steps of a database's trials: the median of each.
-// Trials whose steps differ have none.
+// boundariesOf returns the median start of each step over a database's trials; nil if the trials'
+// steps differ.
 func boundariesOf(g trials.Group) []figure.Boundary {
 	out := boundaries(g.Runs[0])
 	for i := range out {
@@ -36,11 +36,11 @@ func boundariesOf(g trials.Group) []figure.Boundary {
 	return out
 }
 
-// mostPanels bounds the small multiples of a figure.
+// mostPanels limits the panels in a figure.
 const mostPanels = 8
 
-// split reports whether the databases' steps began at different times, so that each needs
-// a plot of its own to show them.
+// split reports whether the databases' steps began at different times, so that each database needs
+// its own plot.
 func (d *Data) split() bool { return len(d.groups()) <= mostPanels && !d.stepsShared() }
 
 // stepsShared reports whether all databases' steps began at the same times.
@@ -49,8 +49,8 @@ func (d *Data) stepsShared() bool {
 	return !slices.ContainsFunc(d.groups(), func(g trials.Group) bool { return !sameBoundaries(first, boundariesOf(g)) })
 }
 
-// markSteps draws the starts of the steps: in a panel for each database, or once if all
-// share them to half a second.
+// markSteps draws the starts of the steps: in each database's panel, or once if they agree to half
+// a second.
 func (d *Data) markSteps(f *figure.Figure, panels bool) {
 	if !panels {
 		if d.stepsShared() {
@@ -67,11 +67,10 @@ func (d *Data) markSteps(f *figure.Figure, panels bool) {
 	}
 }
 
-// manySteps is the number of steps from which their labels have no room for words that all
-// share.
+// manySteps is the number of steps from which their labels omit shared words for lack of room.
 const manySteps = 5
 
-// shortened leaves the word "clients" to the first label of many.
+// shortened drops the word "clients" from all labels except the first if there are many.
 func shortened(all []figure.Boundary) []figure.Boundary {
 	clients := func(b figure.Boundary) bool {
 		return strings.HasSuffix(b.Label, " clients") || strings.HasSuffix(b.Label, " client")
@@ -85,7 +84,7 @@ func shortened(all []figure.Boundary) []figure.Boundary {
 	return all
 }
 
-// withoutEmptyPanels removes the panels that no series is in.
+// withoutEmptyPanels removes panels without a series.
 func withoutEmptyPanels(f *figure.Figure) {
 	for i := len(f.Panels) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Panel == i }) {
@@ -103,7 +102,7 @@ func withoutEmptyPanels(f *figure.Figure) {
 	}
 }
 
-// eachPanel calls each with every place of a figure that names a panel.
+// eachPanel calls each with a pointer to every panel number in a figure.
 func eachPanel(f *figure.Figure, each func(panel *int)) {
 	for i := range f.Series {
 		each(&f.Series[i].Panel)
@@ -119,8 +118,8 @@ func eachPanel(f *figure.Figure, each func(panel *int)) {
 	}
 }
 
-// sameBoundaries reports whether two loads changed in the same way and at the
-// same time, to half a second.
+// sameBoundaries reports whether two loads changed in the same way and at the same times, to half a
+// second.
 func sameBoundaries(a, b []figure.Boundary) bool {
 	if len(a) != len(b) {
 		return false

@@ -9,8 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// boxFigures show the latencies of each part of the load as boxes, of the histograms of
-// all its requests.
+// boxFigures show each stage's latencies as boxes, from the histograms of all its requests.
 func boxFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
 		Name: "LATENCY-BOXES", Short: "Latency, boxes", Kind: figure.Bars,
@@ -46,10 +45,10 @@ func boxFigures(d *Data) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// mostBoxes bounds the groups of boxes: a page has no room for more.
+// mostBoxes limits the groups of boxes, because a page has no room for more.
 const mostBoxes = 12
 
-// partLabel names a part of a load.
+// partLabel names a stage.
 func partLabel(g *run.Stage) string {
 	if g.Label == "" {
 		return "whole load"
@@ -57,8 +56,8 @@ func partLabel(g *run.Stage) string {
 	return g.Label
 }
 
-// pooled returns the distribution of the requests of all trials of a database in the parts
-// of a label: of a single one its own, of none nothing.
+// pooled returns the distribution over all trials of a database, for the stages with a label. For a
+// single distribution it returns that one, and for none nil.
 func pooled(g trials.Group, label string, of func(*run.Stage) *run.Distribution) *run.Distribution {
 	var all []*run.Distribution
 	for _, r := range g.Runs {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// value is the true mean of a quantity in a stage; of a sampled quantity it is the mean
-// of the sampled whole seconds.
+// value is a quantity's true mean in a stage. For a sampled quantity it is the mean over the
+// sampled whole seconds.
 func value(g run.ClientStage, s *Series, name string) float64 {
 	switch name {
 	case "AVG-THROUGHPUT":
@@ -25,10 +25,10 @@ func value(g run.ClientStage, s *Series, name string) float64 {
 			n++
 		}
 	}
-	return sum / n // NaN without a sample
+	return sum / n // NaN if nothing was sampled
 }
 
-// ByClientLines is the classic file of a quantity by second, each with its number of
+// ByClientLines returns the classic file with a quantity by second, each with its number of
 // clients.
 func ByClientLines(runs []*run.Run, all []*Series, name string) Lines {
 	var l Lines
@@ -62,8 +62,8 @@ func ByClientLines(runs []*run.Run, all []*Series, name string) Lines {
 	return l
 }
 
-// ByClientMeans is the mean of a quantity by number of clients. A number that a run did
-// not have is an empty field.
+// ByClientMeans returns a quantity's mean by number of clients. A number of clients that a run did
+// not have gets an empty field.
 func ByClientMeans(runs []*run.Run, all []*Series, name string) [][]string {
 	header := []string{"CONTROL-CLIENT-NUM"}
 	numbers := map[int]bool{}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// clientFigures are quantities by the number of clients, of loads that had several and
-// whose clients sent as fast as they could.
+// clientFigures show quantities by number of clients, for loads with several numbers whose clients
+// sent at full speed.
 func clientFigures(d *Data) []figure.Figure {
 	if !slices.ContainsFunc(d.Runs, byClientsOnly) {
 		return nil
@@ -19,17 +19,17 @@ func clientFigures(d *Data) []figure.Figure {
 	plain := func(*figure.Series) {}
 	largest := func(s *figure.Series) { s.Name, s.Dash, s.Thin = s.Name+", largest member", figure.Dashed, true }
 	all := []figure.Figure{
-		d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "requests/s"}, of{"AVG-THROUGHPUT", plain}),
-		d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "ms"}, of{"AVG-LATENCY-MS", plain}),
-		d.clientFigure("AVG-CPU", figure.Axis{Label: "CPU", Unit: "%"}, of{"AVG-CPU", plain}, of{"MAX-CPU", largest}),
-		d.clientFigure("AVG-WRITE-BYTES-NUM-DELTA", figure.Axis{Label: "Disk writes", Unit: "bytes/s"}, of{"AVG-WRITE-BYTES-NUM-DELTA", plain}),
+		d.clientFigure("AVG-THROUGHPUT", figure.Axis{Label: "Throughput", Unit: "requests/s"}, variant{"AVG-THROUGHPUT", plain}),
+		d.clientFigure("AVG-LATENCY-MS", figure.Axis{Label: "Latency", Unit: "ms"}, variant{"AVG-LATENCY-MS", plain}),
+		d.clientFigure("AVG-CPU", figure.Axis{Label: "CPU", Unit: "%"}, variant{"AVG-CPU", plain}, variant{"MAX-CPU", largest}),
+		d.clientFigure("AVG-WRITE-BYTES-NUM-DELTA", figure.Axis{Label: "Disk writes", Unit: "bytes/s"}, variant{"AVG-WRITE-BYTES-NUM-DELTA", plain}),
 	}
 	all = append(all, d.percentileByClients())
 	return slices.DeleteFunc(all, func(f figure.Figure) bool { return len(f.Series) == 0 })
 }
 
-// percentileByClients is the 99th percentile of latency by the number of clients: of the
-// histograms of all requests of a run with that number.
+// percentileByClients is the 99th percentile of latency by number of clients, from the histograms
+// of all requests with that number.
 func (d *Data) percentileByClients() figure.Figure {
 	f := figure.Figure{
 		Name: "P99-BY-CLIENTS", Short: "99th percentile of latency by clients", Kind: figure.Points,
@@ -54,18 +54,18 @@ func (d *Data) percentileByClients() figure.Figure {
 	return f
 }
 
-// of is a column of the series, and how its line differs from that of the run.
-type of struct {
+// variant is a column of the series, and how its line differs from the run's main line.
+type variant struct {
 	column string
 	style  func(*figure.Series)
 }
 
-// byClientsOnly reports whether a run's steps differ by their clients alone. Where
-// requests were due at a rate, throughput is the rate that was asked for.
+// byClientsOnly reports whether a run's steps differ only in the number of clients. If requests
+// were due at a rate, throughput would merely show the requested rate.
 func byClientsOnly(r *run.Run) bool { return r.Load.Stepped() && !r.Rated() }
 
-// clientFigure is the true means of columns by the number of clients.
-func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Figure {
+// clientFigure draws the columns' true means by number of clients.
+func (d *Data) clientFigure(name string, y figure.Axis, columns ...variant) figure.Figure {
 	f := figure.Figure{
 		Name: name + "-BY-CLIENTS", Short: y.Label + " by clients", Kind: figure.Points,
 		X: figure.Axis{Label: "Concurrent Clients", Log: true}, Y: y,
@@ -96,8 +96,8 @@ func (d *Data) clientFigure(name string, y figure.Axis, columns ...of) figure.Fi
 	return f
 }
 
-// tailOf is the 99th percentile of the stages with a number of clients, without those of
-// the way back, NaN if it is not known.
+// tailOf is the 99th percentile over the stages with a number of clients, without those on the way
+// back; NaN if unknown.
 func tailOf(stages []*run.Stage, clients int) float64 {
 	var all []*run.Distribution
 	for _, g := range stages {
@@ -108,14 +108,14 @@ func tailOf(stages []*run.Stage, clients int) float64 {
 	if len(all) == 0 {
 		return math.NaN()
 	}
-	of := all[0]
+	d := all[0]
 	if len(all) > 1 {
-		of = run.Pooled(all)
+		d = run.Pooled(all)
 	}
-	return pointOf(of.Quantile(.99))
+	return pointOf(d.Quantile(.99))
 }
 
-// pointOf is a value that a picture has a place for: NaN for bounds and words.
+// pointOf returns a value that can be drawn: NaN for bounds and text.
 func pointOf(m run.Measure) float64 {
 	if !m.Known() || m.AtLeast() || m.Words != "" {
 		return math.NaN()
@@ -123,15 +123,15 @@ func pointOf(m run.Measure) float64 {
 	return m.Value
 }
 
-// kneeFigures show the 99th percentile of latency over throughput, a point for each part
-// of a load: where more clients or a higher rate buy latency alone, the line turns up.
+// kneeFigures plot the 99th percentile of latency against throughput, with one point per stage. The
+// line turns upwards where more clients or a higher rate only increase latency.
 func kneeFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
 		Name: "P99-BY-THROUGHPUT", Short: "99th percentile of latency by throughput", Kind: figure.Points,
 		Subtitle: "A point for each part of the load",
 		X:        figure.Axis{Label: "Throughput", Unit: "requests/s", Min: new(float64)}, Y: figure.Axis{Label: "Latency, 99th percentile", Unit: "ms", Log: true},
 	}
-	// A number alone leaves room for the labels of its neighbours.
+	// A number without its noun leaves room for neighbouring labels.
 	label := func(g *run.Stage) string { return g.Label }
 	if !slices.ContainsFunc(d.Runs, func(r *run.Run) bool {
 		return slices.ContainsFunc(r.Stages, func(g *run.Stage) bool { return g.Label != run.ClientsText(g.Clients) })
@@ -142,8 +142,8 @@ func kneeFigures(d *Data) []figure.Figure {
 	d.add(&f, sameOrder, func(i int, empty figure.Series) []figure.Series {
 		up, down, rated := empty, empty, empty
 		down.Name, down.Dash, down.Thin = down.Name+", down again", figure.Dashed, true
-		// What clients do at full speed and what they do at a rate are two questions: no line
-		// joins the answers.
+		// Performance at full speed and performance at a rate are separate questions, so no line
+		// joins the two.
 		if rated.Name += ", at a rate"; !d.Runs[i].Closed() {
 			rated.Name = empty.Name
 		}
@@ -153,7 +153,7 @@ func kneeFigures(d *Data) []figure.Figure {
 				continue
 			}
 			s, text := &up, label(g)
-			if g.Down { // its values are those of the way up
+			if g.Down { // the line's values are those of the way up
 				s, text = &down, ""
 				up.Marker, rated.Marker, down.Marker = upMarker, upMarker, downMarker
 			} else if g.Latency.Rated() {

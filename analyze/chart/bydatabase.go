@@ -10,13 +10,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// glanced is how many lines over time can be told apart at a glance.
+// glanced is the number of lines over time that can be told apart at a glance.
 const glanced = 4
 
-// databaseFigures show throughput and the 99th percentile of latency of databases whose
-// clients sent as fast as they could, all at one point: a bar for each, and a dot for each of
-// its trials. Where lines over time answer as well, and where the question is what happened
-// in the course of the load, there are none.
+// databaseFigures show throughput and the 99th percentile of latency for full-speed loads with a
+// single stage: a bar per database, and a dot per trial. There are none if lines over time answer
+// the question as well, or if the experiment is about what happens in the course of the load.
 func databaseFigures(d *Data) []figure.Figure {
 	groups := d.groups()
 	if len(groups) < 2 || !d.repeated() && len(groups) <= glanced || len(d.Sweeps) > 0 || slices.ContainsFunc(d.Runs, inCourse) {
@@ -29,12 +28,12 @@ func databaseFigures(d *Data) []figure.Figure {
 	return []figure.Figure{throughput, p99}
 }
 
-// inCourse reports whether a run has several steps, a rate, or is to lose a member.
+// inCourse reports whether a run has several steps or a rate, or is meant to lose a member.
 func inCourse(r *run.Run) bool {
 	return len(r.Stages) != 1 || r.Rated() || r.Info.Record.Load.Expect.LostServers > 0
 }
 
-// databaseFigure has the medians of the trials as bars.
+// databaseFigure draws the trials' medians as bars.
 func (d *Data) databaseFigure(name, short string, y figure.Axis, of func(*run.Stage) run.Measure) figure.Figure {
 	f := figure.Figure{Name: name, Short: short, Kind: figure.Bars, Y: y}
 	bars := figure.Series{Name: y.Label}

@@ -6,15 +6,15 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// keyRow is a number of keys, and the seconds in which the load came to it from the
-// row before. A second in which several rows were reached belongs to each of them.
+// keyRow is a number of keys, with the seconds that the load took to reach it from the previous
+// row. A second in which several rows were reached belongs to each of them.
 type keyRow struct {
 	keys        float64
-	first, last int // indexes in the series, both included
+	first, last int // indexes in the series, inclusive
 }
 
-// byKey returns a row for every multiple of the unit that was reached and one for the
-// last key. A number that was never reached has no row.
+// byKey returns a row for every reached multiple of the unit, and one for the last key. A number
+// that was never reached has no row.
 func (s *Series) byKey() []keyRow {
 	total := s.column("CUMULATIVE-THROUGHPUT")
 	if len(total) == 0 || total[len(total)-1] == 0 {
@@ -29,21 +29,20 @@ func (s *Series) byKey() []keyRow {
 			rows = append(rows, keyRow{next, first, i})
 			first = i
 		}
-		if reached == last { // the second that the last key was reached in
+		if reached == last { // the second in which the last key was reached
 			if next-unit < last {
 				rows = append(rows, keyRow{last, first, i})
 			}
 			break
 		}
 		if len(rows) > 0 && rows[len(rows)-1].last == i {
-			first = i + 1 // the rows of this second have it
+			first = i + 1 // this second already belongs to the previous rows
 		}
 	}
 	return rows
 }
 
-// keyUnit is 1000 as in the classic files, or less for a load that would leave too few
-// rows.
+// keyUnit is 1000 as in the classic files, or less for a load that would have too few rows.
 func keyUnit(total float64) float64 {
 	unit := 1000.0
 	for unit > 1 && total < 20*unit {
@@ -52,7 +51,7 @@ func keyUnit(total float64) float64 {
 	return unit
 }
 
-// keyColumn is a column of a by-key file.
+// keyColumn is a column in a by-key file.
 type keyColumn struct {
 	name string
 	text func(row keyRow) string
@@ -79,7 +78,7 @@ func valueColumn(name string, decimals int, values []float64, merge merge) keyCo
 	return keyColumn{name, func(row keyRow) string { return decimal(merge(values, row), decimals) }}
 }
 
-// bytesColumn prints bytes with a unit.
+// bytesColumn formats bytes with a unit.
 func bytesColumn(name string, values []float64, merge merge) keyColumn {
 	return keyColumn{name, func(row keyRow) string {
 		v := merge(values, row)
@@ -90,15 +89,15 @@ func bytesColumn(name string, values []float64, merge merge) keyColumn {
 	}}
 }
 
-// merge joins the values of a row's seconds. Seconds without a value are left out; a row
-// of none is a gap.
+// merge combines the values of a row's seconds. Seconds without a value are ignored; a row without
+// any value is a gap.
 type merge func(values []float64, row keyRow) float64
 
 func meanOf(values []float64, row keyRow) float64 {
 	return meanBy(func(int) float64 { return 1 })(values, row)
 }
 
-// meanBy weights each second.
+// meanBy returns a weighted mean.
 func meanBy(weight func(second int) float64) merge {
 	return func(values []float64, row keyRow) float64 {
 		sum, weights := 0.0, 0.0
@@ -107,7 +106,7 @@ func meanBy(weight func(second int) float64) merge {
 				sum, weights = sum+w*values[i], weights+w
 			}
 		}
-		return sum / weights // NaN without a second
+		return sum / weights // NaN if no second has a value
 	}
 }
 
@@ -127,8 +126,8 @@ func extremeOf(values []float64, row keyRow, of func(a, b float64) float64) floa
 	return found
 }
 
-// meanInside is of the seconds inside a step, or, in a row without one, of all: a part of
-// a second has less to count.
+// meanInside averages the seconds inside a step, or all seconds if none lies inside a step: a
+// partial second counts fewer requests.
 func (s *Series) meanInside() merge {
 	whole := meanBy(func(second int) float64 {
 		if s.inside[second] {
@@ -144,14 +143,14 @@ func (s *Series) meanInside() merge {
 	}
 }
 
-// meanRequest weights seconds by their requests: the mean latency of a row is that of
-// its requests.
+// meanRequest weights seconds by their requests, so that a row's latency is the mean over its
+// requests.
 func (s *Series) meanRequest() merge {
 	requests := s.column("AVG-THROUGHPUT")
 	return meanBy(func(second int) float64 { return requests[second] })
 }
 
-// memoryRange returns the least and the most memory of a server, by second.
+// memoryRange returns the servers' lowest and highest memory by second.
 func (s *Series) memoryRange(servers int) (least, most []float64) {
 	least, most = make([]float64, len(s.Unix)), make([]float64, len(s.Unix))
 	for i := range s.Unix {
@@ -162,7 +161,7 @@ func (s *Series) memoryRange(servers int) (least, most []float64) {
 			if n == 1 {
 				least[i], most[i] = v, v
 			}
-			least[i], most[i] = math.Min(least[i], v), math.Max(most[i], v) // a NaN stays
+			least[i], most[i] = math.Min(least[i], v), math.Max(most[i], v) // NaN is kept
 		}
 	}
 	return least, most

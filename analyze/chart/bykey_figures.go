@@ -33,15 +33,15 @@ func keyFigures(d *Data) []figure.Figure {
 	}
 }
 
-// keyPlot is a quantity by the number of keys. Its functions return the values by second
-// of the i-th run; low and high may be nil.
+// keyPlot is a quantity by number of keys. Its functions return the i-th run's values by second;
+// low and high may be nil.
 type keyPlot struct {
 	name, what       string
 	y                figure.Axis
 	value, low, high func(i int) []float64
-	merge            func(*Series) merge // the value's
+	merge            func(*Series) merge // for value
 	band             string
-	rate             bool // of what happened in each second
+	rate             bool // a rate: describes what happened in each second
 }
 
 func (d *Data) keyFigure(p keyPlot) figure.Figure {
@@ -71,8 +71,8 @@ func (d *Data) keyFigure(p keyPlot) figure.Figure {
 	return f
 }
 
-// markFailed marks where requests failed, or their outcome is not known, since the row
-// before: they are in no latency.
+// markFailed marks rows before which requests failed or had an unknown outcome. Such requests have
+// no latency.
 func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow) {
 	lost := map[int64]float64{}
 	for _, second := range r.Load.PerSecond() {
@@ -86,7 +86,7 @@ func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow
 		n := 0.0
 		for i := row.first; i <= row.last; i++ {
 			n += lost[s.Unix[i]]
-			delete(lost, s.Unix[i]) // a second of several rows is marked at the first
+			delete(lost, s.Unix[i]) // if the second has several rows, only the first is marked
 		}
 		if n > 0 {
 			f.Events = append(f.Events, figure.Event{X: row.keys, Kind: "requests failed or with an unknown outcome", Key: key, N: n, Panel: d.place(r)})
@@ -94,7 +94,7 @@ func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow
 	}
 }
 
-// at returns a quantity's values in the seconds of the rows.
+// at returns a quantity's values in the rows' seconds.
 func at(rows []keyRow, values []float64, merge merge) []float64 {
 	out := make([]float64, len(rows))
 	for i, row := range rows {

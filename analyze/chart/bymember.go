@@ -26,11 +26,11 @@ func memberPlots() []memberPlot {
 	}
 }
 
-// memberColumn is the column of the nth member, from 0.
+// memberColumn is the name of the nth member's column, from 0.
 func memberColumn(column string, n int) string { return fmt.Sprintf("%s-%d", column, n+1) }
 
-// memberFigures show quantities of each member by second, of the loads whose members
-// differ: one leads, or one died. The mean over the members hides that.
+// memberFigures show quantities by member and second, for loads whose members differ, for example
+// because one leads or died. A mean over the members hides that.
 func memberFigures(d *Data) (out []figure.Figure) {
 	for _, p := range memberPlots() {
 		f := d.inPanels(p.name, p.what, p.y, len(d.groups()) > 1)
@@ -55,7 +55,7 @@ func memberFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// orderMembers names the lines of the members of a trial by the order of their means.
+// orderMembers names the lines of a trial's members in the order of their means.
 func orderMembers(empty figure.Series, lines []figure.Series) {
 	slices.SortStableFunc(lines, func(a, b figure.Series) int { return cmp.Compare(meanKnown(b.Y), meanKnown(a.Y)) })
 	for i := range lines {
@@ -67,7 +67,7 @@ func orderMembers(empty figure.Series, lines []figure.Series) {
 	}
 }
 
-// meanKnown is the mean of the values that are no gaps, 0 without any.
+// meanKnown is the mean of the values that are not gaps; 0 if there are none.
 func meanKnown(values []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, v := range values {
@@ -78,7 +78,7 @@ func meanKnown(values []float64) float64 {
 	return sum / max(n, 1)
 }
 
-// memberLines returns a line for each member of a run, made of the empty one.
+// memberLines returns a line for each member of a run, based on an empty series.
 func memberLines(empty figure.Series, r *run.Run, s *Series, column string) (lines []figure.Series) {
 	for n := range r.Machines.Servers {
 		name := memberColumn(column, n)
@@ -100,8 +100,8 @@ func memberLines(empty figure.Series, r *run.Run, s *Series, column string) (lin
 	return lines
 }
 
-// unlike reports whether members differ: the mean of one is at least a quarter above that
-// of another, or one lacks at least three seconds that another has.
+// unlike reports whether members differ: one mean is at least a quarter above another, or one
+// member lacks at least three seconds that another has.
 func unlike(lines []figure.Series) bool {
 	least, most := math.Inf(1), 0.0
 	fewest, many := math.MaxInt, 0

@@ -11,11 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// capacityFigures show the windows of searches for a capacity as passes (at 100 %) and
-// failures (at 0 %) over their rates, the probability that the search has fitted to them,
-// and the interval of the capacity as a band.
+// capacityFigures show a capacity search's windows over their rates as passes (at 100 %) and
+// failures (at 0 %), the fitted probability of passing, and the capacity's interval as a band.
 func capacityFigures(d *Data) []figure.Figure {
-	least, most := -5.0, 105.0 // room for the markers
+	least, most := -5.0, 105.0 // leave room for the markers
 	f := figure.Figure{
 		Name: "CAPACITY", Short: "Capacity", Kind: figure.Lines,
 		X:    figure.Axis{Label: "Rate", Unit: "requests/s", Log: true},
@@ -41,7 +40,7 @@ func capacityFigures(d *Data) []figure.Figure {
 		switch {
 		case len(fits) == 1 && len(g.Runs) == 1:
 			f.Series = append(f.Series, fits[0].Series)
-		case len(fits) > 0: // which have windows
+		case len(fits) > 0: // these have windows
 			f.Series = append(f.Series, d.capacityOf(g))
 			for _, one := range fits {
 				f.Series = append(f.Series, one.detail())
@@ -58,7 +57,7 @@ func capacityFigures(d *Data) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// addWindows adds a point for each window of a search.
+// addWindows adds a point for each search window.
 func addWindows(s *figure.Series, c *run.Capacity) {
 	for _, w := range c.Windows {
 		if w.Kind == results.CapacitySearch && w.Void != 1 {
@@ -67,8 +66,8 @@ func addWindows(s *figure.Series, c *run.Capacity) {
 	}
 }
 
-// capacityOf returns the median of the trials' fits at each rate that any trial tried, with
-// a band from the least to the most.
+// capacityOf returns the median of the trials' fits at each rate that any trial tried, with a band
+// from the lowest to the highest.
 func (d *Data) capacityOf(g trials.Group) figure.Series {
 	s := d.together(g)
 	s.Statistic = statisticMedian
@@ -95,16 +94,16 @@ func (d *Data) capacityOf(g trials.Group) figure.Series {
 	return s
 }
 
-// placesOfCurve is how many pieces the line of a fit has.
+// placesOfCurve is the number of segments in a fit's line.
 const placesOfCurve = 120
 
-// passing is the fitted probability in percent that a window at a rate passes.
+// passing is the fitted probability, in percent, that a window passes at a rate.
 func passing(c *run.Capacity, rate float64) float64 {
 	return 100 * (1 - c.Fit.Lapse) * .5 * math.Erfc(math.Log(rate/c.Fit.Threshold)/c.Fit.Spread/math.Sqrt2)
 }
 
-// addCurve adds the fitted probability over the rates of the windows, and the interval of
-// the capacity as a band of the whole height.
+// addCurve adds the fitted probability over the windows' rates, and the capacity's interval as a
+// band of full height.
 func addCurve(s *figure.Series, c *run.Capacity) {
 	if c.Fit == nil {
 		return

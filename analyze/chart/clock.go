@@ -10,16 +10,15 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Time axes count seconds since the load of each run began, by the client's clock.
+// Time axes show seconds since the start of each run's load, by the client's clock.
 
-// elapsed places a moment, given in unix nanoseconds, on a run's time axis.
+// elapsed converts unix nanoseconds to a run's time axis.
 func elapsed(r *run.Run, unixNano int64) float64 { return float64(unixNano-r.Origin()) / 1e9 }
 
-// elapsedAt places a time on a run's time axis.
+// elapsedAt converts a time to a run's time axis.
 func elapsedAt(r *run.Run, at time.Time) float64 { return elapsed(r, at.UnixNano()) }
 
-// middle places a unix second on a run's time axis: the middle of the part of it that
-// lies inside the load.
+// middle converts a unix second to a run's time axis: the middle of its part inside the load.
 func middle(r *run.Run, unix int64) float64 {
 	from, to := max(unix*1e9, r.Origin()), (unix+1)*1e9
 	if end := r.Windows.Load.To; end > from {
@@ -28,18 +27,17 @@ func middle(r *run.Run, unix int64) float64 {
 	return (elapsed(r, from) + elapsed(r, max(to, from))) / 2
 }
 
-// before reports whether a second began before the load did, by more than a sample may
-// be late. What a machine did in it is not the load's: it may be the preload's.
+// before reports whether a second began before the load by more than a sample may be late. What a
+// machine did in that second does not belong to the load; it may belong to the preload.
 func before(r *run.Run, unix int64) bool { return unix*1e9 < r.Origin()-100e6 }
 
-// overTime returns a figure over time without series. It has a panel for each run if
-// their steps differ.
+// overTime returns a figure over time without series. It has a panel per run if the runs' steps
+// differ.
 func (d *Data) overTime(name, what string, y figure.Axis) figure.Figure {
 	return d.inPanels(name, what, y, d.split())
 }
 
-// inPanels returns a figure over time without series, with a panel for each run or with
-// one plot of all.
+// inPanels returns a figure over time without series, with a panel per run or a single plot.
 func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Figure {
 	f := figure.Figure{
 		Name: name, Short: what, Kind: figure.Lines, X: timeAxis(), Y: y,
@@ -51,7 +49,7 @@ func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Fi
 	return f
 }
 
-// inside reports whether a second lies inside the steps of a load.
+// inside reports whether a second lies inside a load's steps.
 func inside(r *run.Run, unix int64) bool {
 	return len(r.Windows.Measured) == 0 || r.Windows.Inside(unix)
 }
@@ -59,14 +57,14 @@ func inside(r *run.Run, unix int64) bool {
 // partialNote explains pale lines.
 const partialNote = "pale: seconds that lie only partly inside the load's steps and therefore count fewer requests"
 
-// notePartial explains pale lines, if there are any.
+// notePartial adds partialNote if there are pale lines.
 func notePartial(f *figure.Figure) {
 	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return slices.Contains(s.Partial, true) }) {
 		f.Notes = append(f.Notes, partialNote)
 	}
 }
 
-// phases returns the warm-ups and cool-downs of a run's steps on its time axis.
+// phases returns a run's warm-ups and cool-downs on its time axis.
 func phases(r *run.Run) (out []figure.Stretch) {
 	for _, w := range r.Windows.Measured {
 		for _, s := range []run.Span{{From: w.Issued.From, To: w.From}, {From: w.To, To: w.Issued.To}} {
@@ -78,11 +76,11 @@ func phases(r *run.Run) (out []figure.Stretch) {
 	return out
 }
 
-// greyNote explains grey.
+// greyNote explains grey areas.
 const greyNote = "grey: warm-up and cool-down, which no number in the table includes"
 
-// phasesOf returns the warm-ups and cool-downs of a database's trials, each from the median
-// of their starts to that of their ends; same is false if the trials' differ in number.
+// phasesOf returns the warm-ups and cool-downs of a database's trials, each from the median start
+// to the median end. same is false if the trials have different numbers of them.
 func phasesOf(g trials.Group) (out []figure.Stretch, same bool) {
 	out = phases(g.Runs[0])
 	for i := range out {
@@ -99,7 +97,7 @@ func phasesOf(g trials.Group) (out []figure.Stretch, same bool) {
 	return out, true
 }
 
-// markPhases draws the warm-ups and cool-downs that all databases share, or those of each in
+// markPhases draws the warm-ups and cool-downs shared by all databases, or each database's own in
 // its panel.
 func (d *Data) markPhases(f *figure.Figure) {
 	first, shared := phasesOf(d.groups()[0])

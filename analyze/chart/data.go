@@ -10,14 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Data holds the runs of a report, their series by second, and the plots that were
-// asked for.
+// Data holds a report's runs, their series by second, and the requested plots.
 type Data struct {
 	Title  string
 	Runs   []*run.Run
-	Series []*Series // of each run
+	Series []*Series // one per run
 	Plots  []Plot
-	// Sweeps are the curves of the runs.
+	// Sweeps are the runs' curves.
 	Sweeps []curve.Sweep
 	Marks  []run.Mark
 
@@ -29,7 +28,7 @@ func (d *Data) Stepped() bool {
 	return slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return r.Load.Stepped() })
 }
 
-// Drawn names the columns of a run's series that files and figures need again.
+// Drawn names the columns of a run's series that files and figures use more than once.
 func (d *Data) Drawn(r *run.Run) []string {
 	names := []string{"AVG-VMRSS-MB", "AVG-VMRSS-MB" + joinedSuffix, "AVG-VMRSS-MB" + whichSuffix, "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA"}
 	for _, p := range d.Plots {
@@ -47,7 +46,7 @@ func (d *Data) Drawn(r *run.Run) []string {
 	return names
 }
 
-// titled returns the title of a figure: the experiment, then the quantity.
+// titled returns a figure's title: the experiment, then the quantity.
 func (d *Data) titled(quantity string) string {
 	if d.Title == "" {
 		return quantity
@@ -55,8 +54,7 @@ func (d *Data) titled(quantity string) string {
 	return d.Title + ", " + quantity
 }
 
-// counted names the unit of cumulative counts: keys, if every request of every load
-// created one.
+// counted names the unit of cumulative counts: keys, if every request in every load created one.
 func (d *Data) counted() string {
 	if slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return !creates(r.Info.Record.Load) }) {
 		return "Requests"
@@ -64,5 +62,5 @@ func (d *Data) counted() string {
 	return "Keys"
 }
 
-// creates reports whether each request of a load created a key.
+// creates reports whether each of a load's requests created a key.
 func creates(l results.Load) bool { return !l.SameKey && !l.Any(workload.Op.NeedsKey) }

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// shownEvents maps kinds of events to the kinds that pictures over time mark. Logs have
-// many more, and a picture room for a few.
+// shownEvents maps event kinds to the kinds marked in figures over time. Logs contain many more
+// kinds than a figure has room for.
 func shownEvents() map[string]string {
 	return map[string]string{
 		"leader lost": "leader lost", "quorum lost": "leader lost",
@@ -22,7 +22,7 @@ func shownEvents() map[string]string {
 	}
 }
 
-// shownAs returns the kind that pictures mark an event as, "" for none.
+// shownAs returns the kind as which figures mark an event; "" if they do not.
 func shownAs(e results.Event) string {
 	if strings.HasPrefix(e.Kind, "snapshot") {
 		return "snapshot"
@@ -30,7 +30,7 @@ func shownAs(e results.Event) string {
 	return shownEvents()[e.Kind]
 }
 
-// markEvents marks what happened during the loads of a figure's runs.
+// markEvents marks events during the loads of a figure's runs.
 func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 	for _, r := range runs {
 		key := 0

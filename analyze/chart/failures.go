@@ -8,8 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// failureFigures show how many requests failed or had an unknown outcome in each second,
-// if any did.
+// failureFigures show the number of failed and unknown requests in each second, if there are any.
 func failureFigures(d *Data) []figure.Figure {
 	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Failures", Unit: "requests/s"})
 	f.Subtitle = "Requests in each second that failed or have an unknown outcome"
@@ -39,13 +38,13 @@ func failureFigures(d *Data) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// anySecond reports whether any second of a run's load has some of a count.
+// anySecond reports whether a count is above 0 in any second of a run's load.
 func anySecond(r *run.Run, of func(run.Second) float64) bool {
 	return slices.ContainsFunc(r.Load.PerSecond(), func(s run.Second) bool { return of(s) > 0 })
 }
 
-// bySecond adds a count of each second of a run's load to its empty series. A second without
-// a record is 0 if one before and one after it have records: nothing happened in it.
+// bySecond adds a count for each second of a run's load to an empty series. A second without a
+// record is 0 if there are records before and after it: nothing happened in it.
 func bySecond(s figure.Series, r *run.Run, of func(run.Second) float64) figure.Series {
 	var next int64
 	for _, second := range r.Load.PerSecond() {
@@ -58,8 +57,8 @@ func bySecond(s figure.Series, r *run.Run, of func(run.Second) float64) figure.S
 	return s
 }
 
-// addDue adds the requests that became due in each second, of runs with a rate: once, if
-// those of all runs are nearly the same.
+// addDue adds the number of requests that became due in each second, for runs with a rate. It adds
+// a single line if the runs are nearly equal.
 func (d *Data) addDue(f *figure.Figure) {
 	var due figure.Figure
 	d.add(&due, d.sameSecond, func(i int, s figure.Series) []figure.Series {
@@ -72,20 +71,20 @@ func (d *Data) addDue(f *figure.Figure) {
 	})
 	all := slices.DeleteFunc(due.Series, func(s figure.Series) bool { return s.Detail })
 	for i := range all {
-		all[i].Low, all[i].High = nil, nil // the load's, not the databases'
+		all[i].Low, all[i].High = nil, nil // the line belongs to the load, not to a database
 	}
 	if len(all) > 1 && len(all) == len(d.groups()) && len(f.Panels) == 0 && alike(all) {
 		all = []figure.Series{all[0]}
 		all[0].Name, all[0].Key, all[0].Variant, all[0].Marker = "due", dueKey, 0, len(all)+1
 	}
-	// Under the others, which are that much where they kept up.
+	// Draw it below the other lines, which cover it where the databases kept up.
 	f.Series = append(all, f.Series...)
 }
 
-// dueKey is the colour of what is of all databases: black.
+// dueKey is black, the colour for quantities shared by all databases.
 const dueKey = 7
 
-// alike reports whether series have nearly the same values, parts of seconds aside.
+// alike reports whether series have nearly the same values, apart from partial seconds.
 func alike(all []figure.Series) bool {
 	for _, s := range all[1:] {
 		for i := range min(len(s.Y), len(all[0].Y)) {

@@ -1,5 +1,5 @@
-// Package chart turns runs into time series and figures. Figures are data of package
-// figure, which draws them.
+// Package chart turns runs into time series and figures. A figure is data for package figure, which
+// draws it.
 package chart
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Figures returns all figures, first the main ones in the order of the report's pages: those
-// that answer which database is better, then those that explain it. To add one, write its
-// function in a file of its own, and add it to the list.
+// Figures returns all figures. The main figures come first, in page order: those that show which
+// database is better, then those that explain why. To add a figure, write its function in a new
+// file and add it to the list.
 func (d *Data) Figures() (all []figure.Figure) {
 	for _, figures := range []func(*Data) []figure.Figure{
 		capacityFigures,
@@ -50,8 +50,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 	return ranked(all)
 }
 
-// clean makes the texts of a figure, of which files hold some, one line each and safe to
-// show.
+// clean makes a figure's texts safe to show, each on one line. Some of them come from files.
 func clean(f *figure.Figure) {
 	texts := []*string{&f.Title, &f.Short, &f.Subtitle, &f.Band, &f.X.Label, &f.X.Unit, &f.Y.Label, &f.Y.Unit}
 	for _, list := range [][]string{f.Categories, f.Panels, f.Notes} {
@@ -76,8 +75,8 @@ func clean(f *figure.Figure) {
 	}
 }
 
-// MarkNotes returns the marks that weaken the numbers, which every figure carries: those of
-// all trials of a database once.
+// MarkNotes returns the marks that weaken the numbers. Every figure carries them. Marks shared by
+// all trials of a database are listed once.
 func (d *Data) MarkNotes() (lines []string) {
 	var invalid, notes run.PerTag
 	groups := d.groups()
@@ -87,7 +86,7 @@ func (d *Data) MarkNotes() (lines []string) {
 		switch {
 		case m.Invalid:
 			invalid.Add(name(m.Tag), run.Mark{Mark: m.Mark}.String())
-		case m.Code != mark.Gap && m.Code != mark.NotUploaded && m.Code != mark.Expected: // no word on the numbers
+		case m.Code != mark.Gap && m.Code != mark.NotUploaded && m.Code != mark.Expected: // these do not affect the numbers
 			notes.Add(name(m.Tag), m.Code)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// fsyncFigures show how long the members took to make their logs durable, by second and
-// by their own account: the slowest member of each second.
+// fsyncFigures show how long the members took to sync their logs to disk, by second and as reported
+// by the members: the slowest member in each second.
 func fsyncFigures(d *Data) (out []figure.Figure) {
 	y := figure.Axis{Label: "Fsync", Unit: "ms"}
 	mean := d.overTime("FSYNC-AVG", "Time of an fsync", y)
@@ -40,8 +40,8 @@ func fsyncFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// slowest returns the largest number of a member by unix second.
-// Between two answers lies a second, to whose end the number belongs.
+// slowest returns the largest value over all members by unix second. A value describes the second
+// between two answers, and belongs to the end of that second.
 func slowest(r *run.Run, of func(own *run.Own, first, end int, each func(v float64))) map[int64]float64 {
 	worst := map[int64]float64{}
 	for i := range r.Machines.Servers {
@@ -59,8 +59,8 @@ func slowest(r *run.Run, of func(own *run.Own, first, end int, each func(v float
 	return worst
 }
 
-// fsyncMeans calls each with the mean time of the fsyncs before each answer and after the
-// one before, in milliseconds; NaN without fsyncs.
+// fsyncMeans calls each with the mean fsync time between successive answers, in milliseconds; NaN
+// if there was no fsync.
 func fsyncMeans(own *run.Own, first, end int, each func(v float64)) {
 	var counts []float64
 	own.Answers.Values(metric.Fsyncs, first, end, func(v float64) bool { counts = append(counts, v); return true })
@@ -76,7 +76,7 @@ func fsyncMeans(own *run.Own, first, end int, each func(v float64)) {
 	})
 }
 
-// fsyncP99s does the same with the 99th percentile; NaN also above the last bound.
+// fsyncP99s does the same with the 99th percentile. It is also NaN above the highest bucket bound.
 func fsyncP99s(own *run.Own, first, end int, each func(v float64)) {
 	var before metric.Buckets
 	own.Answers.Histograms(metric.FsyncHistogram, first, end, func(now metric.Buckets) bool {

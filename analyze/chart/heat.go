@@ -11,11 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// rowsPerDecade is the number of rows for each power of ten.
+// rowsPerDecade is the number of rows per power of ten.
 const rowsPerDecade = 16
 
-// heatFigures show a heat map of each database, all on the same axes and in the same
-// shades, so that they can be compared.
+// heatFigures draw a heat map for each database, all with the same axes and shades so that they can
+// be compared.
 func heatFigures(d *Data) (out []figure.Figure) {
 	rows := rowRange{math.MaxInt, math.MinInt}
 	for _, r := range d.Runs {
@@ -55,8 +55,8 @@ func heatFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// heatOf adds up the heat maps of a database's trials, each from the second in which its
-// load began. Bins of different lengths are joined into bins that both divide.
+// heatOf adds up the heat maps of a database's trials, each aligned to the second in which its load
+// began. Bins of different lengths are merged into bins whose length is a common multiple.
 func heatOf(g trials.Group) run.Heat {
 	if len(g.Runs) == 1 {
 		return g.Runs[0].Heat
@@ -93,8 +93,8 @@ func leastCommonMultiple(a, b int64) int64 {
 	return a / x * b
 }
 
-// shareScales gives all heat maps the same axes and shades. Counts of bins of different
-// lengths cannot be compared: then the shades are each one's own.
+// shareScales gives all heat maps the same axes and shades. Counts from bins of different lengths
+// cannot be compared, so such maps get separate shades.
 func shareScales(all []figure.Figure) {
 	var least, most, end float64
 	same := true
@@ -121,7 +121,7 @@ func shareScales(all []figure.Figure) {
 	}
 }
 
-// rowRange is a range of rows, both ends included.
+// rowRange is an inclusive range of rows.
 type rowRange struct{ low, high int }
 
 func (a rowRange) and(b rowRange) rowRange { return rowRange{min(a.low, b.low), max(a.high, b.high)} }
@@ -136,8 +136,8 @@ func rowsWith(h run.Heat) rowRange {
 	return rows
 }
 
-// grid returns the cells of a heat map, and over them the median and a high percentile
-// of each bin. The first bin's second begins at start on the time axis.
+// grid returns a heat map's cells, and lines for the median and a high percentile of each bin. The
+// first bin begins at start on the time axis.
 func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series) {
 	first, last := span(h)
 	low, high := of.low, of.high
@@ -160,7 +160,7 @@ func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series
 	return g, []figure.Series{p50, upper}
 }
 
-// tail returns the highest percentile that enough requests of most bins support.
+// tail returns the highest percentile for which most bins have enough requests.
 func tail(h run.Heat) (q float64, name string) {
 	for _, p := range []struct {
 		q    float64
@@ -179,7 +179,7 @@ func tail(h run.Heat) (q float64, name string) {
 	return .90, "p90"
 }
 
-// percentileOf returns a percentile in ms, a gap if too few requests support it.
+// percentileOf returns a percentile in ms, or a gap if it has too few requests.
 func percentileOf(b histogram.Buckets, q float64) float64 {
 	if b == nil || !histogram.Enough(q, b.Total()) {
 		return math.NaN()
@@ -187,7 +187,7 @@ func percentileOf(b histogram.Buckets, q float64) float64 {
 	return float64(b.Quantile(q)) / 1e6
 }
 
-// rowsOf counts the latencies of a bin in the rows from low to high.
+// rowsOf counts a bin's latencies in rows low to high.
 func rowsOf(b histogram.Buckets, low, high int) []float64 {
 	rows := make([]float64, high-low+1)
 	if b == nil {
@@ -208,7 +208,7 @@ func span(h run.Heat) (first, last int64) {
 	return first, last
 }
 
-// latencyRow returns the row of a latency in nanoseconds.
+// latencyRow returns the row for a latency in nanoseconds.
 func latencyRow(ns int64) int {
 	return int(math.Floor(math.Log10(float64(max(ns, 1))) * rowsPerDecade))
 }

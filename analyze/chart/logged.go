@@ -12,8 +12,9 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// addLogged marks when members' logs say that something took long, and notes the longest of
-// each kind. Such times are not latencies of requests, and have no place on their axis.
+// addLogged marks the moments at which members logged a slow operation, and notes the longest of
+// each kind. Their durations are not request latencies, so they cannot be drawn on the latency
+// axis.
 func (d *Data) addLogged(f *figure.Figure) {
 	var notes run.PerTag
 	for _, g := range d.groups() {
@@ -24,7 +25,7 @@ func (d *Data) addLogged(f *figure.Figure) {
 					continue
 				}
 				longest[e.Kind] = max(longest[e.Kind], e.Took)
-				if shownAs(e) == "" { // others are marked already
+				if shownAs(e) == "" { // the others are marked already
 					f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: e.Kind, Key: d.eventKey(f, r), Panel: d.place(r)})
 				}
 			}
@@ -39,7 +40,7 @@ func (d *Data) addLogged(f *figure.Figure) {
 	}
 }
 
-// milliseconds prints a time as the axis of latency has it.
+// milliseconds formats a time in the unit of the latency axis.
 func milliseconds(t time.Duration) string {
 	if t >= time.Second {
 		return fmt.Sprintf("%d ms", t.Milliseconds())
@@ -47,7 +48,7 @@ func milliseconds(t time.Duration) string {
 	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
 }
 
-// eventKey is the colour of a run's events: that of its database where a plot has several.
+// eventKey is the colour of a run's events: its database's colour if a plot has several databases.
 func (d *Data) eventKey(f *figure.Figure, r *run.Run) int {
 	if len(f.Panels) == 0 && len(d.groups()) > 1 {
 		return d.lookOf(r).key
@@ -55,8 +56,8 @@ func (d *Data) eventKey(f *figure.Figure, r *run.Run) int {
 	return 0
 }
 
-// farApart is how many times the median the most must be for an axis to be logarithmic: on a
-// linear one the median would lie on the ground.
+// farApart is the ratio of maximum to median above which an axis becomes logarithmic. On a linear
+// axis, the median would be indistinguishable from 0.
 const farApart = 20
 
 // fitAxis makes the vertical axis logarithmic if a few values are far above the others.

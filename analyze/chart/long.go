@@ -7,18 +7,18 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// longSeconds is the length of a load in seconds from which on pictures over time join
-// seconds, and count minutes.
+// longSeconds is the load length in seconds from which figures over time merge seconds and count
+// minutes.
 const longSeconds = 600
 
-// mostPoints bounds the points of a line over time: more would be a solid block.
+// mostPoints limits the points in a line over time: more would look like a solid block.
 const mostPoints = 240
 
-// timeAxis is the axis of pictures over time, before they are shortened.
+// timeAxis is the axis of figures over time before they are shortened.
 func timeAxis() figure.Axis { return figure.Axis{Label: "Time", Unit: "seconds"} }
 
-// shorten joins the seconds of a long load: each line has the mean of some seconds, and a
-// band from the least to the most of them. Its axis is in minutes or hours.
+// shorten merges the seconds of a long load: each point of a line is a mean over several seconds,
+// with a band from their lowest to their highest value. The axis is in minutes or hours.
 func shorten(f *figure.Figure) {
 	if f.X.Label != timeAxis().Label || f.X.Unit != timeAxis().Unit {
 		return
@@ -45,7 +45,7 @@ func shorten(f *figure.Figure) {
 	f.X.Unit = unit
 }
 
-// lastSecond returns the greatest X of a figure.
+// lastSecond returns the largest X in a figure.
 func lastSecond(f *figure.Figure) (end float64) {
 	for _, s := range f.Series {
 		for _, x := range s.X {
@@ -58,7 +58,8 @@ func lastSecond(f *figure.Figure) (end float64) {
 	return end
 }
 
-// secondsOfPoint returns the smallest round number of seconds that leaves few points.
+// secondsOfPoint returns the smallest round number of seconds per point that keeps the number of
+// points small.
 func secondsOfPoint(end float64) float64 {
 	for _, n := range []float64{5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800} {
 		if end <= n*mostPoints {
@@ -68,8 +69,8 @@ func secondsOfPoint(end float64) float64 {
 	return 3600 * math.Ceil(end/(3600*mostPoints))
 }
 
-// join makes one point of n seconds, in the middle of them. Parts of seconds count only
-// where there is nothing else. Secondary statistics get no band.
+// join merges n seconds into one point at their middle. Partial seconds count only if there are no
+// others. Secondary statistics get no band.
 func join(s *figure.Series, n float64) {
 	out := *s
 	out.X, out.Y, out.Low, out.High, out.Partial, out.Uncertain = nil, nil, nil, nil, nil, nil
@@ -90,8 +91,8 @@ func join(s *figure.Series, n float64) {
 	*s = out
 }
 
-// joined returns the mean, the least and the most of the points from first to last, and
-// whether all with a value are parts of seconds.
+// joined returns the mean, minimum and maximum of points first to last, and whether every point
+// with a value is a partial second.
 func joined(s *figure.Series, first, last int) (mean, low, high float64, partial bool) {
 	isPart := func(i int) bool { return s.Partial != nil && s.Partial[i] }
 	partial = true
@@ -113,7 +114,7 @@ func joined(s *figure.Series, first, last int) (mean, low, high float64, partial
 	return sum / n, low, high, partial && n > 0
 }
 
-// inUnit converts all places of a figure's time axis from seconds.
+// inUnit converts a figure's time axis from seconds to another unit.
 func inUnit(f *figure.Figure, seconds float64) {
 	for i := range f.Series {
 		x := make([]float64, len(f.Series[i].X))

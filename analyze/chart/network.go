@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// networkFigures show the traffic of the whole load.
+// networkFigures show the whole load's traffic.
 func networkFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
 		Name: "NETWORK-TRAFFIC", Short: "Network traffic of the load", Kind: figure.Bars,
@@ -27,7 +27,7 @@ func networkFigures(d *Data) []figure.Figure {
 		for _, get := range []run.Counter{run.Of(metric.ReceiveBytes), run.Of(metric.TransmitBytes)} {
 			s.Y = append(s.Y, r.Machines.Client.Growth(r.Windows.Load, get).Float())
 		}
-		for n := range s.Y { // for add; bars have no places
+		for n := range s.Y { // for add; bars have no x positions
 			s.X = append(s.X, float64(n))
 		}
 		return []figure.Series{s}

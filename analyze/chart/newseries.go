@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// NewSeries joins the records of the clients and the servers by second. Numbers of the
-// servers are read from the run when they are needed, which must have its samples then.
+// NewSeries joins the records of clients and servers by second. Server values are read lazily, so
+// the run must still have its samples then.
 func NewSeries(r *run.Run) *Series {
 	merged := r.Load.PerSecond()
 	s := &Series{run: r}
@@ -65,7 +65,7 @@ func ofClient(at []*run.Second, get func(*run.Second) float64) func(int) float64
 	}
 }
 
-// ofLatency is a gap in a second in which nothing was answered.
+// ofLatency returns a gap for a second without an answer.
 func ofLatency(at []*run.Second, get func(run.Sums) float64) func(int) float64 {
 	return func(i int) float64 {
 		if at[i] != nil && at[i].Latency.Count > 0 {
@@ -75,7 +75,7 @@ func ofLatency(at []*run.Second, get func(run.Sums) float64) func(int) float64 {
 	}
 }
 
-// add adds a column of the client's. value is called once for each second, in order.
+// add adds a client column. It calls value once per second, in order.
 func (s *Series) add(name string, decimals int, value func(i int) float64) {
 	values := make([]float64, len(s.Unix))
 	for i := range values {
@@ -84,13 +84,13 @@ func (s *Series) add(name string, decimals int, value func(i int) float64) {
 	s.columns = append(s.columns, seriesColumn{name: name, decimals: decimals, values: values})
 }
 
-// addRows adds a column of what the servers did.
+// addRows adds a column computed from the servers' readings.
 func (s *Series) addRows(name string, decimals int, q quantity, value func(run.Row) float64) {
 	period := q.Rate || q.Metric == metric.CPUPercent
 	s.columns = append(s.columns, seriesColumn{name: name, decimals: decimals, of: value, period: period})
 }
 
-// average adds a mean over the servers, or the value of the largest.
+// average adds a mean over the servers, or the largest server's value.
 func (s *Series) average(all []quantity, name string) {
 	for _, q := range all {
 		switch {
@@ -103,7 +103,7 @@ func (s *Series) average(all []quantity, name string) {
 	}
 }
 
-// server adds the columns of the nth server, from 0.
+// server adds the nth server's columns, from 0.
 func (s *Series) server(all []quantity, n int) {
 	for _, q := range all {
 		if q.Server == "" {

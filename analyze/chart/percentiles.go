@@ -12,13 +12,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// mostLines bounds the lines of a figure: more would look alike.
+// mostLines limits the lines in a figure: more could not be told apart.
 const mostLines = 8
 
-// percentileFigures show the latency of every percentile, so that the tail has as much
-// room as the middle. A load whose steps differ has a line for each kind of step, of a
-// shade and a marker of its own, if those of all databases are few; else only the
-// figures by step show them.
+// percentileFigures show the latency at every percentile, giving the tail as much room as the
+// middle. If a load's steps differ, each kind of step has a line with its own shade and marker,
+// unless there would be too many lines over all databases: then only the figures by step show them.
 func percentileFigures(d *Data) []figure.Figure {
 	f := d.percentiles("LATENCY-PERCENTILES", "Latency by percentile")
 	stages, staged := 0, false
@@ -57,8 +56,8 @@ func percentileFigures(d *Data) []figure.Figure {
 	return []figure.Figure{withDoubts(f)}
 }
 
-// partFigures show the percentiles of each database by kind of step and by operation.
-// All lines have the colour of the database.
+// partFigures show each database's percentiles by kind of step and by operation. All lines have the
+// database's colour.
 func partFigures(d *Data) (out []figure.Figure) {
 	for _, g := range d.groups() {
 		r, name := g.Runs[0], g.Title()
@@ -88,7 +87,7 @@ func partFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// lines counts the lines of a figure without details.
+// lines counts a figure's lines, without details.
 func lines(f figure.Figure) (n int) {
 	for _, s := range f.Series {
 		if !s.Detail {
@@ -98,7 +97,7 @@ func lines(f figure.Figure) (n int) {
 	return n
 }
 
-// ofOperation is of the requests of one operation in the parts of a label, of all trials.
+// ofOperation returns the requests of one operation in the stages with a label, over all trials.
 func ofOperation(g trials.Group, label, operation string) *run.Distribution {
 	return pooled(g, label, func(g *run.Stage) *run.Distribution {
 		for _, o := range g.Operations {
@@ -110,11 +109,11 @@ func ofOperation(g trials.Group, label, operation string) *run.Distribution {
 	})
 }
 
-// statisticTogether names the percentiles of the requests of all trials in CSV files.
+// statisticTogether names percentiles over all trials' requests in CSV files.
 const statisticTogether = "of all trials together"
 
-// addSpectra adds the percentiles of the requests of all trials together, with a band from
-// the least to the most of the trials' own, and those as details.
+// addSpectra adds the percentiles over all trials' requests, with a band from the lowest to the
+// highest trial, and the trials themselves as details.
 func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, label string, of func(*run.Stage) *run.Distribution) {
 	before := len(f.Series)
 	addSpectrum(f, s, pooled(g, label, of))
@@ -132,7 +131,7 @@ func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, lab
 		var one figure.Figure
 		empty := s
 		empty.Name = d.line(r).Name + strings.TrimPrefix(s.Name, g.Title())
-		if s.Name == label { // a figure of this database alone
+		if s.Name == label { // in a figure of this database alone
 			empty.Name = fmt.Sprintf("%s, trial %d", label, n+1)
 		}
 		addSpectrum(&one, empty, pooled(trials.Group{Name: g.Name, Runs: []*run.Run{r}}, label, of))
@@ -149,7 +148,7 @@ func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, lab
 	f.Band = cmp.Or(f.Band, fmt.Sprintf("%d trials together, and their range", len(g.Runs)))
 }
 
-// lesser and greater ignore a first value that is a gap.
+// lesser and greater ignore the first value if it is a gap.
 func lesser(a, b float64) float64 {
 	if math.IsNaN(a) {
 		return b
@@ -172,7 +171,7 @@ func (d *Data) percentiles(name, what string) figure.Figure {
 	}
 }
 
-// withDoubts explains dotted lines, if there are any.
+// withDoubts explains dotted lines if there are any.
 func withDoubts(f figure.Figure) figure.Figure {
 	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return slices.Contains(s.Uncertain, true) }) {
 		f.Notes = append(f.Notes, "dotted: fewer than ten requests lie above the percentile")
@@ -183,8 +182,8 @@ func withDoubts(f figure.Figure) figure.Figure {
 // cutNote explains lines that end below the highest percentile.
 const cutNote = "a line ends where the percentiles fall on requests that were not answered"
 
-// addSpectrum adds the percentiles of a distribution up to the last with a request
-// above it, or that of the slowest request that ended ok.
+// addSpectrum adds a distribution's percentiles up to the last one with a request above it, or up
+// to the slowest ok request.
 func addSpectrum(f *figure.Figure, s figure.Series, d *run.Distribution) {
 	for _, q := range []float64{0, .1, .25, .5, .6, .7, .75, .8, .85, .9, .925, .95, .97, .98, .99, .993, .995, .997, .998, .999, .9995, .9998, .9999, .99995, .99999, .999999} {
 		if d.N.Value*(1-q) < 1 {

@@ -7,19 +7,19 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// mostMain bounds the figures that a report shows at once: more are not looked at. Of heat
-// maps, of which each database has one, it shows fewer.
+// mostMain limits the figures that a report shows at once: nobody looks at more. It shows even
+// fewer heat maps, because there is one per database.
 const (
 	mostMain     = 12
 	mostMainHeat = 3
 )
 
-// heatName begins the names of heat maps.
+// heatName is the name prefix of heat maps.
 const heatName = "LATENCY-HEAT-"
 
-// mainPlaces lists the figures that a report shows at once, the most telling first. A place
-// with several names is for the first of them that the report has. Every other figure shows
-// what one of these shows, or seldom matters: sectors are bytes by another name.
+// mainPlaces lists the figures that a report shows at once, the most informative first. If a place
+// has several names, the first available figure takes it. Every other figure repeats one of these
+// or seldom matters: sectors, for example, are bytes in another unit.
 func mainPlaces() [][]string {
 	return [][]string{
 		{"CAPACITY"}, {"SWEEP-RATE"}, {"SWEEP-CLIENTS"}, {"SWEEP-PRELOAD"}, {"SWEEP-MEMBERS"},
@@ -31,7 +31,7 @@ func mainPlaces() [][]string {
 	}
 }
 
-// ranked marks the main figures and puts them first. The others keep their order.
+// ranked marks the main figures and moves them to the front. The others keep their order.
 func ranked(all []figure.Figure) []figure.Figure {
 	var first []figure.Figure
 	take := func(is func(f figure.Figure) bool) bool {

@@ -9,32 +9,31 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Series holds the records of a run by second, clients and servers joined: one row per
-// second of the load, in the columns of the classic CSV. A gap is NaN, as in figures.
+// Series joins a run's client and server records by second: one row per second of the load, with
+// the columns of the classic CSV. A gap is NaN, as in figures.
 type Series struct {
 	Unix    []int64
 	run     *run.Run
 	columns []seriesColumn
-	// inside marks seconds that lie inside the steps, early those that began before the
-	// load.
+	// inside marks the seconds inside the steps, and early those that began before the load.
 	inside, early []bool
 }
 
 // seriesColumn holds one value per second.
 type seriesColumn struct {
 	name     string
-	decimals int // -1: as many as the value has
-	// values are nil until they are needed; of makes them of what the servers did.
+	decimals int // -1: as many as needed
+	// values are nil until needed; of computes them from the servers' readings.
 	values []float64
 	of     func(run.Row) float64
-	// hidden columns are for figures alone.
+	// hidden columns are for figures only.
 	hidden bool
-	// period: of what a machine did in the second, so that it is not the load's in a
-	// second that began before the load.
+	// period means that the column describes what a machine did during the second. In a second that
+	// began before the load, it does not belong to the load.
 	period bool
 }
 
-// column returns the values of one quantity, nil if the series has no such column.
+// column returns a quantity's values, or nil if the series has no such column.
 func (s *Series) column(name string) []float64 {
 	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
 	if at < 0 {
@@ -49,8 +48,8 @@ func (s *Series) column(name string) []float64 {
 	return s.columns[at].values
 }
 
-// eachRow calls each with the servers' readings of every second, and keeps the values of
-// the columns of some names.
+// eachRow calls each with the servers' readings for every second, and keeps the values of the named
+// columns.
 func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	var kept []*seriesColumn
 	for i := range s.columns {
@@ -67,7 +66,7 @@ func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	})
 }
 
-// loaded returns the values of one quantity with gaps where they are not the load's.
+// loaded returns a quantity's values, with gaps where they do not belong to the load.
 func (s *Series) loaded(name string) []float64 {
 	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
 	if at < 0 || !s.columns[at].period {
@@ -82,8 +81,8 @@ func (s *Series) loaded(name string) []float64 {
 	return values
 }
 
-// overPeriod reports whether the values of a quantity are of what happened in each
-// second, so that a part of a second has less of it.
+// overPeriod reports whether a quantity accumulates over each second, so that a partial second has
+// less of it.
 func (s *Series) overPeriod(name string) bool {
 	return name == "AVG-THROUGHPUT" || slices.ContainsFunc(s.columns, func(c seriesColumn) bool { return c.name == name && c.period })
 }
@@ -91,16 +90,15 @@ func (s *Series) overPeriod(name string) bool {
 // Lines is a CSV file: a header, and lines of numbers that need no quotation marks.
 type Lines struct {
 	Header []string
-	// Each calls write with one line after another. A line holds until write returns.
+	// Each calls write with each line. A line is valid until write returns.
 	Each func(write func(line []byte))
 }
 
-// Lines is the series as a CSV file; a gap is an empty field. As the lines are made, the
-// series keeps the values of the columns of some names, so that they need not be read
-// again.
+// Lines returns the series as a CSV file; a gap is an empty field. While it makes the lines, the
+// series keeps the values of the named columns, so they need not be read again.
 func (s *Series) Lines(keep []string) Lines {
 	l := Lines{}
-	shown := 0 // hidden columns stand behind the others
+	shown := 0 // hidden columns come last
 	for _, c := range s.columns {
 		if !c.hidden {
 			l.Header = append(l.Header, c.name)
@@ -129,7 +127,7 @@ func (s *Series) Lines(keep []string) Lines {
 	return l
 }
 
-// field is the last field of a column. Most are as in the line before.
+// field caches a column's last formatted value. Most values repeat the previous line's.
 type field struct {
 	value float64
 	text  []byte
@@ -144,7 +142,7 @@ func (f *field) append(line []byte, v float64, decimals int) []byte {
 	return append(line, f.text...)
 }
 
-// decimal prints a value, "" for a gap.
+// decimal formats a value; "" for a gap.
 func decimal(v float64, decimals int) string { return string(appendDecimal(nil, v, decimals)) }
 
 func appendDecimal(b []byte, v float64, decimals int) []byte {

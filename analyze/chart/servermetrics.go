@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// quantity is a series of the servers and how it is read.
+// quantity is a server series and how it is read.
 type quantity struct {
 	metric.Series
 	get func(*run.Reading) run.Measure
-	// decimals are the digits after the point in the columns of one server.
+	// decimals is the number of decimals in one server's columns.
 	decimals int
 }
 
-// quantities returns them in the order of the columns of one server.
+// quantities returns the quantities in the order of one server's columns.
 func quantities() (all []quantity) {
 	for _, s := range metric.AllSeries() {
 		q := quantity{Series: s, decimals: 2}
@@ -31,8 +31,8 @@ func quantities() (all []quantity) {
 	return all
 }
 
-// averagesInOrder are the servers' joined series in the order of the classic CSV,
-// and those of later metrics.
+// averagesInOrder lists the series joined over the servers in the order of the classic CSV,
+// followed by those of later metrics.
 func averagesInOrder() []string {
 	names := []string{
 		"AVG-CPU", "MAX-CPU", "AVG-SYSTEM-LOAD-1-MIN", "AVG-VMRSS-MB", "AVG-WRITES-COMPLETED", "AVG-WRITES-COMPLETED-DELTA",
@@ -49,5 +49,5 @@ func averagesInOrder() []string {
 	return names
 }
 
-// clientNumber is the series of clients, which lies apart in the classic CSV.
+// clientNumber is the series of clients, which has a place of its own in the classic CSV.
 const clientNumber = "AVG-CLIENT-NUM"

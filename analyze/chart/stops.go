@@ -10,19 +10,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mostStops bounds the stretches of each figure in which a client was stopped: the
-// longest are drawn.
+// mostStops limits the drawn stretches per figure in which a client was stopped. The longest are
+// drawn.
 const mostStops = 4
 
-// stop is a stretch in which the client of a run did not run.
+// stop is a stretch of time in which a run's client was stopped.
 type stop struct {
 	results.Stretch
 	run *run.Run
 }
 
-// markStops draws when the client of a run did not run, because what was measured
-// then says nothing about the database. Each stretch has a line at its beginning and,
-// from a second on, one at its end.
+// markStops draws when a run's client was stopped, because measurements taken then say nothing
+// about the database. A stretch has a line at its beginning and, if it lasts at least a second,
+// another at its end.
 func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {
 	var all []stop
 	for _, r := range runs {

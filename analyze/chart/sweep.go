@@ -10,14 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The markers of a sweep's way up and back: triangles that point there.
+// Markers for a sweep's way up and way back: triangles pointing in that direction.
 const (
 	upMarker   = 3
 	downMarker = 5
 )
 
-// sweepFigures show throughput and the 99th percentile of latency over what a sweep
-// varied.
+// sweepFigures show throughput and the 99th percentile of latency over the swept key.
 func sweepFigures(d *Data) (all []figure.Figure) {
 	for i := range d.Sweeps {
 		all = append(all, d.sweepFigure(&d.Sweeps[i]))
@@ -25,7 +24,7 @@ func sweepFigures(d *Data) (all []figure.Figure) {
 	return all
 }
 
-// sweepFigure has a panel for each of the two, each with a scale of its own.
+// sweepFigure has one panel each for throughput and latency, with separate scales.
 func (d *Data) sweepFigure(s *curve.Sweep) figure.Figure {
 	latency, throughput := figure.Axis{Label: "p99", Unit: "ms", Log: true}, figure.Axis{Label: "Throughput", Unit: "requests/s"}
 	f := figure.Figure{
@@ -83,7 +82,7 @@ func (d *Data) sweepFigure(s *curve.Sweep) figure.Figure {
 	return f
 }
 
-// leastOnly lists the points whose latency is only a lower bound.
+// leastOnly lists the points for which only a lower bound of the latency is known.
 func leastOnly(s *curve.Sweep) string {
 	var of []string
 	for _, c := range s.Curves {
@@ -113,7 +112,7 @@ func add(s *figure.Series, x float64, c curve.Cell) bool {
 	return c.Low != nil
 }
 
-// sweepAxis is logarithmic and names every value.
+// sweepAxis is logarithmic and labels every value.
 func sweepAxis(s *curve.Sweep) figure.Axis {
 	a := figure.Axis{Label: map[workload.SweepKey]string{
 		workload.SweepRate: "Rate", workload.SweepClients: "Concurrent Clients", workload.SweepPreload: "Data before the Load", workload.SweepMembers: "Members",
@@ -137,8 +136,7 @@ func sweepAxis(s *curve.Sweep) figure.Axis {
 	return a
 }
 
-// placeOfZero is where nothing stands on a logarithmic axis: a step left of the least
-// value.
+// placeOfZero is the position for zero on a logarithmic axis: one step left of the smallest value.
 func placeOfZero(s *curve.Sweep) float64 {
 	var values []float64
 	for _, c := range s.Curves {

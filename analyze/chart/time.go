@@ -7,11 +7,10 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Plot names a column of the series to draw by second, and its axes.
+// Plot names a series column to draw by second, and its axes.
 type Plot struct{ Column, XAxis, YAxis string }
 
-// requestFigures returns the plots of the options that are of requests, the throughput
-// first.
+// requestFigures returns the requested plots about requests, throughput first.
 func requestFigures(d *Data) (out []figure.Figure) {
 	for _, p := range d.Plots {
 		if ofRequests(p) && p.Column == "AVG-THROUGHPUT" {
@@ -26,7 +25,7 @@ func requestFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// machineFigures returns the plots of the options that are of machines.
+// machineFigures returns the requested plots about machines.
 func machineFigures(d *Data) (out []figure.Figure) {
 	for _, p := range d.Plots {
 		if !ofRequests(p) {
@@ -36,14 +35,14 @@ func machineFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// ofRequests reports whether a plot shows what clients measured.
+// ofRequests reports whether a plot shows client measurements.
 func ofRequests(p Plot) bool {
 	return strings.Contains(p.Column, "LATENCY") || strings.Contains(p.Column, "THROUGHPUT")
 }
 
-// drawnColumn returns the column that a plot draws. The classic plots of context switches
-// showed sums since the members started, in which no second can be seen: they show the
-// switches of each second.
+// drawnColumn returns the column that a plot draws. The classic plots of context switches showed
+// the total since the members' start, in which single seconds are invisible. They now show the
+// switches per second.
 func drawnColumn(p Plot) string {
 	switch p.Column {
 	case "AVG-VOLUNTARY-CTXT-SWITCHES", "AVG-NON-VOLUNTARY-CTXT-SWITCHES":
@@ -52,7 +51,7 @@ func drawnColumn(p Plot) string {
 	return p.Column
 }
 
-// timeFigure is a quantity by the second since the load began.
+// timeFigure draws a quantity by seconds since the load began.
 func (d *Data) timeFigure(p Plot) figure.Figure {
 	column := drawnColumn(p)
 	f := d.overTime(p.Column, plotTitle(p), axisOf(p))
@@ -88,7 +87,7 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		fitAxis(&f)
 	}
 	notePartial(&f)
-	shorten(&f) // those of a long load would need much memory together
+	shorten(&f) // unshortened, the figures of a long load would take much memory
 	return f
 }
 

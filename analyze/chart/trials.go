@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Figures show the trials of a database as one line: their median at each place, with a band
-// from the least to the most. The trials themselves are details.
+// Figures show a database's trials as one line: the median at each position, with a band from the
+// lowest to the highest trial. The trials themselves are details.
 
-// groups returns the runs that figures show as one, in the order of their first runs.
+// groups returns the groups of runs that figures show as one, in the order of their first runs.
 func (d *Data) groups() []trials.Group {
 	if d.grouped == nil {
 		d.grouped = trials.Groups(d.Runs)
@@ -27,30 +27,30 @@ func (d *Data) groups() []trials.Group {
 // repeated reports whether any database has several trials.
 func (d *Data) repeated() bool { return len(d.groups()) < len(d.Runs) }
 
-// several reports whether runs are of several databases, so that marks need their colours.
+// several reports whether runs belong to several databases, so that marks need colours.
 func (d *Data) several(runs []*run.Run) bool {
 	return slices.ContainsFunc(runs, func(r *run.Run) bool { return d.place(r) != d.place(runs[0]) })
 }
 
-// placing says which points of trials belong together: those of the same place. i is the
-// index of the run, n that of the point.
+// placing returns a position for the n-th point of the i-th run. Points of trials with the same
+// position belong together.
 type placing func(i, n int, x float64) float64
 
 // sameX joins points with the same X.
 func sameX(_, _ int, x float64) float64 { return x }
 
-// sameOrder joins the first points, the second ones, and so on.
+// sameOrder joins the first points, the second points, and so on.
 func sameOrder(_, n int, _ float64) float64 { return float64(n) }
 
-// sameSecond joins the first unix seconds of loads, the second ones, and so on.
+// sameSecond joins the first unix seconds of the loads, the second ones, and so on.
 func (d *Data) sameSecond(i, _ int, x float64) float64 {
 	r := d.Runs[i]
 	return math.Floor(x - elapsed(r, r.Start()*1e9) + 1e-6)
 }
 
-// add adds the lines that of makes of the empty series of each run: those of a single run as
-// they are, those of trials as their median, with the trials as details. Lines of trials
-// belong together if they have the same words behind the run's name.
+// add adds lines. of makes a run's lines from an empty series. A single run's lines are added as
+// they are; trials are added as their median, with each trial as a detail. Lines of trials belong
+// together if their names are equal after the run's name.
 func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Series) []figure.Series) {
 	for _, g := range d.groups() {
 		var names []string
@@ -79,29 +79,29 @@ func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Seri
 	}
 }
 
-// bandText explains the line and the band of trials.
+// bandText explains the line and the band for n trials.
 func bandText(n int) string {
 	return fmt.Sprintf("median and range of %d trials", n)
 }
 
-// part is a line of one trial, of the i-th run.
+// part is one trial's line; i is the run's index.
 type part struct {
 	figure.Series
 	trial, i int
 }
 
-// detail is the line as it stands behind the median.
+// detail returns the line as drawn behind the median.
 func (p part) detail() figure.Series {
 	s := p.Series
 	s.Detail, s.Trial, s.Thin, s.Marker = true, p.trial, true, p.trial
 	return s
 }
 
-// statisticMedian names the median of trials in CSV files.
+// statisticMedian names the median over trials in CSV files.
 const statisticMedian = "median"
 
-// median joins the lines of trials. A place has a value if more than half of the trials
-// have one there: the end of the slowest trial is no median.
+// median merges the trials' lines. A position has a value only if more than half of the trials have
+// one there: the end of the slowest trial would not be a median.
 func median(g trials.Group, name string, parts []part, place placing) figure.Series {
 	s := parts[0].Series
 	s.Name, s.Statistic = g.Title()+name, statisticMedian
@@ -129,7 +129,7 @@ func median(g trials.Group, name string, parts []part, place placing) figure.Ser
 	return s
 }
 
-// spot is a point of a line with its bounds.
+// spot is a point on a line, with its bounds.
 type spot struct {
 	x, y, low, high float64
 	partial         bool
@@ -147,8 +147,8 @@ func (p part) spot(n int) spot {
 	return one
 }
 
-// joinedPoint is the median of the points of n trials at one place. Parts of seconds count
-// only where more than half of the trials have nothing else.
+// joinedPoint is the median over the points of n trials at one position. Partial seconds count only
+// if more than half of the trials have nothing else.
 func joinedPoint(all []spot, n int) spot {
 	known := slices.DeleteFunc(slices.Clone(all), func(p spot) bool { return math.IsNaN(p.y) })
 	whole := slices.DeleteFunc(slices.Clone(known), func(p spot) bool { return p.partial })
