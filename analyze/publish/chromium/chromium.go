@@ -1,4 +1,4 @@
-// Package chromium drives a headless Chromium, to test pages and to take pictures of them.
+// Package chromium drives a headless Chromium to test pages and take pictures of them.
 package chromium
 
 import (
@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Browser is a running Chromium with one page, reached through the pipe of its debugging
-// protocol. One goroutine uses it.
+// Browser is a running Chromium with one page, controlled through its debugging pipe. It is not
+// safe for concurrent use.
 type Browser struct {
 	command *exec.Cmd
 	to      *os.File
@@ -23,14 +23,14 @@ type Browser struct {
 	session string
 	id      int
 	loaded  bool
-	// Console holds errors and warnings of the page, Requests the addresses it asked for.
+	// Console holds the page's errors and warnings, Requests the addresses it requested.
 	Console, Requests []string
 }
 
-// ErrMissing is the error of [Find] without a browser.
+// ErrMissing means that [Find] found no browser.
 var ErrMissing = errors.New("no Chromium, which shows the page (apt-get install -y chromium)")
 
-// Find returns Chromium's path: DBTESTER_CHROMIUM, or the one in PATH.
+// Find returns Chromium's path: DBTESTER_CHROMIUM, or the first one in PATH.
 func Find() (string, error) {
 	if path := os.Getenv("DBTESTER_CHROMIUM"); path != "" {
 		return path, nil
@@ -43,8 +43,8 @@ func Find() (string, error) {
 	return "", ErrMissing
 }
 
-// Start starts the Chromium of a path with its settings in an empty folder. It is killed when
-// ctx ends; Close ends it in peace.
+// Start starts Chromium with its settings in an empty folder. It is killed when ctx ends; Close
+// ends it cleanly.
 func Start(ctx context.Context, path, folder string) (*Browser, error) {
 	fromUs, toThem, err := os.Pipe()
 	if err != nil {
@@ -67,7 +67,7 @@ func Start(ctx context.Context, path, folder string) (*Browser, error) {
 		fromThem.Close()
 		return nil, fmt.Errorf("start Chromium: %w", err)
 	}
-	// The ends of the child are closed here, or its death would not be seen.
+	// Close the child's ends of the pipes here, or its exit would go unnoticed.
 	fromUs.Close()
 	toUs.Close()
 	if err := b.attach(); err != nil {
@@ -76,7 +76,7 @@ func Start(ctx context.Context, path, folder string) (*Browser, error) {
 	return b, nil
 }
 
-// attach opens the page that all later calls are about.
+// attach opens the page that all later calls use.
 func (b *Browser) attach() error {
 	var target struct{ TargetID string }
 	if err := b.Call("Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
@@ -95,9 +95,8 @@ func (b *Browser) attach() error {
 	return nil
 }
 
-// Close ends Chromium and waits for it.
 func (b *Browser) Close() error {
-	b.to.Close() // Chromium ends when its pipe does
+	b.to.Close() // Chromium exits when its pipe closes
 	err := b.command.Wait()
 	b.from.Close()
 	if err != nil {
@@ -106,7 +105,7 @@ func (b *Browser) Close() error {
 	return nil
 }
 
-// message is one of the protocol: a reply has an id, an event a method.
+// message is a protocol message: a reply has an id, an event a method.
 type message struct {
 	ID     int
 	Method string
@@ -115,7 +114,7 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// Call sends a command, takes in events until its reply comes, and decodes that.
+// Call sends a command, handles events until the reply arrives, and decodes the reply.
 func (b *Browser) Call(method string, params, into any) error {
 	b.id++
 	command := map[string]any{"id": b.id, "method": method}
@@ -167,7 +166,7 @@ func (b *Browser) read() (m message, err error) {
 	return m, nil
 }
 
-// event keeps what callers ask about.
+// event records the events that callers ask for.
 func (b *Browser) event(m message) error {
 	switch m.Method {
 	case "Page.loadEventFired":

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Open shows a file, of which the path is absolute, and returns when it has loaded.
+// Open opens a file by its absolute path, and returns once it has loaded.
 func (b *Browser) Open(path string) error {
 	b.loaded = false
 	if err := b.Call("Page.navigate", map[string]any{"url": "file://" + path}, nil); err != nil {
@@ -22,8 +22,8 @@ func (b *Browser) Open(path string) error {
 	return nil
 }
 
-// Eval runs an expression in the page, waits for it if it is a promise, and returns its
-// value, as JSON decodes it.
+// Eval evaluates an expression in the page, awaiting it if it is a promise, and returns its
+// JSON-decoded value.
 func (b *Browser) Eval(expression string) (any, error) {
 	var reply struct {
 		Result           struct{ Value any }
@@ -41,15 +41,15 @@ func (b *Browser) Eval(expression string) (any, error) {
 	return reply.Result.Value, nil
 }
 
-// Size sets the size of the window in pixels.
+// Size sets the window's size in pixels.
 func (b *Browser) Size(width, height int) error {
 	return b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
-// Media is how a page is looked at.
+// Media is how a page is viewed.
 type Media struct{ Dark, Paper bool }
 
-// Show asks for a page as a medium has it.
+// Show switches the page to a medium.
 func (b *Browser) Show(m Media) error {
 	scheme, media := "light", "screen"
 	if m.Dark {
@@ -61,7 +61,7 @@ func (b *Browser) Show(m Media) error {
 	return b.Call("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// Picture returns a PNG of the window, or with whole of all of the page.
+// Picture returns a PNG of the window, or of the whole page.
 func (b *Browser) Picture(whole bool) ([]byte, error) {
 	var reply struct{ Data []byte }
 	err := b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": whole}, &reply)

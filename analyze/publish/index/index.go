@@ -1,8 +1,7 @@
-// Package index lists the reports below a folder on one page and in a README: when each
-// was run, what ran, where, and its verdict. Reports of separate machines, and of members
-// and clients that shared one, have lists of their own, because their numbers cannot be
-// compared; lists are in the order of time and never of numbers. It reads the JSON file of
-// each report and nothing else.
+// Package index lists the reports below a folder on one page and in a README: when each was run,
+// what ran, where, and its verdict. Reports are listed separately depending on whether members and
+// clients shared machines, because their numbers cannot be compared. Each list is sorted by time,
+// never by numbers. The package reads only each report's JSON file.
 package index
 
 import (
@@ -25,42 +24,42 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// The files that are written, and the one that makes a folder a report.
+// The written files, and the file that makes a folder a report.
 const (
 	Readme = "README.md"
 	Page   = "index.html"
 	source = "all-aggregated.json"
 )
 
-// begin and end are the lines in a README between which the list stands.
+// begin and end are the lines in a README that enclose the list.
 const (
 	begin = "<!-- results: written by dbtester index -->"
 	end   = "<!-- end of results -->"
 )
 
-// generator marks pages that may be written anew.
+// generator marks pages that may be overwritten.
 const generator = `<meta name="generator" content="dbtester index">`
 
 // Entry is one report.
 type Entry struct {
 	// Dir is the report's folder, relative to the index, with slashes.
 	Dir, Title string
-	// Date is when the first run of the report started, "" if its report does not have it.
+	// Date is when the report's first run started; "" if unknown.
 	Date string
-	// Databases are the columns with the versions that ran, Machines those that ran them,
-	// Tools the versions of dbtester; each once.
+	// Databases are the columns with their actual versions, Machines the machines that ran them,
+	// and Tools the versions of dbtester; each once.
 	Databases, Machines, Tools []string
-	// Verdict is the report's. Trust is a sentence of its own: what a report says of it
-	// points to lines of that report.
+	// Verdict is the report's verdict. Trust is worded here, because the report's own text refers
+	// to other lines of the report.
 	Verdict, Trust string
 	Valid          bool
 	// Placement is where clients and members ran.
 	Placement Placement
-	// Link is the address of the report, relative to the index.
+	// Link is the report's address relative to the index.
 	Link string
 }
 
-// report is what the index needs of a report's JSON file. Older files lack runs and
+// report is the part of a report's JSON file that the index needs. Older files lack runs and
 // headline.
 type report struct {
 	Title    string `json:"title"`
@@ -84,7 +83,7 @@ type report struct {
 		} `json:"tool"`
 		Client  host     `json:"client"`
 		Members []member `json:"members"`
-		// Generators are the machines that issued the load; none if the client did.
+		// Generators are the machines that issued the load; empty if the client did.
 		Generators []member `json:"generators"`
 	} `json:"runs"`
 	Table struct {
@@ -94,7 +93,7 @@ type report struct {
 	} `json:"table"`
 }
 
-// reason is a mark of a report.
+// reason is a mark in a report.
 type reason struct {
 	Code    string `json:"code"`
 	Invalid bool   `json:"invalid"`
@@ -109,15 +108,15 @@ type host struct {
 	Name     string `json:"name"`
 	CPUs     int    `json:"cpus"`
 	CPUModel string `json:"cpu_model"`
-	// BootID is equal for hosts that are one machine, "" if it was not recorded.
+	// BootID is equal for hosts on the same machine; "" if it was not recorded.
 	BootID string `json:"boot_id"`
 }
 
-// mostBytes bounds a report's JSON file.
+// mostBytes limits a report's JSON file.
 const mostBytes = 256 << 20
 
-// Find reads the reports below a folder, the newest first. It follows no symbolic links.
-// A report that cannot be read is an error beside the others.
+// Find reads the reports below a folder, newest first. It does not follow symbolic links. If some
+// reports cannot be read, it returns the others and an error.
 func Find(dir string) (entries []Entry, err error) {
 	var problems []error
 	walked := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -141,7 +140,7 @@ func Find(dir string) (entries []Entry, err error) {
 	return entries, errors.Join(append(problems, walked)...)
 }
 
-// read makes the entry of one report.
+// read reads one report.
 func read(dir, p string) (Entry, error) {
 	data, err := regularfile.Read(p, mostBytes)
 	if err != nil {
@@ -189,7 +188,7 @@ func read(dir, p string) (Entry, error) {
 	return e, nil
 }
 
-// trustOf says by its marks how far to trust a report.
+// trustOf states how far to trust a report, given its marks.
 func trustOf(reasons []reason, valid bool) string {
 	var invalid, weakened []string
 	for _, r := range reasons {
@@ -218,7 +217,7 @@ func (h host) text() string {
 	return strings.TrimSpace(fmt.Sprintf("%d CPUs %s", h.CPUs, h.CPUModel))
 }
 
-// add adds a text that is not empty and not there.
+// add appends a text unless it is empty or already in the list.
 func add(list []string, s string) []string {
 	if s == "" || slices.Contains(list, s) {
 		return list
@@ -226,7 +225,7 @@ func add(list []string, s string) []string {
 	return append(list, s)
 }
 
-// Markdown returns a table of the entries of each placement, below its heading.
+// Markdown returns a table of entries for each placement, below a heading.
 func Markdown(entries []Entry) string {
 	clean := plaintext.Cell
 	cells := func(texts []string) string {
@@ -253,7 +252,7 @@ func Markdown(entries []Entry) string {
 	return b.String()
 }
 
-// Name is the title, or the folder of a report without one.
+// Name is the title, or the folder if the report has no title.
 func (e Entry) Name() string {
 	if e.Title == "" {
 		return e.Dir
@@ -275,7 +274,7 @@ func (e Entry) Summary() string {
 //go:embed index.html.tmpl
 var markup string
 
-// HTML returns the list as a page that needs nothing else.
+// HTML returns the list as a self-contained page.
 func HTML(title string, entries []Entry) ([]byte, error) {
 	t, err := template.New("index").Parse(markup)
 	if err != nil {
@@ -288,9 +287,9 @@ func HTML(title string, entries []Entry) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// Write writes the list of entries into a folder: a page, and a README, whose lines
-// outside the list stay. It overwrites no file that somebody else wrote: a README needs
-// the two lines between which the list belongs.
+// Write writes the list into a folder, as a page and in a README. It keeps the README's lines
+// outside the list. It never overwrites files written by others: a README must have the two lines
+// that enclose the list.
 func Write(dir, title string, entries []Entry) (files []string, err error) {
 	readme, err := readmeOf(filepath.Join(dir, Readme), title, Markdown(entries))
 	if err != nil {
@@ -311,7 +310,7 @@ func Write(dir, title string, entries []Entry) (files []string, err error) {
 	return []string{filepath.Join(dir, Readme), filepath.Join(dir, Page)}, nil
 }
 
-// readmeOf returns a README with the list in its place.
+// readmeOf returns the README with the list inserted.
 func readmeOf(path, title, list string) ([]byte, error) {
 	part := begin + "\n" + list + end + "\n"
 	old, err := regularfile.Read(path, mostBytes)

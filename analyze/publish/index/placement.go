@@ -2,21 +2,22 @@ package index
 
 import "slices"
 
-// Placement is where the client and the members of runs were, as far as the records show:
-// virtual machines of one host are separate.
+// Placement is where client and members ran, as far as the records show. Virtual machines on one
+// host count as separate machines.
 type Placement int
 
-// The placements. A report of several has the last of them.
+// If a report's runs have several placements, the last of these counts.
 const (
 	Separate Placement = iota
 	Unknown
 	Shared
 )
 
-// with joins the placements of two runs of one report.
+// with joins the placements of two runs in a report.
 func (p Placement) with(o Placement) Placement { return max(p, o) }
 
-// placementOf is that of one database of one run; generators are part of the client. Hosts with equal boot ids are one machine.
+// placementOf returns the placement of one database in one run. Generators count as clients. Hosts
+// with equal boot ids are the same machine.
 func placementOf(client host, members, generators []member) Placement {
 	seen, p := map[string]bool{client.BootID: true}, Separate
 	if client.BootID == "" || len(members) == 0 {
@@ -35,14 +36,13 @@ func placementOf(client host, members, generators []member) Placement {
 	return p
 }
 
-// list is the entries of one placement.
+// list is the entries with one placement.
 type list struct {
 	Title, Text string
 	Entries     []Entry
 }
 
-// listsOf sorts entries by placement, and keeps their order otherwise. Placements without
-// entries are left out.
+// listsOf groups entries by placement, keeping their order. Empty groups are left out.
 func listsOf(entries []Entry) (lists []list) {
 	for _, l := range []struct {
 		of   Placement

@@ -9,13 +9,14 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// data is a figure as the script reads it. Its numbers are those of the figure's CSV, to
-// five digits.
+// data is a figure in the form that the script reads. Its numbers are those in the figure's CSV,
+// rounded to five digits.
 type data struct {
-	// Name is the stem of the names of saved files.
+	// Name is the base name for saved files.
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Title stands in saved files, Short on the page, which has the report's title already.
+	// Title is used in saved files. Short is used on the page, which already shows the report's
+	// title.
 	Title    string   `json:"title"`
 	Short    string   `json:"short"`
 	Subtitle string   `json:"subtitle,omitempty"`
@@ -23,16 +24,16 @@ type data struct {
 	Y        axis     `json:"y"`
 	Band     string   `json:"band,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
-	// Panels are the titles of plots below each other, PanelY their own vertical axes.
+	// Panels are the titles of vertically stacked plots, and PanelY their vertical axes.
 	Panels []string `json:"panels,omitempty"`
 	PanelY []axis   `json:"panelY,omitempty"`
 	Steps  []step   `json:"steps,omitempty"`
-	// Events are thin marks; their labels show on hover.
+	// Events are thin marks whose labels appear on hover.
 	Events []events `json:"events,omitempty"`
-	// Grey are stretches of the x axis with a grey background: from, to, and the panel.
+	// Grey are stretches of the x axis with a grey background: from, to, and panel.
 	Grey       []numbers `json:"grey,omitempty"`
 	Categories []string  `json:"categories,omitempty"`
-	// Xs are the places of the points; series that share them name the same ones.
+	// Xs are x positions. Series with equal positions refer to the same entry.
 	Xs     []numbers `json:"xs,omitempty"`
 	Series []series  `json:"series"`
 	Grid   *grid     `json:"grid,omitempty"`
@@ -47,7 +48,7 @@ type axis struct {
 	Names []name   `json:"names,omitempty"`
 }
 
-// name replaces the text of a tick.
+// name replaces a tick's text.
 type name struct {
 	X    float64 `json:"x"`
 	Text string  `json:"text"`
@@ -60,42 +61,42 @@ type step struct {
 	Panel int     `json:"panel,omitempty"`
 }
 
-// events are those of one label, colour and panel.
+// events are the events with one label, colour and panel.
 type events struct {
 	Label string  `json:"label"`
 	Color string  `json:"color,omitempty"`
 	Panel int     `json:"panel,omitempty"`
 	Xs    numbers `json:"xs"`
-	// Ns, unless all are 0, is how many each stands for, 1 if it is 0.
+	// Ns is how many events each mark stands for, where 0 means 1. It is absent if all are 0.
 	Ns numbers `json:"ns,omitempty"`
 }
 
 type series struct {
 	Name   string `json:"name"`
 	Color  string `json:"color"`
-	Ink    string `json:"ink"` // of texts
+	Ink    string `json:"ink"` // text colour
 	Marker string `json:"marker"`
 	Dash   int    `json:"dash,omitempty"`
 	Thin   bool   `json:"thin,omitempty"`
 	Loose  bool   `json:"loose,omitempty"`  // markers without a line
 	Detail bool   `json:"detail,omitempty"` // shown on demand
-	Trial  int    `json:"trial,omitempty"`  // of a detail
+	Trial  int    `json:"trial,omitempty"`  // a detail's trial
 	Panel  int    `json:"panel,omitempty"`
-	// Statistic names what Y is in a saved table, such as the median.
+	// Statistic names the meaning of Y in a saved table, such as the median.
 	Statistic string  `json:"statistic,omitempty"`
-	At        int     `json:"at"` // its place in Xs
+	At        int     `json:"at"` // index in Xs
 	Y         numbers `json:"y"`
 	Low       numbers `json:"low,omitempty"`
 	High      numbers `json:"high,omitempty"`
-	// Colors and Inks are those of each bar.
+	// Colors and Inks are the bars' colours.
 	Colors []string `json:"colors,omitempty"`
 	Inks   []string `json:"inks,omitempty"`
-	// Doubt are the places of the points that too few samples support, Partial of those
-	// whose value is of a part of their place.
+	// Doubt are the indexes of points with too few samples, and Partial the indexes of points that
+	// cover only a part of their interval.
 	Doubt   []int    `json:"doubt,omitzero"`
 	Partial []int    `json:"partial,omitzero"`
 	Labels  []string `json:"labels,omitempty"`
-	// Boxes are least, 25th, 75th and 99th percentile, and most, of which Y is the median.
+	// Boxes are minimum, 25th, 75th and 99th percentile, and maximum; Y is the median.
 	Boxes []numbers `json:"boxes,omitempty"`
 }
 
@@ -104,16 +105,16 @@ type grid struct {
 	Y      numbers  `json:"y"`
 	Of     string   `json:"of"`
 	Colors []string `json:"colors"`
-	// Cells are the columns' counts from the lowest row on, up to the last one that is
-	// not empty; Levels the colours' places of the same cells.
+	// Cells are each column's counts from the lowest row up to the last row that is not empty.
+	// Levels are the colour indexes of the same cells.
 	Cells  []numbers `json:"cells"`
 	Levels [][]int   `json:"levels"`
 }
 
-// markerSize is the radius of markers in units of the page.
+// markerSize is the markers' radius in page units.
 const markerSize = 3.6
 
-// kinds are the names of the kinds that the script draws.
+// kinds maps figure kinds to the names that the script knows.
 func kinds() map[figure.Kind]string {
 	return map[figure.Kind]string{
 		figure.Lines: "lines", figure.Stairs: "stairs", figure.Percentiles: "percentiles",
@@ -121,7 +122,7 @@ func kinds() map[figure.Kind]string {
 	}
 }
 
-// dataOf returns the data of a figure.
+// dataOf returns a figure's data.
 func dataOf(f figure.Figure) *data {
 	d := &data{
 		Name: f.Name, Kind: kinds()[f.Kind], Title: f.Title, Short: f.Heading(), Subtitle: f.Subtitle, Band: f.Band, Notes: f.Notes,
@@ -168,7 +169,7 @@ func axisOf(a figure.Axis) axis {
 	return out
 }
 
-// colorOf is the colour of a key, "" for that of text.
+// colorOf returns a key's colour; "" for the text colour.
 func colorOf(key int) string {
 	if key == 0 {
 		return ""
@@ -211,7 +212,7 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 	return one
 }
 
-// marked returns the places that are true, nil of nil.
+// marked returns the indexes of true values; nil for nil.
 func marked(all []bool) (places []int) {
 	if all != nil {
 		places = []int{}
@@ -241,7 +242,7 @@ func gridOf(g *figure.Grid) *grid {
 	return out
 }
 
-// numbers prints short: five digits, and null for a gap.
+// numbers encode compactly: five digits, and null for a gap.
 type numbers []float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -263,7 +264,7 @@ func appendNumber(b []byte, v float64) []byte {
 	case v == math.Trunc(v) && math.Abs(v) < 1e7:
 		return strconv.AppendInt(b, int64(v), 10)
 	}
-	// Rounded first, the shortest text of the number has the digits alone.
+	// Round first, so that the shortest representation has only these digits.
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64)
 	if err != nil {
 		return append(b, "null"...)

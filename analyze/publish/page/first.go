@@ -10,22 +10,23 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// mostDoubts is how many doubts the first screen has room for, and lettersAboveFacts how many
-// letters of them if the numbers of the whole load stand below them. One is always shown.
+// mostDoubts is the number of doubts that fit on the first screen, and lettersAboveFacts their
+// total length in characters if the numbers for the whole load follow below. At least one doubt is
+// shown.
 const (
 	mostDoubts        = 3
 	lettersAboveFacts = 280
 )
 
-// first is what the first screen shows of a headline.
+// first is the part of a headline that the first screen shows.
 type first struct {
 	Points points
-	// Could are the first doubts that could change the order, Other all other doubts.
+	// Could are the first doubts that could change the order, Other all remaining doubts.
 	Could, Other []headline.Doubt
 	several      bool
-	byDatabase   bool // the points are those of databases
-	letters      int  // of the answer
-	other, more  int  // of Other, that could change the order, and that cannot
+	byDatabase   bool // the points are databases
+	letters      int  // length of the answer
+	other, more  int  // doubts in Other that could, and that cannot, change the order
 }
 
 func firstOf(h *headline.Headline) first {
@@ -51,7 +52,7 @@ func firstOf(h *headline.Headline) first {
 	return f
 }
 
-// hasRoom reports whether a doubt can be shown besides those that are.
+// hasRoom reports whether another doubt fits on the screen.
 func (f first) hasRoom(d headline.Doubt) bool {
 	if len(f.Could) == 0 || f.FactsBelow() || f.FactsBeside() {
 		return len(f.Could) < mostDoubts
@@ -63,26 +64,26 @@ func (f first) hasRoom(d headline.Doubt) bool {
 	return len(f.Could) < mostDoubts && letters <= lettersAboveFacts
 }
 
-// fewPoints is the height of a table that leaves room for another one below it.
+// fewPoints is the height of a table that leaves room for another table below it.
 const fewPoints = 5
 
-// fewDatabases is how many columns of the whole load have room below the points.
+// fewDatabases is the number of whole-load columns that fit below the points.
 const fewDatabases = 3
 
-// FactsBelow: the numbers of the whole load stand below those at equal points.
+// FactsBelow reports whether the numbers for the whole load go below those at equal points.
 func (f first) FactsBelow() bool { return !f.FactsBeside() && len(f.Points.Rows) <= fewPoints }
 
-// FactsBeside: they continue the rows of the points, which are databases, and all doubts stand
-// below both.
+// FactsBeside reports whether they extend the rows of the points, which are databases. The doubts
+// then go below both.
 func (f first) FactsBeside() bool { return f.byDatabase && len(f.Points.Rows) > fewDatabases }
 
-// longAnswer is the number of letters from which the answer is set smaller.
+// longAnswer is the number of characters from which the answer is set in a smaller font.
 const longAnswer = 170
 
-// Long: the answer is set smaller, to leave room for what is below it.
+// Long reports whether the answer is set in a smaller font, to leave room below it.
 func (f first) Long() bool { return f.letters > longAnswer }
 
-// what is what a doubt could change.
+// what names what a doubt could change.
 func (f first) what() string {
 	if f.several {
 		return "the order"
@@ -90,7 +91,7 @@ func (f first) what() string {
 	return "the numbers"
 }
 
-// CouldTitle heads the doubts of the first screen, OtherTitle the others.
+// CouldTitle is the heading of the first screen's doubts, and OtherTitle the heading of the others.
 func (f first) CouldTitle() string { return "What could change " + f.what() }
 
 func (f first) OtherTitle() string {
@@ -105,7 +106,7 @@ func (f first) OtherTitle() string {
 
 func (f first) OtherDoubts() string { return counted(len(f.Other), "note") }
 
-// MoreDoubts counts the other doubts in a sentence, "" without any.
+// MoreDoubts counts the other doubts in a sentence; "" if there are none.
 func (f first) MoreDoubts() string {
 	var parts []string
 	if f.other > 0 {
@@ -117,7 +118,7 @@ func (f first) MoreDoubts() string {
 	return strings.Join(parts, "; ")
 }
 
-// GradeText is why the grade is no better, as a sentence.
+// GradeText explains in a sentence why the grade is not better.
 func (v *view) GradeText() string {
 	text := []rune(v.Headline.Grade.Text)
 	if len(text) > 0 {
@@ -126,13 +127,13 @@ func (v *view) GradeText() string {
 	return string(text)
 }
 
-// points is the table of the numbers at equal points.
+// points is the table of numbers at equal points.
 type points struct {
 	Heads [][]head
 	Rows  []point
 }
 
-// head is a cell of the table's head.
+// head is a heading cell.
 type head struct {
 	Text          string
 	Columns, Rows int
@@ -143,14 +144,14 @@ type point struct {
 	Cells []cell
 }
 
-// cell is one number; About are the bounds of its trials.
+// cell is one number; About gives its trials' bounds.
 type cell struct {
 	Text, About string
 	Missing     bool
 }
 
-// pointsOf lays out one database, or one in each row, with all numbers, and several by
-// throughput and p99.
+// pointsOf lays out the table. A single database, or databases as rows, get all numbers; several
+// databases get throughput and p99.
 func pointsOf(p headline.Points) points {
 	var out points
 	if len(p.Columns) == 1 {

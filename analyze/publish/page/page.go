@@ -1,11 +1,10 @@
-// Package page writes a report as one HTML file that needs nothing besides itself: its
-// style, its script, and each figure as an svg element with the data that its points
-// stand for.
+// Package page writes a report as one self-contained HTML file: its style, its script, and each
+// figure as an svg element with the data behind its points.
 //
-// Without the script everything can be read. The script draws the figures again from
-// their data, so that they show values, hide series, zoom and change scales; sorts,
-// searches and folds the tables; and obeys the keyboard. The page's policy lets no
-// request leave and no other script run, whatever the texts of a report hold.
+// The page is readable without the script. The script redraws the figures from their data so that
+// they show values, hide series, zoom and change scales. It also sorts, searches and folds the
+// tables, and handles the keyboard. The page's policy blocks every request and every other script,
+// whatever texts a report contains.
 package page
 
 import (
@@ -23,52 +22,52 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// Page is the contents of a report. All its texts may come from anywhere.
+// Page is a report's contents. Its texts are all untrusted.
 type Page struct {
 	Title, Description string
 	Valid              bool
-	// Headline is the first screen, with what weakens the numbers.
+	// Headline is the first screen, including the marks that weaken the numbers.
 	Headline *headline.Headline
 	Table    *table.Table
 	Figures  []Figure
 	Errors   []Errors
 	Said     []Said
 	Accounts []Account
-	// Commands make the run and the report again.
+	// Commands repeat the run and the report.
 	Commands []string
 }
 
-// Figure is a figure with its description for readers who cannot see it, and the addresses
-// of its files as the page links them; without them the files lie beside the page.
+// Figure is a figure with a description for readers who cannot see it, and with the addresses of
+// its files. Without addresses, the files lie next to the page.
 type Figure struct {
 	figure.Figure
 	Alt          string
 	CSV, Picture string
 }
 
-// Errors are the errors of one column.
+// Errors are one column's errors.
 type Errors struct {
 	Of    string
 	Kinds []ErrorKind
 }
 
-// ErrorKind is a class of errors with the first one's text.
+// ErrorKind is an error class with its first message.
 type ErrorKind struct {
 	Class string
 	Count int64
 	First string
-	// Messages are the lines that count its distinct messages.
+	// Messages are lines that count the distinct messages.
 	Messages []string
 }
 
-// Said is what the logs of one run's members say of the time of the load.
+// Said is what the logs of one run's members contain about the time of the load.
 type Said struct {
 	Of    string
 	Lines []LogLine
 }
 
-// LogLine is one kind of event: when, in seconds of the load; of which members; how
-// often; the longest, "" if no line has it; and a line.
+// LogLine is one kind of event: when it happened, in seconds of the load; which members logged it;
+// how often; the longest, "" if no line has a duration; and an example line.
 type LogLine struct {
 	At, Event, Members string
 	Times              int64
@@ -93,8 +92,8 @@ var style string
 //go:embed script
 var scripts embed.FS
 
-// script returns the parts of the script in one function, so that they share names with
-// each other and with nothing else.
+// script returns the script's parts wrapped in one function, so that they share names among
+// themselves and with nothing else.
 func script() (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
@@ -109,11 +108,10 @@ func script() (string, error) {
 	return b.String(), nil
 }
 
-// openSections is how many sections of the table are not folded. What they leave is the
-// appendix on paper.
+// openSections is the number of unfolded table sections. On paper, the others form the appendix.
 const openSections = 2
 
-// leadingFigures is how many of the main figures stand on the first screen.
+// leadingFigures is the number of main figures on the first screen.
 const leadingFigures = 2
 
 // Write returns the page.
@@ -133,7 +131,7 @@ func Write(p Page) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// policy lets the page run its own script and nothing else, and load nothing.
+// policy allows only the page's own script and style, and no loading.
 func policy(style, script string) string {
 	return fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script))
 }
@@ -143,7 +141,7 @@ func digest(s string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// slug returns a name as part of an id: lower-case letters, digits and hyphens.
+// slug makes a name usable in an id: lower-case letters, digits and hyphens.
 func slug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -157,7 +155,7 @@ func slug(name string) string {
 	return strings.TrimSuffix(b.String(), "-")
 }
 
-// ids gives every name an id of its own.
+// ids assigns a unique id to every name.
 type ids map[string]int
 
 func (ids ids) of(kind, name string) string {

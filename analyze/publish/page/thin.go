@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// mostPoints bounds the points of all figures of a page: its size. mostBins is how many
-// bins a line has at most, of which each keeps two points; a screen shows no more.
+// mostPoints limits the points over all figures, and so the page's size. mostBins is the largest
+// number of bins per line. Each bin keeps two points; a screen cannot show more.
 const (
 	mostPoints = 75_000
 	mostBins   = 600
 	leastBins  = 100
 )
 
-// binsFor returns the number of bins of each line of a page.
+// binsFor returns the number of bins for each of the page's lines.
 func binsFor(all []Figure) int {
 	bins := mostBins
 	for ; bins > leastBins; bins -= 50 {
@@ -36,9 +36,9 @@ func binsFor(all []Figure) int {
 	return bins
 }
 
-// thinned keeps, of the points of long lines in each of so many equal parts of the axis,
-// the lowest and the highest, with what lies around them of a band. A note names what was
-// left out: the CSV has it.
+// thinned reduces long lines to the lowest and the highest point in each of bins equal parts of the
+// axis. A band keeps its extremes around these points. A note names what was left out; the CSV has
+// all of it.
 func thinned(f figure.Figure, bins int) figure.Figure {
 	if f.Kind != figure.Lines && f.Kind != figure.Stairs {
 		return f
@@ -84,7 +84,7 @@ func thinnedSeries(s figure.Series, bins int) figure.Series {
 	return out
 }
 
-// at returns the values at some places, nil of nil.
+// at returns the values at some indexes; nil for nil.
 func at[T any](values []T, places []int) []T {
 	if values == nil {
 		return nil
@@ -96,8 +96,8 @@ func at[T any](values []T, places []int) []T {
 	return out
 }
 
-// extremes returns the places of the lowest and the highest of y[first:last+1] in order,
-// and of a gap that all of it is.
+// extremes returns the indexes of the lowest and the highest value in y[first:last+1], in order, or
+// one index if the whole part is a gap.
 func extremes(y []float64, first, last int) []int {
 	low, high := -1, -1
 	for i := first; i <= last; i++ {
@@ -120,7 +120,7 @@ func extremes(y []float64, first, last int) []int {
 	return []int{min(low, high), max(low, high)}
 }
 
-// edges joins the values of a part of a band's edge, which may have gaps.
+// edges combines the values in a part of a band's edge, which may have gaps.
 func edges(values []float64, first, last int, join func(a, b float64) float64) float64 {
 	if values == nil {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// view is the data of the template.
+// view is the template's data.
 type view struct {
 	Page
 	first
@@ -23,39 +23,39 @@ type view struct {
 	Script   template.JS
 	Columns  []table.Header
 	Crowded  bool
-	Sections []section // the ones that are not folded
+	Sections []section // unfolded sections
 	More     []section
-	// Elsewhere are the notes of sections without a row.
+	// Elsewhere are the notes in sections without rows.
 	Elsewhere []string
-	Leading   []picture // of the first screen
-	Pictures  []picture // the other main ones
+	Leading   []picture // on the first screen
+	Pictures  []picture // the other main figures
 	Others    []picture // shown on demand
 }
 
-// rows is the data of the template of sections.
+// rows is the data for the template's sections.
 type rows struct {
 	Columns       []table.Header
 	Crowded, Open bool
 	Sections      []section
 }
 
-// Shown are the sections that are not folded.
+// Shown returns the unfolded sections.
 func (v *view) Shown() rows { return rows{v.Columns, v.Crowded, true, v.Sections} }
 
-// Folded are the other sections.
+// Folded returns the folded sections.
 func (v *view) Folded() rows { return rows{v.Columns, v.Crowded, false, v.More} }
 
-// All are the sections in their order.
+// All returns all sections in order.
 func (v *view) All() []section { return slices.Concat(v.Sections, v.More) }
 
 type section struct {
 	ID, Name string
 	Rows     []row
-	Zeros    int      // rows that are zero everywhere
-	Stepped  []string // which rows stand by step in the tidy file alone
+	Zeros    int      // number of rows that are 0 everywhere
+	Stepped  []string // names of rows that only the tidy file has, by step
 }
 
-// Count is the number of rows in words, as the methods below count other things.
+// Count is the number of rows in words. The methods below count other things.
 func (s section) Count() string    { return counted(len(s.Rows), "row") }
 func (s section) ZeroText() string { return "zero everywhere: " + counted(s.Zeros, "row") }
 func (v *view) NoteCount() string  { return counted(len(v.Table.Notes), "note") }
@@ -71,20 +71,20 @@ func counted(n int, of string) string {
 type row struct {
 	table.Line
 	ID   string
-	Zero bool // no column has anything else
+	Zero bool // every column is 0
 }
 
 // picture is a figure inside the page.
 type picture struct {
 	ID, Name          string
 	Title, Short, Alt string
-	CSV, Picture      string // addresses beside the page
+	CSV, Picture      string // addresses of files next to the page
 	Heat              bool
 	SVG               template.HTML
 	Data              template.JS
 }
 
-// crowded is the number of columns from which a table is set smaller on paper.
+// crowded is the number of columns from which a table is printed smaller.
 const crowded = 5
 
 func newView(p Page) (*view, error) {
@@ -153,12 +153,12 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 	return p, nil
 }
 
-// palette is the part of the style that gives each colour of the pictures a variable, so
-// that darkness replaces all of them.
+// palette is the part of the style that defines a variable for each colour used in figures, so that
+// dark mode can replace them all.
 func palette() string {
 	var light, dark, rules strings.Builder
 	seen := map[string]bool{}
-	// Eight keys have five shades each; a page with more of them repeats colours.
+	// Eight keys have five shades each. A page with more keys repeats colours.
 	for n := range 40 {
 		s := figure.Series{Key: n/5 + 1, Variant: n % 5}
 		line, _ := s.Look()
@@ -177,7 +177,7 @@ func palette() string {
 		light.String(), dark.String(), dark.String(), light.String(), rules.String())
 }
 
-// lighter mixes a colour with white until it can be seen on a dark page.
+// lighter mixes a colour with white until it is visible on a dark page.
 func lighter(c string) string {
 	var r, g, b int
 	if _, err := fmt.Sscanf(c, "#%02x%02x%02x", &r, &g, &b); err != nil {

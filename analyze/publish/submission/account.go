@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// owner is how agents log whose session they opened.
+// owner matches the owner of a session in an agent's log.
 var owner = pattern.New(`owner="?([\w.-]+)@([\w.-]+)`)
 
-// account lists what was scrubbed and left out, without any of the names.
+// account lists what was scrubbed and left out. It contains none of the names.
 func (p *packer) account() string {
-	var b strings.Builder // what follows the list of pseudonyms
+	var b strings.Builder // the lines after the list of pseudonyms
 	list := func(title string, lines []string) {
 		if len(lines) == 0 {
 			return
@@ -65,7 +65,7 @@ func (p *packer) account() string {
 	return b.String() + rest
 }
 
-// replaced lists the pseudonyms that the archive has, by kind.
+// replaced lists the archive's pseudonyms by kind.
 func (p *packer) replaced() (lines []string) {
 	written := p.names.pseudonyms()
 	for _, k := range kinds() {
@@ -83,7 +83,7 @@ func (p *packer) replaced() (lines []string) {
 		for _, one := range written {
 			number, err := strconv.Atoi(strings.TrimPrefix(one.Alias, string(k.kind)+"-"))
 			if err != nil {
-				continue // of another kind
+				continue // belongs to another kind
 			}
 			if n++; number != last+1 || last == 0 {
 				end()

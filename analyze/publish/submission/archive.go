@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// archive writes a tar file, compressed, in which nothing depends on the machine or the
-// time: files alone, with one mode, owner and date. A nil one drops what it is given.
+// archive writes a compressed tar file that does not depend on machine or time: it has only files,
+// all with the same mode, owner and date. A nil archive discards everything.
 type archive struct {
 	packed *gzip.Writer
 	files  *tar.Writer
 	folder string
-	// copies is a folder that gets a copy of each file.
+	// copies is a folder that receives a copy of each file.
 	copies string
 }
 
 func newArchive(w io.Writer, folder, copies string) *archive {
-	packed, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // the level is one of gzip's
+	packed, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // a valid level, so no error
 	return &archive{packed, tar.NewWriter(packed), folder, copies}
 }
 
-// add adds a file below the archive's folder.
+// add adds a file to the archive's folder.
 func (a *archive) add(name string, data []byte) error {
 	if a == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 type checked struct {
 	folder   *results.Folder
 	manifest *results.Manifest
-	// marks are those of the run and its databases, invalid the ones that make it invalid,
-	// gaps the records that a report of it lacks.
+	// marks are the marks on the run and its databases. invalid are those that make it invalid.
+	// gaps are the records that a report would lack.
 	marks, invalid, gaps []string
 }
 
-// check reads a run as a report does. One that is not complete, or whose records of
-// requests contradict each other, is an error that names every reason.
+// check reads a run as a report does. It fails if the run is incomplete or its request records
+// contradict each other; the error names every reason.
 func check(dir string) (*checked, error) {
 	folder, err := results.Open(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func check(dir string) (*checked, error) {
 	return c, nil
 }
 
-// checkRun collects the marks of one database and returns what forbids to publish it.
+// checkRun collects one database's marks, and returns the problems that forbid publication.
 func (c *checked) checkRun(r *run.Run) (problems []error) {
 	record := r.Info.Record
 	bad := func(format string, args ...any) {
@@ -91,8 +91,7 @@ func (c *checked) mark(m run.Mark) {
 	}
 }
 
-// aboutRequests reports whether a gap is one of the records that numbers of requests are
-// made from.
+// aboutRequests reports whether a gap concerns records from which request numbers are computed.
 func aboutRequests(gap string) bool {
 	return slices.ContainsFunc([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileMembersLatency, results.FileLatency,
 		results.FileTotal, results.FileErrors, "cannot be summed up"}, func(name string) bool { return strings.Contains(gap, name) })

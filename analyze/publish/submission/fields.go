@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// treatment makes a text of the records one that may be published.
+// treatment makes a recorded text safe to publish.
 type treatment func(n *names, s string) string
 
 func asWord(n *names, s string) string    { return n.word(s) }
@@ -25,9 +25,9 @@ func asAddress(n *names, s string) string { return n.address(s) }
 func asMachine(n *names, s string) string { return n.own(kindMachine, s) }
 func asNetwork(n *names, s string) string { return n.own(kindNetwork, s) }
 func asBase(n *names, s string) string    { return n.text(filepath.Base(s)) }
-func asRule(_ *names, s string) string    { return s } // of a driver's own log rules
+func asRule(_ *names, s string) string    { return s } // a driver's own log rules
 
-// asTime keeps times alone.
+// asTime keeps only times.
 func asTime(_ *names, s string) string {
 	if _, err := time.Parse(time.RFC3339Nano, s); err != nil {
 		return removed
@@ -37,7 +37,7 @@ func asTime(_ *names, s string) string {
 
 var hexadecimal = pattern.New(`^[0-9a-f]{8,128}$`)
 
-// asHash keeps hashes and the ids of runs, which are drawn.
+// asHash keeps hashes and run ids, which are random.
 func asHash(_ *names, s string) string {
 	if !hexadecimal().MatchString(s) {
 		return removed
@@ -45,7 +45,7 @@ func asHash(_ *names, s string) string {
 	return s
 }
 
-// asDevice keeps names of local devices: others name a machine that has the disk.
+// asDevice keeps the names of local devices. Other names identify the machine that holds the disk.
 func asDevice(n *names, s string) string {
 	if strings.ContainsAny(s, ":/") {
 		return removed
@@ -53,9 +53,9 @@ func asDevice(n *names, s string) string {
 	return n.word(s)
 }
 
-// treatments are those of the text fields of manifests and events, by their name or by the
-// name of what they are in and their own. A field that is not listed is left out, so that
-// nothing is published that nobody has thought of. Numbers and yes or no stay.
+// treatments maps text fields of manifests and events to treatments, by their own name or by their
+// parent's name and their own. A field that is not listed is left out, so nothing is published by
+// accident. Numbers and booleans are kept.
 var treatments = fieldsOf(map[string]treatment{
 	"started ended ready load_start load_end start end issue_end from to date time": asTime,
 	"run_id sha256": asHash,
@@ -74,7 +74,7 @@ var treatments = fieldsOf(map[string]treatment{
 	"value_sizes.file config.path":          asBase,
 })
 
-// fieldsOf lists each name of the keys by itself.
+// fieldsOf makes an entry for each name in the space-separated keys.
 func fieldsOf(lists map[string]treatment) map[string]treatment {
 	all := map[string]treatment{}
 	for list, t := range lists {
@@ -85,8 +85,7 @@ func fieldsOf(lists map[string]treatment) map[string]treatment {
 	return all
 }
 
-// scrubJSON returns a JSON object with its texts treated. It does not keep the order of
-// names.
+// scrubJSON treats the texts in a JSON object. It does not preserve the order of names.
 func (p *packer) scrubJSON(data []byte) (any, error) {
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -97,11 +96,11 @@ func (p *packer) scrubJSON(data []byte) (any, error) {
 	return p.object("", object), nil
 }
 
-// object treats what an object holds; in is the name of the object. A name that is no
-// field's is data where names are, and left out elsewhere.
+// object treats the contents of an object; in is the object's own name. A name that is not a known
+// field is treated as data in maps, and left out elsewhere.
 func (p *packer) object(in string, o map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, name := range sortedKeys(o) { // pseudonyms are numbered in this order
+	for _, name := range sortedKeys(o) { // determines the numbers of pseudonyms
 		key := name
 		switch {
 		case p.known.named[in]:
@@ -118,14 +117,14 @@ func (p *packer) object(in string, o map[string]any) map[string]any {
 	return out
 }
 
-// leaveOut counts a field that is left out. The account has the number alone: the name may
-// be anybody's.
+// leaveOut counts a field that is left out. The account has only the number, because the name
+// itself may be private.
 func (p *packer) leaveOut(in, name string) {
 	p.unknown[strings.TrimPrefix(in+"."+name, ".")] = true
 }
 
-// unused returns a name, or one with a number behind it if an object has it already, as
-// when two names were replaced by the same word.
+// unused returns name, or name with a number appended if the object already has it, for example
+// because two names got the same replacement.
 func unused(o map[string]any, name string) string {
 	one := name
 	for n := 2; ; n++ {
@@ -176,7 +175,7 @@ func (p *packer) value(in, name string, v any) (out any, keep bool) {
 		if !known {
 			t, known = treatments[name]
 		}
-		if in == "sha256" { // by the names of tools
+		if in == "sha256" { // keyed by tool name
 			t, known = asHash, true
 		}
 		if known {
@@ -191,7 +190,7 @@ func (p *packer) value(in, name string, v any) (out any, keep bool) {
 	return v, true
 }
 
-// free treats what drivers define, and the words of marks: names and texts of any kind.
+// free treats data defined by drivers, and the words of marks: names and texts of any kind.
 func (p *packer) free(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -218,8 +217,8 @@ func (p *packer) free(name string, v any) any {
 	return v
 }
 
-// config reduces the resolved experiment, which has addresses, paths and users, to the
-// name of its file and a hash, by which trials of one experiment are recognized.
+// config reduces the resolved experiment, which contains addresses, paths and users, to its file
+// name and a hash by which trials of the same experiment can be recognized.
 func (p *packer) config(v any) any {
 	object, _ := v.(map[string]any)
 	data, err := json.Marshal(v)
@@ -235,8 +234,8 @@ func (p *packer) config(v any) any {
 	return out
 }
 
-// programs reduces commands to the names of their programs: arguments have addresses,
-// paths and credentials.
+// programs reduces commands to their program names, because arguments contain addresses, paths and
+// credentials.
 func (p *packer) programs(v any) any {
 	commands, _ := v.([]any)
 	out := make([]any, 0, len(commands))
@@ -249,7 +248,7 @@ func (p *packer) programs(v any) any {
 	return out
 }
 
-// memberFiles lists those of a member's files that are packed.
+// memberFiles lists the member's files that are packed.
 func (p *packer) memberFiles(v any) any {
 	list, _ := v.([]any)
 	out := []any{}
@@ -261,7 +260,7 @@ func (p *packer) memberFiles(v any) any {
 	return out
 }
 
-// learnAll looks for names and secrets in all texts of a value that is not packed.
+// learnAll collects names and secrets from all texts in a value that is not packed.
 func (p *packer) learnAll(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -282,7 +281,7 @@ func (p *packer) learnAll(v any) {
 				words = append(words, word)
 			}
 		}
-		p.names.text(strings.Join(words, " ")) // a flag and its value
+		p.names.text(strings.Join(words, " ")) // a flag followed by its value
 	case string:
 		p.names.text(v)
 	}

@@ -24,24 +24,25 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// rule is what happens to a file of a database: treat makes the file that is packed; nil
-// leaves it out, and why is the reason. Without a reason the file is none of a record.
+// rule says how to pack one of a database's files. treat returns the packed contents. If treat is
+// nil, the file is left out and why is the reason; without a reason, the file does not belong to a
+// record.
 type rule struct {
 	treat func(p *packer, record *results.DatabaseRun, data []byte) ([]byte, error)
 	why   string
-	// log is set for the logs of members. One that the manifest does not list may have
-	// anybody's name, and gets another.
+	// log marks member logs. A log that the manifest does not list may have a private name, so it
+	// gets a new one.
 	log bool
 }
 
-// numbered matches the files of members.
+// numbered matches the names of member files.
 var numbered = pattern.New(`^\d+-(.+)$`)
 
-// folders matches the folders below that of a database in which records lie.
+// folders matches the subfolders of a database's folder that hold records.
 var folders = pattern.New(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
 
-// rule returns that of a file by its path below the folder of its database. Files that
-// nobody has thought of are left out.
+// rule returns the rule for a file, by its path below the database's folder. Unknown files are left
+// out.
 func (p *packer) rule(file string) rule {
 	dir, name := path.Dir(file), path.Base(file)
 	member := ""
@@ -77,7 +78,7 @@ func (p *packer) rule(file string) rule {
 	return rule{}
 }
 
-// observed are the groups of values that abilities observe.
+// observed returns the groups of values that abilities observe.
 func observed() (groups []observation.Group) {
 	for _, a := range all.Abilities() {
 		groups = append(groups, a.Observes...)
@@ -85,15 +86,15 @@ func observed() (groups []observation.Group) {
 	return groups
 }
 
-// unlistedName is the path in the archive of a log of a member that the manifest does not
-// list; n counts these from 0.
+// unlistedName is the archive path of a member log that the manifest does not list; n counts such
+// logs from 0.
 func unlistedName(file string, n int) string {
 	number, _, _ := strings.Cut(path.Base(file), "-")
 	return fmt.Sprintf("%s/%s-unlisted-%d.log", results.DirLogs, number, n+1)
 }
 
-// listed reports whether a log is one that a driver has named: the manifest lists it, or
-// has lost the list of its member.
+// listed reports whether a driver named the log: either the manifest lists it, or the manifest has
+// lost its member's list.
 func listed(record *results.DatabaseRun, file string) bool {
 	number, _, _ := strings.Cut(path.Base(file), "-")
 	n, _ := strconv.Atoi(number)
@@ -101,20 +102,20 @@ func listed(record *results.DatabaseRun, file string) bool {
 	return lost || slices.ContainsFunc(record.Members, func(m results.Member) bool { return slices.Contains(m.Files, file) })
 }
 
-// packedName is the path in the archive of a file: names are replaced in it, except in the
-// part that its rule is found by.
+// packedName is a file's path in the archive. Names in it are replaced, except in the part that
+// selects the rule.
 func (p *packer) packedName(file string) string {
 	if p.rule(file).treat == nil {
 		return p.names.word(file)
 	}
 	dir, name := path.Split(file)
 	if m := numbered().FindStringSubmatch(name); m != nil && m[1] != results.FileServer && m[1] != results.FileDatabase {
-		name = strings.TrimSuffix(name, m[1]) + p.names.word(m[1]) // a log, which a driver has named
+		name = strings.TrimSuffix(name, m[1]) + p.names.word(m[1]) // a log named by a driver
 	}
 	return p.names.word(dir) + name
 }
 
-// columns are the treatments of columns by their names; the cells of others are texts.
+// columns maps column names to treatments. Cells in other columns are treated as text.
 var columns = map[string]treatment{
 	"BOOT-ID": asMachine, "NETWORK-NAMESPACE": asNetwork, "DEVICE": asDevice, "DATABASE-ENDPOINT": asAddress,
 	"CGROUP":  func(n *names, s string) string { return n.of(kindPath, s) },
@@ -122,7 +123,7 @@ var columns = map[string]treatment{
 	"phase": asWord, "operation": asWord, "class": asWord, "kind": asWord, "outcome": asWord,
 }
 
-// closed are columns of which reports know all texts.
+// closed lists columns with a fixed set of texts.
 var closed = []string{"phase", "operation", "class", "outcome"}
 
 // table treats a CSV file.
@@ -138,7 +139,7 @@ func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	header = slices.Clone(header) // the reader uses its memory again
+	header = slices.Clone(header) // the reader reuses its memory
 	for i, name := range header {
 		if !columnName().MatchString(name) {
 			return nil, fmt.Errorf("column %d has no name of a column", i+1)
@@ -147,7 +148,7 @@ func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	if err := w.Write(header); err != nil {
 		return nil, err
 	}
-	seen := map[string]string{} // texts of the cells that were treated, by column and text
+	seen := map[string]string{} // treated cells by column and text
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -172,10 +173,10 @@ func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	return out.Bytes(), w.Error()
 }
 
-// columnName is what names of columns look like.
+// columnName matches valid column names.
 var columnName = pattern.New(`^[A-Za-z][A-Za-z0-9_()/.-]{0,60}$`)
 
-// nameOf is the name of a column, "" for one that has none.
+// nameOf returns a column's name; "" if it has none.
 func nameOf(header []string, i int) string {
 	if i < len(header) {
 		return header[i]
@@ -183,7 +184,7 @@ func nameOf(header []string, i int) string {
 	return ""
 }
 
-// cell treats a cell of a column. Cells that were treated before are in seen.
+// cell treats a cell; seen caches the results.
 func (p *packer) cell(seen map[string]string, column, cell string) string {
 	key := column + "\x00" + cell
 	treated, known := seen[key]
@@ -198,10 +199,10 @@ func (p *packer) cell(seen map[string]string, column, cell string) string {
 	return treated
 }
 
-// histogramLine is a line of a log of histograms.
+// histogramLine matches a line in a histogram log.
 var histogramLine = pattern.New(`^(?:Tag=[A-Za-z0-9:+_-]*,)?[0-9.]+,[0-9.]+,[0-9.]+,[A-Za-z0-9+/=]+$`)
 
-// histograms treats a log of histograms, of which every line has one of three forms.
+// histograms treats a histogram log, whose lines have one of three forms.
 func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	n := 0
@@ -220,7 +221,7 @@ func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error)
 	return out.Bytes(), nil
 }
 
-// events treats a file of events: a JSON object in each line.
+// events treats an event file, with one JSON object per line.
 func (p *packer) events(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	n := 0
@@ -239,15 +240,15 @@ func (p *packer) events(_ *results.DatabaseRun, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// log reduces the log of a member to what the driver's rules match: reports count these
-// events, and read nothing else of it.
+// log reduces a member's log to the parts that match the driver's rules. Reports count these events
+// and read nothing else.
 func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
 	rules, err := compileRules(record.LogRules)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	lines := bufio.NewReaderSize(bytes.NewReader(data), 16<<10) // as logrule reads them
+	lines := bufio.NewReaderSize(bytes.NewReader(data), 16<<10) // as logrule reads lines
 	for {
 		line, more, err := lines.ReadLine()
 		if errors.Is(err, io.EOF) {
@@ -265,19 +266,19 @@ func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
 				p.lostLines[string(line)] = true
 			}
 		}
-		for more && err == nil { // the rest of a long line
+		for more && err == nil { // discard the rest of a long line
 			_, more, err = lines.ReadLine()
 		}
 	}
 }
 
-// logRules are the rules of a driver, together and their expressions one by one.
+// logRules are a driver's rules, compiled together, and their expressions one by one.
 type logRules struct {
 	all   *logrule.Matcher
-	parts [][2]*regexp.Regexp // the pattern and the value, which may be nil
+	parts [][2]*regexp.Regexp // pattern and value; the value may be nil
 }
 
-// compileRules leaves out rules that cannot be used, as reports do.
+// compileRules leaves out invalid rules, as reports do.
 func compileRules(rules []declared.LogRule) (logRules, error) {
 	var c logRules
 	var good []declared.LogRule
@@ -297,7 +298,7 @@ func compileRules(rules []declared.LogRule) (logRules, error) {
 	return c, err
 }
 
-// matched returns the parts of a line that rules match, and nothing else of it.
+// matched returns only the parts of a line that rules match.
 func (c logRules) matched(line []byte) string {
 	var parts []string
 	for _, one := range c.parts {

@@ -9,11 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// hostForms are the forms of host names that no record names otherwise. The second group
-// is the host.
+// hostForms match host names that no record lists. The second group is the host.
 var hostForms = []func() *regexp.Regexp{
 	pattern.New(`(://(?:[^/\s@]*@)?)([A-Za-z0-9][A-Za-z0-9.-]*)`),
-	pattern.New(`(\b(?:dns|passthrough|xds|etcd-endpoints)://[^/\s]*/)([A-Za-z0-9][A-Za-z0-9.-]*)`), // targets of gRPC
+	pattern.New(`(\b(?:dns|passthrough|xds|etcd-endpoints)://[^/\s]*/)([A-Za-z0-9][A-Za-z0-9.-]*)`), // gRPC targets
 	pattern.New(`((?:^|[^\w.:@/-])[\w.+-]+@)([A-Za-z][\w-]*(?:\.[\w-]+)*)`),
 	pattern.New(`(\blookup )([A-Za-z0-9][\w.-]*\w)`),
 	pattern.New(`((?:^|[\s"',;(?&\[{]|--)(?:(?:client|mount)?addr|host(?:name)?|server|peer)["']?=["']?)([A-Za-z][\w.-]*\w)`),
@@ -22,11 +21,11 @@ var hostForms = []func() *regexp.Regexp{
 	dottedHost,
 }
 
-// dottedHost matches dotted names that end in a word of letters of one case. There is no
-// list of top-level domains, which grows: what is no host is found by [names.noHost].
+// dottedHost matches dotted names whose last part consists of letters of one case. A list of
+// top-level domains would soon be outdated; [names.noHost] excludes names that are not hosts.
 var dottedHost = pattern.New(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
 
-// publicHosts are where releases come from: they are nobody's machines.
+// publicHosts serve releases. They belong to no user.
 var publicHosts = []string{
 	"github.com", "etcd.io", "golang.org", "go.dev", "apache.org", "hashicorp.com", "maven.org", "storage.googleapis.com", "gcr.io", "k8s.io",
 	"debian.org", "ubuntu.com", "openjdk.org", "kernel.org",
@@ -38,33 +37,33 @@ func public(host string) bool {
 }
 
 var (
-	// fileName matches names of files. fileOrDomain are endings that are domains, too:
-	// those of files stand behind one word.
+	// fileName matches file names. fileOrDomain lists endings that are domains as well; names of
+	// files with these endings consist of one word and the ending.
 	fileName = pattern.New(`(?i)\.(?:go|java|class|jar|csv|tsv|log|jsonl?|ya?ml|toml|hlog|pprof|c|h|s|so|js|css|html?|xml|svg|png|pdf|txt|tmpl|proto|sql|` +
 		`conf|cfg|ini|properties|env|service|socket|slice|scope|mount|timer|target|sock|pid|lock|tmp|bak|old|orig|out|err|pem|crt|cer|csr|key|p12|jks|` +
 		`gz|tgz|tar|bz2|xz|zst|wal|snap|db|bin|exe|dll|img|iso|deb|rpm|mod|sum|part)$`)
 	fileOrDomain = pattern.New(`(?i)^[\w-]+\.(?:sh|md|py|rs|zip|data|test)$`)
-	// javaName matches packages of Java that every server of it has.
+	// javaName matches Java packages found in every Java server.
 	javaName = pattern.New(`^(?:java|javax|jdk|sun|org\.apache|org\.slf4j|io\.netty|com\.sun)\.`)
-	// notHost matches versions, such as behind NAME@, and addresses of memory.
+	// notHost matches versions, such as those after NAME@, and memory addresses.
 	notHost = pattern.New(`^(?:v?[0-9]+(?:\.[0-9].*|\.[a-z]+)?|0x[0-9a-f]+|latest)$`)
-	// schemes stand before :/ and are no servers.
+	// schemes are words before :/ that are not servers.
 	schemes = pattern.New(`^(?i:file|jar|unix|path|dir|https?|dns|[a-z])$`)
 )
 
-// noHost reports whether a name in the place of a host is none, or is nobody's.
+// noHost reports whether a name in a host's position is not a host, or not a private one.
 func (n *names) noHost(host string) bool {
 	return n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost().MatchString(host) || fileName().MatchString(host) ||
 		fileOrDomain().MatchString(host) || javaName().MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
 }
 
-// ordinaryLabels reports whether a dotted name is made of words of the records.
+// ordinaryLabels reports whether a dotted name consists of words used in records.
 func (n *names) ordinaryLabels(host string) bool {
 	labels := strings.Split(strings.ToLower(host), ".")
 	return len(labels) > 1 && !slices.ContainsFunc(labels, func(label string) bool { return !n.ordinary[label] })
 }
 
-// hostsIn replaces hosts by their place in a text.
+// hostsIn replaces the hosts in a text.
 func (n *names) hostsIn(s string) string {
 	for _, get := range hostForms {
 		form := get()
@@ -87,29 +86,29 @@ func (n *names) hostsIn(s string) string {
 	return s
 }
 
-// ends reports whether a dotted name ends before the rest of a text: that of a function, a
-// setting or a class in a package goes on.
+// ends reports whether a dotted name ends where rest begins. Functions, settings and classes in a
+// package continue.
 func ends(rest string) bool {
 	return rest == "" || rest[0] != '(' && rest[0] != '=' && rest[0] != '$' && (rest[0] != '.' || len(rest) == 1 || !wordByte(rest[1]))
 }
 
-// logger reports whether a dotted name is that of a part of a program in a line of its log,
-// such as "[INFO]  connect.ca: text".
+// logger reports whether a dotted name is a logger's name in a log line, such as "[INFO]
+// connect.ca: text".
 func logger(before, rest string) bool {
 	return strings.HasPrefix(rest, ":") && strings.HasSuffix(strings.TrimRight(before, " "), "]")
 }
 
 var (
-	// userAt matches a user at a host.
+	// userAt matches USER@HOST.
 	userAt = pattern.New(`(?:^|://|[^\w.:@/-])([A-Za-z_][\w.+-]*)@([A-Za-z0-9][\w.-]*)`)
-	// userOption matches a user that an option names, as mount options and flags do.
+	// userOption matches a user in an option, such as a mount option or a flag.
 	userOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{]|--)user(?:name)?(?:["']?=["']?|["']\s*:\s*["']))([A-Za-z_][\w.+-]*)`)
 	userFlag   = pattern.New(`((?:^|[\s"'(\[])--user(?:name)?(?:\s+["']?|["']\s*,\s*["']))([A-Za-z_][\w.+-]*)`)
-	// domainOption matches the domain of such a user.
+	// domainOption matches such a user's domain.
 	domainOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{])(?:domain|workgroup)=["']?)([A-Za-z_][\w.+-]*)`)
 )
 
-// usersIn replaces users that options name, and finds others.
+// usersIn replaces users in options, and finds other users.
 func (n *names) usersIn(s string) string {
 	for _, match := range userAt().FindAllStringSubmatch(s, -1) {
 		if !notHost().MatchString(match[2]) && !n.ordinary[strings.ToLower(match[1])] {
@@ -121,7 +120,7 @@ func (n *names) usersIn(s string) string {
 	return n.optionsIn(domainOption(), kindDomain, s)
 }
 
-// optionsIn replaces the values that a form has as its second group.
+// optionsIn replaces a form's second group.
 func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
 	var b strings.Builder
 	done := 0
@@ -137,10 +136,10 @@ func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
 	return b.String() + s[done:]
 }
 
-// cardName matches network interfaces that are named after the address of their card.
+// cardName matches network interfaces that are named after their card's address.
 var cardName = pattern.New(`(?i)\b(?:en|wl|ww|ib|sl)x[0-9a-f]{12}\b`)
 
-// interfacesIn replaces names of network interfaces that have the address of a card.
+// interfacesIn replaces such interface names.
 func (n *names) interfacesIn(s string) string {
 	return cardName().ReplaceAllStringFunc(s, func(name string) string { return n.of(kindInterface, name) })
 }
@@ -173,8 +172,8 @@ func (n *names) addressesIn(s string) string {
 	return s
 }
 
-// ipv4At returns the bounds of an IPv4 address that a match is, and the same place twice
-// if it is part of a longer number or a version.
+// ipv4At returns the bounds of the IPv4 address in a match. The bounds are equal if the match is
+// part of a longer number or a version.
 func ipv4At(s string, from, to int) (first, end int) {
 	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 	if digit(from-1) || digit(to) || to < len(s) && s[to] == '.' && digit(to+1) || from > 0 && strings.IndexByte(".vV", s[from-1]) >= 0 {
@@ -183,9 +182,9 @@ func ipv4At(s string, from, to int) (first, end int) {
 	return from, to
 }
 
-// ipv6At returns the bounds of the IPv6 address in a match: before it may stand a word and
-// a colon, behind it a dot or a colon that ends the sentence. They are equal if there is
-// none.
+// ipv6At returns the bounds of the IPv6 address in a match, which may include a preceding word with
+// a colon, and a dot or colon at the end of a sentence. The bounds are equal if there is no
+// address.
 func ipv6At(s string, from, to int) (first, end int) {
 	if from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') { // the end of a word
 		from += strings.IndexByte(s[from:to], ':') + 1
@@ -204,24 +203,25 @@ func ipv6At(s string, from, to int) (first, end int) {
 	return from, from
 }
 
-// pathForms are the forms of absolute paths. The second group is the path.
+// pathForms match absolute paths. The second group is the path.
 var pathForms = []func() *regexp.Regexp{
-	pattern.New(`(^|[\s"'=(,;\[<{])(//[^/\s"',;:()\[\]<>{}|]+/[^\s"',;:()\[\]<>{}|]*)`), // of a server
+	pattern.New(`(^|[\s"'=(,;\[<{])(//[^/\s"',;:()\[\]<>{}|]+/[^\s"',;:()\[\]<>{}|]*)`), // on a server
 	pattern.New(`(^|://|[\s"'=(,:;\[<{])(/[^/\s"',;:()\[\]<>{}|]+(?:/[^\s"',;:()\[\]<>{}|]*)?)`),
 	pattern.New(`(^|[\s"'=(,:;\[<{])(~[\w.-]*/[^\s"',;:()\[\]<>{}|]+)`),
 	pattern.New(`(^|[\s"'=(,;\[<{])([A-Za-z]:\\[^\s"',;:()\[\]<>{}|]+)`),
 }
 
 var (
-	// userDir matches the directory of a user.
+	// userDir matches a user's directory.
 	userDir = pattern.New(`[/\\](?:home|Users)[/\\]([^/\\\s"',;:()\[\]<>{}|]+)`)
-	// systemDirs are the same on every machine.
+	// systemDirs are equal on every machine.
 	systemDirs = pattern.New(`^/(?:proc|sys|dev|usr)(?:/|$)`)
-	// perUnit matches what is no path: "per second" and the like, and what has no letter.
+	// perUnit matches slashes that do not begin a path, as in "/second", and slashes without
+	// letters.
 	perUnit = pattern.New(`^/(?:[^A-Za-z]*|[a-z]|ms|us|ns|min|sec|second|minute|hour|op|request)$`)
 )
 
-// pathsIn replaces absolute paths, except those of the system.
+// pathsIn replaces absolute paths, except system paths.
 func (n *names) pathsIn(s string) string {
 	for _, match := range userDir().FindAllStringSubmatch(s, -1) {
 		n.of(kindUser, match[1])
@@ -231,7 +231,7 @@ func (n *names) pathsIn(s string) string {
 		var b strings.Builder
 		done := 0
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
-			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // the end of the sentence
+			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // end of sentence
 			if systemDirs().MatchString(whole) || perUnit().MatchString(whole) || isPseudonym(strings.TrimPrefix(whole, "/")) {
 				continue
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// vocabulary are the names of the fields that manifests and events of this version have,
-// and those of them whose objects are maps: there names are data.
+// vocabulary holds the field names in this version's manifests and events, and those of them whose
+// objects are maps. In maps, names are data.
 type vocabulary struct{ fields, named map[string]bool }
 
 func newVocabulary() vocabulary {
@@ -30,7 +30,7 @@ func newVocabulary() vocabulary {
 	return v
 }
 
-// addRecord adds the names of what an ability records.
+// addRecord adds the names in an ability's record.
 func (v vocabulary) addRecord(a ability.Ability, seen map[reflect.Type]bool) {
 	for _, r := range []ability.Recorded{a.Record, a.Member} {
 		if r != nil {
@@ -46,7 +46,7 @@ func (v vocabulary) addRecord(a ability.Ability, seen map[reflect.Type]bool) {
 	}
 }
 
-// add adds the names of a type and of those that it holds.
+// add adds the names in a type and in the types that it contains.
 func (v vocabulary) add(of reflect.Type, seen map[reflect.Type]bool) {
 	switch of.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:

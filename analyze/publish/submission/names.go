@@ -11,23 +11,23 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// removed stands in place of what must not be published.
+// removed replaces text that must not be published.
 const removed = "[removed]"
 
-// kind is what a name names; pseudonyms are made of it.
+// kind is the kind of a name. Pseudonyms begin with it.
 type kind string
 
 const (
 	kindHost    kind = "host"
 	kindDomain  kind = "domain"
 	kindAddress kind = "address"
-	kindMachine kind = "machine" // the boot id of a host
+	kindMachine kind = "machine" // a host's boot id
 	kindNetwork kind = "netns"
 	kindUser    kind = "user"
 	kindPath    kind = "path"
-	// kindInterface is a network interface that is named after the address of its card.
+	// kindInterface is a network interface that is named after its card's address.
 	kindInterface kind = "interface"
-	kindWord      kind = "word" // what the caller asked to hide
+	kindWord      kind = "word" // a word that the caller asked to hide
 )
 
 // named is a kind with its noun.
@@ -36,7 +36,7 @@ type named struct {
 	noun string
 }
 
-// kinds are all kinds that have pseudonyms, in the order in which they are listed.
+// kinds lists the kinds that have pseudonyms, in display order.
 func kinds() []named {
 	return []named{
 		{kindHost, "host name"}, {kindDomain, "domain"}, {kindAddress, "IP address"}, {kindMachine, "boot id"},
@@ -44,26 +44,25 @@ func kinds() []named {
 	}
 }
 
-// names maps what must not be published to pseudonyms: equal names to equal ones,
-// different names to different ones, in the order in which they are met. It is not safe
-// for concurrent use.
+// names maps private names to pseudonyms. Equal names get equal pseudonyms and different names
+// different ones, in the order in which they are found. It is not safe for concurrent use.
 type names struct {
-	alias map[string]string // by the name in lower case
+	alias map[string]string // by lower-case name
 	count map[kind]int
-	// inText are the names that are looked for inside texts, the longest first.
+	// inText are the names to search for inside texts, longest first.
 	inText []string
-	// pairs are the names as they were given, with their pseudonyms.
+	// pairs are the original names with their pseudonyms.
 	pairs []Pseudonym
-	// secrets are the values that were removed because they look like credentials.
+	// secrets are the removed values that look like credentials.
 	secrets map[string]bool
-	// ordinary are words that no name may replace inside texts.
+	// ordinary are words that are never replaced inside texts.
 	ordinary map[string]bool
-	// hidden are the names that are replaced inside words too, in lower case.
+	// hidden are lower-case names that are replaced inside words, too.
 	hidden map[string]bool
-	// taken are words of the records that look like pseudonyms: they stay, and no name
-	// gets one of them.
+	// taken are words in the records that look like pseudonyms. They are kept, and no name gets
+	// them as a pseudonym.
 	taken map[string]bool
-	// written are the pseudonyms that the archive has.
+	// written are the pseudonyms used in the archive.
 	written map[string]bool
 }
 
@@ -76,8 +75,8 @@ func newNames() *names {
 	return n
 }
 
-// ordinaryWords are names of machines and users that say nothing of whose they are, and
-// words that records have in many places.
+// ordinaryWords are common names of machines and users that do not identify their owner, and words
+// that occur in many places in records.
 const ordinaryWords = `localhost host server client member node test root admin user local default linux debian ubuntu
 	leader follower agent control data read write step steps clients requests connections etcd zookeeper consul zetcd cetcd
 	operation update delete range swap txn create lock acquire release watch put get phase measure warm-up cool-down warm cool up down
@@ -91,8 +90,8 @@ const ordinaryWords = `localhost host server client member node test root admin 
 	summary percentile all timeseries throughput by number key interpolated run
 	domain address machine netns path interface word removed embedded inf nan infinity true false null`
 
-// hide makes a word one that is replaced wherever it stands, inside other words too. One
-// that would be found in the words of every record, or in numbers, is an error.
+// hide replaces a word everywhere, even inside other words. It fails for words that occur in every
+// record or in numbers.
 func (n *names) hide(word string) error {
 	key := strings.ToLower(strings.TrimSpace(word))
 	switch {
@@ -113,17 +112,17 @@ func (n *names) hide(word string) error {
 	return nil
 }
 
-// note finds the words of a text of the records that look like pseudonyms.
+// note collects words that look like pseudonyms from a recorded text.
 func (n *names) note(s string) {
 	for _, word := range pseudonymForm().FindAllString(s, -1) {
 		n.taken[word] = true
 	}
 }
 
-// pseudonymForm matches what pseudonyms look like.
+// pseudonymForm matches pseudonyms.
 var pseudonymForm = pattern.New(`\b(?:host|domain|address|machine|netns|user|path|interface|word)-[0-9]+\b`)
 
-// wrote finds the pseudonyms in a text of the archive.
+// wrote collects the pseudonyms used in one of the archive's texts.
 func (n *names) wrote(s string) {
 	for _, p := range n.pairs {
 		for from := 0; !n.written[p.Alias]; {
@@ -137,7 +136,7 @@ func (n *names) wrote(s string) {
 	}
 }
 
-// pseudonyms are those that the archive has, in the order of their numbers.
+// pseudonyms returns the pseudonyms used in the archive, in numerical order.
 func (n *names) pseudonyms() (list []Pseudonym) {
 	for _, p := range n.pairs {
 		if n.written[p.Alias] {
@@ -147,13 +146,13 @@ func (n *names) pseudonyms() (list []Pseudonym) {
 	return list
 }
 
-// own is of for a name that stands alone in the records.
+// own is like of, for a name that forms a whole field.
 func (n *names) own(k kind, name string) string {
 	n.note(name)
 	return n.of(k, name)
 }
 
-// of returns the pseudonym of a name. An empty name has none.
+// of returns a name's pseudonym; "" for "".
 func (n *names) of(k kind, name string) string {
 	name = strings.TrimSpace(name)
 	if name == "" || name == removed || isPseudonym(name) {
@@ -172,7 +171,7 @@ func (n *names) of(k kind, name string) string {
 	return alias
 }
 
-// add makes a name one that has an alias, unless it has one already.
+// add adds a name with its alias, unless it already has one.
 func (n *names) add(name, alias string) {
 	key := strings.ToLower(name)
 	if _, known := n.alias[key]; known || key == "" {
@@ -185,14 +184,14 @@ func (n *names) add(name, alias string) {
 	}
 }
 
-// secret removes a value that looks like a credential. One that is no plain word is
-// removed wherever else it is found.
+// secret removes a value that looks like a credential. If it is not a plain word, it is removed
+// everywhere else as well.
 func (n *names) secret(s string) string {
 	if s == "" || strings.HasPrefix(s, removed) {
 		return s
 	}
 	if alias, known := n.alias[strings.ToLower(s)]; known {
-		return alias // such as the boot id of a machine
+		return alias // for example a machine's boot id
 	}
 	n.secrets[s] = true
 	if len(s) >= 8 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") != "" {
@@ -201,14 +200,14 @@ func (n *names) secret(s string) string {
 	return removed
 }
 
-// findable reports whether a name can be looked for inside texts: a short one, a number or
-// a word of the records would be found where it names nothing.
+// findable reports whether a name can be searched for inside texts. Short names, numbers and words
+// used in records would match unrelated text.
 func (n *names) findable(key string) bool {
 	return len(key) > 2 && !n.ordinary[key] && (strings.Trim(key, "0123456789.") != "" || strings.Count(key, ".") == 3)
 }
 
-// isPseudonym reports whether a word has the form of a pseudonym, as in records that were
-// scrubbed before.
+// isPseudonym reports whether a word looks like a pseudonym, as in records that were scrubbed
+// before.
 func isPseudonym(word string) bool {
 	before, number, found := strings.Cut(word, "-")
 	if !found || number == "" || strings.Trim(number, "0123456789") != "" {
@@ -217,7 +216,7 @@ func isPseudonym(word string) bool {
 	return slices.ContainsFunc(kinds(), func(k named) bool { return string(k.kind) == before })
 }
 
-// replace replaces the names inside a text, where they are whole words.
+// replace replaces names in a text where they are whole words.
 func (n *names) replace(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -236,8 +235,8 @@ func (n *names) replace(s string) string {
 	return b.String()
 }
 
-// at returns the longest name that a text begins with, "" if it begins with none; start
-// is whether a word begins there.
+// at returns the longest name at the beginning of a text, or "". start means that a word begins
+// there.
 func (n *names) at(s string, start bool) string {
 	for _, name := range n.inText {
 		if len(s) < len(name) || !strings.EqualFold(s[:len(name)], name) {
@@ -254,8 +253,8 @@ func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// host returns the pseudonym of a host name. The name without its domain, and its domains,
-// are names too: texts have them alone.
+// host returns a host name's pseudonym. Its first label and its domains become names as well,
+// because texts use them alone.
 func (n *names) host(name string) string {
 	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return n.ip(name, addr)
@@ -278,8 +277,8 @@ func (n *names) host(name string) string {
 	return alias
 }
 
-// ip returns the pseudonym of an address. Those of loopback, and those that mean any,
-// stay: all machines have them.
+// ip returns an address's pseudonym. Loopback and unspecified addresses are kept, because all
+// machines have them.
 func (n *names) ip(text string, addr netip.Addr) string {
 	if addr = addr.Unmap(); addr.IsLoopback() || addr.IsUnspecified() {
 		return text
@@ -287,7 +286,7 @@ func (n *names) ip(text string, addr netip.Addr) string {
 	return n.of(kindAddress, strings.Trim(text, "[]"))
 }
 
-// address returns HOST, HOST:PORT or HOST:PORT/PROTOCOL with the pseudonym of its host.
+// address returns HOST, HOST:PORT or HOST:PORT/PROTOCOL with the host replaced by its pseudonym.
 func (n *names) address(s string) string {
 	if slices.Contains([]string{"", "all", "leader", "follower", "followers"}, s) {
 		return s
@@ -310,7 +309,7 @@ func (n *names) address(s string) string {
 	return host
 }
 
-// word returns a word of the records, in which names are replaced.
+// word replaces names in a word from the records.
 func (n *names) word(s string) string {
 	n.note(s)
 	return n.replace(n.interfacesIn(s))

@@ -1,10 +1,10 @@
-// Package submission packs one recorded run into an archive that may be published:
-// complete, with its marks, and without what names machines, users and networks or looks
-// like a credential. Files and text fields that it does not know are left out.
+// Package submission packs one recorded run into an archive that may be published: complete and
+// with its marks, but without anything that identifies machines, users and networks or looks like a
+// credential. Unknown files and text fields are left out.
 //
-// The same run and options give the same bytes. Host names, IP addresses and others become
-// pseudonyms, equal ones everywhere equal, so that a report of the archive has the numbers
-// of the run and still shows which members share a machine.
+// The same run and options give the same bytes. Host names, IP addresses and other names are
+// replaced by pseudonyms, consistently, so that a report on the archive has the run's numbers and
+// still shows which members share a machine.
 package submission
 
 import (
@@ -25,66 +25,64 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mostBytes bounds a file of a record. Files are treated one by one, in memory.
+// mostBytes limits the size of a record's file. Each file is processed in memory.
 const mostBytes = 1 << 30
 
-// FileAccount is the file in the archive that lists what was scrubbed and left out.
+// FileAccount is the archive's list of what was scrubbed and left out.
 const FileAccount = "SCRUBBED.txt"
 
-// Options are those of [Pack].
 type Options struct {
-	// Run is the result folder; nothing in it is changed.
+	// Run is the result folder. Pack does not modify it.
 	Run string
-	// To is the archive to write, a .tar.gz; an existing file is an error. It is named
-	// after the run if empty, in the working directory.
+	// To is the path of the new archive, a .tar.gz; Pack fails if it exists. If To is empty, the
+	// archive is named after the run and written to the working directory.
 	To string
-	// Hosts and Users are further names that may be in texts, such as those of the machine
-	// that packs; they change nothing if they are not. Hide are words that the caller wants
-	// to be replaced, in any case of letters, inside other words too. One that is shorter
-	// than three bytes, a number or a word of every record is an [ErrHide].
+	// Hosts and Users are further names that texts may contain, such as those of the packing
+	// machine; names that do not occur have no effect. Hide are words to replace regardless of
+	// case, even inside other words. Words shorter than three bytes, numbers and words that occur
+	// in every record cause [ErrHide].
 	Hosts, Users, Hide []string
 }
 
-// ErrHide is the error of a word that cannot be hidden.
+// ErrHide means that a word cannot be hidden.
 var ErrHide = errors.New("cannot be hidden")
 
-// Pseudonym is a name of the records and what stands for it in the archive.
+// Pseudonym is a recorded name and its replacement in the archive.
 type Pseudonym struct{ Name, Alias string }
 
-// Packed describes an archive that was written.
+// Packed describes a written archive.
 type Packed struct {
-	// File is the archive, Folder the one folder in it.
+	// File is the archive, and Folder the only folder in it.
 	File, Folder string
-	// Account lists what was scrubbed and left out, as the archive has it. It has none of
-	// the names.
+	// Account lists what was scrubbed and left out, as in the archive. It contains none of the
+	// names.
 	Account string
-	// Pseudonyms and Unnamed are for the eyes of who packed. Unnamed are the paths of the
-	// files and the names of the fields that Account counts and does not name: they are
-	// none of the record's, so their names may be anybody's.
+	// Pseudonyms and Unnamed are private to the person who packed. Unnamed are the file paths and
+	// field names that Account counts without naming: they are not part of the record format, so
+	// the names themselves may be private.
 	Pseudonyms []Pseudonym
 	Unnamed    []string
-	// Invalid are the marks that make the run invalid; empty for a valid one.
+	// Invalid are the marks that make the run invalid; empty for a valid run.
 	Invalid []string
 }
 
-// packer makes the files of one archive. It reads all files twice: the first time to find
-// all names, so that one that is first met in the last file is replaced in the first.
+// packer makes an archive's files. It reads all files twice. The first pass finds all names, so
+// that a name that only occurs late is also replaced in earlier files.
 type packer struct {
 	*checked
 	names *names
 	known vocabulary
-	// unknown are fields that no treatment is listed for, lostLines lines of logs that
-	// would not match their rules any more.
+	// unknown are fields without a treatment. lostLines are log lines that would no longer match
+	// their rules.
 	unknown, lostLines map[string]bool
-	// leftOut has the reasons by the paths of files, strays the paths of files that are
-	// none of the record, and unlisted those of logs that the manifest does not list.
+	// leftOut maps file paths to reasons. strays are the paths of files that do not belong to the
+	// record. unlisted are the logs that the manifest does not list.
 	leftOut                   map[string]string
 	strays, unlisted, reduced []string
 }
 
-// Pack checks a run and writes its archive. The error of a run that is not complete, or
-// contradicts itself, names every reason; nothing is written then. A run that is not valid
-// is packed with its marks.
+// Pack checks a run and writes its archive. If the run is incomplete or contradicts itself, Pack
+// writes nothing and returns an error with every reason. An invalid run is packed with its marks.
 func Pack(o Options) (*Packed, error) {
 	run, err := check(o.Run)
 	if err != nil {
@@ -130,11 +128,11 @@ func Pack(o Options) (*Packed, error) {
 	return packed, nil
 }
 
-// find finds all names. Those of the options are numbered after those of the records, so
-// that the machine that packs changes nothing in the archive unless the records name it.
+// find finds all names. Names from the options are numbered after names from the records, so the
+// packing machine does not affect the archive unless the records mention it.
 func (p *packer) find(o Options) error {
 	taken := map[string]bool{}
-	for again := true; again; { // a second time if the records have words like pseudonyms
+	for again := true; again; { // repeated if the records contain words that look like pseudonyms
 		p.names = newNames()
 		maps.Copy(p.names.taken, taken)
 		for _, d := range p.manifest.Databases {
@@ -148,7 +146,7 @@ func (p *packer) find(o Options) error {
 		if err := p.files(nil); err != nil {
 			return err
 		}
-		p.account() // has texts, too
+		p.account() // contains texts as well
 		again = len(p.names.taken) > len(taken)
 		taken = p.names.taken
 	}
@@ -162,8 +160,8 @@ func (p *packer) find(o Options) error {
 	return nil
 }
 
-// ordinaryOf makes words of a driver's own ordinary ones: of the events in its logs, and
-// the names of its settings.
+// ordinaryOf makes a driver's own words ordinary: the events in its logs, and the names of its
+// settings.
 func (p *packer) ordinaryOf(d *results.DatabaseRun) {
 	ordinary := func(words ...string) {
 		for _, word := range words {
@@ -181,8 +179,8 @@ func (p *packer) ordinaryOf(d *results.DatabaseRun) {
 	}
 }
 
-// agrees reads what was packed as a report does. It is an error if that is no longer a
-// record that may be published, or has lost a mark.
+// agrees reads the packed files as a report does. It fails if they are no longer publishable or
+// have lost a mark.
 func (p *packer) agrees(dir string) error {
 	again, err := check(dir)
 	if err != nil {
@@ -194,8 +192,7 @@ func (p *packer) agrees(dir string) error {
 	return nil
 }
 
-// folderName is the name of the folder in the archive: the id of the run is drawn and names
-// nobody.
+// folderName is the name of the archive's folder. The run's id is random and identifies nobody.
 func (p *packer) folderName() string {
 	id := p.manifest.RunID
 	if !hexadecimal().MatchString(id) {
@@ -204,8 +201,8 @@ func (p *packer) folderName() string {
 	return "run-" + id[:min(len(id), 12)]
 }
 
-// files treats the manifest and every file of the databases, and adds them to an archive,
-// which may be nil.
+// files treats the manifest and every database's files, and adds them to an archive, which may be
+// nil.
 func (p *packer) files(a *archive) error {
 	p.unknown, p.lostLines, p.leftOut, p.strays, p.unlisted, p.reduced = map[string]bool{}, map[string]bool{}, map[string]string{}, nil, nil, nil
 	manifest, err := p.scrubManifest()
@@ -230,7 +227,7 @@ func (p *packer) files(a *archive) error {
 	return p.strangers()
 }
 
-// scrubManifest returns the manifest that is packed.
+// scrubManifest returns the packed manifest.
 func (p *packer) scrubManifest() ([]byte, error) {
 	data, err := regularfile.Read(p.folder.Path(results.FileManifest), mostBytes)
 	if err != nil {
@@ -248,7 +245,7 @@ func (p *packer) scrubManifest() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// learnHosts names the machines in the order of the manifest, client first.
+// learnHosts assigns pseudonyms to machines in manifest order, client first.
 func (p *packer) learnHosts() {
 	p.names.host(p.manifest.Client.Name)
 	for _, d := range p.manifest.Databases {
@@ -267,7 +264,7 @@ func (p *packer) learnHosts() {
 	}
 }
 
-// database treats the files of one database.
+// database treats one database's files.
 func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) error {
 	dir := p.folder.Path(record.Tag)
 	var files []string
@@ -290,7 +287,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	for _, file := range files {
 		path := tag + "/" + p.packedName(file)
 		r := p.rule(file)
-		if r.log && !listed(record, file) { // reports count its events, so it stays
+		if r.log && !listed(record, file) { // kept because reports count its events
 			path = tag + "/" + unlistedName(file, len(p.unlisted))
 			p.unlisted = append(p.unlisted, fmt.Sprintf("%s/%s, packed as %s", record.Tag, file, path))
 		}
@@ -331,8 +328,8 @@ func (p *packer) add(a *archive, path string, data []byte) error {
 	return a.add(path, data)
 }
 
-// learnLog looks for names in a log of ours that is left out: it has the user and the
-// machine of control.
+// learnLog collects names from one of our own logs that is left out: it contains control's user and
+// machine.
 func (p *packer) learnLog(path string) {
 	const mostLog = 16 << 20
 	if filepath.Ext(path) != ".log" {
@@ -340,7 +337,7 @@ func (p *packer) learnLog(path string) {
 	}
 	data, err := regularfile.Read(path, mostLog)
 	if err != nil {
-		return // nothing of it is packed
+		return // nothing from it is packed
 	}
 	for _, m := range owner().FindAllStringSubmatch(string(data), -1) {
 		p.names.of(kindUser, m[1])
@@ -349,7 +346,7 @@ func (p *packer) learnLog(path string) {
 	p.names.text(string(data))
 }
 
-// strangers lists what lies beside the databases' folders.
+// strangers lists files outside the databases' folders.
 func (p *packer) strangers() error {
 	entries, err := os.ReadDir(p.folder.Dir())
 	if err != nil {

@@ -8,31 +8,31 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// credentialWords are those in the names of settings and flags whose values are credentials.
+// credentialWords occur in the names of settings and flags whose values are credentials.
 const credentialWords = `passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential`
 
-// secretForms are the forms of values that look like credentials. The last group of each is
-// what is removed; without a group it is the whole match.
+// secretForms match values that look like credentials. Each form's last group is removed; without a
+// group, the whole match is.
 var secretForms = []func() *regexp.Regexp{
 	pattern.New(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$)`),
 	pattern.New(`://([^/\s:@]*:[^@\s/]+)@`),
 	pattern.New(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`),
 	pattern.New(`(?i)[\w.-]*(?:` + credentialWords + `)[\w.-]*["']?\s*[=:]\s*["']?([^\s"',;&}\]]+)`),
-	// A flag with its value behind a space, or as the next text of a list.
+	// A flag followed by its value after a space, or as the next text in a list.
 	pattern.New(`(?i)(?:^|[\s"'=(,;\[])--?[\w.-]*(?:` + credentialWords + `)[\w.-]*(?:["']?\s+["']?|["']\s*,\s*["'])([^\s"',;&}\]-][^\s"',;&}\]]*)`),
 	pattern.New(`(?:^|[\s"'(\[])-p(?:\s+["']?|["']\s*,\s*["'])(\d*[^\s"',;/:.\d-][^\s"',;]*)`), // a number is a port
 	pattern.New(`(?:^|[\s"'(\[])-u\s*["']?([^\s"',;:]+:[^\s"',;]+)`),
 	pattern.New(`\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?`),
 	pattern.New(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[opsur]_\w{20,}|\bxox[a-z]-[\w-]{10,}|\bAIza[\w-]{35}|\bhv[sb]\.[\w.-]{20,}|\bsk-[\w-]{20,}`),
 	pattern.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
-	pattern.New(`(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b`), // the address of a network card
+	pattern.New(`(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b`), // a network card's address
 	pattern.New(`[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`),
 }
 
-// long is a run of characters that may be a random one.
+// long matches a run of characters that may be random.
 var long = pattern.New(`[A-Za-z0-9+_=-]{32,}`)
 
-// random reports whether a run of characters looks drawn: hexadecimal, or of digits and
+// random reports whether a run of characters looks random: it is hexadecimal, or has digits and
 // letters of both cases.
 func random(s string) bool {
 	if strings.Trim(s, "0123456789abcdefABCDEF") == "" {
@@ -41,13 +41,13 @@ func random(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && s != strings.ToLower(s) && s != strings.ToUpper(s)
 }
 
-// credentialName matches the names of settings whose values are credentials.
+// credentialName matches names of settings whose values are credentials.
 var credentialName = pattern.New(`(?i)` + credentialWords + `|encrypt`)
 
-// credentialFlag matches flags whose values are credentials, without a value.
+// credentialFlag matches flags whose values are credentials, without the value.
 var credentialFlag = pattern.New(`(?i)^--?[\w.-]*(?:` + credentialWords + `)[\w.-]*$`)
 
-// text returns a text of anybody's without secrets, names, addresses and paths.
+// text removes secrets from an arbitrary text and replaces names, addresses and paths.
 func (n *names) text(s string) string {
 	if plain(s) {
 		return s
@@ -69,8 +69,8 @@ func (n *names) text(s string) string {
 	return n.pathsIn(s)
 }
 
-// plain reports whether a text is a number or a histogram (NUMBER=NUMBER...), as most cells
-// of tables are.
+// plain reports whether a text is a number or a histogram (NUMBER=NUMBER...), as most table cells
+// are.
 func plain(s string) bool {
 	number := func(s string) bool {
 		_, err := strconv.ParseFloat(s, 64)
@@ -85,7 +85,7 @@ func plain(s string) bool {
 	return true
 }
 
-// cut removes what a form of secrets matches.
+// cut removes a secret form's matches.
 func (n *names) cut(form *regexp.Regexp, s string) string {
 	var b strings.Builder
 	done := 0
