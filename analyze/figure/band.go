@@ -7,16 +7,16 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// slice is a band's extent at one place.
+// slice is a band's extent at one x.
 type slice struct{ x, low, high vg.Length }
 
-// drawBand fills between Low and High, breaking at gaps.
+// drawBand fills the area between Low and High, with breaks at gaps.
 func (a *plane) drawBand(d pen, s Series) {
 	color := veil(s.look().color)
 	var open []slice
 	flush := func() {
 		if len(open) == 1 {
-			// A band of one place would have no area.
+			// A band at a single x would have no area.
 			one := open[0]
 			open = []slice{{one.x - 2, one.low, one.high}, {one.x + 2, one.low, one.high}}
 		}
@@ -36,8 +36,7 @@ func (a *plane) drawBand(d pen, s Series) {
 	flush()
 }
 
-// columns joins the slices that fall into one column one unit wide, like
-// [thinned].
+// columns merges the slices that fall into the same column of unit width, like [thinned].
 func columns(all []slice) []slice {
 	var joined []slice
 	for first := 0; first < len(all); {
@@ -56,7 +55,7 @@ func columns(all []slice) []slice {
 	return joined
 }
 
-// band is the outline of slices: along the highs and back along the lows.
+// band returns the outline of slices: along the highs and back along the lows.
 func band(all []slice) []vg.Point {
 	var points []vg.Point
 	for _, s := range all {

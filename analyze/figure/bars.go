@@ -6,17 +6,17 @@ import (
 
 const (
 	barHeight = vg.Length(19)
-	barGap    = vg.Length(3)  // between bars of a group
+	barGap    = vg.Length(3)  // between bars in a group
 	groupGap  = vg.Length(20) // between groups
-	// categoryRoom is the most room that the names of categories take.
+	// categoryRoom is the largest width of category names.
 	categoryRoom = vg.Length(150)
-	// valueRoom is left beyond the longest bar for its value.
+	// valueRoom is the space right of the longest bar, for its value.
 	valueRoom = vg.Length(70)
 )
 
 var categoryType = typeface{size: 13, color: ink}
 
-// bars is the plot of a figure of the kind Bars.
+// bars is the plot for a figure of kind Bars.
 type bars struct {
 	Figure
 	plot  plane
@@ -24,7 +24,7 @@ type bars struct {
 	empty bool // no bar has a value
 }
 
-// groupHeight is the height of one category with its gap, which is the same for all.
+// groupHeight is the height of one category including its gap; all categories have the same height.
 func groupHeight(f Figure) vg.Length {
 	bars := vg.Length(len(f.Series)) * (barHeight + barGap)
 	for _, category := range f.Categories {
@@ -46,7 +46,7 @@ func categoryWidth(f Figure) vg.Length {
 	return widest
 }
 
-// room is left beyond the longest bar.
+// room is the space right of the longest bar.
 func (b *bars) room() vg.Length {
 	if b.boxed() {
 		return boxRoom
@@ -54,8 +54,7 @@ func (b *bars) room() vg.Length {
 	return valueRoom
 }
 
-// across returns the end of a bar of the value v, in points from the left of the
-// page.
+// across returns the end of a bar with value v, in points from the page's left edge.
 func (b *bars) across(v float64) vg.Length {
 	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-b.room())
 }
@@ -93,10 +92,10 @@ func (b *bars) draw(d pen) {
 	d.line(stroke{color: ink, width: 1}, vg.Point{X: zero, Y: p.bottom}, vg.Point{X: zero, Y: p.top})
 }
 
-// zero returns the value at which bars begin: 0, or the end of the scale next to it.
+// zero returns the value at which bars begin: 0, or the nearest end of the scale.
 func (b *bars) zero() float64 { return min(max(0, b.plot.y.min), b.plot.y.max) }
 
-// drawBar draws the bar of a category with its top at y, and its value.
+// drawBar draws a category's bar with its top at y, and its value.
 func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	v := s.Y[category]
 	value := typeface{size: 12.5, color: dark(s.look().color)}
@@ -116,7 +115,7 @@ func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	bar := box{min(start, end), max(start, end), y - barHeight, y}
 	d.rectangle(s.look().color, bar)
 	if s.Hues != nil && len(b.dots) > 0 {
-		// In a column of their own the values stand beside no dot that they are not of.
+		// Values in a separate column are not mistaken for labels of a dot.
 		b.drawDots(d, s, category, (bar.bottom+bar.top)/2)
 		text := valueText(v, b.Y.Unit)
 		d.backed(value, b.plot.right-value.width(text), baseline, text)
@@ -132,7 +131,7 @@ func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	d.backed(value, x, baseline, text)
 }
 
-// drawDots draws the details of a category on its bar.
+// drawDots draws a category's details as dots on its bar.
 func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
 	for _, dot := range b.dots {
 		if v := dot.Y[category]; b.plot.y.has(v) {
@@ -144,7 +143,7 @@ func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
 	}
 }
 
-// barMarker draws the marker in white inside the left end of a bar.
+// barMarker draws a white marker inside the left end of a bar.
 func barMarker(d pen, l look, bar box) {
 	d.SetColor(paper)
 	d.Fill(markerPath(l.shape, markerRadius, vg.Point{X: bar.left + 10, Y: (bar.bottom + bar.top) / 2}))

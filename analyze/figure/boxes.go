@@ -4,10 +4,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// boxRoom is left beyond the longest whisker for the values.
+// boxRoom is the space right of the longest whisker, for the values.
 const boxRoom = vg.Length(120)
 
-// boxed reports whether a figure of bars has boxes.
+// boxed reports whether a Bars figure has boxes.
 func (f Figure) boxed() bool {
 	for _, s := range f.Series {
 		if s.Boxes != nil {
@@ -17,11 +17,11 @@ func (f Figure) boxed() bool {
 	return false
 }
 
-// values are all numbers of a box that a scale must hold.
+// values returns all of the box's numbers, which the scale must include.
 func (b Box) values() []float64 { return []float64{b.Least, b.Low, b.High, b.P99, b.Most} }
 
-// drawBox draws a whisker from bound to bound, a box from quartile to quartile, the
-// median as a thick line and the 99th percentile as a thin one, with its top at y.
+// drawBox draws a whisker between the bounds, a box between the quartiles, a thick line at the
+// median and a thin line at the 99th percentile, with its top at y.
 func (b *bars) drawBox(d pen, s Series, i int, y vg.Length) {
 	box1, median := s.Boxes[i], s.Y[i]
 	value := typeface{size: 12.5, color: dark(s.look().color)}
@@ -63,7 +63,7 @@ func (b *bars) drawBox(d pen, s Series, i int, y vg.Length) {
 	d.backed(value, max(at(high), at(median))+tickGap, baseline, text)
 }
 
-// boxSample is a box for the legend.
+// boxSample draws a box for the legend.
 func boxSample(d pen, l look, swatch box) {
 	middle := (swatch.bottom + swatch.top) / 2
 	d.line(stroke{color: l.color, width: 1.2}, vg.Point{X: swatch.left, Y: middle}, vg.Point{X: swatch.right, Y: middle})

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// drawCompact draws f. With widths each text has the width that was measured.
+// drawCompact draws f. With widths, each text is set to its measured width.
 func drawCompact(f Figure, widths bool) (*compact, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -27,23 +27,23 @@ func drawCompact(f Figure, widths bool) (*compact, error) {
 	return c, nil
 }
 
-// compact is a canvas that writes short SVG: numbers to a tenth of a point, each line
-// relative to where the last one ended, and looks that follow each other once. Texts come
-// last, above all paths.
+// compact is a canvas that writes short SVG: numbers in tenths of a point, lines relative to the
+// previous position, and consecutive elements with equal attributes grouped. Texts come last, above
+// all paths.
 type compact struct {
 	paths, texts  []styled
 	width, height float64
-	// widths gives each text the width that was measured.
+	// widths sets each text to its measured width.
 	widths bool
 	state  inlineState
 	saved  []inlineState
 }
 
-// styled is a path or a text: its place and its look as attributes, and what it holds.
+// styled is a path or a text: its position and appearance as attributes, and its content.
 type styled struct{ tag, place, look, text string }
 
-// joined writes elements, each with an end. Those of one look, one behind the other, have
-// it from a group.
+// joined writes elements, each followed by end. A group holds the common attributes of consecutive
+// elements.
 func joined(all []styled, end string) string {
 	var b strings.Builder
 	for first := 0; first < len(all); {
@@ -73,8 +73,8 @@ func joined(all []styled, end string) string {
 	return b.String()
 }
 
-// path adds a path with a look. A line and an area of one path, one after the other, are
-// one element: its area is drawn first unless paint-order has the line first.
+// path adds a path with a look. A line and an area with the same path, one directly after the
+// other, become one element. An area is drawn below its line by default; paint-order reverses this.
 func (c *compact) path(data, look string) {
 	place := `d="` + data + `"`
 	if n := len(c.paths) - 1; n >= 0 && c.paths[n].place == place {
@@ -93,14 +93,13 @@ func (c *compact) path(data, look string) {
 	c.paths = append(c.paths, styled{tag: "path", place: place, look: look})
 }
 
-// noFill begins the look of a line.
+// noFill is how the look of a line begins.
 const noFill = `fill="none"`
 
-// isFill reports whether a look is that of an area without a line.
+// isFill reports whether a look describes an area without a line.
 func isFill(look string) bool { return !strings.Contains(look, " ") }
 
-// inlineState is what Push saves. Turned texts are the only things that are drawn under a
-// rotation.
+// inlineState is the state that Push saves. Only rotated texts are drawn under a rotation.
 type inlineState struct {
 	color  color.Color
 	width  vg.Length
@@ -147,7 +146,7 @@ func (c *compact) Stroke(p vg.Path) {
 }
 
 func (c *compact) Fill(p vg.Path) {
-	// RGBA is premultiplied: a veil has its own colour and an opacity.
+	// RGBA is premultiplied, so convert a veil to its own colour and an opacity.
 	solid := color.NRGBAModel.Convert(c.state.color).(color.NRGBA)
 	look := fmt.Sprintf(`fill="#%02x%02x%02x"`, solid.R, solid.G, solid.B)
 	if solid.A != 0xff {
@@ -178,16 +177,15 @@ func (c *compact) FillString(face font.Face, at vg.Point, s string) {
 	c.texts = append(c.texts, styled{"text", fmt.Sprintf(`x="%s" y="%s"%s`, tenths(x), tenths(y), turn), look, escaped(s)})
 }
 
-// tenths prints a length to a tenth of a point.
+// tenths formats a length rounded to a tenth of a point.
 func tenths(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
-// pathData returns a path as the data of an SVG path element, in places that place
-// gives.
+// pathData returns a path as data for an SVG path element; place converts positions.
 func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 	var b []byte
-	var x, y int // in tenths, where the pen is
+	var x, y int // pen position in tenths
 	var last byte
 	step := func(letter byte, at vg.Point) {
 		h, v := place(at)
@@ -201,7 +199,7 @@ func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 			step('m', c.Pos)
 		case vg.LineComp:
 			step('l', c.Pos)
-		case vg.ArcComp: // only whole circles are drawn, from the pen's place on them
+		case vg.ArcComp: // only whole circles are drawn, starting at the pen's position
 			r := int(math.Round(float64(c.Radius) * 10))
 			for _, across := range []int{-2 * r, 2 * r} {
 				b, last = append(b, 'a'), 'a'
@@ -211,16 +209,16 @@ func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 			}
 		case vg.CloseComp:
 			b, last = append(b, 'z'), 'z'
-			// The pen returns to the start of the part, which only rectangles follow.
+			// The pen returns to the subpath's start. Only rectangles follow.
 			x, y = startOf(p[:i], place)
 		}
 	}
 	return string(b)
 }
 
-// appendStep appends a move (m) or a line (l) by tenths, and returns its command. A line
-// along an axis is h or v; one behind another line needs no letter, and one of no length
-// nothing. The last command is given.
+// appendStep appends a relative move (m) or line (l), in tenths, and returns its command. Lines
+// along an axis become h or v. A line after a line omits the letter, and a line of zero length is
+// omitted. last is the previous command.
 func appendStep(b []byte, last, letter byte, dx, dy int) ([]byte, byte) {
 	switch {
 	case letter == 'l' && dx == 0 && dy == 0:
@@ -241,7 +239,7 @@ func appendStep(b []byte, last, letter byte, dx, dy int) ([]byte, byte) {
 	return appendTenths(b, dy), letter
 }
 
-// startOf returns the place in tenths of the last move of a path.
+// startOf returns the position, in tenths, of a path's last move.
 func startOf(p vg.Path, place func(vg.Point) (x, y float64)) (x, y int) {
 	for i := len(p) - 1; i >= 0; i-- {
 		if p[i].Type == vg.MoveComp {

@@ -12,10 +12,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// CSV writes the data of f: a header and one row per X in rising order (per
-// category of Bars, per left edge of a Heat's columns), with a column for each
-// series, for its band and its marks of uncertainty and of parts when it has them, and for
-// each row of a grid, named by its edges. A gap is an empty field.
+// CSV writes the figure's data: a header, and one row per X in ascending order (Bars: per category;
+// Heat: per column's left edge). Each series has a column, and further columns for its band and for
+// its marks of uncertain and partial points if it has them. Each row of a grid has a column named
+// after its edges. A gap is an empty field.
 func CSV(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func CSV(w io.Writer, f Figure) error {
 	return nil
 }
 
-// column is a column of values; the first column of the file, X, is not one.
+// column is a column of values. The file's first column, X, is handled separately.
 type column struct {
 	name   string
 	series int
@@ -68,7 +68,7 @@ func (f Figure) columns() []column {
 		columns = append(columns, column{name, series, text})
 	}
 	for n, s := range f.Series {
-		if f.PanelY != nil { // panels of different quantities
+		if f.PanelY != nil { // the panels show different quantities
 			s.Name += ", " + f.Panels[s.Panel]
 		}
 		low, high := "low", "high"
@@ -107,8 +107,8 @@ func (f Figure) columns() []column {
 	return columns
 }
 
-// record is one row: its first field, then each column's text at the index that
-// at gives, empty when it gives none.
+// record returns one row: the first field, then each column's text at the index returned by at, or
+// "" if it returns none.
 func record(first string, columns []column, at func(column) (int, bool)) []string {
 	fields := []string{first}
 	for _, c := range columns {
@@ -121,8 +121,8 @@ func record(first string, columns []column, at func(column) (int, bool)) []strin
 	return fields
 }
 
-// place is one row of a figure of points: the nth time that x occurs in a
-// series, so that a vertical piece of a line keeps both its ends.
+// place is one row of a figure with points: the nth occurrence of x within a series. A vertical
+// piece of a line thus keeps both ends.
 type place struct {
 	x   float64
 	nth int
@@ -179,7 +179,7 @@ func (a Axis) title() string {
 	return a.Label + " (" + a.Unit + ")"
 }
 
-// number is v for a table: all its digits, empty for a gap.
+// number formats v for a table with all digits; "" for a gap.
 func number(v float64) string {
 	if math.IsNaN(v) {
 		return ""

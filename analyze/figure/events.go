@@ -9,11 +9,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// eventRadius is the size of the symbols of events, which stand at the top of the plot.
+// eventRadius is the size of event symbols, which are drawn at the top of the plot.
 const eventRadius = vg.Length(3.2)
 
-// kinds are the kinds of a figure's events that have a place, in order, with the number
-// of each.
+// kinds returns the kinds of the visible events in order, with their numbers.
 func (p *page) kinds() (names []string, counts map[string]float64) {
 	counts = map[string]float64{}
 	for _, e := range p.Events {
@@ -28,7 +27,7 @@ func (p *page) kinds() (names []string, counts map[string]float64) {
 	return names, counts
 }
 
-// eventEntries are the legend's lines of the kinds of events.
+// eventEntries are the legend's lines for the kinds of events.
 func (p *page) eventEntries(room vg.Length) (all []entry) {
 	names, counts := p.kinds()
 	for i, name := range names {
@@ -37,8 +36,8 @@ func (p *page) eventEntries(room vg.Length) (all []entry) {
 	return all
 }
 
-// drawEvents draws a thin line and a symbol for each event. Events of one kind and
-// colour that would touch are drawn once.
+// drawEvents draws a thin line and a symbol for each event. Events of the same kind and colour that
+// would touch are drawn once.
 func (p *page) drawEvents(d pen) {
 	names := p.eventKinds
 	type lane struct{ kind, key int }
@@ -61,13 +60,13 @@ func (p *page) drawEvents(d pen) {
 		free[of] = at + 1.2*eventRadius
 		marks = append(marks, mark{kind, e.Key, at})
 	}
-	// Those of one look follow each other, which makes files small.
+	// Grouping equal looks makes files small.
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Or(a.key-b.key, a.kind-b.kind) })
 	for _, m := range marks {
 		d.line(stroke{color: mixed(eventColor(m.key), paper, 0.45), width: 0.7}, vg.Point{X: m.at, Y: p.plot.bottom}, vg.Point{X: m.at, Y: p.plot.top})
 	}
 	for _, m := range marks {
-		// Each kind has a height of its own, so that symbols of one moment are all seen.
+		// Each kind has its own height, so that simultaneous symbols remain visible.
 		d.symbol(m.kind+1, eventColor(m.key), vg.Point{X: m.at, Y: p.plot.top - eventRadius - vg.Length(m.kind)*2.4*eventRadius})
 	}
 }
@@ -79,7 +78,7 @@ func eventColor(key int) color.RGBA {
 	return hue(key)
 }
 
-// symbol draws the symbol of the n-th kind of event: hollow, so that it is no marker.
+// symbol draws the symbol for the n-th kind of event. It is hollow, unlike a marker.
 func (p pen) symbol(n int, c color.RGBA, at vg.Point) {
 	shape := markerPath(n+2, eventRadius, at) // the first is a triangle
 	p.SetLineDash(nil, 0)

@@ -1,18 +1,15 @@
-// Package figure draws figures for print from data: SVG and PNG pictures and
-// the CSV table behind them.
+// Package figure draws figures for print from data: as SVG and PNG pictures, and as CSV tables of
+// the data.
 //
-// A [Figure] is pure data and drawing it is a pure function: the same figure
-// gives the same bytes, in every format. Colour stands for a family of
-// series ([Series.Key]), its shade and the marker for the one of the family
-// ([Series.Variant], [Series.Marker]), dash and weight for the statistic ([Series.Dash],
-// [Series.Thin]), so that a figure can be read without seeing colour. Dots mean few
-// samples ([Series.Uncertain]) and a pale line a part of a second ([Series.Partial]);
-// nothing else is drawn so. The
-// legend stands above the plot, never on the data, and text is wrapped and never
-// cut off; a figure grows in height when it has much of it.
+// A [Figure] is pure data and drawing it is a pure function: the same figure gives the same bytes,
+// in every format. Colour identifies a family of series ([Series.Key]), shade and marker identify a
+// series within its family ([Series.Variant], [Series.Marker]), and dash and weight identify the
+// statistic ([Series.Dash], [Series.Thin]), so that a figure can be read without seeing colour.
+// Dots mean few samples ([Series.Uncertain]) and a pale line means a partial second
+// ([Series.Partial]); nothing else is drawn dotted or pale. The legend is above the plot, never on
+// the data. Text is wrapped and never cut off; a figure with much text becomes higher.
 //
-// Every function here is safe for concurrent use as long as the figure is not
-// changed meanwhile.
+// Every function here is safe for concurrent use as long as the figure is not modified.
 package figure
 
 import (
@@ -27,199 +24,192 @@ import (
 	"strings"
 )
 
-// Kind is the shape of a figure.
+// Kind is a figure's shape.
 type Kind int
 
-// The kinds.
 const (
-	// Lines joins the points of each series: quantities over time or over keys.
+	// Lines connects the points of each series: quantities over time or over keys.
 	Lines Kind = iota
 	// Stairs holds each value until the next point: client counts, settings.
 	Stairs
-	// Percentiles is Lines whose X are percentiles in [0, 100), drawn on the scale
-	// log(1/(1-q)) that gives every further nine the same room. A point at 100 has
-	// no place on it and stands only in the CSV.
+	// Percentiles is Lines whose X are percentiles in [0, 100), drawn on the scale log(1/(1-q)),
+	// which gives every further nine the same room. A point at 100 is not on this scale and appears
+	// only in the CSV.
 	Percentiles
-	// Points is Lines with a marker on every point and a tick at every X when they
-	// are few: a quantity by the number of clients.
+	// Points is Lines with a marker on every point, and a tick at every X if there are few: a
+	// quantity by number of clients.
 	Points
-	// Bars are horizontal bars grouped by category, each with its value printed
-	// beside it. Figure.Categories name the groups, every Series has one Y for
-	// each category and no X, and Figure.Y describes the values. Boxes may stand in
-	// their place.
+	// Bars are horizontal bars grouped by category, each with its value printed next to it.
+	// Figure.Categories names the groups, every Series has one Y per category and no X, and
+	// Figure.Y describes the values. Boxes may replace the bars.
 	Bars
-	// Heat colours the cells of Figure.Grid by their counts. Series are drawn over
-	// them, in black and without markers; every one has one Y for each column of the
-	// grid and no X.
+	// Heat colours the cells of Figure.Grid by their counts. Series are drawn on top in black
+	// without markers. Each has one Y per grid column and no X.
 	Heat
 )
 
-// Figure is the data of a picture and of the table behind it.
+// Figure is the data of a picture and of its table.
 type Figure struct {
-	// Name is the stem of the file names, such as "AVG-LATENCY-MS".
+	// Name is the base of the file names, such as "AVG-LATENCY-MS".
 	Name string
-	// Title and Subtitle stand above the plot and are wrapped, never cut.
+	// Title and Subtitle appear above the plot. They are wrapped, never cut.
 	Title, Subtitle string
-	// Short is the title for a page that has the report's title already; empty: Title.
+	// Short is the title for a page that already shows the report's title; empty means Title.
 	Short string
-	// Main marks a figure of the few that a report shows at once; others are shown on demand.
+	// Main marks one of the few figures that a report shows at once. Others are shown on demand.
 	Main bool
 	Kind Kind
 	X, Y Axis
-	// Categories are the groups of Bars, from the top.
+	// Categories are the groups of Bars, from top to bottom.
 	Categories []string
 	Series     []Series
-	// Grid is the data of Heat.
+	// Grid is the data for Heat.
 	Grid *Grid
-	// Band explains the bands between Low and High in the legend, such as
-	// "min to max of 3 members". Empty: the legend does not mention them.
+	// Band describes the bands between Low and High in the legend, such as "min to max of 3
+	// members". If it is empty, the legend does not mention them.
 	Band string
-	// Panels are the titles of small multiples: plots below each other with one X axis,
-	// the same scales, and each with its own series, steps, stretches and events. Empty:
-	// one plot of all.
+	// Panels are the titles of small multiples: vertically stacked plots with one X axis and the
+	// same scales, each with its own series, steps, stretches and events. Empty means a single
+	// plot.
 	Panels []string
-	// PanelY, when not nil, gives every panel a vertical axis of its own in place of Y.
+	// PanelY, if not nil, gives every panel its own vertical axis instead of Y.
 	PanelY []Axis
 	// Steps are thin vertical lines where the load changed.
 	Steps []Boundary
 	// Grey are stretches of the X axis with a grey background.
 	Grey []Stretch
-	// Events are thin marks of what happened at a place of the X axis. The legend has
-	// their kinds.
+	// Events are thin marks at a position on the X axis. The legend lists their kinds.
 	Events []Event
-	// Notes are small lines under the plot: "shared host", sample counts.
+	// Notes are small lines below the plot: "shared host", sample counts.
 	Notes []string
 }
 
-// Axis describes one axis.
 type Axis struct {
-	// Label and Unit print as "Label (Unit)". The units "bytes" and "bytes/s" give
-	// ticks in kB, MB and so on; all others k, M, G from 10,000 on.
+	// Label and Unit are printed as "Label (Unit)". With the units "bytes" and "bytes/s", ticks are
+	// in kB, MB and so on. Other units use k, M, G from 10,000.
 	Label, Unit string
-	// Log makes the scale logarithmic. Values at or below 0 are then gaps, and a
-	// note under the plot counts them.
+	// Log makes the scale logarithmic. Values at or below 0 are then gaps, and a note below the
+	// plot counts them.
 	Log bool
-	// Min and Max fix an end of the axis; values outside are clipped. By default a
-	// linear Y axis starts at 0 unless there are values below.
+	// Min and Max fix an end of the axis. Values outside are clipped. By default a linear Y axis
+	// starts at 0 unless there are negative values.
 	Min, Max *float64
-	// Names replace the labels of values of Points on the X axis.
+	// Names replace the labels of X values in Points.
 	Names map[float64]string
 }
 
 // Dash distinguishes the statistics of a database.
 type Dash int
 
-// The dash patterns. Dots are left to [Series.Uncertain].
+// Dash patterns. Dots are reserved for [Series.Uncertain].
 const (
 	Solid Dash = iota
 	Dashed
 )
 
-// Series is one line, or one bar of each group.
+// Series is one line, or one bar in each group.
 type Series struct {
-	// Name is the legend's text and the column's name in the CSV.
+	// Name is the text in the legend and the column name in the CSV.
 	Name string
-	// Key, from 1, gives the colour: series of one database share it, in every figure
-	// of a report. 0: the series' place in Figure.Series, plus one.
+	// Key, from 1, selects the colour. Series of the same database share it in every figure of a
+	// report. 0 means the index in Figure.Series plus one.
 	Key int
-	// Variant, from 0, gives the shade of the colour.
+	// Variant, from 0, selects the shade.
 	Variant int
-	// Marker, from 1, gives the shape of the marker. 0: Key plus Variant.
+	// Marker, from 1, selects the marker's shape. 0 means Key plus Variant.
 	Marker int
 	Dash   Dash
-	// Thin draws the line lighter, for the secondary statistics of a database.
+	// Thin draws a lighter line, for a database's secondary statistics.
 	Thin bool
-	// Detail marks a series that stands behind another, such as a trial behind the median of
-	// all: it is in the CSV, and a page may show it on demand. Pictures leave it out.
+	// Detail marks a series behind another one, such as a trial behind the median. It is in the
+	// CSV, and a page may show it on demand. Pictures omit it.
 	Detail bool
-	// Trial is the number of the trial that a detail is of, 0 of none.
+	// Trial is the detail's trial number, or 0.
 	Trial int
-	// Statistic names what Y is in the CSV, such as "median" of trials, of which Low and High
-	// are the least and the most. Empty: a value of its own.
+	// Statistic names the meaning of Y in the CSV, such as the "median" of trials; Low and High are
+	// then their extremes. Empty means that Y is an ordinary value.
 	Statistic string
-	// Loose draws markers without a line between them: what happened now and then.
+	// Loose draws markers without a line: occasional events.
 	Loose bool
-	// Panel is the place in Figure.Panels.
+	// Panel is an index in Figure.Panels.
 	Panel int
-	// X and Y are the points, in drawing order; they have the same length. A NaN
-	// is a gap: the line breaks.
+	// X and Y are the points in drawing order; both have the same length. NaN is a gap, which
+	// breaks the line.
 	X, Y []float64
-	// Low and High, when not nil, bound a translucent band at each X. A NaN is a
-	// gap in the band.
+	// Low and High, if not nil, bound a translucent band at each X. NaN is a gap in the band.
 	Low, High []float64
-	// Uncertain, when not nil, marks points that too few samples support: they are
-	// drawn dotted, with hollow markers.
+	// Uncertain, if not nil, marks points with too few samples. They are drawn dotted, with hollow
+	// markers.
 	Uncertain []bool
-	// Labels, when not nil, are short texts beside the points, and of a loose series beside
-	// its highest.
+	// Labels, if not nil, are short texts next to the points. A loose series shows only its highest
+	// point's label.
 	Labels []string
-	// Boxes, when not nil, are drawn in place of the bars of Bars: one for each category,
-	// of which Y is the median.
+	// Boxes, if not nil, replace the bars of Bars: one per category, with Y as the median.
 	Boxes []Box
-	// Hues, when not nil, give each of the Bars of the series the colour of its category,
-	// which then needs no legend. The details of such a figure are dots on its bars.
+	// Hues, if not nil, give each bar the colour of its category. Such a figure needs no legend,
+	// and its details are dots on the bars.
 	Hues []Hue
-	// Partial, when not nil, marks points whose value is of a part of their place, such
-	// as the second in which a load ended: they are drawn pale.
+	// Partial, if not nil, marks points that cover only a part of their interval, such as the
+	// second in which a load ended. They are drawn pale.
 	Partial []bool
 }
 
-// Box holds the bounds of a distribution, its quartiles below and above the median, and
-// its 99th percentile. Only the bounds may be unknown, and are NaN then.
+// Box holds a distribution's bounds, its lower and upper quartiles, and its 99th percentile. Only
+// the bounds may be unknown (NaN).
 type Box struct{ Least, Low, High, P99, Most float64 }
 
-// Hue is the colour of a bar, by [Series.Key] and [Series.Variant].
+// Hue is a bar's colour, as in [Series.Key] and [Series.Variant].
 type Hue struct{ Key, Variant int }
 
-// Boundary marks where the load changed.
+// Boundary marks a change of the load.
 type Boundary struct {
-	// X is the place on the X axis where the step begins.
+	// X is the position on the X axis where the step begins.
 	X float64
-	// Label names the step that begins there, such as "10 clients".
+	// Label names this step, such as "10 clients".
 	Label string
-	// Key is the database whose step it is, as in [Series.Key]; 0: of all.
+	// Key is the step's database, as in [Series.Key]; 0 means all databases.
 	Key int
-	// Panel is the place in Figure.Panels.
+	// Panel is an index in Figure.Panels.
 	Panel int
 }
 
-// Event marks that something happened.
+// Event marks something that happened.
 type Event struct {
 	X float64
-	// Kind is a short name, such as "leader lost". Kinds have symbols in the order in
-	// which they occur.
+	// Kind is a short name, such as "leader lost". Kinds get symbols in the order in which they
+	// occur.
 	Kind string
-	// Key is the colour, as in [Series.Key]; 0 is that of text.
+	// Key is the colour, as in [Series.Key]; 0 is the text colour.
 	Key int
-	// N is how many the legend counts the event as; 0 is one.
+	// N is how many events the legend counts; 0 means 1.
 	N float64
-	// Panel is the place in Figure.Panels.
+	// Panel is an index in Figure.Panels.
 	Panel int
 }
 
-// Stretch is a part of the X axis. Panel is the place in Figure.Panels.
+// Stretch is a part of the X axis. Panel is an index in Figure.Panels.
 type Stretch struct {
 	From, To float64
 	Panel    int
 }
 
-// Heading is the short title, or the title of a figure without one.
+// Heading is the short title, or the title if there is none.
 func (f Figure) Heading() string { return cmp.Or(f.Short, f.Title) }
 
-// details returns the series that stand behind others.
+// details returns the detail series.
 func (f Figure) details() []Series {
 	return slices.DeleteFunc(slices.Clone(f.Series), func(s Series) bool { return !s.Detail })
 }
 
-// withoutDetails returns what pictures show of f.
+// withoutDetails returns the part of f that pictures show.
 func (f Figure) withoutDetails() Figure {
 	f.Series = slices.DeleteFunc(slices.Clone(f.Series), func(s Series) bool { return s.Detail })
 	return f
 }
 
-// Write draws f as NAME.svg and NAME.png into the folder of pictures and as NAME.csv into
-// that of data, and returns their paths. The folders must exist and may be one; files of
-// these names are replaced.
+// Write draws f as NAME.svg and NAME.png into the folder pictures and as NAME.csv into the folder
+// data, and returns the paths. The folders must exist and may be the same. Existing files are
+// overwritten.
 func Write(pictures, data string, f Figure) ([]string, error) {
 	if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
 		return nil, fmt.Errorf("write figure: %q is not a file name", f.Name)
@@ -243,7 +233,7 @@ func Write(pictures, data string, f Figure) ([]string, error) {
 	return paths, nil
 }
 
-// check returns every way in which f is not a figure, joined.
+// check returns every defect of the figure as one error.
 func (f Figure) check() error {
 	var errs []error
 	wrong := func(format string, args ...any) {
@@ -284,7 +274,7 @@ func (f Figure) check() error {
 	return errors.Join(errs...)
 }
 
-// checkSeries calls wrong for every way in which a series is not one of f.
+// checkSeries calls wrong for every defect of a series.
 func (f Figure) checkSeries(s Series, wrong func(format string, args ...any)) {
 	points, what := len(s.X), "x values"
 	switch f.Kind {
@@ -322,7 +312,7 @@ func (f Figure) checkSeries(s Series, wrong func(format string, args ...any)) {
 	}
 }
 
-// check returns why the ends of an axis are impossible.
+// check returns an error if the ends of the axis are impossible.
 func (a Axis) check() error {
 	for _, end := range []*float64{a.Min, a.Max} {
 		if end != nil && (!finite(*end) || a.Log && !positive(*end)) {

@@ -6,15 +6,14 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// drawFrame draws the lines of the ticks, a heat map over them, the axes with
-// their labels, and the steps.
+// drawFrame draws the tick lines, the heat map on top of them, the labelled axes, and the steps.
 func (p *page) drawFrame(d pen) {
 	p.drawPlot(d, true)
 	p.drawAxisTitles(d)
 }
 
-// drawPlot draws all but the titles of the axes; the last of several panels has the labels of the
-// horizontal axis.
+// drawPlot draws everything except the axis titles. With several panels, only the last one has
+// labels on the horizontal axis.
 func (p *page) drawPlot(d pen, last bool) {
 	p.plot.drawGrey(d, p.Figure.Grey)
 	if !p.empty {
@@ -40,7 +39,7 @@ func (p *page) drawVerticalTitle(d pen) {
 	d.upward(labelType, margin+labelType.size*0.8, middle, p.Y.title())
 }
 
-// drawGrey draws the stretches, as far as they lie inside the plot.
+// drawGrey draws the stretches, clipped to the plot.
 func (a *plane) drawGrey(d pen, all []Stretch) {
 	for _, s := range all {
 		if !a.x.has(s.From) || !a.x.has(s.To) {
@@ -70,7 +69,7 @@ func (a *plane) drawVerticalTicks(d pen) {
 	}
 }
 
-// drawHorizontalTicks draws the lines of the ticks, and their labels in one row or two.
+// drawHorizontalTicks draws the tick lines, and their labels in one or two rows.
 func (a *plane) drawHorizontalTicks(d pen, s scale, labelled bool) {
 	rows, _ := a.tickRows(s)
 	for i, t := range s.ticks {
@@ -87,12 +86,12 @@ func (a *plane) drawHorizontalTicks(d pen, s scale, labelled bool) {
 	}
 }
 
-// mostTickRows is how many rows the labels of ticks may take.
+// mostTickRows is the largest number of rows for tick labels.
 const mostTickRows = 2
 
-// tickRows places the label of each tick of a horizontal axis in the first row where it
-// touches no other, and returns how many rows there are. The last tick comes first: it has
-// its label always. Row -1 is none: fine ticks, and labels without room in any row.
+// tickRows places each tick label of a horizontal axis in the first row where it touches no other
+// label, and returns the number of rows. The last tick is placed first, so it always has a label.
+// Row -1 means no label: for fine ticks, and for labels without room.
 func (a *plane) tickRows(s scale) (rows []int, used int) {
 	rows = make([]int, len(s.ticks))
 	type taken struct{ from, to vg.Length }

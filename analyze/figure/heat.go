@@ -9,22 +9,21 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Grid is a histogram over two axes: the data of Heat.
+// Grid is a two-dimensional histogram: the data for Heat.
 type Grid struct {
-	// X and Y are the edges of the columns and rows, ascending: one more than there
-	// are columns and rows.
+	// X and Y are the ascending edges of columns and rows; there is one more edge than columns or
+	// rows.
 	X, Y []float64
-	// Counts holds each column's rows. 0 is an empty cell, which stays white.
+	// Counts holds each column's rows. A cell with 0 is empty and stays white.
 	Counts [][]float64
-	// Of is the unit of the counts, such as "requests".
+	// Of is the counts' unit, such as "requests".
 	Of string
-	// Least and Most, if Most is not 0, are the counts of the lightest and the darkest
-	// shade: grids that have them in common can be compared. By default they are those
-	// of the grid.
+	// Least and Most, if Most is not 0, are the counts for the lightest and the darkest shade.
+	// Grids with equal values can be compared. By default they are the grid's own extremes.
 	Least, Most float64
 }
 
-// check returns why g is not a grid.
+// check returns an error if g is not a valid grid.
 func (g *Grid) check() error {
 	if g == nil {
 		return errors.New("a heat map has no grid")
@@ -58,10 +57,10 @@ func (g *Grid) check() error {
 	return nil
 }
 
-// middle returns the x in the centre of a column.
+// middle returns the x at a column's centre.
 func (g *Grid) middle(column int) float64 { return (g.X[column] + g.X[column+1]) / 2 }
 
-// occupied are the edges of the rows in which anything was counted.
+// occupied returns the edges of all rows with counts.
 func (g *Grid) occupied() []float64 {
 	var edges []float64
 	for _, rows := range g.Counts {
@@ -74,8 +73,8 @@ func (g *Grid) occupied() []float64 {
 	return edges
 }
 
-// Extent is the least count of a cell that is not empty and the greatest; ok is
-// false when all are.
+// Extent returns the smallest and the largest count over cells that are not empty; ok is false if
+// all are empty.
 func (g *Grid) Extent() (least, most float64, ok bool) {
 	var counts []float64
 	for _, rows := range g.Counts {
@@ -84,7 +83,7 @@ func (g *Grid) Extent() (least, most float64, ok bool) {
 	return span(func(n float64) bool { return n > 0 }, counts)
 }
 
-// extent is the range of the shades; ok is false when every cell is empty.
+// extent returns the range of the shades; ok is false if every cell is empty.
 func (g *Grid) extent() (least, most float64, ok bool) {
 	least, most, ok = g.Extent()
 	if g.Most != 0 {
@@ -93,13 +92,13 @@ func (g *Grid) extent() (least, most float64, ok bool) {
 	return least, most, ok
 }
 
-// heatShades is the number of shades of a heat map: the eye does not distinguish more.
+// heatShades is the number of shades in a heat map: the eye cannot distinguish more.
 const heatShades = 10
 
-// shade is the colour of the i-th shade: one scale for all databases, from light yellow
-// over green to dark violet, whose steps look equal and of which darker is more, in print
-// and to the colour-blind too. It is viridis, turned round and without its darkest part,
-// on which no line would be seen.
+// shade returns the i-th shade. All databases share one scale, from light yellow over green to dark
+// violet, whose steps look equal and whose darker colours mean more, also in print and to
+// colour-blind readers. It is viridis reversed, without its darkest part, on which lines would be
+// invisible.
 func shade(i int) color.RGBA {
 	return [heatShades]color.RGBA{
 		{0xec, 0xe5, 0x1b, 0xff}, {0xb0, 0xdd, 0x2f, 0xff}, {0x75, 0xd0, 0x54, 0xff}, {0x43, 0xbf, 0x71, 0xff}, {0x22, 0xa8, 0x84, 0xff},
@@ -107,8 +106,8 @@ func shade(i int) color.RGBA {
 	}[i]
 }
 
-// shadeOf chooses the shade of a count on a logarithmic scale, so that 1 and 10 differ
-// as 100 and 1,000 do.
+// shadeOf selects a count's shade on a logarithmic scale, so that 1 and 10 differ as much as 100
+// and 1,000.
 func shadeOf(n, least, most float64) int {
 	if most <= least {
 		return heatShades - 1
@@ -117,7 +116,7 @@ func shadeOf(n, least, most float64) int {
 	return min(max(int(t*heatShades), 0), heatShades-1)
 }
 
-// draw draws the cells, one path for each shade, the lightest first.
+// draw draws the cells, one path per shade, the lightest first.
 func (g *Grid) draw(d pen, on *plane) {
 	least, most, ok := g.extent()
 	if !ok {
@@ -129,7 +128,8 @@ func (g *Grid) draw(d pen, on *plane) {
 			last := first + 1
 			if rows[first] > 0 {
 				s := shadeOf(rows[first], least, most)
-				// Neighbours of one shade are one rectangle: a picture of many cells stays small.
+				// Adjacent cells with the same shade become one rectangle, which keeps large grids
+				// small.
 				for last < len(rows) && rows[last] > 0 && shadeOf(rows[last], least, most) == s {
 					last++
 				}
@@ -146,8 +146,8 @@ func (g *Grid) draw(d pen, on *plane) {
 	}
 }
 
-// addCell adds a rectangle, as far as it lies inside the plot. It overlaps its
-// neighbours by a hair, or the smoothing of edges would draw a white grid.
+// addCell adds a rectangle, clipped to the plot. It slightly overlaps its neighbours; otherwise
+// antialiasing would draw a white grid.
 func (a *plane) addCell(path *vg.Path, left, right, low, high float64) {
 	const hair = vg.Length(0.25)
 	if !a.x.has(left) || !a.x.has(right) || !a.y.has(low) || !a.y.has(high) {
@@ -167,7 +167,7 @@ func (a *plane) addCell(path *vg.Path, left, right, low, high float64) {
 	path.Close()
 }
 
-// unplaced adds the counts of the cells that have no place on the scales.
+// unplaced sums the counts in cells outside the scales.
 func (g *Grid) unplaced(on *plane) (n float64) {
 	for column, rows := range g.Counts {
 		for row, count := range rows {
@@ -188,7 +188,7 @@ func drawShades(d pen, b box) {
 	}
 }
 
-// shadesText explains the shades for the legend; "" if every cell is empty.
+// shadesText explains the shades in the legend; "" if every cell is empty.
 func (g *Grid) shadesText() string {
 	least, most, ok := g.extent()
 	switch {
@@ -200,7 +200,7 @@ func (g *Grid) shadesText() string {
 	return fmt.Sprintf("%s to %s %s in a cell, darker is more", valueText(least, ""), valueText(most, ""), g.Of)
 }
 
-// drawLone draws a point between gaps as wide as its column: it has no line.
+// drawLone draws a point between gaps, which has no line, as wide as its column.
 func (c *curves) drawLone(d pen, s Series, r run) {
 	if len(r.points) != 1 || !c.plot.contains(r.points[0]) {
 		return

@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Inline writes f as an svg element for the inside of a page: the picture of [SVG] without
-// ids, fonts and widths of texts. Colours are attributes, so that rules of the page's style
-// can replace them.
+// Inline writes f as an svg element for embedding in a page: like [SVG], but without ids, fonts and
+// text widths. Colours are attributes, so the page's style can override them.
 func Inline(w io.Writer, f Figure) error {
 	c, err := drawCompact(f, false)
 	if err != nil {
@@ -25,8 +24,8 @@ func Inline(w io.Writer, f Figure) error {
 	return nil
 }
 
-// merged makes paths of one look that follow each other one path. Areas that can be seen through
-// stay apart: where they overlap they are darker.
+// merged joins consecutive paths with equal attributes into one path. Translucent areas stay
+// separate, because they are darker where they overlap.
 func merged(paths []styled) (out []styled) {
 	for _, p := range paths {
 		n := len(out) - 1
@@ -40,32 +39,33 @@ func merged(paths []styled) (out []styled) {
 	return out
 }
 
-// Color is the colour of a key from 1 as #rrggbb: that of its family's first series.
+// Color returns a key's colour as #rrggbb: the colour of its family's first series. Keys count from
+// 1.
 func Color(key int) string { return hex(hue(max(key, 1))) }
 
-// Look is the colour of a series as #rrggbb and the shape of its marker, from 1. A
-// series without a key has those of key 1.
+// Look returns a series' colour as #rrggbb and its marker's shape, from 1. A series without a key
+// looks like key 1.
 func (s Series) Look() (color string, shape int) {
 	s.Key = max(s.Key, 1)
 	l := s.look()
 	return hex(l.color), l.shape
 }
 
-// TextColor is the colour of small text about a series as #rrggbb: that of its line, as
-// dark as it takes to be read on white.
+// TextColor returns the colour for small text about a series as #rrggbb: its line's colour,
+// darkened until it is legible on white.
 func (s Series) TextColor() string {
 	s.Key = max(s.Key, 1)
 	return hex(dark(s.look().color))
 }
 
-// Marker is the marker of a shape from 1 as the data of an SVG path around the origin, for
-// a circle of the given radius.
+// Marker returns a marker as SVG path data around the origin. shape counts from 1, and radius is
+// that of the circle marker.
 func Marker(shape int, radius float64) string {
 	return pathData(markerPath(max(shape, 1), vg.Length(radius), vg.Point{}), func(at vg.Point) (x, y float64) { return float64(at.X), -float64(at.Y) })
 }
 
-// Shades returns the colours of a grid's cells, from the fewest counts to the most, and
-// the place among them of each cell that is not empty; of others -1.
+// Shades returns the colours of a grid's cells, from the lowest count to the highest, and a
+// function that returns a count's index in them, or -1 for an empty cell.
 func (g *Grid) Shades() (colors []string, level func(n float64) int) {
 	least, most, _ := g.extent()
 	for i := range heatShades {

@@ -7,11 +7,11 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// legend is the block of names above the plot: a grid filled column by column.
+// legend is the block of names above the plot: a grid that is filled column by column.
 type legend struct {
 	entries []entry
 	rows    int
-	lefts   []vg.Length // of each column
+	lefts   []vg.Length // one per column
 	height  vg.Length
 }
 
@@ -20,11 +20,11 @@ type entry struct {
 	Series
 	kind  Kind
 	lines []string
-	band  color.Color // nil: no band
+	band  color.Color // nil if there is no band
 	line  bool
-	// shades: those of a heat map.
+	// shades means that the entry is a heat map's.
 	shades bool
-	// symbol is the number of a kind of event from 1, 0 for none.
+	// symbol is the event kind's number from 1; 0 means no symbol.
 	symbol int
 }
 
@@ -39,7 +39,7 @@ func (p *page) newLegend(width vg.Length) legend {
 	for i, s := range p.Series {
 		name := s.Name
 		if p.inline && s.Panel < len(p.Panels) {
-			continue // its panel names it
+			continue // named in its panel's title
 		}
 		again := func(o Series) bool { return p.PanelY != nil && o.Name == s.Name }
 		if name == "" || s.Hues != nil || slices.ContainsFunc(p.Series[:i], again) {
@@ -72,11 +72,11 @@ func (p *page) shadesText() string {
 	return p.Grid.shadesText()
 }
 
-// arrange chooses the most columns that fit.
+// arrange chooses the largest number of columns that fits.
 func (l *legend) arrange(width vg.Length) {
 	for columns := len(l.entries); columns > 0; columns-- {
 		l.rows = (len(l.entries) + columns - 1) / columns
-		// A database's statistics stand below each other when they fit so.
+		// If possible, keep a database's statistics in one column.
 		if group := l.group(); group > 1 && l.rows < group {
 			continue
 		}
@@ -99,7 +99,7 @@ func (l *legend) arrange(width vg.Length) {
 	}
 }
 
-// group is how many entries in a row each key has; 0 when they differ.
+// group is the number of consecutive entries that each key has; 0 if the numbers differ.
 func (l *legend) group() int {
 	size, run := 0, 0
 	for i, e := range l.entries {
@@ -138,7 +138,7 @@ func (l *legend) draw(d pen, x, y vg.Length) {
 	}
 }
 
-// sampleWidth is longer for lines, to show their dashes.
+// sampleWidth is longer for lines, so that their dashes are visible.
 func sampleWidth(k Kind) vg.Length {
 	if k == Bars {
 		return 20
@@ -146,7 +146,7 @@ func sampleWidth(k Kind) vg.Length {
 	return 40
 }
 
-// sample draws an entry's line, band and marker centred on height y.
+// sample draws an entry's line, band and marker centred vertically at y.
 func (e entry) sample(d pen, x, y vg.Length) {
 	swatch := box{x, x + sampleWidth(e.kind), y - 6, y + 6}
 	if e.band != nil {

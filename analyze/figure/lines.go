@@ -10,16 +10,15 @@ import (
 
 const (
 	markerRadius = vg.Length(3.6)
-	// looseRadius is that of markers without a line.
+	// looseRadius is the radius of markers without a line.
 	looseRadius = vg.Length(2.7)
 	// markerSpacing is the distance between markers on lines with many points.
 	markerSpacing = vg.Length(80)
-	// fewPoints is how many points of a line all get markers.
+	// fewPoints is the largest number of points that all get markers.
 	fewPoints = 16
 )
 
-// stroke is the line of a series; lines of many points per length are lighter,
-// or noise would become a solid area.
+// stroke is a series' line. Dense lines are lighter, or noise would turn into a solid area.
 func (s Series) stroke(pointsPerLength float64) stroke {
 	width := vg.Length(2)
 	switch {
@@ -40,7 +39,7 @@ func (s Series) stroke(pointsPerLength float64) stroke {
 
 func dots() []vg.Length { return []vg.Length{1.8, 2.6} }
 
-// run is a piece of a line without a gap.
+// run is a piece of a line without gaps.
 type run struct {
 	points []vg.Point
 	// uncertain and partial are as long as points.
@@ -68,14 +67,13 @@ func (a *plane) runs(s Series) []run {
 	return all
 }
 
-// curves are the series of a figure of any kind except Bars.
+// curves are the series in a figure of any kind except Bars.
 type curves struct {
 	Figure
 	plot plane
 }
 
-// draw draws all bands, then all lines, then all markers, so that no series hides
-// another's.
+// draw draws all bands, then all lines, then all markers, so that no series hides another.
 func (c *curves) draw(d pen) {
 	runs := make([][]run, len(c.Series))
 	for i, s := range c.Series {
@@ -103,8 +101,8 @@ func (c *curves) draw(d pen) {
 	}
 }
 
-// drawLabels sets the labels right above their points: of loose ones only the highest's,
-// as they are many.
+// drawLabels sets labels to the upper right of their points. A loose series shows only its highest
+// point's label, because it has many.
 func (c *curves) drawLabels(d pen, s Series) {
 	small := typeface{size: 11, color: dark(s.look().color)}
 	highest := math.Inf(-1)
@@ -123,9 +121,9 @@ func (c *curves) drawLabels(d pen, s Series) {
 	}
 }
 
-// drawRun draws one run, its uncertain pieces dotted and its partial ones pale.
+// drawRun draws one run, with uncertain pieces dotted and partial ones pale.
 func (c *curves) drawRun(d pen, line stroke, r run) {
-	// of the piece that begins at a point
+	// whether the piece that begins at point i is uncertain
 	doubts := func(i int) bool { return r.uncertain[i] || r.uncertain[i+1] }
 	partial := func(i int) bool { return r.partial[i] || r.partial[i+1] }
 	for first := 0; first+1 < len(r.points); {
@@ -145,7 +143,7 @@ func (c *curves) drawRun(d pen, line stroke, r run) {
 			style.color = pale(line.color)
 		}
 		for _, piece := range c.plot.clip(thinned(points)) {
-			if c.Kind == Heat { // a rim sets the line off the cells
+			if c.Kind == Heat { // a rim separates the line from the cells
 				d.line(stroke{color: paper, width: style.width + 1.6}, piece...)
 			}
 			d.line(style, piece...)
@@ -154,7 +152,7 @@ func (c *curves) drawRun(d pen, line stroke, r run) {
 	}
 }
 
-// stairs holds each point's height until the next.
+// stairs holds each point's height until the next point.
 func stairs(points []vg.Point) []vg.Point {
 	var held []vg.Point
 	for i, at := range points {
@@ -166,9 +164,8 @@ func stairs(points []vg.Point) []vg.Point {
 	return held
 }
 
-// thinned keeps, of the points that fall into one column one unit wide, the
-// first, the lowest, the highest and the last: the picture looks the same, and
-// its size does not grow with the length of the run.
+// thinned reduces the points in each column of unit width to the first, the lowest, the highest and
+// the last. The picture looks the same, but its size no longer grows with the run's length.
 func thinned(points []vg.Point) []vg.Point {
 	var kept []vg.Point
 	for first := 0; first < len(points); {
@@ -195,8 +192,8 @@ func thinned(points []vg.Point) []vg.Point {
 	return kept
 }
 
-// drawMarkers marks lone points, all points when they are few, and else one at
-// each of some distances, which differ between databases.
+// drawMarkers marks lone points, all points if there are few, and otherwise one point at regular
+// distances that differ between databases.
 func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 	points := 0
 	for _, r := range runs {
@@ -226,8 +223,8 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 	}
 }
 
-// typical chooses a point for each distance of markerSpacing from left on: of those near
-// it the one of middle height, since a marker on an outlier misleads, or else the nearest.
+// typical chooses a point per markerSpacing, starting at left. It prefers a nearby point of middle
+// height, because a marker on an outlier is misleading, and falls back to the nearest.
 func (r run) typical(left vg.Length) []int {
 	const near = markerSpacing / 16
 	slots := map[int][]int{}

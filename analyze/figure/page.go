@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The size of a page in points, 1/72 inch: on paper type has its own size, and on a phone's
-// screen, two thirds of the page, it can be read. A page with much text is higher.
+// Page size in points, 1/72 inch: type has its natural size on paper, and remains legible on a
+// phone's screen at two thirds of this width. A page with much text is higher.
 const (
 	pageWidth  = 8 * vg.Inch
 	pageHeight = vg.Inch * 14 / 3
-	plotHeight = 2.4 * vg.Inch // at least
+	plotHeight = 2.4 * vg.Inch // minimum
 	margin     = vg.Length(14)
 	gap        = vg.Length(9) // between blocks
 	tickGap    = vg.Length(6) // between an axis and its labels
-	// spareWidth is the part of the page that text is wrapped to, and spread the
-	// room for it beside other things: a program that shows an SVG without any of
-	// the fonts it asks for may take a wider one.
+	// spareWidth is the part of the page's width to which text is wrapped, and spread the factor
+	// for text next to other elements. A viewer without any of the requested fonts may substitute a
+	// wider one.
 	spareWidth = 0.86
 	spread     = 1.12
 )
 
-// The type of a figure.
+// Typefaces.
 var (
 	titleType    = typeface{size: 16.5, bold: true, color: ink}
 	subtitleType = typeface{size: 12.5, color: soft}
@@ -36,7 +36,7 @@ var (
 	emptyType    = typeface{size: 24, color: boundary}
 )
 
-// page is a figure laid out: the wrapped text of each block and the place of each.
+// page is a figure's layout: each block's wrapped text and position.
 type page struct {
 	Figure
 	width, height   vg.Length
@@ -45,21 +45,21 @@ type page struct {
 	legend          legend
 	steps           steps
 	plot            plane
-	// stepTop is where the labels of steps begin, above the plot.
+	// stepTop is the top of the step labels above the plot.
 	stepTop vg.Length
-	// empty: no series and no cell has a value to draw.
+	// empty means that no series or cell has a drawable value.
 	empty bool
-	// panels are the small multiples, if the figure has any.
+	// panels are the small multiples, if any.
 	panels []page
-	// inline: the titles of the panels name their series.
+	// inline means that the panels' titles name their series.
 	inline bool
 	// dots are the details of bars.
 	dots []Series
-	// eventKinds are the kinds of events that the legend has.
+	// eventKinds are the kinds of events in the legend.
 	eventKinds []string
 }
 
-// layout places every block on the page. The figure must have been checked.
+// layout places every block on the page. The caller must have checked the figure.
 func layout(f Figure) page {
 	f = keyed(f)
 	p := page{width: pageWidth}
@@ -119,10 +119,10 @@ func layout(f Figure) page {
 	return p
 }
 
-// black is the key of heat maps' series.
+// black is the key for series in heat maps.
 const black = 7
 
-// keyed gives every series its key, and those of a heat map their places.
+// keyed assigns keys to all series, and x positions to a heat map's series.
 func keyed(f Figure) Figure {
 	all := make([]Series, len(f.Series))
 	copy(all, f.Series)
@@ -141,8 +141,8 @@ func keyed(f Figure) Figure {
 	return f
 }
 
-// leftOut returns notes that count the values without a place on a scale: a figure
-// must not drop data silently.
+// leftOut returns notes that count the values outside a scale: a figure must not drop data
+// silently.
 func (p *page) leftOut() []string {
 	var x, y int
 	for _, s := range p.Series {
@@ -172,7 +172,7 @@ func (p *page) leftOut() []string {
 	return notes
 }
 
-// leftOfPlot is the room for the labels left of the plot.
+// leftOfPlot is the room for labels left of the plot.
 func (p *page) leftOfPlot() vg.Length {
 	if p.Kind == Bars {
 		return categoryWidth(p.Figure)*spread + 2*tickGap
@@ -188,8 +188,7 @@ func (p *page) leftOfPlot() vg.Length {
 	return room
 }
 
-// overhang is how far the last label of the horizontal axis may reach beyond
-// the plot.
+// overhang is how far the last label of the horizontal axis may extend beyond the plot.
 func (p *page) overhang() vg.Length {
 	room := vg.Length(8)
 	for _, t := range p.plot.x.ticks {

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The colours that are no database's.
+// Colours that do not belong to a database.
 var (
 	ink      = color.RGBA{0x22, 0x22, 0x22, 0xff}
 	soft     = color.RGBA{0x55, 0x55, 0x55, 0xff}
@@ -18,9 +18,9 @@ var (
 	paper    = color.RGBA{0xff, 0xff, 0xff, 0xff}
 )
 
-// hue is the colour of a key from 1. The palette began as that of Okabe and Ito. It was
-// moved until every colour has a contrast of at least 3:1 with white paper and no two
-// are nearer than 18 in CIELAB, also as the common kinds of colour blindness see them.
+// hue returns the colour for a key from 1. The palette is based on that by Okabe and Ito. It was
+// adjusted until every colour has a contrast of at least 3:1 with white paper and no two colours
+// are closer than 18 in CIELAB, even with the common kinds of colour blindness.
 func hue(key int) color.RGBA {
 	palette := [...]color.RGBA{
 		{0x00, 0x72, 0xb2, 0xff}, // blue
@@ -35,18 +35,18 @@ func hue(key int) color.RGBA {
 	return palette[(key-1)%len(palette)]
 }
 
-// dark darkens c until small text of it is legible on white.
+// dark darkens c until small text is legible on white.
 func dark(c color.RGBA) color.RGBA {
 	return color.RGBA{uint8(float64(c.R) * 0.72), uint8(float64(c.G) * 0.72), uint8(float64(c.B) * 0.72), c.A}
 }
 
-// veil is c made translucent, for bands.
+// veil returns c made translucent, for bands.
 func veil(c color.RGBA) color.NRGBA { return color.NRGBA{c.R, c.G, c.B, 0x30} }
 
-// look is what tells a series from the others, besides its dash.
+// look distinguishes a series from the others, apart from its dash.
 type look struct {
 	color color.RGBA
-	shape int // of the marker, from 1
+	shape int // marker shape, from 1
 }
 
 func (s Series) look() look {
@@ -57,15 +57,15 @@ func (s Series) look() look {
 	return l
 }
 
-// sameRun reports whether two series are statistics of one thing.
+// sameRun reports whether two series are statistics of the same run.
 func (s Series) sameRun(o Series) bool {
 	return s.Key == o.Key && s.Variant == o.Variant && s.Marker == o.Marker
 }
 
-// shaded is the shade of a variant of a key's colour. The first two shades of all eight
-// colours, and the first three of the first five, are no nearer to each other than the colours
-// themselves: 18 in CIELAB for every common kind of vision. Of more, only those of one colour
-// are told apart, by 6 at least.
+// shaded returns a variant's shade of a key's colour. The first two shades of all eight colours,
+// and the first three of the first five, are as far apart as the colours themselves: 18 in CIELAB
+// for every common kind of vision. Further shades are only distinguishable within one colour, at a
+// distance of at least 6.
 func shaded(key, variant int) color.RGBA {
 	shades := [...][2]color.RGBA{
 		{{0x0b, 0x23, 0x3d, 0xff}, {0x84, 0xa4, 0xf9, 0xff}},
@@ -91,21 +91,21 @@ func shaded(key, variant int) color.RGBA {
 	}
 }
 
-// mixed is c with a share of another colour.
+// mixed mixes c with a share of another colour.
 func mixed(c, other color.RGBA, share float64) color.RGBA {
 	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a)*(1-share) + float64(b)*share)) }
 	return color.RGBA{mix(c.R, other.R), mix(c.G, other.G), mix(c.B, other.B), c.A}
 }
 
-// pale is c for what covers only a part of its place.
+// pale lightens c for points that cover only a part of their interval.
 func pale(c color.RGBA) color.RGBA { return mixed(c, paper, 0.62) }
 
-// shapes counts the marker shapes; colours wrap around after as many
-// keys, and the shapes then shift by one, so that a pair of both stays unique.
+// shapes is the number of marker shapes. Colours repeat after the same number of keys, and the
+// shapes then shift by one, so that each combination stays unique.
 const shapes = 8
 
-// outline is the marker of a shape from 1 around the origin, with about the area of a
-// circle of radius r: a polygon, or nothing for the circle itself.
+// outline returns the marker of a shape from 1 around the origin, with about the area of a circle
+// with radius r: a polygon, or nil for the circle itself.
 func outline(shape int, r vg.Length) []vg.Point {
 	n := shape - 1
 	switch (n + n/shapes) % shapes {
@@ -127,7 +127,7 @@ func outline(shape int, r vg.Length) []vg.Point {
 	return nil
 }
 
-// ring is a regular polygon, or a star when inner is not 0.
+// ring returns a regular polygon, or a star if inner is not 0.
 func ring(corners int, turn float64, outer, inner vg.Length) []vg.Point {
 	var points []vg.Point
 	for i := range corners {
@@ -139,7 +139,7 @@ func ring(corners int, turn float64, outer, inner vg.Length) []vg.Point {
 	return points
 }
 
-// cross is a plus with thick arms, turned.
+// cross returns a plus with thick arms, rotated by turn.
 func cross(r vg.Length, turn float64) []vg.Point {
 	arm, half := r*1.4, r*0.45
 	reach := vg.Length(math.Hypot(float64(arm), float64(half)))

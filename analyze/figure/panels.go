@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// panelHeight is the least height of the plot of a panel.
+	// panelHeight is the minimum height of a panel's plot.
 	panelHeight = vg.Length(88)
 	panelGap    = vg.Length(12)
 )
 
 var panelType = typeface{size: 13, bold: true, color: ink}
 
-// newPanels makes a page of each panel, which has the scales and the sides of p.
+// newPanels makes a page for each panel, with the scales and the sides of p.
 func (p *page) newPanels() (all []page) {
 	for i := range p.Panels {
 		one := *p
@@ -29,7 +29,7 @@ func (p *page) newPanels() (all []page) {
 	return all
 }
 
-// ofPanel returns what one panel shows.
+// ofPanel returns the part of the figure in one panel.
 func (f Figure) ofPanel(i int) Figure {
 	one := f
 	if f.PanelY != nil {
@@ -43,11 +43,10 @@ func (f Figure) ofPanel(i int) Figure {
 	return one
 }
 
-// above is the room over the plot of a panel.
+// abovePanel is the room above a panel's plot.
 func (p *page) abovePanel() vg.Length { return panelType.height() + p.steps.height() + panelGap }
 
-// stack places the panels below each other from the top of the plot, each with the same
-// height, and returns the height of them all.
+// stack stacks panels of equal height from the top of the plot, and returns their total height.
 func (p *page) stack(room vg.Length) vg.Length {
 	var above vg.Length
 	for i := range p.panels {
@@ -57,7 +56,7 @@ func (p *page) stack(room vg.Length) vg.Length {
 	return above + each*vg.Length(len(p.panels))
 }
 
-// placePanels gives each panel its place between the top and the bottom of the plot.
+// placePanels positions each panel between the plot's top and bottom.
 func (p *page) placePanels() {
 	var above vg.Length
 	for i := range p.panels {
@@ -92,16 +91,16 @@ func (p *page) drawPanels(d pen) {
 	p.plot.drawHorizontalLabel(d, p.X)
 }
 
-// rest is what the name of a series has besides the title of its panel.
+// rest is a series' name without its panel's title.
 func (p *page) rest(s Series) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.Name, p.Panels[s.Panel]), ", ")
 }
 
-// panelSample is the width of the sample of a line beside the title of its panel.
+// panelSample is the width of a line's sample next to its panel's title.
 const panelSample = vg.Length(24)
 
-// titlesHaveRoom reports whether the titles of the panels have room for the names of their
-// series, so that the legend need not repeat them. A panel of one series needs none.
+// titlesHaveRoom reports whether the panels' titles have room for the names of their series, so
+// that the legend can omit them. A panel with one series needs none.
 func (p *page) titlesHaveRoom() bool {
 	if len(p.Panels) == 0 || p.PanelY != nil {
 		return false
@@ -126,8 +125,8 @@ func (p *page) titlesHaveRoom() bool {
 	return true
 }
 
-// drawPanelTitle draws the title of a panel, and beside it the names of its series unless the
-// legend has them.
+// drawPanelTitle draws a panel's title, followed by the names of its series unless the legend has
+// them.
 func (p *page) drawPanelTitle(d pen, i int) {
 	one := &p.panels[i]
 	x, y := one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45

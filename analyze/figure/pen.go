@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// pen draws on a canvas whose origin is at the bottom left.
+// pen draws on a canvas with its origin at the bottom left.
 type pen struct{ vg.Canvas }
 
-// stroke is how a line is drawn.
+// stroke is a line's style.
 type stroke struct {
 	color  color.RGBA
 	width  vg.Length
@@ -23,8 +23,7 @@ type box struct{ left, right, bottom, top vg.Length }
 func (b box) width() vg.Length  { return b.right - b.left }
 func (b box) height() vg.Length { return b.top - b.bottom }
 
-// align is where a text stands relative to its place: 0 starts there, 0.5 is
-// centred, 1 ends there.
+// align positions a text relative to its x: 0 starts there, 0.5 centres, 1 ends there.
 type align = vg.Length
 
 const (
@@ -33,7 +32,7 @@ const (
 	fromRight align = 1
 )
 
-// text sets s with its baseline at y.
+// text draws s with its baseline at y.
 func (p pen) text(t typeface, x, y vg.Length, a align, s string) {
 	s = printable(s)
 	if s == "" {
@@ -43,14 +42,13 @@ func (p pen) text(t typeface, x, y vg.Length, a align, s string) {
 	p.FillString(t.face(), vg.Point{X: x - a*t.width(s), Y: y}, s)
 }
 
-// backed sets s on white, so that no line runs through it.
+// backed draws s on a white background, so that no line crosses it.
 func (p pen) backed(t typeface, x, y vg.Length, s string) {
 	p.rectangle(paper, box{x - 2, x + t.width(printable(s)) + 2, y - t.size*0.25, y + t.size*0.8})
 	p.text(t, x, y, fromLeft, s)
 }
 
-// lines sets lines of text below each other, the first with its top at y, and
-// returns the y below the last.
+// lines draws lines of text, the first with its top at y, and returns the y below the last.
 func (p pen) lines(t typeface, x, y vg.Length, a align, lines []string) vg.Length {
 	for _, line := range lines {
 		p.text(t, x, y-t.size*0.95, a, line)
@@ -59,7 +57,7 @@ func (p pen) lines(t typeface, x, y vg.Length, a align, lines []string) vg.Lengt
 	return y
 }
 
-// upward sets s reading upwards, centred on y, with its baseline at x.
+// upward draws s reading upwards, centred on y, with its baseline at x.
 func (p pen) upward(t typeface, x, y vg.Length, s string) {
 	p.Push()
 	p.Translate(vg.Point{X: x, Y: y})
@@ -68,7 +66,7 @@ func (p pen) upward(t typeface, x, y vg.Length, s string) {
 	p.Pop()
 }
 
-// line draws through the points.
+// line draws a line through the points.
 func (p pen) line(s stroke, points ...vg.Point) {
 	if len(points) < 2 {
 		return
@@ -79,7 +77,7 @@ func (p pen) line(s stroke, points ...vg.Point) {
 	p.Stroke(path(points))
 }
 
-// fill fills the polygon.
+// fill fills a polygon.
 func (p pen) fill(c color.Color, points ...vg.Point) {
 	if len(points) < 3 {
 		return
@@ -96,7 +94,7 @@ func (p pen) rectangle(c color.Color, b box) {
 		vg.Point{X: b.right, Y: b.top}, vg.Point{X: b.left, Y: b.top})
 }
 
-// marker draws a marker with a thin white rim, hollow for an uncertain point.
+// marker draws a marker with a thin white rim; an uncertain point's marker is hollow.
 func (p pen) marker(l look, r vg.Length, hollow bool, at vg.Point) {
 	shape := markerPath(l.shape, r, at)
 	p.SetLineDash(nil, 0)

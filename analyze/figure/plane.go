@@ -7,15 +7,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// plane is the area inside the axes, with a scale for each direction. It turns
-// values into points of the page.
+// plane is the area inside the axes, with a scale in each direction. It converts values to page
+// coordinates.
 type plane struct {
 	box
 	x, y scale
 }
 
-// newPlane makes both scales from the data. The area is set later, when the text
-// around it is known.
+// newPlane makes both scales from the data. The area is set later, once the size of the surrounding
+// text is known.
 func newPlane(f Figure) plane {
 	var xs, ys []float64
 	for _, s := range f.Series {
@@ -46,7 +46,7 @@ func newPlane(f Figure) plane {
 	return a
 }
 
-// horizontal and vertical are in points from the left and the bottom of the page.
+// horizontal and vertical are in points from the page's left and bottom edge.
 func (a *plane) horizontal(x float64) vg.Length {
 	return a.left + vg.Length(a.x.at(x))*a.width()
 }
@@ -55,8 +55,8 @@ func (a *plane) vertical(y float64) vg.Length {
 	return a.bottom + vg.Length(a.y.at(y))*a.height()
 }
 
-// drawable reports whether any point of a series has a place on both scales; bars
-// need only the vertical one.
+// drawable reports whether any point of a series lies on both scales. Bars need only the vertical
+// one.
 func (a *plane) drawable(kind Kind, s Series) bool {
 	for i := range s.Y {
 		if a.y.has(s.Y[i]) && (kind == Bars || a.x.has(s.X[i])) {
@@ -66,7 +66,7 @@ func (a *plane) drawable(kind Kind, s Series) bool {
 	return false
 }
 
-// slack forgives rounding at the edge of the plot.
+// slack allows for rounding at the plot's edge.
 const slack = vg.Length(1e-6)
 
 func (a *plane) contains(at vg.Point) bool {
@@ -74,7 +74,7 @@ func (a *plane) contains(at vg.Point) bool {
 		at.Y >= a.bottom-slack && at.Y <= a.top+slack
 }
 
-// clip cuts a line to the area. A line that lies wholly inside is returned whole.
+// clip clips a line to the area. A line entirely inside is returned unchanged.
 func (a *plane) clip(points []vg.Point) [][]vg.Point {
 	if a.containsAll(points) {
 		return [][]vg.Point{points}
@@ -83,7 +83,7 @@ func (a *plane) clip(points []vg.Point) [][]vg.Point {
 	return area.ClipLinesXY(points)
 }
 
-// clipArea cuts a polygon to the area.
+// clipArea clips a polygon to the area.
 func (a *plane) clipArea(points []vg.Point) []vg.Point {
 	if a.containsAll(points) {
 		return points

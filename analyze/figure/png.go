@@ -18,7 +18,7 @@ import (
 // dotsPerInch is the resolution of PNG pictures.
 const dotsPerInch = 225
 
-// PNG writes f as a picture of 225 dots per inch.
+// PNG writes f as a picture with 225 dots per inch.
 func PNG(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func PNG(w io.Writer, f Figure) error {
 	return nil
 }
 
-// picture draws the page with so many dots per inch.
+// picture draws the page at a resolution in dots per inch.
 func (p *page) picture(dots int) (*image.RGBA, error) {
 	canvas := vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(dots))
 	p.draw(&raster{Canvas: canvas})
@@ -49,16 +49,15 @@ func (p *page) picture(dots int) (*image.RGBA, error) {
 	return picture, nil
 }
 
-// largestPNG is the size in bytes above which a picture gets fewer colours: only
-// an hour of noise has so many edges.
+// largestPNG is the size in bytes above which a picture's colours are reduced. Only an hour of
+// noise has so many edges.
 const largestPNG = 200_000
 
-// encode makes a PNG file that knows its resolution.
+// encode makes a PNG file that includes its resolution.
 func encode(picture *image.RGBA) ([]byte, error) {
 	shades := newShades(picture)
 	var b bytes.Buffer
-	// Fast compression takes a fifth of the time of the usual one, and costs a tenth in
-	// size.
+	// Fast compression takes a fifth of the default's time, and files become a tenth larger.
 	for _, try := range []struct {
 		colors int
 		level  png.CompressionLevel
@@ -75,11 +74,11 @@ func encode(picture *image.RGBA) ([]byte, error) {
 	return slices.Insert(b.Bytes(), headerEnd, resolution()...), nil
 }
 
-// headerEnd is where the first chunk of a PNG file, which has a fixed size, ends.
+// headerEnd is the end of a PNG file's first chunk, which has a fixed size.
 const headerEnd = 8 + 12 + 13
 
-// resolution is the chunk with the dots per metre, which the encoder leaves out:
-// a printer would make the picture twice as large as it is meant to be.
+// resolution is the chunk with the dots per metre, which the encoder omits. Without it, a printer
+// would print the picture at twice its intended size.
 func resolution() []byte {
 	const perMetre = dotsPerInch * 10000 / 254
 	chunk := binary.BigEndian.AppendUint32(nil, 9)
@@ -90,8 +89,8 @@ func resolution() []byte {
 	return binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(chunk[4:]))
 }
 
-// raster strokes long lines in pieces: the time that one stroke takes grows with
-// the square of its points.
+// raster strokes long lines in pieces, because the time per stroke grows quadratically with its
+// points.
 type raster struct {
 	*vgimg.Canvas
 	dashes []vg.Length
@@ -99,7 +98,7 @@ type raster struct {
 
 var _ vg.Canvas = (*raster)(nil)
 
-// pieceLength is the number of points of a piece.
+// pieceLength is the number of points in a piece.
 const pieceLength = 80
 
 // SetLineDash implements [vg.Canvas].
@@ -108,8 +107,8 @@ func (r *raster) SetLineDash(dashes []vg.Length, offset vg.Length) {
 	r.Canvas.SetLineDash(dashes, offset)
 }
 
-// Stroke implements [vg.Canvas]. Pieces overlap by a segment, for the joint
-// between them, and go on in the dash pattern where the one before ended.
+// Stroke implements [vg.Canvas]. Pieces overlap by one segment, so that they join properly, and
+// continue the dash pattern of the previous piece.
 func (r *raster) Stroke(p vg.Path) {
 	if len(p) <= pieceLength || !polyline(p) {
 		r.Canvas.Stroke(p)
@@ -140,7 +139,7 @@ func (r *raster) Stroke(p vg.Path) {
 	r.Canvas.SetLineDash(r.dashes, 0)
 }
 
-// polyline reports whether a path is one open line.
+// polyline reports whether a path is a single open line.
 func polyline(p vg.Path) bool {
 	for i, c := range p {
 		if i > 0 && c.Type != vg.LineComp {

@@ -9,22 +9,21 @@ import (
 	"slices"
 )
 
-// shades are the colours of a picture, in buckets of colours that the eye hardly
-// distinguishes.
+// shades are a picture's colours, in buckets of nearly indistinguishable colours.
 type shades struct {
 	buckets [1 << 15]bucket
 	// used are the buckets with pixels, the most important first.
 	used []int
 }
 
-// bucket is colours that are nearly the same.
+// bucket holds nearly equal colours.
 type bucket struct {
-	count, most int // pixels of the bucket, and of its most frequent colour
+	count, most int // pixels in the bucket, and with its most frequent colour
 	color       rgb
 }
 
-// weight is how much a colour is missed. Text is grey and has few pixels, but a
-// tint of it is seen.
+// weight is the importance of a colour. Text is grey and has few pixels, but a tint in it would be
+// visible.
 func (b bucket) weight() int {
 	if c := b.color.color(); c.R == c.G && c.G == c.B {
 		return 10 * b.count
@@ -32,7 +31,7 @@ func (b bucket) weight() int {
 	return b.count
 }
 
-// rgb is an opaque colour as one number.
+// rgb is an opaque colour as a number.
 type rgb uint32
 
 func pixel(p []uint8) rgb { return rgb(p[0])<<16 | rgb(p[1])<<8 | rgb(p[2]) }
@@ -45,7 +44,7 @@ func (c rgb) color() color.RGBA { return color.RGBA{uint8(c >> 16), uint8(c >> 8
 func newShades(picture *image.RGBA) *shades {
 	s := &shades{}
 	counts := countColors(picture)
-	// In the order of colours, so that equals are resolved the same way each time.
+	// Sorted by colour, so that ties are always resolved the same way.
 	for _, c := range slices.Sorted(maps.Keys(counts)) {
 		b := &s.buckets[c.bucket()]
 		b.count += counts[c]
@@ -64,7 +63,7 @@ func newShades(picture *image.RGBA) *shades {
 	return s
 }
 
-// runEnd returns where the pixels of a row end that are equal to the first-th one.
+// runEnd returns the end of the run of equal pixels that begins at first.
 func runEnd(row []uint8, first, width int) int {
 	all := row[: 4*width : 4*width]
 	same := binary.LittleEndian.Uint32(all[4*first:])
@@ -82,7 +81,7 @@ func countColors(picture *image.RGBA) map[rgb]int {
 	bounds := picture.Bounds()
 	for y := range bounds.Dy() {
 		row := picture.Pix[y*picture.Stride:]
-		// Neighbours are mostly equal, so that runs are counted at once.
+		// Adjacent pixels are mostly equal, so count whole runs.
 		first := 0
 		for first < bounds.Dx() {
 			next := runEnd(row, first, bounds.Dx())
@@ -93,9 +92,9 @@ func countColors(picture *image.RGBA) map[rgb]int {
 	return counts
 }
 
-// paletted is the picture with a palette of at most so many colours, which makes
-// its file several times smaller. Pixels of other colours, some on smoothed edges,
-// take the nearest.
+// paletted converts the picture to at most colors colours, which makes its file several times
+// smaller. Other colours, such as some on antialiased edges, become the nearest colour in the
+// palette.
 func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
 	var index [len(s.buckets)]uint8
 	kept := min(colors, len(s.used))
@@ -112,7 +111,7 @@ func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
 		row, out := picture.Pix[y*picture.Stride:], small.Pix[y*small.Stride:]
 		for first := 0; first < small.Rect.Dx(); {
 			next := runEnd(row, first, small.Rect.Dx())
-			if nearest := index[pixel(row[4*first:]).bucket()]; nearest != 0 { // as the picture is made
+			if nearest := index[pixel(row[4*first:]).bucket()]; nearest != 0 { // nearest colours are computed on demand
 				for x := first; x < next; x++ {
 					out[x] = nearest
 				}
@@ -123,8 +122,8 @@ func (s *shades) paletted(picture *image.RGBA, colors int) *image.Paletted {
 	return small
 }
 
-// Paletted returns a picture with at most so many colours, up to 256, which makes its file
-// several times smaller. Other colours become the nearest of these.
+// Paletted converts a picture to at most colors colours, up to 256, which makes its file several
+// times smaller. Other colours become the nearest colour in the palette.
 func Paletted(picture *image.RGBA, colors int) *image.Paletted {
 	return newShades(picture).paletted(picture, colors)
 }

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// scale maps the values of one axis to [0, 1] along it.
+// scale maps an axis's values to [0, 1].
 type scale struct {
 	min, max float64
-	// warp makes the scale linear: the identity, a logarithm.
+	// warp makes the scale linear: the identity, or a logarithm.
 	warp func(float64) float64
-	// has reports whether a value has a place on the scale, inside its ends or not.
+	// has reports whether the scale can represent a value, even outside its ends.
 	has   func(float64) bool
 	ticks []tick
 }
 
-// tick is a place on an axis. Fine ticks have a lighter line and no label.
+// tick is a position on an axis. Fine ticks have a lighter line and no label.
 type tick struct {
 	value float64
 	label string
 	fine  bool
 }
 
-// at places v on the scale: 0 at the minimum, 1 at the maximum.
+// at returns the position of v: 0 at the minimum, 1 at the maximum.
 func (s scale) at(v float64) float64 {
 	low := s.warp(s.min)
 	return (s.warp(v) - low) / (s.warp(s.max) - low)
@@ -33,8 +33,8 @@ func (s scale) at(v float64) float64 {
 // inside reports whether v lies between the ends.
 func (s scale) inside(v float64) bool { return s.has(v) && v >= s.min && v <= s.max }
 
-// span is the least and greatest of the values that have a place; ok is false
-// when there are none.
+// span returns the smallest and the largest of the values accepted by has; ok is false if there are
+// none.
 func span(has func(float64) bool, values []float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -45,17 +45,17 @@ func span(has func(float64) bool, values []float64) (low, high float64, ok bool)
 	return low, high, low <= high
 }
 
-// extreme bounds the values of a scale: no measurement comes near it, and arithmetic
-// with it neither overflows nor loses all digits.
+// extreme bounds a scale's values. No measurement comes near it, and arithmetic with it neither
+// overflows nor loses all digits.
 const extreme = 1e100
 
-// finite reports whether a linear scale can place a number.
+// finite reports whether a linear scale can represent a number.
 func finite(v float64) bool { return math.Abs(v) <= extreme }
 
-// positive reports whether a logarithmic scale can place a number.
+// positive reports whether a logarithmic scale can represent a number.
 func positive(v float64) bool { return v >= 1/extreme && v <= extreme }
 
-// apart reports whether a scale has room between two ends.
+// apart reports whether the two ends are far enough apart for a scale.
 func apart(low, high float64) bool {
 	return high-low > max(1e-12*max(math.Abs(low), math.Abs(high)), 1/extreme)
 }
@@ -64,11 +64,11 @@ func belowHundred(v float64) bool { return v >= 0 && v < 100 }
 
 func identity(v float64) float64 { return v }
 
-// nines is the scale of percentiles: 0 at 0, 1 at 90, 2 at 99, 3 at 99.9.
+// nines is the scale for percentiles: 0 at 0, 1 at 90, 2 at 99, 3 at 99.9.
 func nines(percent float64) float64 { return -math.Log1p(-percent/100) / math.Ln10 }
 
-// valueScale is the scale of measured values: from 0 to a round number if
-// linear, between round numbers if logarithmic.
+// valueScale is the scale for measured values: from 0 to a round number if linear, between round
+// numbers if logarithmic.
 func valueScale(a Axis, values []float64, ticks int) scale {
 	if a.Log {
 		return logScale(a, values)
@@ -78,7 +78,7 @@ func valueScale(a Axis, values []float64, ticks int) scale {
 		low, high = 0, 0
 	}
 	low, high = min(low, 0), max(high, 0)
-	// A little room keeps the line off the frame.
+	// Some headroom separates the line from the frame.
 	headroom := 0.02
 	if !apart(low, high) {
 		low, high, headroom = 0, 1, 0
@@ -94,8 +94,7 @@ func valueScale(a Axis, values []float64, ticks int) scale {
 	return scale{min: low, max: high, warp: identity, has: finite, ticks: evenTicks(a.Unit, low, high, step)}
 }
 
-// rangeScale is the scale of a quantity that the figure runs along, such as
-// time: it ends where the data ends.
+// rangeScale is the scale for an independent quantity such as time. It ends where the data ends.
 func rangeScale(a Axis, values []float64, ticks int) scale {
 	low, high, ok := span(finite, values)
 	if !ok {
@@ -117,8 +116,8 @@ func rangeScale(a Axis, values []float64, ticks int) scale {
 	return scale{min: low, max: high, warp: identity, has: finite, ticks: evenTicks(a.Unit, low, high, step)}
 }
 
-// fixed puts the axis's own ends in place of those of the data. An end that was
-// not fixed gives way to one that was.
+// fixed replaces the data's ends with those fixed by the axis. An end that is not fixed yields to
+// one that is.
 func fixed(a Axis, low, high float64) (float64, float64) {
 	if a.Min != nil {
 		low = *a.Min
@@ -142,8 +141,8 @@ func fixed(a Axis, low, high float64) (float64, float64) {
 	return low, high
 }
 
-// niceStep is the smallest round step that is at least least: 1, 2 or 5 times a
-// power of ten, or a piece of a minute or hour for seconds.
+// niceStep returns the smallest round step that is at least least: 1, 2 or 5 times a power of ten
+// or, for seconds, a fraction of a minute or hour.
 func niceStep(unit string, least float64) float64 {
 	if unit == "s" || unit == "seconds" {
 		for _, step := range []float64{10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400} {
@@ -178,7 +177,7 @@ func labelled(unit string, values []float64) []tick {
 	return ticks
 }
 
-// logScale runs between two round numbers.
+// logScale extends between two round numbers.
 func logScale(a Axis, values []float64) scale {
 	low, high, ok := span(positive, values)
 	if !ok {
@@ -194,7 +193,7 @@ func logScale(a Axis, values []float64) scale {
 	return scale{min: low, max: high, warp: math.Log10, has: positive, ticks: logTicks(a.Unit, low, high)}
 }
 
-// roundDown is the greatest round number that is at most v.
+// roundDown returns the largest round number that is at most v.
 func roundDown(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, digit := range []float64{5, 2} {
@@ -205,7 +204,7 @@ func roundDown(v float64) float64 {
 	return power
 }
 
-// roundUp is the smallest round number that is at least v.
+// roundUp returns the smallest round number that is at least v.
 func roundUp(v float64) float64 {
 	down := roundDown(v)
 	if down >= v {
@@ -258,8 +257,7 @@ func percentileScale(a Axis, values []float64) scale {
 	return scale{min: low, max: min(high, 100-1e-9), warp: nines, has: belowHundred, ticks: ticks}
 }
 
-// pointScale has a tick at every value when they are few, and room at both ends
-// for the markers.
+// pointScale has a tick at every value if there are few, and room for the markers at both ends.
 func pointScale(a Axis, values []float64, ticks int) scale {
 	s := rangeScale(a, values, ticks)
 	if a.Log {
@@ -281,7 +279,7 @@ func pointScale(a Axis, values []float64, ticks int) scale {
 		}
 	}
 	slices.Sort(distinct)
-	// Values that were chosen have names or are whole; those that were measured make no ticks.
+	// Chosen values have names or are whole. Measured values do not get ticks.
 	measured := func(v float64) bool { return len(a.Names) == 0 && v != math.Trunc(v) }
 	if distinct = slices.Compact(distinct); len(distinct) > 0 && len(distinct) <= 12 && !slices.ContainsFunc(distinct, measured) {
 		s.ticks = labelled(a.Unit, distinct)

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// steps are the boundaries of a figure with places for their labels: rows above
-// the plot, those of one database together.
+// steps are a figure's boundaries with positions for their labels: rows above the plot, grouped by
+// database.
 type steps struct {
 	all  []step
 	rows int
@@ -15,16 +15,16 @@ type steps struct {
 
 type step struct {
 	Boundary
-	at, text vg.Length // where the line and the label stand
-	row      int       // from the plot upwards; -1: no room for the label
+	at, text vg.Length // positions of line and label
+	row      int       // counted upwards from the plot; -1: no room for the label
 }
 
-// stepRows is how many rows the labels of one database may take.
+// stepRows is the largest number of rows for one database's labels.
 const stepRows = 3
 
 func (s steps) height() vg.Length { return vg.Length(s.rows) * stepType.height() }
 
-// placeSteps gives each label the lowest row with room for it.
+// placeSteps gives each label the lowest row with room.
 func (p *page) placeSteps() steps {
 	var placed steps
 	for _, key := range stepKeys(p.Steps) {
@@ -61,7 +61,7 @@ func stepKeys(all []Boundary) []int {
 	return slices.Compact(keys)
 }
 
-// drawSteps draws the labels over the lines, which run up to their rows.
+// drawSteps draws the labels above their lines, which extend up to the labels' rows.
 func (p *page) drawSteps(d pen) {
 	baseline := func(s step) vg.Length {
 		return p.plot.top + vg.Length(s.row)*stepType.height() + stepType.size*0.35

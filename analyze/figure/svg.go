@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// fontFamily names a font and those that have the same widths.
+// fontFamily names a font and substitutes with the same character widths.
 const fontFamily = "'Liberation Sans',Arial,Helvetica,sans-serif"
 
-// SVG writes f as a file of SVG with a <title>. Where a font is used that is none of
-// fontFamily, each text takes the width that was measured, or texts would collide.
+// SVG writes f as an SVG file with a <title>. Each text is set to its measured width, because texts
+// might collide if a viewer uses a font outside fontFamily.
 func SVG(w io.Writer, f Figure) error {
 	c, err := drawCompact(f, true)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// typeface is one way to set text.
+// typeface is a size and style of text.
 type typeface struct {
 	size  vg.Length
 	bold  bool
 	color color.Color
 }
 
-// face finds the font, whose metrics are those of Arial and Helvetica: text
-// measured with it fits wherever the SVG is shown.
+// face returns the font. It has the metrics of Arial and Helvetica, so text measured with it fits
+// wherever the SVG is displayed.
 func (t typeface) face() font.Face {
 	want := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if t.bold {
@@ -35,7 +35,7 @@ func (t typeface) face() font.Face {
 	panic("figure: the plotting library lost its font " + want.Name())
 }
 
-// height is the distance between the baselines of two lines.
+// height is the distance between two baselines.
 func (t typeface) height() vg.Length { return t.size * 1.25 }
 
 func (t typeface) width(s string) vg.Length {
@@ -52,8 +52,7 @@ func (t typeface) widest(all []string) vg.Length {
 	return most
 }
 
-// wrap breaks s into lines of at most width, at spaces where possible. An empty
-// s has no lines.
+// wrap breaks s into lines no wider than width, at spaces if possible. An empty s has no lines.
 func (t typeface) wrap(s string, width vg.Length) []string {
 	var lines []string
 	line := ""
@@ -84,7 +83,7 @@ func join(line, word string) string {
 	return line + " " + word
 }
 
-// fit is how many bytes of word, at least one character, fit into width.
+// fit returns how many bytes of word fit into width, at least one character.
 func (t typeface) fit(word string, width vg.Length) int {
 	_, fit := utf8.DecodeRuneInString(word)
 	for i := range word {
@@ -95,8 +94,8 @@ func (t typeface) fit(word string, width vg.Length) int {
 	return fit
 }
 
-// printable drops the characters that XML cannot carry, control characters and broken
-// UTF-8, and those that change the direction of text.
+// printable drops characters that XML cannot represent, control characters, invalid UTF-8, and
+// characters that change the text direction.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

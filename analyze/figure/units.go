@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// inBytes reports whether a unit is counted in kB, MB and so on, at all sizes.
+// inBytes reports whether a unit uses kB, MB and so on at all sizes.
 func inBytes(unit string) bool { return unit == "bytes" || unit == "bytes/s" }
 
-// tickTexts are the labels of ticks at these values: all in one notation.
+// tickTexts returns tick labels in a uniform notation.
 func tickTexts(values []float64, unit string) []string {
 	var most float64
 	for _, v := range values {
@@ -29,7 +29,7 @@ func tickTexts(values []float64, unit string) []string {
 	return texts
 }
 
-// valueText is one value with three digits, for print beside a bar.
+// valueText formats a value with three digits, for printing next to a bar.
 func valueText(v float64, unit string) string {
 	switch {
 	case inBytes(unit):
@@ -45,10 +45,10 @@ func valueText(v float64, unit string) string {
 
 func prefixes() []string { return []string{"", "k", "M", "G", "T", "P", "E"} }
 
-// bytePrefixes are of powers of 1000, as in the table of a report.
+// bytePrefixes are for powers of 1000, as in a report's table.
 func bytePrefixes() []string { return []string{" B", " kB", " MB", " GB", " TB", " PB", " EB"} }
 
-// prefixed is v with one of the prefixes, for powers of 1000: "1.5M", "64 MB".
+// prefixed formats v with a prefix for a power of 1000: "1.5M", "64 MB".
 func prefixed(v float64, prefixes []string, digits func(float64) string) string {
 	const base = 1000
 	if v == 0 || math.Abs(v) >= 1e21 {
@@ -63,7 +63,7 @@ func prefixed(v float64, prefixes []string, digits func(float64) string) string 
 	return digits(v) + prefixes[n]
 }
 
-// shortest is v rounded to six digits, without trailing zeros.
+// shortest formats v with up to six digits, without trailing zeros.
 func shortest(v float64) string {
 	text := significant(v, 6)
 	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
@@ -72,7 +72,7 @@ func shortest(v float64) string {
 	return text
 }
 
-// threeDigits rounds v to three digits. An integer keeps all of its own.
+// threeDigits rounds v to three digits. An integer keeps all digits.
 func threeDigits(v float64) string {
 	if v == math.Trunc(v) {
 		return shortest(v)
@@ -80,16 +80,16 @@ func threeDigits(v float64) string {
 	return significant(v, 3)
 }
 
-// significant is v rounded to so many digits.
+// significant formats v with a number of significant digits.
 func significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"
 	}
-	// The exponent is that of the rounded number: 0.9999 becomes 1.00.
+	// Take the exponent after rounding: 0.9999 becomes 1.00.
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', digits-1, 64), "e")
 	magnitude, err := strconv.Atoi(exponent)
 	if err != nil {
-		return mantissa // not a number, or infinite
+		return mantissa // NaN or infinite
 	}
 	if magnitude < 7 && magnitude >= -4 {
 		return strconv.FormatFloat(v, 'f', max(0, digits-1-magnitude), 64)
@@ -100,7 +100,7 @@ func significant(v float64, digits int) string {
 	return mantissa + "e" + strconv.Itoa(magnitude)
 }
 
-// grouped puts commas between the thousands of a number.
+// grouped inserts thousands separators (commas).
 func grouped(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	if strings.Contains(text, "e") {
