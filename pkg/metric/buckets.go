@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Buckets is a histogram: for each bound how many values were at most that. The zero
-// Buckets has none, which is unknown. Buckets are not changed.
+// Buckets is a histogram: for each bound, the number of values at or below it. The zero Buckets
+// means an unknown histogram. Buckets are immutable.
 type Buckets struct {
-	// Bounds rise; the last one is +Inf.
+	// Bounds ascend; the last one is +Inf.
 	Bounds []float64
-	// Counts are cumulative, one for each bound.
+	// Counts are cumulative, one per bound.
 	Counts []float64
 }
 
-// maxBuckets bounds a histogram: databases have some twenty buckets.
+// maxBuckets limits a histogram's size. Databases use about twenty buckets.
 const maxBuckets = 200
 
 // Known reports whether there is a histogram.
@@ -32,7 +32,7 @@ func (b Buckets) Count() float64 {
 	return b.Counts[len(b.Counts)-1]
 }
 
-// Check returns why the buckets are no histogram.
+// Check returns an error if the buckets are not a valid histogram.
 func (b Buckets) Check() error {
 	switch {
 	case len(b.Bounds) != len(b.Counts):
@@ -57,9 +57,9 @@ func (b Buckets) Check() error {
 	return nil
 }
 
-// Since returns the values that were added since an earlier state of the histogram. It
-// returns false if there are none to tell: a state is unknown, the bounds differ, or the
-// counts fell, as they do when the member starts again.
+// Since returns the values added since an earlier state of the histogram. It returns false if they
+// cannot be determined: a state is unknown, the bounds differ, or the counts fell because the
+// member restarted.
 func (b Buckets) Since(earlier Buckets) (Buckets, bool) {
 	if !b.Known() || !slices.Equal(b.Bounds, earlier.Bounds) {
 		return Buckets{}, false
@@ -71,8 +71,7 @@ func (b Buckets) Since(earlier Buckets) (Buckets, bool) {
 	return d, d.Check() == nil
 }
 
-// Plus returns the values of both histograms, of which one may be unknown. It returns
-// false if their bounds differ.
+// Plus adds two histograms, one of which may be unknown. It returns false if their bounds differ.
 func (b Buckets) Plus(other Buckets) (Buckets, bool) {
 	switch {
 	case !b.Known():
@@ -89,9 +88,9 @@ func (b Buckets) Plus(other Buckets) (Buckets, bool) {
 	return sum, true
 }
 
-// Quantile returns the bucket that holds the value of rank ceil(q*n): the value is above
-// low, or 0 or more in the first bucket, and at most high, which may be +Inf. known is
-// false for a histogram without values. q lies in (0, 1].
+// Quantile returns the bucket that holds the value with rank ceil(q*n). The value is above low (in
+// the first bucket: at least 0) and at most high, which may be +Inf. known is false for a histogram
+// without values. q lies in (0, 1].
 func (b Buckets) Quantile(q float64) (low, high float64, known bool) {
 	n := b.Count()
 	if n == 0 {
@@ -125,7 +124,7 @@ func (b Buckets) AppendText(to []byte) []byte {
 	return to
 }
 
-// ParseBuckets reads what [Buckets.AppendText] wrote; an empty text is unknown.
+// ParseBuckets parses the output of [Buckets.AppendText]. An empty text means an unknown histogram.
 func ParseBuckets(text string) (Buckets, error) {
 	n := min(strings.Count(text, "="), maxBuckets)
 	b := Buckets{Bounds: make([]float64, 0, n), Counts: make([]float64, 0, n)}
@@ -154,11 +153,11 @@ func ParseBuckets(text string) (Buckets, error) {
 	return b, nil
 }
 
-// BucketsReader reads histograms one after another. Those with the bounds of the one
-// before share them, and are read in a fraction of the time. The zero BucketsReader is
-// ready; it is not safe for concurrent use.
+// BucketsReader parses a sequence of histograms. A histogram with the same bounds as the previous
+// one shares them, and is parsed in a fraction of the time. The zero BucketsReader is ready to use;
+// it is not safe for concurrent use.
 type BucketsReader struct {
-	texts  []string // of the bounds
+	texts  []string // the bounds as text
 	bounds []float64
 }
 
@@ -182,8 +181,8 @@ func (r *BucketsReader) Parse(text string) (Buckets, error) {
 	return b, nil
 }
 
-// again reads a histogram with the bounds of the one before, parted by single spaces. It
-// returns false for another one.
+// again parses a histogram that has the previous one's bounds and single spaces as separators. It
+// returns false for any other histogram.
 func (r *BucketsReader) again(text string) (Buckets, bool) {
 	if len(r.texts) == 0 {
 		return Buckets{}, false

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Metrics of the control group that the processes are in.
+// Metrics of the processes' control group.
 const (
 	GroupThrottledSeconds Name = "group_throttled_seconds"
 	GroupThrottledPeriods Name = "group_throttled_periods"
@@ -17,8 +17,8 @@ const (
 	GroupMemoryPressure   Name = "group_memory_pressure_seconds"
 )
 
-// groupCPU is cpu.stat of a group of either version. Each group above the processes'
-// own one may have a limit too, and throttles by itself.
+// groupCPU reads cpu.stat of a group, in either version. Each ancestor group may have its own limit
+// and throttle independently.
 func groupCPU() Source {
 	return Source{
 		File: "cpu.stat", OldFile: "cpu.stat", Controller: "cpu", Above: true,
@@ -32,8 +32,8 @@ func groupCPU() Source {
 	}
 }
 
-// parseThrottling reads microseconds of version 2 and nanoseconds of version 1. A
-// group without the controller has neither.
+// parseThrottling reads microseconds (version 2) or nanoseconds (version 1). A group without the
+// controller has neither.
 func parseThrottling(data []byte, _ string, into []Reading) error {
 	for key, value := range words(data) {
 		var err error
@@ -57,7 +57,7 @@ func parseThrottling(data []byte, _ string, into []Reading) error {
 	return nil
 }
 
-// groupMemory is memory.current, or memory.usage_in_bytes in version 1.
+// groupMemory reads memory.current, or memory.usage_in_bytes in version 1.
 func groupMemory() Source {
 	return Source{
 		File: "memory.current", OldFile: "memory.usage_in_bytes", Controller: "memory",
@@ -72,7 +72,7 @@ func groupMemory() Source {
 	}
 }
 
-// groupMemoryLimit is "max" of memory.events, or memory.failcnt in version 1.
+// groupMemoryLimit reads "max" in memory.events, or memory.failcnt in version 1.
 func groupMemoryLimit() Source {
 	return Source{
 		File: "memory.events", OldFile: "memory.failcnt", Controller: "memory",
@@ -98,8 +98,8 @@ func parseMemoryLimit(data []byte, _ string, into []Reading) (err error) {
 	return errors.New("memory.events must have a line of max")
 }
 
-// groupMemoryKinds is memory.stat, whose keys differ between the versions. Those of
-// version 1 that begin with total_ have the groups below too, as version 2 does.
+// groupMemoryKinds reads memory.stat, whose keys differ between the versions. In version 1, the
+// keys that begin with total_ include descendant groups, as all keys do in version 2.
 func groupMemoryKinds() Source {
 	return Source{
 		File: "memory.stat", OldFile: "memory.stat", Controller: "memory",
@@ -130,7 +130,7 @@ func parseMemoryKinds(data []byte, _ string, into []Reading) (err error) {
 	return nil
 }
 
-// groupMemoryPressure is memory.pressure, which groups of version 1 do not have.
+// groupMemoryPressure reads memory.pressure, which version 1 lacks.
 func groupMemoryPressure() Source {
 	return Source{
 		File: "memory.pressure", OldFile: "memory.pressure", Controller: "memory", Divisor: 1e6,
@@ -148,7 +148,7 @@ func groupMemoryPressure() Source {
 	}
 }
 
-// words yields the two words of each line "key value".
+// words yields the two words in each line "key value".
 func words(data []byte) func(yield func(key, value []byte) bool) {
 	return func(yield func(key, value []byte) bool) {
 		for line := range bytes.Lines(data) {

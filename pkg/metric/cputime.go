@@ -2,14 +2,14 @@ package metric
 
 import "fmt"
 
-// CPUSeconds is the metric of /proc/PID/stat that is always sampled.
+// CPUSeconds is always sampled from /proc/PID/stat.
 const CPUSeconds Name = "cpu_seconds"
 
-// ticksPerSecond is USER_HZ, in which the kernel reports CPU times on every
-// architecture that Go supports, whatever the rate of its own timer.
+// ticksPerSecond is USER_HZ, the unit in which the kernel reports CPU times on every architecture
+// that Go supports, regardless of its timer's frequency.
 const ticksPerSecond = 100
 
-// cpuTime is /proc/PID/stat.
+// cpuTime reads /proc/PID/stat.
 func cpuTime() Source {
 	return Source{
 		File: "stat",

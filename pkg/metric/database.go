@@ -2,8 +2,8 @@ package metric
 
 import "sync"
 
-// Metrics that a member of a database reports of itself. The names are the same for all
-// databases; each reports those that it has.
+// Metrics that a database member reports about itself. All databases share these names; each
+// reports the ones that it has.
 const (
 	Fsyncs         Name = "fsyncs"
 	FsyncSeconds   Name = "fsync_seconds"
@@ -39,8 +39,8 @@ const (
 	HeapBytes    Name = "heap_bytes"
 )
 
-// OfDatabase returns the metrics that members report of themselves, in the order of
-// their columns. New ones are added at the end.
+// OfDatabase returns the metrics that members report about themselves, in column order. Append new
+// ones at the end.
 func OfDatabase() *List { return ofDatabase() }
 
 var ofDatabase = sync.OnceValue(func() *List {

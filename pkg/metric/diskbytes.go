@@ -8,8 +8,8 @@ const (
 	WriteBytes Name = "write_bytes"
 )
 
-// diskBytes is /proc/PID/io. The kernel adds a child's bytes to its parent's when
-// the parent waits for it. Only the same user and root may read the file.
+// diskBytes reads /proc/PID/io. The kernel adds a child's bytes to its parent's when the parent
+// waits for it. Only the same user and root may read the file.
 func diskBytes() Source {
 	return Source{
 		File: "io", Inclusive: true,

@@ -1,6 +1,6 @@
 package metric
 
-// DiskFree is set by the sampler, from statfs of the data directory.
+// DiskFree is set by the sampler, from statfs on the data directory.
 const DiskFree Name = "disk_free_bytes"
 
 func diskFree() Source {

@@ -19,7 +19,7 @@ const (
 // (Documentation/admin-guide/iostats.rst).
 const SectorBytes = 512
 
-// deviceCounters is /proc/diskstats: totals since boot.
+// deviceCounters reads /proc/diskstats: totals since boot.
 func deviceCounters() Source {
 	const sectors = "512-byte sectors"
 	return Source{
@@ -36,7 +36,7 @@ func deviceCounters() Source {
 	}
 }
 
-// parseDevice finds the device's line. Later kernels append more fields.
+// parseDevice finds the device's line. Newer kernels append more fields.
 func parseDevice(data []byte, device string, into []Reading) error {
 	for line := range bytes.Lines(data) {
 		fields := bytes.Fields(line)

@@ -6,11 +6,10 @@ import (
 	"fmt"
 )
 
-// HostCPUSeconds is what all processes of the machine used.
+// HostCPUSeconds is the CPU time used by all processes on the machine.
 const HostCPUSeconds Name = "host_cpu_seconds"
 
-// hostCPU is the first line of /proc/stat: the processors' time since boot by what
-// they did.
+// hostCPU reads the first line of /proc/stat: processor time since boot by activity.
 func hostCPU() Source {
 	return Source{
 		File: "stat",
@@ -23,10 +22,10 @@ func hostCPU() Source {
 	}
 }
 
-// parseHostCPU adds user, nice, system and steal. Idle and iowait, the fourth and fifth
-// number, are not use, and the guests' time is in user and nice. Interrupts serve
-// whoever waits for a device, and kernels differ in whether they count as a process's
-// own time, so they are left out.
+// parseHostCPU adds user, nice, system and steal. Idle and iowait, the fourth and fifth number, are
+// not usage, and guest time is included in user and nice. Interrupts are left out, because they
+// serve whichever process waits for a device, and kernels differ in whether they charge them to a
+// process.
 func parseHostCPU(data []byte, _ string, into []Reading) error {
 	line, _, _ := bytes.Cut(data, []byte{'\n'})
 	fields := bytes.Fields(line)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// Times of the machine's processors that no process of it used.
+// Processor time that no process on the machine used.
 const (
 	HostStealSeconds  Name = "host_steal_seconds"
 	HostIOWaitSeconds Name = "host_iowait_seconds"
 )
 
-// hostWait is the first line of /proc/stat, like hostCPU.
+// hostWait reads the first line of /proc/stat, like hostCPU.
 func hostWait() Source {
 	return Source{
 		File: "stat",

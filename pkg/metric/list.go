@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// List is an ordered set of metrics. It never changes and is safe for concurrent
-// use.
+// List is an ordered set of metrics. It is immutable and safe for concurrent use.
 type List struct {
 	metrics []Metric
 	index   map[Name]int
@@ -32,8 +31,7 @@ func NewList(metrics ...Metric) (*List, error) {
 	return l, nil
 }
 
-// System returns the metrics of a system-metrics sample, in the order of
-// [Sources].
+// System returns the metrics in a system-metrics sample, in the order of [Sources].
 func System() *List { return system() }
 
 var system = sync.OnceValue(func() *List {
@@ -48,7 +46,6 @@ var system = sync.OnceValue(func() *List {
 	return l
 })
 
-// Len returns the number of metrics.
 func (l *List) Len() int { return len(l.metrics) }
 
 // At returns the metric at an index in [0, Len).
@@ -57,14 +54,14 @@ func (l *List) At(i int) Metric { return l.metrics[i] }
 // Metrics returns a copy of the list.
 func (l *List) Metrics() []Metric { return slices.Clone(l.metrics) }
 
-// Index returns the index of a metric, and false for a name that is not declared.
+// Index returns a metric's index, or false for an undeclared name.
 func (l *List) Index(n Name) (int, bool) {
 	i, ok := l.index[n]
 	return i, ok
 }
 
-// Must returns the metric of a name. It panics for a name that is not declared,
-// which only a mistake in our own lists can cause.
+// Must returns the metric with a name. It panics if the name is not declared, which can only be
+// caused by a mistake in our own lists.
 func (l *List) Must(n Name) Metric { return l.metrics[l.must(n)] }
 
 func (l *List) must(n Name) int {

@@ -14,7 +14,7 @@ const (
 	Load15 Name = "load15"
 )
 
-// loadAverage is /proc/loadavg.
+// loadAverage reads /proc/loadavg.
 func loadAverage() Source {
 	return Source{
 		File: "loadavg",

@@ -1,12 +1,12 @@
-// Package metric declares every number that is sampled, once: its name, CSV
-// column, unit, meaning, kind and scope. Sample files, interpolation, deltas,
-// table rows, series, plots and docs/metrics.md follow from the declaration.
+// Package metric declares every sampled number once: its name, CSV column, unit, meaning, kind and
+// scope. Sample files, interpolation, deltas, table rows, series, plots and docs/metrics.md are
+// derived from the declaration.
 //
-// Metrics of /proc lie in one file per source, which declares them and parses the
-// source; [Sources] lists the files. This package reads nothing itself.
+// Metrics from /proc are in one file per source, which declares them and parses the source;
+// [Sources] lists the sources. This package does no I/O.
 //
-// What members of databases report of themselves is declared in database.go: histograms
-// are a counter for their count, one for their sum, and their buckets.
+// The metrics that database members report about themselves are declared in database.go. A
+// histogram consists of a counter for its count, a counter for its sum, and its buckets.
 package metric
 
 import "fmt"
@@ -15,24 +15,23 @@ import "fmt"
 // with the unit last.
 type Name string
 
-// Kind is how a metric's values behave in time.
+// Kind describes how a metric's values behave over time.
 type Kind int
 
 const (
-	// Counter never falls while its source lives. Between two samples it lies on a
-	// straight line; reports show its growth.
+	// Counter never falls while its source lives. It is interpolated linearly between samples;
+	// reports show its growth.
 	Counter Kind = iota + 1
-	// Gauge is a measured momentary value. Between two samples it lies on a straight
-	// line; reports show its largest value.
+	// Gauge is a measured momentary value. It is interpolated linearly between samples; reports
+	// show its largest value.
 	Gauge
-	// Setting is a momentary value that someone set. It jumps: a second without a
-	// sample has the value of the next sample.
+	// Setting is a momentary value that somebody set. It jumps: a second without a sample has the
+	// next sample's value.
 	Setting
-	// Rate is the growth of a counter over the time since the sample before, so it
-	// belongs to every second of that time.
+	// Rate is a counter's growth since the previous sample, divided by the time between them. It
+	// applies to every second in between.
 	Rate
-	// Histogram is a count of values by their size. It is no number: it is held as
-	// [Buckets].
+	// Histogram counts values by size. It is not a number; [Buckets] hold it.
 	Histogram
 )
 
@@ -40,26 +39,25 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "counter", "gauge", "setting", "rate", "histogram"}[k]
 }
 
-// Scope is the thing of which each has its own value of a metric.
+// Scope is the kind of thing that a metric describes. Each such thing has its own value.
 type Scope int
 
 const (
-	// Process is the sampled process, with its descendants where the sampler follows
-	// them.
+	// Process is the sampled process, including its descendants where the sampler follows them.
 	Process Scope = iota + 1
-	// Device is the block device below the data directory, as a whole.
+	// Device is the whole block device below the data directory.
 	Device
-	// Interface is the network interface that carries the traffic, as a whole.
+	// Interface is the whole network interface that carries the traffic.
 	Interface
 	// Host is the machine.
 	Host
 	// Load is the load that control applies.
 	Load
-	// Database is one member of the database, by its own account.
+	// Database is one member of the database, as it reports itself.
 	Database
-	// Namespace is the network namespace of the processes.
+	// Namespace is the processes' network namespace.
 	Namespace
-	// Group is the control group of the sampled process, of either version.
+	// Group is the sampled process's control group, of either version.
 	Group
 )
 
@@ -67,40 +65,39 @@ func (s Scope) String() string {
 	return [...]string{"unknown", "process", "device", "interface", "host", "load", "database", "network namespace", "control group"}[s]
 }
 
-// Unknown is the value of a metric that could not be read. Known values are 0 or
-// more, and exact up to 2^53.
+// Unknown is the value of a metric that could not be read. Known values are 0 or more, and exact up
+// to 2^53.
 const Unknown = -1.0
 
-// Exact is the number of decimals that keeps a value's last bit.
+// Exact as a number of decimals keeps a value's last bit.
 const Exact = -1
 
-// Metric declares a sampled number once, for all that read, write and show it.
+// Metric declares a sampled number once for all readers, writers and reports.
 type Metric struct {
 	Name Name
-	// Column is the column's name in sample files.
+	// Column is the column name in sample files.
 	Column string
 	Unit   string
-	// Help completes the sentence "This metric is the ..." and needs no unit.
+	// Help completes the sentence "This metric is the ..." and omits the unit.
 	Help  string
 	Kind  Kind
 	Scope Scope
-	// Decimals is the number of digits after the point in sample files. A metric
-	// with 0 is a whole number.
+	// Decimals is the number of decimals in sample files. A metric with 0 decimals is a whole
+	// number.
 	Decimals int
-	// Report adds the metric to every report: a table row with its growth or largest
-	// value, and a column of the series, which plots can name. Metrics of the classic
-	// reports leave it false, because their rows have names and definitions of their
-	// own.
+	// Report adds the metric to every report: a table row with its growth or largest value, and a
+	// series column, which plots can name. Metrics in the classic reports leave it false, because
+	// their rows have their own names and definitions.
 	Report bool
-	// Optional means that some kernels, or control groups, do not have the metric. That
-	// is no error, and reports leave out its row where no sample knows it.
+	// Optional means that some kernels, or control groups, lack the metric. A missing value is then
+	// not an error, and reports omit the row if no sample has the metric.
 	Optional bool
 }
 
 // Whole reports whether the metric's values are whole numbers.
 func (m Metric) Whole() bool { return m.Decimals == 0 }
 
-// check returns an error that names the first missing part of a declaration.
+// check returns an error that names the first missing part of the declaration.
 func (m Metric) check() error {
 	if m.Name == "" || m.Column == "" || m.Unit == "" || m.Help == "" || m.Kind == 0 || m.Scope == 0 {
 		return fmt.Errorf("metric %q must have a name, a column, a unit, a help text, a kind and a scope, got %+v", m.Name, m)

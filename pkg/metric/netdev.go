@@ -13,7 +13,7 @@ const (
 	TransmitPackets Name = "transmit_packets"
 )
 
-// interfaceCounters is /proc/net/dev: totals since boot.
+// interfaceCounters reads /proc/net/dev: totals since boot.
 func interfaceCounters() Source {
 	return Source{
 		File: "net/dev",
@@ -29,7 +29,7 @@ func interfaceCounters() Source {
 
 func parseInterface(data []byte, name string, into []Reading) error {
 	for line := range bytes.Lines(data) {
-		at := bytes.LastIndexByte(line, ':') // an alias holds one itself
+		at := bytes.LastIndexByte(line, ':') // an alias contains a colon itself
 		if at < 0 || string(bytes.TrimSpace(line[:at])) != name {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Metrics of /proc/pressure: how long tasks waited for a resource that they lacked.
+// Metrics in /proc/pressure: how long tasks waited for a resource.
 const (
 	CPUPressureSome    Name = "cpu_pressure_some_seconds"
 	CPUPressureFull    Name = "cpu_pressure_full_seconds"
@@ -27,8 +27,8 @@ func ioPressure() Source {
 	return pressure("io", "a device", IOPressureSome, IOPressureFull)
 }
 
-// pressure is one file of /proc/pressure, which kernels before 4.20 lack, and those
-// that are built or started without pressure stall information.
+// pressure reads one file in /proc/pressure. Kernels before 4.20, and kernels built or started
+// without pressure stall information, do not have it.
 func pressure(file, resource string, some, full Name) Source {
 	upper := string(bytes.ToUpper([]byte(file)))
 	return Source{
@@ -43,8 +43,8 @@ func pressure(file, resource string, some, full Name) Source {
 	}
 }
 
-// parsePressure reads the totals in microseconds. Kernels before 5.13 have no line
-// "full" for processors.
+// parsePressure reads the totals in microseconds. Kernels before 5.13 have no "full" line for
+// processors.
 func parsePressure(data []byte, _ string, into []Reading) error {
 	for line := range bytes.Lines(data) {
 		kind, rest, _ := bytes.Cut(line, []byte{' '})

@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// RunDelay is how long threads waited for a processor.
+// RunDelay is the time that threads waited for a processor.
 const RunDelay Name = "run_delay_seconds"
 
-// runDelay is the schedstat file of each thread: time on a processor, time spent
-// waiting for one, and number of turns. It is all zero on a kernel without scheduler
-// statistics.
+// runDelay reads each thread's schedstat file: time on a processor, time waiting for a processor,
+// and number of time slices. All are 0 on a kernel without scheduler statistics.
 func runDelay() Source {
 	return Source{
 		File: "schedstat", Threads: true, Divisor: 1e9,

@@ -2,26 +2,24 @@ package metric
 
 import "slices"
 
-// Series is one value per second that reports derive from a metric.
+// Series is a value per second that reports derive from a metric.
 type Series struct {
 	Metric Name
-	// Rate means the growth per second instead of the value.
+	// Rate means growth per second instead of the value.
 	Rate bool
-	// Largest means the value of the server that has most instead of the mean over
-	// the servers.
+	// Largest means the highest server's value instead of the mean over the servers.
 	Largest bool
-	// Scale converts the metric's unit to that of the series; 0 is 1.
+	// Scale converts the metric's unit to the series' unit; 0 means 1.
 	Scale float64
-	// Column is the series over all servers, which plots name. Server is the series
-	// of one server without its number, "" if there is none.
+	// Column is the name of the series over all servers, which plots use. Server is the name of one
+	// server's series without its number; "" if there is none.
 	Column, Server string
-	// Axis is the label of the plot that every report has, "" if a report has the
-	// plot only on request.
+	// Axis is the label of the plot that every report has; "" if the plot is only made on request.
 	Axis string
 }
 
-// AllSeries lists the series: those of the classic reports, in the order of their
-// columns by server, and one for each metric that has [Metric.Report].
+// AllSeries lists the series: those in the classic reports, in the order of their columns by
+// server, and one for each metric with [Metric.Report].
 func AllSeries() []Series {
 	all := slices.Concat(processSeries(), deviceSeries(), interfaceSeries(), []Series{
 		{Metric: Clients, Column: "AVG-CLIENT-NUM", Server: "CLIENT-NUM"},
@@ -36,7 +34,7 @@ func AllSeries() []Series {
 	return all
 }
 
-// series is the growth per second of a counter, or the value.
+// series returns a counter's growth per second, or any other metric's value.
 func (m Metric) series() Series {
 	s := Series{Metric: m.Name, Rate: m.Kind == Counter, Column: "AVG-" + m.Column, Server: m.Column}
 	if s.Rate {

@@ -2,62 +2,61 @@ package metric
 
 import "time"
 
-// Source is a place that samplers read and the metrics that they find there.
+// Source is a place that samplers read, with the metrics found there.
 type Source struct {
-	// File is the path below the mount of proc; for the scope Process, below the
-	// process's directory there. Samplers know by themselves how to fill in the
-	// metrics of a source without a file.
+	// File is the path below the proc mount or, for the scope Process, below the process's
+	// directory there. Samplers fill in the metrics of a source without a file themselves.
 	File    string
 	Metrics []Metric
-	// Parse sets one reading per metric, in their order, from the file's content.
-	// Readings that it leaves alone are unknown. of is the name of the block device
-	// or network interface to look for, for sources of those scopes.
+	// Parse sets one reading per metric, in order, from the file's content. Readings that it does
+	// not set are unknown. of is the name of the block device or network interface, for sources
+	// with these scopes.
 	Parse func(data []byte, of string, into []Reading) error
-	// Line takes the place of Parse for a file that may be too long to hold. It is
-	// called for each line and adds to the readings, which begin at 0.
+	// Line replaces Parse for a file that may be too long to hold in memory. It is called for each
+	// line and adds to the readings, which start at 0.
 	Line func(line []byte, into []Reading) error
-	// Also is another file of the same form, whose lines are added; it may be absent.
+	// Also is another file with the same format, whose lines are added. It may be absent.
 	Also string
-	// Every is the shortest time between two readings of a file that costs much; 0
-	// means every sample. Samples between two readings do not know the metrics.
+	// Every is the minimum interval between readings of an expensive file; 0 means every sample. In
+	// samples between two readings, the metrics are unknown.
 	Every time.Duration
 
-	// Controller names the controller of a source of the scope Group. File is in the
-	// group's directory in version 2 and OldFile in that of the controller's hierarchy
-	// in version 1. Above means that the readings of the groups above are added; else
-	// they are those of the innermost group that has any. Those of a group that was made for
-	// the processes are its own alone.
+	// Controller names the controller for a source with the scope Group. File is in the group's
+	// directory in version 2, and OldFile in the group's directory in the controller's hierarchy in
+	// version 1. Above means that the readings of ancestor groups are added; otherwise the
+	// innermost group with a reading counts. For a group created for the processes, only its own
+	// readings count.
 	Controller, OldFile string
 	Above               bool
 
-	// The rest matters for the scope Process only.
+	// The fields below apply only to the scope Process.
 
-	// Threads means that the file exists for each thread too and counts one thread
-	// alone; the file of the process is that of its first thread.
+	// Threads means that each thread has the file, too, and that it counts one thread only. The
+	// process's own file describes its first thread.
 	Threads bool
-	// Inclusive means that the kernel adds a child's counts to its parent's when the
-	// parent waits for it.
+	// Inclusive means that the kernel adds a child's counts to its parent's when the parent waits
+	// for it.
 	Inclusive bool
-	// Divisor is how many units of a reading make one unit of the metric; 0 is 1.
+	// Divisor is the number of reading units per metric unit; 0 means 1.
 	Divisor float64
 }
 
 // Optional reports whether the file may be absent.
 func (s Source) Optional() bool { return s.Metrics[0].Optional }
 
-// Scope returns the scope of the source's metrics, which is the same for all.
+// Scope returns the scope shared by all of the source's metrics.
 func (s Source) Scope() Scope { return s.Metrics[0].Scope }
 
 // Reading is one number as read.
 type Reading struct {
 	Value float64
-	// Waited is the count of children that were waited for, where the kernel keeps it
-	// apart from Value.
+	// Waited is the count for children that were waited for, if the kernel keeps it separate from
+	// Value.
 	Waited float64
 }
 
-// Sources lists all sources in the order of the metrics in new columns. A new
-// source is a file of this package and a line here.
+// Sources lists all sources; new columns follow the order of their metrics. To add a source, add a
+// file to this package and a line here.
 func Sources() []Source {
 	return []Source{
 		cpuTime(),

@@ -7,20 +7,19 @@ import (
 	"strconv"
 )
 
-// Stat is a line of /proc/PID/stat, whose fields count from 1 as in
-// proc_pid_stat(5).
+// Stat is a line of /proc/PID/stat, whose fields are numbered from 1 as in proc_pid_stat(5).
 type Stat struct {
-	// Program is field 2, without its parentheses.
+	// Program is field 2 without its parentheses.
 	Program string
 	rest    []byte // from field 3 on
 	err     error
 }
 
-// statFields is how many fields the oldest supported kernels write at least.
+// statFields is the minimum number of fields, as written by the oldest supported kernels.
 const statFields = 22
 
-// StatFields splits a stat line. The program's name, in parentheses, may itself
-// hold spaces and parentheses.
+// StatFields splits a stat line. The program's name, in parentheses, may itself contain spaces and
+// parentheses.
 func StatFields(data []byte) (Stat, error) {
 	begin, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if begin < 0 || end < begin {
@@ -36,7 +35,8 @@ func StatFields(data []byte) (Stat, error) {
 	return Stat{Program: string(data[begin+1 : end]), rest: data[end+1:]}, nil
 }
 
-// Int returns a field from 3 to 22, or 0 with an error that [Stat.Err] returns.
+// Int returns a field from 3 to 22. If it is not a number, Int returns 0 and [Stat.Err] returns the
+// error.
 func (s *Stat) Int(field int) int64 {
 	at := 2
 	for text := range bytes.FieldsSeq(s.rest) {
@@ -52,8 +52,8 @@ func (s *Stat) Int(field int) int64 {
 	return 0
 }
 
-// Number is [Stat.Int] as a value of a metric.
+// Number is [Stat.Int] as a metric value.
 func (s *Stat) Number(field int) float64 { return float64(s.Int(field)) }
 
-// Err returns the error of the first field that is no number.
+// Err returns the error for the first field that is not a number.
 func (s *Stat) Err() error { return s.err }

@@ -19,7 +19,7 @@ const (
 	NonvoluntarySwitches Name = "nonvoluntary_switches"
 )
 
-// memory is /proc/PID/status.
+// memory reads /proc/PID/status.
 func memory() Source {
 	return Source{
 		File: "status",
@@ -34,8 +34,8 @@ func memory() Source {
 	}
 }
 
-// parseMemory leaves metrics without a line unknown: all memory of a process that
-// has ended, and counts that an older kernel lacks.
+// parseMemory leaves metrics without a line unknown: all memory of a process that has ended, and
+// counts that an older kernel lacks.
 func parseMemory(data []byte, _ string, into []Reading) error {
 	for key, value := range Fields(data) {
 		var err error
@@ -58,7 +58,7 @@ func parseMemory(data []byte, _ string, into []Reading) error {
 	return nil
 }
 
-// contextSwitches is the status file of each thread.
+// contextSwitches reads each thread's status file.
 func contextSwitches() Source {
 	return Source{
 		File: "status", Threads: true,
@@ -89,8 +89,7 @@ func parseSwitches(data []byte, _ string, into []Reading) error {
 	return nil
 }
 
-// Fields yields the key and the value of each line "key: value". Other lines are
-// skipped.
+// Fields yields the key and the value in each line "key: value". It skips other lines.
 func Fields(data []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		for line := range bytes.Lines(data) {
@@ -113,7 +112,7 @@ func parseKB(value []byte) (float64, error) {
 	return n * 1024, err
 }
 
-// parseCount parses a whole number of 0 or more.
+// parseCount parses a nonnegative whole number.
 func parseCount(digits []byte) (float64, error) {
 	n, err := strconv.ParseInt(string(digits), 10, 64)
 	if err == nil && n < 0 {

@@ -13,7 +13,7 @@ const (
 	TCPListenDrops   Name = "tcp_listen_drops"
 )
 
-// tcpSegments is /proc/net/snmp: totals of a network namespace since it was made.
+// tcpSegments reads /proc/net/snmp: a network namespace's totals since its creation.
 func tcpSegments() Source {
 	return Source{
 		File: "net/snmp",
@@ -29,7 +29,7 @@ func tcpSegments() Source {
 	}
 }
 
-// tcpEvents is /proc/net/netstat.
+// tcpEvents reads /proc/net/netstat.
 func tcpEvents() Source {
 	return Source{
 		File: "net/netstat",
@@ -45,8 +45,8 @@ func tcpEvents() Source {
 	}
 }
 
-// parseProtocol finds counters of a protocol, which has a line of names and below it
-// one of numbers. Counters that the kernel does not name stay unknown.
+// parseProtocol finds a protocol's counters, in a line of names followed by a line of numbers.
+// Counters that the kernel does not list stay unknown.
 func parseProtocol(data []byte, protocol string, into []Reading, names ...string) error {
 	titles, rest := cutProtocol(data, protocol)
 	numbers, _ := cutProtocol(rest, protocol)
@@ -76,8 +76,8 @@ func parseProtocol(data []byte, protocol string, into []Reading, names ...string
 	}
 }
 
-// cutProtocol returns the next line of the protocol without its name, nil if there is
-// none, and what comes after the line.
+// cutProtocol returns the protocol's next line without the protocol's name, nil if there is none,
+// and the data after that line.
 func cutProtocol(data []byte, protocol string) (line, after []byte) {
 	for len(data) > 0 {
 		var this []byte
@@ -89,7 +89,7 @@ func cutProtocol(data []byte, protocol string) (line, after []byte) {
 	return nil, nil
 }
 
-// nextField returns the first word, empty at the end, and what comes after it.
+// nextField returns the first word, empty at the end, and the rest.
 func nextField(line []byte) (field, after []byte) {
 	line = bytes.TrimLeft(line, " ")
 	field, after, _ = bytes.Cut(line, []byte{' '})

@@ -13,9 +13,9 @@ const (
 	TCPReceiveQueue Name = "tcp_receive_queue_bytes"
 )
 
-// tcpQueues is /proc/net/tcp and tcp6, one line for each socket. The kernel walks its
-// whole table of connections for each of them, which takes milliseconds on an idle
-// machine: hence the long time between two readings.
+// tcpQueues reads /proc/net/tcp and tcp6, with one line per socket. For each reading the kernel
+// walks its whole connection table, which takes milliseconds even on an idle machine. Hence the
+// long interval between readings.
 func tcpQueues() Source {
 	return Source{
 		File: "net/tcp", Also: "net/tcp6", Every: 5 * time.Second,
@@ -29,11 +29,11 @@ func tcpQueues() Source {
 	}
 }
 
-// listening is the state of a socket whose queues hold connections, not bytes.
+// listening is the state of a socket whose queues hold connections instead of bytes.
 const listening = "0A"
 
-// addQueues adds the fifth field of a socket's line, SEND:RECEIVE in hexadecimal.
-// The line of titles has none.
+// addQueues adds the fifth field in a socket's line, SEND:RECEIVE in hexadecimal. The header line
+// has none.
 func addQueues(line []byte, into []Reading) error {
 	var fields [5][]byte
 	n := 0

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Values holds one value for each metric of a list. The zero Values has no list,
-// and all its values are [Unknown].
+// Values holds one value per metric in a list. The zero Values has no list, and all its values are
+// [Unknown].
 //
-// A copy of Values shares its content with the original: change a [Values.Clone].
+// A copy of Values shares its content with the original. To change a copy, use [Values.Clone].
 type Values struct {
 	list   *List
 	values []float64
 }
 
-// Values returns values that are all unknown.
+// Values returns all-unknown values.
 func (l *List) Values() Values {
 	return Values{l, slices.Repeat([]float64{Unknown}, l.Len())}
 }
 
-// Table returns values for n rows in one piece of memory, all 0. The rows share nothing.
+// Table returns values for n rows in one allocation, all 0. The rows do not overlap.
 func (l *List) Table(n int) []Values {
 	rows, width := make([]Values, n), l.Len()
 	all := make([]float64, n*width)
@@ -37,7 +37,7 @@ func (v Values) Forget() {
 	}
 }
 
-// SystemValues returns known values of [System]; the others are unknown.
+// SystemValues returns values for [System]. Metrics that are not in known are unknown.
 func SystemValues(known map[Name]float64) Values {
 	v := System().Values()
 	for n, x := range known {
@@ -57,7 +57,7 @@ func (v Values) Get(n Name) float64 {
 	return Unknown
 }
 
-// At returns the value of the metric at an index of the list, or [Unknown].
+// At returns the value of the metric at an index in the list, or [Unknown].
 func (v Values) At(i int) float64 {
 	if v.list == nil {
 		return Unknown
@@ -68,10 +68,10 @@ func (v Values) At(i int) float64 {
 // Set changes a value in place. The name must be in the list.
 func (v Values) Set(n Name, x float64) { v.values[v.list.must(n)] = x }
 
-// SetAt changes the value of the metric at an index of the list in place.
+// SetAt changes the value of the metric at an index in the list, in place.
 func (v Values) SetAt(i int, x float64) { v.values[i] = x }
 
-// List returns the metrics that the values are of, [System] for the zero Values.
+// List returns the list that the values belong to; [System] for the zero Values.
 func (v Values) List() *List {
 	if v.list == nil {
 		return System()
@@ -79,7 +79,7 @@ func (v Values) List() *List {
 	return v.list
 }
 
-// Clone returns values that share nothing with v.
+// Clone returns an independent copy.
 func (v Values) Clone() Values {
 	if v.list == nil {
 		return System().Values()
@@ -87,7 +87,7 @@ func (v Values) Clone() Values {
 	return Values{v.list, slices.Clone(v.values)}
 }
 
-// Equal reports whether both have the same values for the same list.
+// Equal reports whether both have the same list and values.
 func (v Values) Equal(w Values) bool {
 	if v.List() != w.List() {
 		return false
