@@ -16,24 +16,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Entries of a cache in addition to the releases' NAME/VERSION/ directories.
+// Entries in a cache besides the releases' NAME/VERSION/ directories.
 const (
-	stagingFolder = ".tmp"   // NAME@VERSION/ of releases that are being made
-	lockFolder    = ".locks" // NAME@VERSION files, which stay
+	stagingFolder = ".tmp"   // NAME@VERSION/ for releases in the making
+	lockFolder    = ".locks" // NAME@VERSION files, which are never removed
 	releaseFile   = "release.json"
 )
 
-// ErrAbsent is that the cache does not have a release.
+// ErrAbsent means that the cache does not have a release.
 var ErrAbsent = errors.New("not in the cache")
 
-// lockPoll is how often a held lock is tried again: flock cannot be waited for
-// under a context.
+// lockPoll is the interval between attempts to take a held lock: waiting for flock cannot be
+// cancelled by a context.
 const lockPoll = 100 * time.Millisecond
 
-// id names one release. Both parts are safe as elements of a path.
+// id identifies a release. Both parts are safe as path elements.
 type id struct{ name, version string }
 
-// newID checks a name and a version and drops a version's leading "v".
+// newID checks a name and a version, and drops a leading "v" from the version.
 func newID(name, version string) (id, error) {
 	if len(version) > 1 && version[0] == 'v' && isDigit(version[1]) {
 		version = version[1:]
@@ -47,7 +47,7 @@ func newID(name, version string) (id, error) {
 	return id{name, version}, nil
 }
 
-// checkElement refuses names that are not one plain element of a path.
+// checkElement rejects names that are not a single plain path element.
 func checkElement(kind, s string) error {
 	ok := len(s) > 0 && len(s) <= 100
 	for i := range len(s) {
@@ -61,8 +61,7 @@ func checkElement(kind, s string) error {
 	return nil
 }
 
-// checkInside refuses a path that is not below a release's directory, or is its
-// record.
+// checkInside rejects a path outside a release's directory, and the path of its record.
 func checkInside(rel string) error {
 	if !filepath.IsLocal(rel) || filepath.Clean(rel) == "." || filepath.Clean(rel) == releaseFile {
 		return fmt.Errorf("the path %q is not one inside a release", rel)
@@ -74,14 +73,14 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func (i id) String() string { return i.name + " " + i.version }
 
-// key is the id as one element of a path; "@" is in neither part.
+// key is the id as a single path element. Neither part contains "@".
 func (i id) key() string { return i.name + "@" + i.version }
 
 func (in *Installer) dir(i id) string { return filepath.Join(in.Cache, i.name, i.version) }
 
-// Find returns the release of the cache, with every tool it needs. The error
-// wraps [ErrAbsent] if there is none, else is why it cannot be used. Find does
-// not hash; see [Release.Verify].
+// Find returns a cached release, including every tool that it needs. The error wraps [ErrAbsent] if
+// there is no such release; any other error is the reason why it cannot be used. Find does not
+// verify hashes; see [Release.Verify].
 func (in *Installer) Find(name, version string) (Release, error) {
 	id, err := newID(name, version)
 	if err != nil {
@@ -94,9 +93,9 @@ func (in *Installer) Find(name, version string) (Release, error) {
 	return r, nil
 }
 
-// List returns the releases of the cache, by name and then by version. The error
-// joins the problems of releases that cannot be used. A release that needs programs
-// which this machine does not have is in both.
+// List returns the cached releases by name, then by version. The error joins the problems of
+// unusable releases. A release that needs programs missing on this machine is both returned and
+// part of the error.
 func (in *Installer) List() ([]Release, error) {
 	dirs, err := filepath.Glob(filepath.Join(escapeGlob(in.Cache), "[a-zA-Z0-9]*", "[a-zA-Z0-9]*"))
 	if err != nil {
@@ -106,7 +105,7 @@ func (in *Installer) List() ([]Release, error) {
 	var problems []error
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-			continue // a file is no release
+			continue // not a release but a file
 		}
 		id := id{filepath.Base(filepath.Dir(dir)), filepath.Base(dir)}
 		r, err := in.load(id)
@@ -123,12 +122,12 @@ func (in *Installer) List() ([]Release, error) {
 	return list, errors.Join(problems...)
 }
 
-// escapeGlob returns a pattern that matches path and nothing else.
+// escapeGlob returns a pattern that matches only path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// compareVersions orders 3.9.5 before 3.10.0: runs of digits by value, the rest
+// compareVersions orders 3.9.5 before 3.10.0: it compares runs of digits by value, everything else
 // by bytes.
 func compareVersions(a, b string) int {
 	for a != "" && b != "" {
@@ -149,7 +148,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits returns the length of the run of digits that s begins with.
+// digits returns the length of the run of digits at the beginning of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && isDigit(s[n]) {
@@ -158,8 +157,8 @@ func digits(s string) int {
 	return n
 }
 
-// load reads a release of the cache. ErrAbsent means that there is none; with
-// any other error the release is returned too if its record could be read.
+// load reads a cached release. ErrAbsent means that there is none. With any other error, the
+// release is returned as well if its record was readable.
 func (in *Installer) load(id id) (Release, error) {
 	dir, err := filepath.Abs(in.dir(id))
 	if err != nil {
@@ -171,7 +170,7 @@ func (in *Installer) load(id id) (Release, error) {
 		if _, err := os.Lstat(dir); err != nil {
 			return Release{}, ErrAbsent
 		}
-		// An install may have put the whole directory there since the first look.
+		// An install may have moved the whole directory here since the first attempt.
 		if data, err = os.ReadFile(record); errors.Is(err, fs.ErrNotExist) {
 			return Release{}, fmt.Errorf("%s has no %s, so it is not a release: remove it", dir, releaseFile)
 		}
@@ -204,9 +203,9 @@ func (in *Installer) load(id id) (Release, error) {
 	return r, errors.Join(append(problems, err)...)
 }
 
-// lock takes the release's lock, waiting while another process or goroutine
-// obtains the same one. The lock is an advisory one on a file that stays, so
-// it goes with the process that held it.
+// lock takes the release's lock. It waits while another process or goroutine obtains the same
+// release. The lock is an advisory lock on a file that is never removed, so it is released when its
+// process ends.
 func (in *Installer) lock(ctx context.Context, id id) (unlock func(), err error) {
 	path := filepath.Join(in.Cache, lockFolder, id.key())
 	unlock, ok, err := tryLock(path)
@@ -228,7 +227,7 @@ func (in *Installer) lock(ctx context.Context, id id) (unlock func(), err error)
 	}
 }
 
-// tryLock takes the lock file's lock unless somebody holds it.
+// tryLock takes the lock on a lock file if it is free.
 func tryLock(path string) (unlock func(), ok bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, false, fmt.Errorf("make the cache: %w", err)
@@ -253,8 +252,8 @@ func tryLock(path string) (unlock func(), ok bool, err error) {
 	return nil, false, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// sweep removes the files that interrupted installs left in staging: of this release,
-// whose lock the caller holds, and of any other whose lock is free.
+// sweep removes staging files left by interrupted installs: of this release, whose lock the caller
+// holds, and of any other release whose lock is free.
 func (in *Installer) sweep(own id) error {
 	staging := filepath.Join(in.Cache, stagingFolder)
 	entries, err := os.ReadDir(staging)
@@ -266,7 +265,7 @@ func (in *Installer) sweep(own id) error {
 		if e.Name() != own.key() {
 			unlock, ok, err := tryLock(filepath.Join(in.Cache, lockFolder, e.Name()))
 			if err != nil || !ok {
-				continue // somebody is at work there, or will find it
+				continue // its owner is at work, or will sweep it
 			}
 			defer unlock()
 		}

@@ -19,13 +19,13 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// checkoutPrefix begins the versions of builds from a checkout.
+// checkoutPrefix is the version prefix of builds from a checkout.
 const checkoutPrefix = "source-"
 
-// IsCheckout reports whether a version is that of a build from a checkout.
+// IsCheckout reports whether a version belongs to a build from a checkout.
 func IsCheckout(version string) bool { return strings.HasPrefix(version, checkoutPrefix) }
 
-// shownCommit and shownChanges are how many digits of hashes the version has.
+// shownCommit and shownChanges are the numbers of hash digits in the version.
 const (
 	shownCommit  = 12
 	shownChanges = 8
@@ -72,7 +72,7 @@ func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (comm
 	if err != nil {
 		return "", "", fmt.Errorf("find the changes in %s: %w", c.Dir, err)
 	}
-	// Names are relative to the folder that git is asked in.
+	// Names are relative to the folder in which git runs.
 	more, err := ask("ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return "", "", fmt.Errorf("find the new files in %s: %w", c.Dir, err)
@@ -94,8 +94,8 @@ func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (comm
 	return commit, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// hashNew adds a file that git does not know. A folder is a checkout of its own. A link is
-// its target's path, and its target's content too if that is a file.
+// hashNew adds an untracked file. A folder is a checkout of its own. For a link, it adds the
+// target's path and, if the target is a file, its content.
 func hashNew(hash io.Writer, dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)
@@ -109,7 +109,7 @@ func hashNew(hash io.Writer, dir, name string) error {
 		}
 		fmt.Fprintf(hash, "%s  %s\n", sum, name)
 		if target, err := os.Stat(path); err != nil || !target.Mode().IsRegular() {
-			return nil // it leads to nothing that can be a source
+			return nil // it does not lead to a source
 		}
 	}
 	sum, _, err := hashTree(path)
@@ -117,7 +117,7 @@ func hashNew(hash io.Writer, dir, name string) error {
 	return err
 }
 
-// output runs a command that answers at once. Its error holds what the command wrote.
+// output runs a short command. Its error includes the command's output.
 func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	out, err := exec.CommandContext(ctx, path, args...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// sums are the lines of a checksum file.
+// sums are the lines in a checksum file.
 type sums []sum
 
-// sum is one line: a hash in lower-case hex and the file it is of; the name is
-// empty if the file had nothing but the hash.
+// sum is one line: a hash in lower-case hex and the hashed file's name, which is empty if the
+// checksum file contains only a hash.
 type sum struct{ hex, name string }
 
-// parseSums reads "HASH", "HASH  FILE" and "HASH *FILE" lines, with SHA-256 or
-// SHA-512 hashes. Weaker hashes are refused.
+// parseSums parses lines "HASH", "HASH FILE" and "HASH *FILE" with SHA-256 or SHA-512 hashes. It
+// rejects weaker hashes.
 func parseSums(text string) (sums, error) {
 	var list sums
 	for line := range strings.Lines(text) {
@@ -42,7 +42,7 @@ func parseSums(text string) (sums, error) {
 	return list, nil
 }
 
-// of returns the sum of the file with that base name.
+// of returns the sum for the file with this base name.
 func (s sums) of(name string) (sum, error) {
 	for _, line := range s {
 		if path.Base(line.name) == name || len(s) == 1 && line.name == "" {
@@ -59,7 +59,7 @@ func (s sum) newHash() hash.Hash {
 	return sha256.New()
 }
 
-// check compares the hash h with the sum. name is that of the hashed file.
+// check compares the hash h with the sum. name is the hashed file's name.
 func (s sum) check(name string, h hash.Hash) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != s.hex {
 		return fmt.Errorf("bad checksum: %s has SHA-%d %s, published is %s", name, 8*h.Size(), got, s.hex)

@@ -17,22 +17,21 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// progressEvery is how many bytes of a download are between two lines of
-// progress.
+// progressEvery is the number of downloaded bytes between two lines of progress.
 const progressEvery = 32 << 20
 
-// dialTimeout bounds the look-up of a server and the connection to it, and then
-// the handshake: long enough for lost packets, short enough that a machine
-// without the internet soon tries the next recipe.
+// dialTimeout limits looking up and connecting to a server, and then the handshake. It is long
+// enough for lost packets, yet short enough that a machine without internet access soon tries the
+// next recipe.
 const dialTimeout = 10 * time.Second
 
-// maxChecksumBytes bounds a checksum file.
+// maxChecksumBytes limits the size of a checksum file.
 const maxChecksumBytes = 1 << 20
 
-// errStalled ends a download that no byte came from for too long.
+// errStalled ends a download that received no byte for too long.
 var errStalled = errors.New("the server stopped sending")
 
-// statusError is an answer other than 200.
+// statusError is a response with a status other than 200.
 type statusError struct {
 	code   int
 	status string
@@ -40,13 +39,13 @@ type statusError struct {
 
 func (e statusError) Error() string { return "the server answered " + e.status }
 
-// fetcher reads URLs for one recipe.
+// fetcher downloads URLs for one recipe.
 type fetcher struct {
 	*stage
 	client *http.Client
 }
 
-// newFetcher returns a fetcher and the function that closes its connections.
+// newFetcher returns a fetcher, and a function that closes its connections.
 func (s *stage) newFetcher() (fetcher, func()) {
 	if s.in.Client != nil {
 		return fetcher{s, s.in.Client}, func() {}
@@ -61,7 +60,7 @@ func (s *stage) newFetcher() (fetcher, func()) {
 	return fetcher{s, &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, transport.CloseIdleConnections
 }
 
-// checkRedirect refuses to be led from https to http, and in circles.
+// checkRedirect rejects redirects from https to http, and redirect loops.
 func checkRedirect(to *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
@@ -72,7 +71,7 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// text returns a small text.
+// text downloads a small text.
 func (f fetcher) text(ctx context.Context, url string) (string, error) {
 	var text strings.Builder
 	err := f.twice(ctx, url, func(body io.Reader, _ int64) error {
@@ -101,8 +100,7 @@ func (f fetcher) file(ctx context.Context, url, path string, newHash func() hash
 	return h, err
 }
 
-// twice reads url, and once more if the first time failed for a reason that
-// may have passed.
+// twice downloads url, and retries once after a failure that may be temporary.
 func (f fetcher) twice(ctx context.Context, url string, use func(io.Reader, int64) error) error {
 	err := f.once(ctx, url, use)
 	if err != nil && temporary(err) && ctx.Err() == nil {
@@ -122,7 +120,7 @@ func (f fetcher) twice(ctx context.Context, url string, use func(io.Reader, int6
 	return nil
 }
 
-// once opens url, a web address or a file, and has it used.
+// once opens url, a web address or a file, and passes its content to use.
 func (f fetcher) once(ctx context.Context, url string, use func(io.Reader, int64) error) error {
 	if !recipe.IsWeb(url) {
 		file, err := os.Open(strings.TrimPrefix(url, "file://"))
@@ -144,11 +142,11 @@ func (f fetcher) once(ctx context.Context, url string, use func(io.Reader, int64
 	if err != nil {
 		return err
 	}
-	// The bytes that are hashed must be the bytes that were published.
+	// The hashed bytes must be the published bytes.
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := f.client.Do(req)
 	if err != nil {
-		var named *neturl.Error // whose URL the caller names too
+		var named *neturl.Error // the caller's error names the URL as well
 		if errors.As(err, &named) {
 			err = named.Err
 		}
@@ -162,7 +160,7 @@ func (f fetcher) once(ctx context.Context, url string, use func(io.Reader, int64
 	return causeOf(ctx, use(alive, resp.ContentLength))
 }
 
-// causeOf returns why ctx ended, if it has and err is not nil.
+// causeOf returns the reason why ctx ended, if it has ended and err is not nil.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -170,7 +168,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// temporary reports whether the same request may succeed a moment later.
+// temporary reports whether the same request may soon succeed.
 func temporary(err error) bool {
 	var file *fs.PathError
 	var status statusError
@@ -185,7 +183,7 @@ func temporary(err error) bool {
 	case errors.As(err, &dns):
 		return !dns.IsNotFound && !dns.IsTimeout
 	case errors.As(err, &op) && op.Op == "dial" && op.Timeout():
-		return false // within that time the kernel and the resolver tried several times
+		return false // the kernel and the resolver have already retried several times
 	case errors.Is(err, errStalled), errors.Is(err, io.ErrUnexpectedEOF):
 		return true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -195,7 +193,7 @@ func temporary(err error) bool {
 	}
 }
 
-// copyBounded copies everything, and fails if that is more than limit bytes.
+// copyBounded copies everything, and fails if there are more than limit bytes.
 func copyBounded(to io.Writer, from io.Reader, limit int64) error {
 	n, err := io.Copy(to, io.LimitReader(from, limit+1))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -209,12 +207,12 @@ func copyBounded(to io.Writer, from io.Reader, limit int64) error {
 
 func tooLarge(limit int64) error { return fmt.Errorf("it is larger than the limit of %d bytes", limit) }
 
-// meter counts bytes as they are read.
+// meter counts the bytes read.
 type meter struct {
 	r      io.Reader
 	n      int64
 	each   func()      // after every read
-	report func(int64) // called every progressEvery bytes
+	report func(int64) // called after every progressEvery bytes
 }
 
 func (m *meter) Read(p []byte) (int, error) {
@@ -230,7 +228,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// amount prints a number of bytes, of a total if it is known.
+// amount formats a number of bytes, with the total if it is known.
 func amount(n, total int64) string {
 	if total < 0 {
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)

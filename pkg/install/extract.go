@@ -16,30 +16,29 @@ import (
 	"strings"
 )
 
-// maxEntries bounds the entries of an archive.
+// maxEntries limits the number of entries in an archive.
 const maxEntries = 200_000
 
-// extraction unpacks some of an archive into a directory. The archive is not
-// trusted: an entry outside its own folder, kept or not, fails it, and so does
-// a link that leads out.
+// extraction unpacks parts of an archive into a directory. Archives are untrusted: any entry
+// outside its own folder, kept or not, and any link that leads out make it fail.
 type extraction struct {
-	top   string   // the folder everything kept is in; it does not appear in the result
+	top   string   // the folder that contains everything to keep; it is not part of the result
 	keep  []string // files and folders below top
-	limit int64    // bytes, unpacked
+	limit int64    // unpacked bytes
 
 	root    *os.Root
-	seen    []string // the first elements of the paths, for the error
+	seen    []string // first elements of the paths, for the error
 	found   map[string]bool
 	entries int
 	written int64
 }
 
-// entry is a file, a folder or a link in an archive of either format.
+// entry is a file, folder or link in an archive of either format.
 type entry struct {
 	name   string
 	mode   fs.FileMode
-	target string // of a symbolic link
-	hard   bool   // a hard link
+	target string // for a symbolic link
+	hard   bool   // for a hard link
 	open   func() (io.ReadCloser, error)
 }
 
@@ -106,7 +105,7 @@ func (x *extraction) one(ctx context.Context, e entry) error {
 	}
 }
 
-// kept returns an entry's path in the result, and whether it belongs there.
+// kept returns an entry's path in the result, and whether it should be kept.
 func (x *extraction) kept(name string) (string, bool) {
 	rel := name
 	if x.top != "" {
@@ -125,7 +124,7 @@ func (x *extraction) kept(name string) (string, bool) {
 	return rel, kept
 }
 
-// link makes a symbolic link, which checkLinks follows once everything is there.
+// link makes a symbolic link. checkLinks follows it later, once all files exist.
 func (x *extraction) link(rel, target string) error {
 	if err := x.root.MkdirAll(path.Dir(rel), 0o755); err != nil {
 		return err
@@ -133,8 +132,8 @@ func (x *extraction) link(rel, target string) error {
 	return x.root.Symlink(target, rel)
 }
 
-// checkLinks follows every link. Only then is it sure where one leads, because
-// it may lead through others; the root refuses to follow one out.
+// checkLinks follows every link. This has to wait until all links exist, because a link may lead
+// through others. The root refuses to follow a link that leads out.
 func (x *extraction) checkLinks() error {
 	return fs.WalkDir(x.root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
@@ -224,7 +223,7 @@ func walkZip(file string, each func(entry) error) error {
 	return nil
 }
 
-// zipTarget reads where a link of a .zip file leads: its content.
+// zipTarget reads a link's target, which is its content in a .zip file.
 func zipTarget(f *zip.File) (string, error) {
 	r, err := f.Open()
 	if err != nil {

@@ -29,12 +29,12 @@ func (s *stage) buildModule(ctx context.Context, g recipe.GoBuild) error {
 			return fmt.Errorf("keep the module: %w", err)
 		}
 	}
-	// Within the stage, so that a killed build leaves nothing elsewhere.
+	// Within the stage, so that a killed build leaves nothing behind elsewhere.
 	tmp := filepath.Join(s.work, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return fmt.Errorf("make the build's scratch directory: %w", err)
 	}
-	// An empty GOFLAGS would not hide one that "go env -w" has set.
+	// An empty GOFLAGS would not override a value set by "go env -w".
 	env := append([]string{
 		"CGO_ENABLED=0", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH,
 		"GO111MODULE=on", "GOWORK=off", "GOFLAGS=-mod=readonly", "GOTMPDIR=" + tmp,

@@ -1,8 +1,8 @@
-// Package install obtains releases of databases into a cache and checks them. It
-// knows kinds of recipes, never names of databases.
+// Package install obtains database releases into a cache and verifies them. It knows kinds of
+// recipes, never names of databases.
 //
-// A release appears in the cache whole or not at all: it is made in a staging
-// directory of the same file system, checked, and renamed.
+// A release appears in the cache complete or not at all: it is built in a staging directory on the
+// same file system, verified, and renamed.
 package install
 
 import (
@@ -16,29 +16,28 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// Installer obtains releases into one cache directory. Its fields do not change
-// once it is used; its methods are safe for concurrent use, by several
-// processes too.
+// Installer obtains releases into one cache directory. Its fields must not change after first use.
+// Its methods are safe for concurrent use, also by several processes.
 type Installer struct {
-	// Cache is the cache's directory; it is made when first needed.
+	// Cache is the cache directory, created on demand.
 	Cache string
-	// Progress, if set, is called with each line of progress. Calls from one Get do not
-	// overlap; calls from several do.
+	// Progress, if set, is called with each line of progress. Calls from one Get do not overlap,
+	// but calls from several may.
 	Progress func(line string)
-	// Client fetches; nil means a client of the installer's own, which gives up on
-	// a server that does not answer within a minute.
+	// Client makes requests. If it is nil, the installer uses its own, which gives up on a server
+	// that does not answer within a minute.
 	Client *http.Client
-	// Lookup finds an executable of the machine by name; nil means the PATH.
+	// Lookup finds an executable on the machine by name; nil means the PATH.
 	Lookup func(name string) (string, error)
-	// MaxBytes bounds an archive, packed and unpacked; 0 means 4 GiB.
+	// MaxBytes limits an archive's size, both packed and unpacked; 0 means 4 GiB.
 	MaxBytes int64
 
-	// retryAfter is the pause before the one retry of a download, and stall the
-	// time without a byte after which one has failed; 0 means the default.
+	// retryAfter is the pause before the only retry of a download. stall is the time without a byte
+	// after which a download has failed. 0 means the default.
 	retryAfter, stall time.Duration
 }
 
-// The defaults of the installer's fields.
+// Defaults for the installer's fields.
 const (
 	defaultMaxBytes   = 4 << 30
 	defaultRetryAfter = time.Second
@@ -69,7 +68,7 @@ func (in *Installer) get(ctx context.Context, id id, recipes []recipe.Recipe) (R
 		return Release{}, err
 	}
 	defer unlock()
-	// Whoever held the lock before may have brought it.
+	// The previous holder of the lock may have obtained it.
 	if r, err := in.cached(id); !errors.Is(err, ErrAbsent) {
 		return r, err
 	}
@@ -95,7 +94,7 @@ func (in *Installer) get(ctx context.Context, id id, recipes []recipe.Recipe) (R
 	return Release{}, failed(failures)
 }
 
-// failed joins the failures of every recipe that was tried.
+// failed joins the failures of all recipes that were tried.
 func failed(failures []error) error {
 	if len(failures) == 1 {
 		return failures[0]
@@ -103,8 +102,7 @@ func failed(failures []error) error {
 	return fmt.Errorf("no recipe of %d worked:\n%w", len(failures), errors.Join(failures...))
 }
 
-// cached returns the release of the cache, checked against its hashes, or
-// ErrAbsent.
+// cached returns the cached release, verified against its hashes, or ErrAbsent.
 func (in *Installer) cached(id id) (Release, error) {
 	r, err := in.load(id)
 	if err != nil {
@@ -152,7 +150,7 @@ func (in *Installer) try(ctx context.Context, id id, way recipe.Recipe) (err err
 	return s.publish()
 }
 
-// needs finds executables of the machine.
+// needs finds executables on the machine.
 func (in *Installer) needs(names []string) (map[string]string, error) {
 	found := map[string]string{}
 	var missing []error

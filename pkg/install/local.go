@@ -29,7 +29,6 @@ func (s *stage) copyLocal(ctx context.Context, l recipe.Local) error {
 	return nil
 }
 
-// copyTree copies a file or a directory.
 func copyTree(ctx context.Context, from, to string) error {
 	from, err := filepath.EvalSymlinks(from)
 	if err != nil {
@@ -56,9 +55,9 @@ func copyTree(ctx context.Context, from, to string) error {
 	})
 }
 
-// copyFile copies one regular file, and whether it is executable.
+// copyFile copies a regular file, including its executable bit.
 func copyFile(ctx context.Context, from, to string) error {
-	// Asked before opening, which would wait for ever at a pipe.
+	// Check before opening, which would block on a pipe.
 	info, err := os.Stat(from)
 	if err != nil {
 		return err

@@ -14,38 +14,37 @@ import (
 	"time"
 )
 
-// Release is an obtained release. Its JSON form is release.json in its
-// directory; there, paths are relative, so that a cache can be moved.
+// Release is an obtained release. Its JSON form is release.json in its directory, where paths are
+// relative so that a cache can be moved.
 type Release struct {
-	// Name and Version are as asked for; the version has no leading "v".
+	// Name and Version are as requested; the version has no leading "v".
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	// Kind is how it was obtained, in the words of [recipe.Recipe].
 	Kind string `json:"kind"`
-	// Source is where it came from: a URL, a package at a version, a path.
+	// Source is where it came from: a URL, a package with its version, or a path.
 	Source string `json:"source"`
 	// Documented is where the recipe's facts are documented, see [recipe.About].
 	Documented string `json:"documented,omitempty"`
-	// Dir is the release's directory, absolute.
+	// Dir is the absolute path of the release's directory.
 	Dir string `json:"-"`
-	// Files maps each tool to its executable or directory, absolute. Needs are
-	// among them.
+	// Files maps each tool, including Needs, to the absolute path of its executable or directory.
 	Files map[string]string `json:"files"`
-	// SHA256 maps each tool that is part of the release to its hash in hex; of a
-	// directory, the hash of its "HASH  PATH" lines in the order of the paths.
+	// SHA256 maps each tool in the release to its hash in hex. A directory's hash covers "HASH
+	// PATH" lines, sorted by path.
 	SHA256 map[string]string `json:"sha256"`
-	// Needs are the tools that are of the machine, not of the release.
+	// Needs are the tools that belong to the machine instead of the release.
 	Needs []string `json:"needs,omitempty"`
-	// Bytes is the size of the release's files.
+	// Bytes is the total size of the release's files.
 	Bytes int64 `json:"bytes"`
-	// Obtained is when.
+	// Obtained is the time at which the release was obtained.
 	Obtained time.Time `json:"obtained"`
-	// Notes are to be printed wherever the release is named in a result.
+	// Notes must be printed wherever a result names the release.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Verify compares the release's files with their recorded hashes, which all of them
-// must have. It reads all of them.
+// Verify compares the release's files with their recorded hashes. It reads every file, and every
+// file must have a hash.
 func (r Release) Verify() error {
 	var problems []error
 	if len(r.Files) == 0 {
@@ -68,8 +67,8 @@ func (r Release) Verify() error {
 	return errors.Join(problems...)
 }
 
-// hashTree returns the hash of a file, or of a directory's lines of hashes and
-// paths, and the bytes that went into it.
+// hashTree returns the hash of a file, or of a directory's hash and path lines, and the number of
+// bytes hashed.
 func hashTree(path string) (sum string, bytes int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -79,7 +78,7 @@ func hashTree(path string) (sum string, bytes int64, err error) {
 		return hashFile(path)
 	}
 	all := sha256.New()
-	// WalkDir goes in lexical order, so the hash is that of one order.
+	// WalkDir proceeds in lexical order, so the hash is deterministic.
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -16,16 +16,15 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// stage is where one recipe makes one release. Its owner holds the release's
-// lock.
+// stage is where a recipe builds a release. Its owner holds the release's lock.
 type stage struct {
 	in   *Installer
 	id   id
-	root string // removed at the end, whatever happens
+	root string // always removed at the end
 	dir  string // becomes the release's directory
-	work string // scratch
+	work string // scratch space
 
-	// The facts of the release that only the recipe knows.
+	// Facts about the release that only the recipe knows.
 	source string
 	notes  []string
 }
@@ -45,7 +44,7 @@ func (in *Installer) newStage(id id) (*stage, error) {
 	return s, nil
 }
 
-// remove takes the stage away.
+// remove deletes the stage.
 func (s *stage) remove() error {
 	if err := os.RemoveAll(s.root); err != nil {
 		return fmt.Errorf("remove the staging directory: %w", err)
@@ -53,7 +52,7 @@ func (s *stage) remove() error {
 	return nil
 }
 
-// say reports progress, with the name of the release.
+// say reports progress, prefixed with the release's name.
 func (s *stage) say(format string, args ...any) {
 	s.in.say("%s: "+format, append([]any{s.id}, args...)...)
 }
@@ -75,8 +74,8 @@ func (s *stage) obtain(ctx context.Context, way recipe.Recipe) error {
 	return fmt.Errorf("the recipe must be of a known kind, got %q", way.Kind())
 }
 
-// seal checks that every tool of the layout is there, makes files executable,
-// hashes everything and writes release.json.
+// seal checks that every tool in the layout exists, makes files executable, hashes everything and
+// writes release.json.
 func (s *stage) seal(r *Release, layout map[string]string) error {
 	r.Files, r.SHA256 = map[string]string{}, map[string]string{}
 	for _, tool := range slices.Sorted(maps.Keys(layout)) {
@@ -99,8 +98,7 @@ func (s *stage) seal(r *Release, layout map[string]string) error {
 	return writeNew(filepath.Join(s.dir, releaseFile), append(data, '\n'))
 }
 
-// usable checks that path is a directory with something in it, or a file with
-// something in it, which it makes executable.
+// usable checks that path is a directory or a file and not empty. It makes a file executable.
 func usable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -119,22 +117,21 @@ func usable(path string) error {
 	return os.Chmod(path, info.Mode().Perm()|0o755)
 }
 
-// publish renames the release into the cache.
+// publish moves the release into the cache.
 func (s *stage) publish() error {
 	final := s.in.dir(s.id)
 	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
 		return fmt.Errorf("make the release's place in the cache: %w", err)
 	}
 	if err := os.Rename(s.dir, final); err != nil {
-		// The parent may be a directory that was made for nothing; one that holds
-		// other versions refuses to go.
+		// The parent may have been created in vain. If it contains other versions, Remove fails.
 		_ = os.Remove(filepath.Dir(final))
 		return fmt.Errorf("move the release into the cache: %w", err)
 	}
 	return nil
 }
 
-// writeNew writes a file that must not exist.
+// writeNew writes a file that must not exist yet.
 func writeNew(path string, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

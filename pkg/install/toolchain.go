@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// tool finds an executable of the machine. The error is how to get it.
+// tool finds an executable on the machine. The error explains how to get it.
 func (in *Installer) tool(name string) (string, error) {
 	lookup := in.Lookup
 	if lookup == nil {
@@ -27,7 +27,7 @@ func (in *Installer) tool(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// hint is how to get the executables that kinds of recipes need.
+// hint explains how to get an executable needed by a kind of recipe.
 func hint(name string) string {
 	switch name {
 	case "go":
@@ -41,16 +41,16 @@ func hint(name string) string {
 	}
 }
 
-// How a tool that runs is watched and stopped.
+// Parameters for watching and stopping a running tool.
 const (
 	watchEvery   = time.Second
 	stopPatience = 5 * time.Second
 	shownLines   = 25
-	spareBytes   = 64 << 10 // of a disk; with less, it is full
+	spareBytes   = 64 << 10 // a disk with less free space is full
 )
 
-// run runs one command in the stage's scratch directory to its end. Its last
-// lines of output are progress, and part of the error if it fails.
+// run runs a command in the stage's scratch directory until it exits. Its last output lines are
+// reported as progress, and are part of the error if it fails.
 func (s *stage) run(ctx context.Context, path string, args, env []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -82,8 +82,8 @@ func (s *stage) run(ctx context.Context, path string, args, env []string) error 
 	return err
 }
 
-// diskFull reports whether a tool failed because the disk is full: its log has that
-// error, or is empty because it is on that disk.
+// diskFull reports whether a tool failed because the disk is full: its log contains that error, or
+// is empty because it is on the same disk.
 func (s *stage) diskFull(output string) bool {
 	if strings.Contains(strings.ToLower(output), "no space left on device") {
 		return true
@@ -93,8 +93,7 @@ func (s *stage) diskFull(output string) bool {
 	return err == nil && disk.Bavail*uint64(disk.Bsize) < spareBytes
 }
 
-// watch reports the last line of the log when it changes, until the process or
-// ctx ends.
+// watch reports the last line of the log whenever it changes, until the process or ctx ends.
 func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -115,7 +114,7 @@ func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	}
 }
 
-// plain returns a line without the colours that a tool put into it.
+// plain removes a tool's colours from a line.
 func plain(line string) string {
 	for {
 		before, rest, found := strings.Cut(line, "\x1b[")
