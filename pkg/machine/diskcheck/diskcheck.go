@@ -1,6 +1,5 @@
-// Package diskcheck measures whether a disk stores appends fast enough for a key-value
-// store: it writes as stores write their logs, and compares the times with etcd's
-// published guidance.
+// Package diskcheck measures whether a disk stores appends fast enough for a key-value store: it
+// writes as stores write their logs, and compares the times with etcd's published guidance.
 package diskcheck
 
 import (
@@ -14,57 +13,56 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// The pattern of the writes. Sizes are drawn evenly from [MinAppend, MaxAppend] with one
-// seed, so each check appends the same sizes in the same order.
+// Write pattern. Sizes are drawn evenly from [MinAppend, MaxAppend] with a fixed seed, so every
+// check appends the same sizes in the same order.
 const (
 	MinAppend = 2 << 10
 	MaxAppend = 10 << 10
-	// SegmentBytes are allocated before they are written, as etcd does for its
-	// write-ahead log. A full log is emptied and allocated again.
+	// SegmentBytes are allocated before they are written, as etcd does for its write-ahead log. A
+	// full log is emptied and allocated again.
 	SegmentBytes = 64 << 20
 
 	seed       = 1
 	noiseBytes = 64 << 10
 )
 
-// DefaultDuration gives a p99.9 enough samples on a disk that needs 3 ms for one.
+// DefaultDuration gives enough samples for a p99.9 on a disk that needs 3 ms per sample.
 const DefaultDuration = 30 * time.Second
 
-// Log is the file that is measured. Measure calls its methods one after the other, Renew
-// first.
+// Log is the measured file. Measure calls its methods one at a time, Renew first.
 type Log interface {
-	// Append writes p at the end, and does not change p.
+	// Append writes p at the end. It must not modify p.
 	Append(p []byte) error
-	// Sync returns when all that was appended is stored, as fdatasync(2) does.
+	// Sync returns once everything appended is stored, like fdatasync(2).
 	Sync() error
-	// Renew empties the log and allocates [SegmentBytes] for it. It is not measured.
+	// Renew empties the log and allocates [SegmentBytes]. It is not measured.
 	Renew() error
 }
 
-// Options bound a check.
+// Options limit a check.
 type Options struct {
-	// Duration is how long appends begin. The last one ends later, and there is always
-	// one. An append that hangs cannot be interrupted, also not by the context.
+	// Duration is the time during which appends begin. The last one ends later, and there is always
+	// at least one. A hanging append cannot be interrupted, not even by the context.
 	Duration time.Duration
-	// Count, if positive, ends the check earlier, after that many appends.
+	// Count, if positive, ends the check after this many appends.
 	Count int64
 }
 
-// Result are the times of one check.
+// Result holds one check's times.
 type Result struct {
-	// Appends have Bytes in all. Busy is the time that appends and syncs took together,
-	// without that of renewals.
+	// Appends have a total size of Bytes. Busy is the total time of appends and syncs, without
+	// renewals.
 	Appends int64         `json:"appends"`
 	Bytes   int64         `json:"bytes"`
 	Busy    time.Duration `json:"busy_ns"`
-	// Sync are the times of fdatasync alone, as etcd_disk_wal_fsync_duration_seconds has
-	// them. Both are those of an append and its fdatasync.
+	// Sync are the times of fdatasync alone, like etcd_disk_wal_fsync_duration_seconds. Both are
+	// the times of an append including its fdatasync.
 	Sync Times `json:"fdatasync"`
 	Both Times `json:"append_and_fdatasync"`
 }
 
-// Times are percentiles of N times, known to 0.1 %, and the longest, which is exact. A
-// percentile may have too few samples: see [histogram.Enough].
+// Times are percentiles of N times, accurate to 0.1 %, and the exact maximum. A percentile may have
+// too few samples: see [histogram.Enough].
 type Times struct {
 	N       int64         `json:"n"`
 	P50     time.Duration `json:"p50_ns"`
@@ -73,10 +71,10 @@ type Times struct {
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// SyncsPerSecond is how many appends were stored in each second of Busy.
+// SyncsPerSecond is the number of stored appends per second of Busy.
 func (r Result) SyncsPerSecond() float64 { return perSecond(r.Appends, r.Busy) }
 
-// BytesPerSecond is how many bytes were stored in each second of Busy.
+// BytesPerSecond is the number of stored bytes per second of Busy.
 func (r Result) BytesPerSecond() float64 { return perSecond(r.Bytes, r.Busy) }
 
 func perSecond(n int64, d time.Duration) float64 {
@@ -86,9 +84,9 @@ func perSecond(n int64, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// Measure appends to the log until the options' bounds and returns the times. It returns
-// the first error of the log without times, and the context's cause with the times until
-// then, if there are any.
+// Measure appends to the log until a limit in the options is reached, and returns the times. If the
+// log fails, it returns that error without times. If the context ends, it returns its cause with
+// the times so far, if there are any.
 func Measure(ctx context.Context, log Log, o Options) (Result, error) {
 	draw := newDraw()
 	var m meter
@@ -112,14 +110,14 @@ func Measure(ctx context.Context, log Log, o Options) (Result, error) {
 	return m.result(), nil
 }
 
-// meter measures appends. Its zero value is ready.
+// meter measures appends. The zero value is ready to use.
 type meter struct {
 	n, bytes   int64
 	busy       time.Duration
 	sync, both stopwatch
 }
 
-// append stores p and records how long that took.
+// append stores p and records the time it took.
 func (m *meter) append(log Log, p []byte) error {
 	began := time.Now()
 	if err := log.Append(p); err != nil {
@@ -138,7 +136,7 @@ func (m *meter) append(log Log, p []byte) error {
 	return nil
 }
 
-// result has no times before the first append.
+// result returns no times before the first append.
 func (m *meter) result() Result {
 	if m.n == 0 {
 		return Result{}
@@ -146,7 +144,7 @@ func (m *meter) result() Result {
 	return Result{Appends: m.n, Bytes: m.bytes, Busy: m.busy, Sync: m.sync.times(), Both: m.both.times()}
 }
 
-// stopwatch collects times. Its zero value is empty.
+// stopwatch collects times. The zero value is empty.
 type stopwatch struct {
 	histogram *hdrhistogram.Histogram
 	longest   time.Duration
@@ -160,17 +158,17 @@ func (s *stopwatch) record(d time.Duration) {
 	s.longest = max(s.longest, d)
 }
 
-// times returns the percentiles. There must be a time.
+// times returns the percentiles. There must be at least one time.
 func (s *stopwatch) times() Times {
-	// A percentile is the greatest value of its bucket, which may be above the longest.
+	// A percentile is its bucket's upper end, which may exceed the maximum.
 	at := func(q float64) time.Duration {
 		return min(time.Duration(histogram.Quantile(s.histogram, q)), s.longest)
 	}
 	return Times{N: s.histogram.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Longest: s.longest}
 }
 
-// draw makes what is appended. The bytes are noise, because some disks and file systems
-// compress, or find equal blocks.
+// draw generates the appended data. It is noise, because some disks and file systems compress data
+// or deduplicate blocks.
 type draw struct {
 	random *rand.Rand
 	noise  []byte
@@ -184,7 +182,7 @@ func newDraw() *draw {
 	return d
 }
 
-// next returns the bytes of the next append. They are not to be changed.
+// next returns the data for the next append. Callers must not modify it.
 func (d *draw) next() []byte {
 	size := MinAppend + d.random.IntN(MaxAppend-MinAppend+1)
 	from := d.random.IntN(len(d.noise) - size + 1)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// datasync stores what was written to a file, but not its times.
+// datasync stores a file's written data without its times.
 func datasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
 
-// reserve gives a file the blocks of a size, which becomes its own.
+// reserve allocates blocks for size bytes and sets the file's size.
 func reserve(f *os.File, size int64) error { return unix.Fallocate(int(f.Fd()), 0, 0, size) }

@@ -17,23 +17,22 @@ import (
 // etcd's published guidance: "wal_fsync_duration_seconds (p99 duration should be less than
 // 10ms)".
 const (
-	// Limit is what the p99 of fdatasync must be below.
+	// Limit is the bound below which the p99 of fdatasync must be.
 	Limit  = 10 * time.Millisecond
 	Source = "https://etcd.io/docs/v3.6/faq/"
 )
 
-// Verdict is what the times mean.
+// Verdict is the interpretation of the times.
 type Verdict string
 
-// The verdicts. NoDisk is that of a file system in memory, whose times are not those of
-// a disk.
+// NoDisk means a file system in memory, whose times say nothing about a disk.
 const (
 	Meets       Verdict = "meets"
 	DoesNotMeet Verdict = "does not meet"
 	NoDisk      Verdict = "no disk"
 )
 
-// Place is what was measured. Facts that are not known are "".
+// Place describes the measured disk. Unknown facts are "".
 type Place struct {
 	Directory    string `json:"directory"`
 	Filesystem   string `json:"filesystem,omitempty"`
@@ -43,16 +42,16 @@ type Place struct {
 	Queue        string `json:"queue,omitempty"`
 }
 
-// NewPlace describes a folder by what is known of its disk.
+// NewPlace describes a folder by the known facts about its disk.
 func NewPlace(dir string, d results.Disk) Place {
 	return Place{Directory: dir, Filesystem: d.Filesystem, MountOptions: d.MountOptions, Device: d.Device, Model: d.Model, Queue: d.Queue}
 }
 
-// Report is a check with what is needed to judge it.
+// Report is a check with everything needed to judge it.
 type Report struct {
 	Place
-	// Duration is how long the check was to last. Interrupted is set if it ended earlier
-	// than that: the times are of what it measured until then.
+	// Duration is the planned duration. Interrupted means that the check ended earlier; the times
+	// cover the measurements until then.
 	Duration    time.Duration `json:"duration_ns"`
 	Interrupted bool          `json:"interrupted,omitempty"`
 	// Pattern describes the writes.
@@ -60,16 +59,17 @@ type Report struct {
 	Result
 	SyncsPerSecond float64 `json:"syncs_per_second"`
 	BytesPerSecond float64 `json:"bytes_per_second"`
-	// Few are the percentiles that have too few samples.
+	// Few are the percentiles with too few samples.
 	Few     []string      `json:"few,omitempty"`
 	Verdict Verdict       `json:"verdict"`
 	Limit   time.Duration `json:"limit_p99_ns"`
 	Source  string        `json:"source"`
-	// Warning is why the times may not be those of a durable disk, "" if nothing shows it.
+	// Warning explains why the times may not be those of a durable disk; "" if there is no sign of
+	// that.
 	Warning string `json:"warning,omitempty"`
 }
 
-// NewReport judges the result of a check that was given a duration.
+// NewReport judges the result of a check with a planned duration.
 func NewReport(p Place, d time.Duration, r Result) *Report {
 	report := &Report{
 		Place: p, Duration: d, Result: r, SyncsPerSecond: r.SyncsPerSecond(), BytesPerSecond: r.BytesPerSecond(),
@@ -94,10 +94,10 @@ func judge(filesystem string, p99 time.Duration) Verdict {
 	return DoesNotMeet
 }
 
-// inMemory reports whether a file system stores nothing on any disk.
+// inMemory reports whether a file system does not use any disk.
 func inMemory(filesystem string) bool { return slices.Contains([]string{"tmpfs", "ramfs"}, filesystem) }
 
-// percentile is one that is printed.
+// percentile is a printed percentile.
 type percentile struct {
 	name string
 	q    float64
@@ -122,7 +122,7 @@ func few(n int64) (names []string) {
 	return names
 }
 
-// Sentence is the verdict with the number that it is of.
+// Sentence states the verdict with the number behind it.
 func (r *Report) Sentence() string {
 	if r.Verdict == NoDisk {
 		return fmt.Sprintf("no disk: %s keeps files in memory, so these are not the times of a disk", r.Filesystem)
@@ -134,7 +134,7 @@ func (r *Report) Sentence() string {
 	return fmt.Sprintf("%s etcd's guidance: the p99 of fdatasync is %s (%s) and must be below %s", r.Verdict, Text(r.Sync.P99), samples, Text(r.Limit))
 }
 
-// Line is the measurement in one line, without the verdict.
+// Line summarizes the measurement in one line, without the verdict.
 func (r *Report) Line() string {
 	var parts []string
 	for _, p := range percentiles() {
@@ -144,7 +144,7 @@ func (r *Report) Line() string {
 		MinAppend>>10, MaxAppend>>10, strings.Join(parts, ", "), Text(r.Sync.Longest), humanize.Comma(r.Sync.N), Text(r.Busy), rate(r.SyncsPerSecond))
 }
 
-// marked prints a percentile, marked if it has too few samples.
+// marked formats a percentile, with a mark if it has too few samples.
 func (r *Report) marked(name string, d time.Duration) string {
 	if slices.Contains(r.Few, name) {
 		return Text(d) + " (few)"
@@ -186,7 +186,7 @@ func (r *Report) Print(w io.Writer) error {
 	return err
 }
 
-// String is the place with its known facts.
+// String describes the place by its known facts.
 func (p Place) String() string {
 	facts := slices.DeleteFunc([]string{p.Filesystem, p.Device, p.Model, p.Queue}, func(s string) bool { return s == "" })
 	if len(facts) == 0 {
@@ -195,7 +195,7 @@ func (p Place) String() string {
 	return p.Directory + ": " + strings.Join(facts, ", ")
 }
 
-// rate prints a number per second.
+// rate formats a number per second.
 func rate(n float64) string {
 	if n < 100 {
 		return fmt.Sprintf("%.1f", n)
@@ -203,7 +203,7 @@ func rate(n float64) string {
 	return humanize.Comma(int64(n + .5))
 }
 
-// Text prints a time with its unit: "1.20 us", "0.412 ms", "12.3 ms", "1.20 s".
+// Text formats a time with its unit: "1.20 us", "0.412 ms", "12.3 ms", "1.20 s".
 func Text(d time.Duration) string {
 	switch ms := float64(d) / float64(time.Millisecond); {
 	case ms < 0.02:

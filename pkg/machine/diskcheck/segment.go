@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segmentNames is the name pattern of the files that are measured.
+// segmentNames is the name pattern of measured files.
 const segmentNames = ".dbtester-disk-check-*"
 
-// Check measures the disk of a folder with a file in it as [Measure] does, and removes the
-// file on every path. made, if not nil, is called with the file's path before it is written, and with ""
-// after its removal. Files of killed checks in the folder are removed first. It is safe
-// for concurrent use; checks of one disk at the same time delay one another.
+// Check measures the disk of a folder with a file in it, like [Measure], and always removes the
+// file. If made is not nil, it is called with the file's path before the file is written, and with
+// "" after its removal. Check first removes files left by killed checks. It is safe for concurrent
+// use, but concurrent checks on one disk slow one another down.
 func Check(ctx context.Context, dir string, o Options, made func(path string)) (r Result, err error) {
 	s, err := create(dir)
 	if err != nil {
@@ -40,8 +40,8 @@ func Check(ctx context.Context, dir string, o Options, made func(path string)) (
 	return r, nil
 }
 
-// segment is a Log in a file. It keeps its name while it is measured: some file systems
-// store files without a name at less cost.
+// segment is a Log in a file. The file keeps its name while it is measured, because some file
+// systems store unnamed files at a lower cost.
 type segment struct{ file *os.File }
 
 var _ Log = (*segment)(nil)
@@ -59,13 +59,13 @@ func create(dir string) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock shows other checks that the file is in use. A file system without locks
-	// has no files that others would remove.
+	// The lock shows other checks that the file is in use. On a file system without locks, other
+	// checks find no lock either and remove nothing.
 	_ = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return &segment{file}, nil
 }
 
-// removeLeft removes the files of checks that were killed. What it cannot remove stays.
+// removeLeft removes files left by killed checks, as far as it can.
 func removeLeft(dir string) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *segment) Sync() error {
 	return uninterrupted(func() error { return datasync(s.file) })
 }
 
-// Renew stores the allocation, too, so that no append pays for it.
+// Renew also stores the allocation, so that no append pays for it.
 func (s *segment) Renew() error {
 	err := s.file.Truncate(0)
 	if err == nil {
@@ -117,8 +117,8 @@ func (s *segment) Renew() error {
 	return nil
 }
 
-// allocate reserves the blocks, or only sets the size where the file system cannot
-// reserve, as etcd does.
+// allocate reserves the blocks. If the file system cannot reserve, it only sets the size, as etcd
+// does.
 func (s *segment) allocate() error {
 	err := uninterrupted(func() error { return reserve(s.file, SegmentBytes) })
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
@@ -127,7 +127,7 @@ func (s *segment) allocate() error {
 	return err
 }
 
-// remove closes and removes the file. One that is gone already is no error.
+// remove closes and removes the file. It is not an error if the file is already gone.
 func (s *segment) remove() error {
 	err := os.Remove(s.file.Name())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +136,7 @@ func (s *segment) remove() error {
 	return errors.Join(err, s.file.Close())
 }
 
-// uninterrupted repeats a system call that a signal ended.
+// uninterrupted repeats a system call that was interrupted by a signal.
 func uninterrupted(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {
@@ -145,8 +145,8 @@ func uninterrupted(call func() error) error {
 	}
 }
 
-// RemoveWithin removes a file of [Check] from another goroutine, when the process ends
-// without waiting for it. It gives up after limit, since a disk that hangs may not answer.
+// RemoveWithin removes a file made by [Check] from another goroutine, for a process that ends
+// without waiting for Check. It gives up after limit, because a hanging disk may never answer.
 func RemoveWithin(path string, limit time.Duration) error {
 	done := make(chan error, 1)
 	go func() { done <- os.Remove(path) }()

@@ -1,5 +1,5 @@
-// Package roundtrip measures the round trip to other machines: how long it takes to open
-// a TCP connection, which a kernel answers without its programs.
+// Package roundtrip measures the round trip time to other machines: the time to open a TCP
+// connection, which a kernel accepts without involving its programs.
 package roundtrip
 
 import (
@@ -16,31 +16,30 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Count is how many connections are measured for each address, Timeout how long one may
-// take.
+// Count is the number of measured connections per address, and Timeout the limit for each.
 const (
 	Count   = 20
 	Timeout = 3 * time.Second
 )
 
-// Times are how long N connections took; zero if Error is not "".
+// Times summarize the opening times of N connections. They are zero if Error is not "".
 type Times struct {
 	Address string        `json:"address"`
 	N       int           `json:"n"`
 	Min     time.Duration `json:"min_ns"`
 	Median  time.Duration `json:"median_ns"`
 	Max     time.Duration `json:"max_ns"`
-	// Error is why no connection could be opened, or one of the N.
+	// Error is the reason why no connection, or one of the N, could be opened.
 	Error string `json:"error,omitempty"`
 }
 
-// Dial opens a TCP connection, as [net.Dialer.DialContext] does.
+// Dial opens a TCP connection, like [net.Dialer.DialContext].
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Measure opens [Count] connections to each address, one after the other, and closes them
-// at once. One before them is not measured: it resolves the name and the neighbour's
-// hardware address. An address that fails once is not tried again. The times are in the
-// order of the addresses. The error is the context's cause, with what was measured before.
+// Measure opens [Count] connections to each address, one at a time, and closes each at once. An
+// additional first connection is not measured: it resolves the name and the neighbour's hardware
+// address. An address is not tried again after a failure. The times are in address order. If the
+// context ends, Measure returns its cause with the times so far.
 func Measure(ctx context.Context, dial Dial, addresses []string) ([]Times, error) {
 	var all []Times
 	for _, a := range addresses {
@@ -62,7 +61,7 @@ func Measure(ctx context.Context, dial Dial, addresses []string) ([]Times, error
 }
 
 func measureOne(ctx context.Context, dial Dial, to string) ([]time.Duration, error) {
-	// Later connections go to the address that the first one found.
+	// Later connections go to the address that the first one reached.
 	to, _, err := open(ctx, dial, to)
 	if err != nil {
 		return nil, err
@@ -76,8 +75,7 @@ func measureOne(ctx context.Context, dial Dial, to string) ([]time.Duration, err
 	return times, nil
 }
 
-// open opens a connection and closes it. It returns the address that it went to and how
-// long the opening took.
+// open opens and closes a connection. It returns the remote address and the time that opening took.
 func open(ctx context.Context, dial Dial, to string) (remote string, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -90,7 +88,7 @@ func open(ctx context.Context, dial Dial, to string) (remote string, took time.D
 	return conn.RemoteAddr().String(), took, conn.Close()
 }
 
-// reason is an error without the address, which is named beside it.
+// reason formats an error without the address, which the caller prints.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("no answer within %v", Timeout)
@@ -105,8 +103,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Addresses returns each HOST or HOST:PORT as HOST:PORT, with a port where there is none.
-// The error names every one that is neither.
+// Addresses returns each HOST or HOST:PORT as HOST:PORT, adding port where it is missing. The error
+// names every invalid entry.
 func Addresses(list []string, port string) (all []string, err error) {
 	var errs []error
 	for _, one := range list {
@@ -139,7 +137,7 @@ func withPort(s, port string) (string, error) {
 	return net.JoinHostPort(host, own), nil
 }
 
-// Describe is the times without the address.
+// Describe formats the times without the address.
 func (t Times) Describe(text func(time.Duration) string) string {
 	if t.Error != "" {
 		return "unreachable: " + t.Error
@@ -147,8 +145,7 @@ func (t Times) Describe(text func(time.Duration) string) string {
 	return fmt.Sprintf("min %s, median %s, max %s of %d TCP connects", text(t.Min), text(t.Median), text(t.Max), t.N)
 }
 
-// Unreachable returns an error that names every address without times, nil if there is
-// none.
+// Unreachable returns an error that names every address without times, or nil.
 func Unreachable(all []Times) error {
 	var errs []error
 	for _, t := range all {

@@ -13,16 +13,16 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// cpuQuota returns the processors that the control groups of this process, of
-// either version, let it use; 0 is no limit.
+// cpuQuota returns the number of processors that this process's control groups (of either version)
+// allow; 0 means no limit.
 func (f *files) cpuQuota() (float64, error) { return leastLimit(f, "cpu", quotaOf) }
 
-// leastLimit returns the lowest limit of the control groups of this process, of either
-// version, that a controller may act on, and of those above them; 0 is no limit. limitOf
-// returns that of a group's directory, 0 if it has none.
+// leastLimit returns the lowest limit in this process's control groups (of either version) and
+// their ancestors, for one controller; 0 means no limit. limitOf returns the limit in a group's
+// directory, or 0.
 func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir string) (T, error)) (least T, err error) {
 	data, err := f.read("self", "cgroup")
-	if errors.Is(err, fs.ErrNotExist) { // a kernel without control groups
+	if errors.Is(err, fs.ErrNotExist) { // the kernel has no control groups
 		return 0, nil
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir
 	return least, nil
 }
 
-// quotaOf returns the quota of the group at dir, 0 if it has none.
+// quotaOf returns the quota of the group at dir; 0 if it has none.
 func quotaOf(dir string) (float64, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err == nil {
@@ -62,7 +62,7 @@ func quotaOf(dir string) (float64, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	var both []string // as cpu.max has them
+	var both []string // as in cpu.max
 	for _, name := range []string{"cpu.cfs_quota_us", "cpu.cfs_period_us"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		switch {
@@ -76,8 +76,8 @@ func quotaOf(dir string) (float64, error) {
 	return parseQuota(strings.Join(both, " "))
 }
 
-// parseQuota reads a time and the period in which it may be used; no limit is
-// "max", or -1 in version 1.
+// parseQuota parses a time and the period in which it may be used. "max", or -1 in version 1, means
+// no limit.
 func parseQuota(text string) (float64, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {

@@ -5,13 +5,12 @@ import (
 	"strconv"
 )
 
-// children finds the direct children of a process. The kernel lists them by the
-// thread that started each, where it is built with CONFIG_PROC_CHILDREN;
-// elsewhere the parents of all processes are read, once per sample.
+// children finds a process's direct children. A kernel with CONFIG_PROC_CHILDREN lists them by the
+// thread that started each. On other kernels, the parent of every process is read, once per sample.
 type children struct {
 	files    *files
 	listed   bool
-	byParent map[int][]int // of this sample; nil until it is needed
+	byParent map[int][]int // for this sample; nil until needed
 }
 
 func newChildren(f *files) *children {
@@ -19,11 +18,11 @@ func newChildren(f *files) *children {
 	return &children{files: f, listed: err == nil}
 }
 
-// begin drops the parents that the sample before read.
+// begin forgets the parents read for the previous sample.
 func (c *children) begin() { c.byParent = nil }
 
-// of returns the children of pid, which has these threads. A child that comes or
-// goes meanwhile may or may not be among them.
+// of returns the children of pid, given its threads. Children that start or end meanwhile may or
+// may not be included.
 func (c *children) of(pid int, threads []int) []int {
 	if !c.listed {
 		if c.byParent == nil {
@@ -35,7 +34,7 @@ func (c *children) of(pid int, threads []int) []int {
 	for _, tid := range threads {
 		data, err := c.files.read(strconv.Itoa(pid), "task", strconv.Itoa(tid), "children")
 		if err != nil {
-			continue // the thread has ended; its children are another's now
+			continue // the thread has ended; another thread has adopted its children
 		}
 		all = append(all, parseChildren(data)...)
 	}
@@ -52,14 +51,14 @@ func parseChildren(data []byte) []int {
 	return pids
 }
 
-// parents returns all processes by their parent.
+// parents returns all processes by parent.
 func (f *files) parents() map[int][]int {
 	byParent := map[int][]int{}
 	pids, _ := f.numbers()
 	for _, pid := range pids {
 		data, err := f.read(strconv.Itoa(pid), fileStat)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if s, err := parseStat(data); err == nil {
 			byParent[s.ppid] = append(byParent[s.ppid], pid)

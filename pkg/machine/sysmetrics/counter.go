@@ -1,13 +1,13 @@
 package sysmetrics
 
-// inherited is a count that includes the children a process has waited for. It
-// keeps the sum over a tree from falling, and from counting twice, when a child
-// ends: the child's last count is added to a floor under its parent's, and the
-// parent's own count rises above that floor when (and if) it includes the child.
+// inherited is a count that includes waited-for children. It prevents the sum over a tree from
+// falling, or from counting twice, when a child ends. The child's last count is added to a floor
+// below the parent's count, and the parent's own count exceeds the floor when (and if) it includes
+// the child.
 type inherited struct {
-	raw   float64 // as last read
+	raw   float64 // last reading
 	floor float64
-	value float64 // the larger of both; never falls
+	value float64 // maximum of raw and the floor; never falls
 }
 
 // update sets a new reading.
@@ -17,40 +17,39 @@ func (c *inherited) update(raw float64) {
 	c.value = max(raw, c.floor)
 }
 
-// inherit adds the last count of a child that has ended since the reading before.
-// It is called after update.
+// inherit adds the last count of a child that has ended since the previous reading. Call it after
+// update.
 func (c *inherited) inherit(last float64) {
 	c.floor += last
 	c.value = max(c.raw, c.floor)
 }
 
-// value is one metric of one process, in units of the source.
+// value is one metric for one process, in the source's units.
 type value struct {
-	// own is a gauge, or a counter without the children that were waited for. It is 0
-	// for a counter in which the kernel includes them.
+	// own is a gauge, or a counter without waited-for children. It is 0 for a counter in which the
+	// kernel includes them.
 	own     float64
 	waited  inherited
 	unknown bool
 }
 
-// threadCounts are counters that the kernel keeps by thread and drops when a
-// thread ends. The last counts of such a thread are kept. Its work after the last
-// sample, and threads that lived between two samples, are missing: the sum is
-// a lower bound.
+// threadCounts are counters that the kernel keeps per thread and drops when a thread ends. An ended
+// thread's last counts are kept. Its work after the last sample, and threads that lived between two
+// samples, are missing, so the sum is a lower bound.
 type threadCounts struct {
 	first []float64 // of the process's first thread; nil if unknown
 	live  map[int][]float64
 	ended []float64
 }
 
-// update sets the counts of the threads that run now.
+// update sets the counts of the running threads.
 func (t *threadCounts) update(now map[int][]float64, metrics int) {
 	ended := make([]float64, metrics)
-	copy(ended, t.ended) // the reading before keeps its own
+	copy(ended, t.ended) // the previous reading keeps its slice
 	for tid, last := range t.live {
 		current, ok := now[tid]
 		if !ok || anyFell(last, current) {
-			add(ended, last) // ended, or its number now names another thread
+			add(ended, last) // the thread has ended, or its number now names another thread
 		}
 	}
 	t.live, t.ended = now, ended

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CheckDevice returns why name is not a block device in this machine's statistics.
+// CheckDevice returns an error if name is not a block device in this machine's statistics.
 func CheckDevice(name string) error {
 	data, err := os.ReadFile("/proc/diskstats")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// DiskFacts describes what dir lies on: file system, device, mount options, and what
-// the kernel knows of the device. Facts of the device that cannot be read are empty.
+// DiskFacts describes the storage below dir: file system, device, mount options, and the kernel's
+// facts about the device. Facts that cannot be read are empty.
 func DiskFacts(dir string) (results.Disk, error) {
 	return (&files{root: "/proc"}).diskFacts(dir, "/sys")
 }
@@ -41,8 +41,8 @@ func joinOptions(lists ...string) string {
 	return strings.Join(all, ",")
 }
 
-// deviceFacts are a block device's model and the properties of its queue. A partition
-// has those of the device that it is a part of.
+// deviceFacts returns a block device's model and queue properties. A partition has those of its
+// device.
 func deviceFacts(sys, device string) (model, queue string) {
 	dir, err := filepath.EvalSymlinks(filepath.Join(sys, "class", "block", device))
 	if err != nil {
@@ -74,8 +74,8 @@ func deviceFacts(sys, device string) (model, queue string) {
 	return read("device", "model"), strings.Join(facts, ", ")
 }
 
-// chosen is the word in brackets of a list such as "none [mq-deadline] bfq", or the
-// whole list without one.
+// chosen returns the word in brackets from a list such as "none [mq-deadline] bfq", or the whole
+// list if there is none.
 func chosen(list string) string {
 	if _, after, ok := strings.Cut(list, "["); ok {
 		word, _, _ := strings.Cut(after, "]")

@@ -12,22 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bufferBytes is the size of a new buffer, which most files of proc fit into.
+// bufferBytes is the size of a new buffer, large enough for most files in proc.
 const bufferBytes = 8 << 10
 
-// files reads small files below the mount of proc, reusing one buffer: hundreds
-// are read for each sample. It is not safe for concurrent use.
+// files reads small files below the proc mount, reusing one buffer: each sample reads hundreds. It
+// is not safe for concurrent use.
 type files struct {
 	root string
 	buf  []byte
 }
 
-// read returns a file's content, which is good until the next read. It uses the
-// system calls themselves, because package os would offer each file to the
-// poller first.
+// read returns a file's content, which is valid until the next read. It makes the system calls
+// itself, because package os would first register each file with the poller.
 func (f *files) read(elem ...string) ([]byte, error) { return f.readPath(f.path(elem...)) }
 
-// readPath is read for a path that need not be below the mount of proc.
+// readPath is like read for a path that need not be below the proc mount.
 func (f *files) readPath(path string) ([]byte, error) {
 	fd, err := openPath(path)
 	if err != nil {
@@ -52,9 +51,8 @@ func (f *files) readPath(path string) ([]byte, error) {
 	}
 }
 
-// lines calls each for every line of a file of any length, which is never held as a
-// whole. It returns the first error of each, or one for a line that is longer than the
-// buffer.
+// lines calls each for every line in a file of any length, without holding the whole file. It
+// returns the first error of each, or an error if a line is longer than the buffer.
 func (f *files) lines(each func(line []byte) error, elem ...string) error {
 	path := f.path(elem...)
 	fd, err := openPath(path)
@@ -65,7 +63,7 @@ func (f *files) lines(each func(line []byte) error, elem ...string) error {
 	if len(f.buf) == 0 {
 		f.buf = make([]byte, bufferBytes)
 	}
-	kept := 0 // of a line whose end is still to be read
+	kept := 0 // bytes of an incomplete line
 	for {
 		got, err := readOnce(fd, path, f.buf[kept:])
 		if err != nil {
@@ -100,7 +98,7 @@ func openPath(path string) (fd int, err error) {
 	return fd, nil
 }
 
-// readOnce reads what there is, 0 bytes at the end.
+// readOnce reads the available bytes; 0 bytes at the end.
 func readOnce(fd int, path string, into []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, into)
@@ -114,8 +112,7 @@ func readOnce(fd int, path string, into []byte) (int, error) {
 	}
 }
 
-// numbers lists the entries of a directory whose names are numbers: processes or
-// threads.
+// numbers lists the numeric entries in a directory: processes or threads.
 func (f *files) numbers(elem ...string) ([]int, error) {
 	dir, err := os.Open(f.path(elem...))
 	if err != nil {

@@ -14,11 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// Filesystem returns the type of the file system that dir lies on, such as
-// "ext4", "tmpfs" or "overlay", and its block device as named in
-// /proc/diskstats. device is empty if there is none: an overlay has that of its upper
-// layer, if this mount namespace shows it, as it does outside of the container. A dir
-// that does not exist yet lies where the nearest directory above it does.
+// Filesystem returns the type of the file system that contains dir, such as "ext4", "tmpfs" or
+// "overlay", and its block device as named in /proc/diskstats. device is empty if there is none. An
+// overlay has its upper layer's device, if this mount namespace shows that layer, which it does
+// outside the container. If dir does not exist yet, the nearest existing parent counts.
 func Filesystem(dir string) (fstype, device string, err error) {
 	return (&files{root: "/proc"}).filesystem(dir)
 }
@@ -28,12 +27,12 @@ func (f *files) filesystem(dir string) (fstype, device string, err error) {
 	return m.Type, device, err
 }
 
-// mounted finds the mount that dir lies on, and its block device.
+// mounted finds the mount that contains dir, and its block device.
 func (f *files) mounted(dir string) (m mounts.Mount, device string, err error) {
 	return f.mountedAt(dir, 0)
 }
 
-// mountedAt is mounted below a number of overlays.
+// mountedAt is mounted, called below depth overlays.
 func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string, err error) {
 	dir, err = existing(dir)
 	if err != nil {
@@ -62,7 +61,7 @@ func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string,
 	return m, device, err
 }
 
-// maxLayers is how many overlays may lie on one another.
+// maxLayers is the maximum depth of nested overlays.
 const maxLayers = 4
 
 // upperDevice returns the device that an overlay writes to, or "".
@@ -87,18 +86,17 @@ func (f *files) upperDevice(m mounts.Mount, dir string, depth int) string {
 	return ""
 }
 
-// deviceNumber is how the kernel names a block device, or a file system that has
-// none.
+// deviceNumber is the kernel's number for a block device, or for a file system without a device.
 type deviceNumber struct{ major, minor uint32 }
 
 func deviceNumberOf(dev uint64) deviceNumber { return deviceNumber{unix.Major(dev), unix.Minor(dev)} }
 
-// deviceOfMount returns the number of a mount's file system.
+// deviceOfMount returns a mount's device number.
 func deviceOfMount(m mounts.Mount) deviceNumber { return deviceNumber{m.Major, m.Minor} }
 
-// mountOf finds the mount by device number. File systems with subvolumes (btrfs)
-// report numbers of their own; for those the longest mount point above dir
-// counts, and of equal ones the last, which lies on top.
+// mountOf finds the mount by device number. File systems with subvolumes (btrfs) report different
+// numbers. For these, the mount is the one with the longest mount point above dir; among equal ones
+// it is the last, which is on top.
 func mountOf(all []mounts.Mount, number deviceNumber, dir string) (mounts.Mount, bool) {
 	var found mounts.Mount
 	for _, m := range all {
@@ -112,8 +110,8 @@ func mountOf(all []mounts.Mount, number deviceNumber, dir string) (mounts.Mount,
 	return found, found.Point != ""
 }
 
-// deviceOf names the block device of a mount as diskstats does: by the file
-// system's number, else by the number of the device node it was mounted from.
+// deviceOf names a mount's block device as diskstats does: by the file system's number, or else by
+// the number of the mounted device node.
 func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	data, err := f.read("diskstats")
 	if err != nil {
@@ -153,8 +151,7 @@ func parseDevices(data []byte) (map[deviceNumber]string, error) {
 	return names, nil
 }
 
-// existing returns dir, or the nearest directory above it that exists, without
-// symbolic links.
+// existing returns dir, or its nearest existing parent, with symbolic links resolved.
 func existing(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

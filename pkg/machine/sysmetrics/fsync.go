@@ -15,8 +15,8 @@ const (
 	fsyncLimit = time.Second
 )
 
-// FsyncP50 returns the median time of appending 4 KiB and fdatasync, of 50 times
-// or as many as fit into a second, as fsyncTimes measures them.
+// FsyncP50 returns the median time of appending 4 KiB and fdatasync, over 50 times or as many as
+// fit into a second, as measured by fsyncTimes.
 func FsyncP50(ctx context.Context, dir string) (p50 time.Duration, err error) {
 	times, err := fsyncTimes(ctx, dir, fsyncCount, fsyncLimit)
 	if err != nil {
@@ -25,9 +25,9 @@ func FsyncP50(ctx context.Context, dir string) (p50 time.Duration, err error) {
 	return times[(len(times)-1)/2], nil
 }
 
-// fsyncTimes returns how long appending 4 KiB and fdatasync took, of count times or as
-// many as fit into limit, at least once, the shortest first. The temporary file in dir is
-// removed. A single fdatasync can't be interrupted, so one that hangs is waited for.
+// fsyncTimes measures appending 4 KiB and fdatasync, count times or as often as fits into limit but
+// at least once, and returns the times, shortest first. It removes its temporary file in dir. A
+// single fdatasync cannot be interrupted, so fsyncTimes waits even for one that hangs.
 func fsyncTimes(ctx context.Context, dir string, count int, limit time.Duration) (times []time.Duration, err error) {
 	f, err := os.CreateTemp(dir, ".fdatasync-probe-*")
 	if err != nil {

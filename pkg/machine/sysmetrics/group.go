@@ -17,17 +17,17 @@ type groupOf struct {
 	name string
 }
 
-// groupSource is a source of the scope Group and the files that it is read from.
+// groupSource is a source with the scope Group, and the files from which it is read.
 type groupSource struct {
 	machineSource
 	paths []string
 	sum   []metric.Reading
 }
 
-// sampleGroup sets the metrics of the group that was named, else of the one that a
-// process is in. What the named group lacks is unknown: groups around it, and those of
-// other hierarchies, are shared with others. A process that is moved to another group later
-// is not followed; one that is started anew is.
+// sampleGroup sets the metrics of the named group, or else of the process's group. Metrics that the
+// named group lacks are unknown, because its ancestors and the groups in other hierarchies are
+// shared with other processes. A process that later moves to another group is not followed; a
+// restarted process is.
 func (m *machine) sampleGroup(pid int, values metric.Values) error {
 	if len(m.named) > 0 {
 		m.findNamed()
@@ -48,8 +48,8 @@ func (m *machine) sampleGroup(pid int, values metric.Values) error {
 	return nil
 }
 
-// findNamed finds the files of the group that was named, once it is there: so its first
-// values are known before a process runs in it.
+// findNamed finds the named group's files as soon as they exist, so that its first values are known
+// before a process runs in it.
 func (m *machine) findNamed() {
 	for i := range m.groups {
 		if g := &m.groups[i]; len(g.paths) == 0 {
@@ -59,7 +59,7 @@ func (m *machine) findNamed() {
 	m.nameGroup()
 }
 
-// nameGroup names the group by the directory of its first file.
+// nameGroup names the group after the directory of its first file.
 func (m *machine) nameGroup() {
 	for i := range m.groups {
 		if g := &m.groups[i]; m.group.name == "" && len(g.paths) > 0 {
@@ -68,7 +68,7 @@ func (m *machine) nameGroup() {
 	}
 }
 
-// findGroup finds the files of the group of a process.
+// findGroup finds the files of a process's group.
 func (m *machine) findGroup(pid int) error {
 	data, err := m.files.read(strconv.Itoa(pid), "cgroup")
 	if err != nil {
@@ -97,8 +97,8 @@ func (m *machine) findGroup(pid int) error {
 	return nil
 }
 
-// find chooses the files: those of the first hierarchy in which the group, or one
-// above it, has the controller.
+// find selects the files from the first hierarchy in which the group or an ancestor has the
+// controller.
 func (g *groupSource) find(f *files, groups []cgroup.Membership, all []mounts.Mount) {
 	g.paths = nil
 	for _, group := range groups {
@@ -123,8 +123,8 @@ func (g *groupSource) find(f *files, groups []cgroup.Membership, all []mounts.Mo
 	}
 }
 
-// findIn chooses the file in the directories of a group, of which one may have the
-// source's controller. Groups above throttle others too, so theirs are not added.
+// findIn selects the file in a group's directories, one of which may have the source's controller.
+// Ancestor groups also throttle other processes, so their counts are not added.
 func (g *groupSource) findIn(f *files, dirs []string) {
 	for _, dir := range dirs {
 		for _, name := range []string{g.File, g.OldFile} {
@@ -136,8 +136,8 @@ func (g *groupSource) findIn(f *files, dirs []string) {
 	}
 }
 
-// read sets the readings to the sum over the files, and returns false if one cannot be
-// read, as after the group's removal.
+// read sets the readings to the sum over the files. It returns false if a file cannot be read, for
+// example after the group's removal.
 func (g *groupSource) read(f *files) bool {
 	if len(g.paths) == 0 {
 		return false
@@ -159,7 +159,7 @@ func (g *groupSource) read(f *files) bool {
 	return true
 }
 
-// readPath sets the readings to those of one file.
+// readPath sets the readings from one file.
 func (g *groupSource) readPath(f *files, path string) bool {
 	data, err := f.readPath(path)
 	return err == nil && parse(&g.Source, data, "", g.readings) == nil

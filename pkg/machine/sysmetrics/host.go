@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// HostFacts describes this machine. A fact that can't be read is left empty and named
-// in the error; the others are good.
+// HostFacts describes this machine. Facts that cannot be read are empty and named in the error; the
+// others are valid.
 func HostFacts() (results.Host, error) {
 	return hostFacts(&files{root: "/proc"}, "/etc/os-release")
 }
@@ -51,8 +51,8 @@ func hostFacts(f *files, osRelease string) (results.Host, error) {
 	return host, errors.Join(problems...)
 }
 
-// governor is how the first processor's frequency is chosen; "" where the kernel does
-// not choose it.
+// governor returns the first processor's frequency governor; "" if the kernel does not control the
+// frequency.
 func governor(sys string) string {
 	data, err := os.ReadFile(filepath.Join(sys, "devices", "system", "cpu", "cpu0", "cpufreq", "scaling_governor"))
 	if err != nil {
@@ -61,7 +61,7 @@ func governor(sys string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// parseOSRelease returns the name for people in os-release(5).
+// parseOSRelease returns the human-readable name in os-release(5).
 func parseOSRelease(data []byte, otherwise string) string {
 	for line := range bytes.Lines(data) {
 		if value, ok := strings.CutPrefix(string(line), "PRETTY_NAME="); ok {
@@ -71,8 +71,8 @@ func parseOSRelease(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// processors returns the number of processors online and the first one's model, or
-// the architecture where cpuinfo names no model.
+// processors returns the number of online processors and the first one's model, or the architecture
+// if cpuinfo names no model.
 func (f *files) processors() (model string, online int, err error) {
 	fs, err := procfs.NewFS(f.root)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *files) processors() (model string, online int, err error) {
 	return cpus[0], len(cpus), nil
 }
 
-// memory returns the bytes of the machine's memory.
+// memory returns the machine's memory in bytes.
 func (f *files) memory() (int64, error) {
 	fs, err := procfs.NewFS(f.root)
 	if err != nil {
@@ -104,13 +104,13 @@ func (f *files) memory() (int64, error) {
 	return int64(*info.MemTotalBytes), nil
 }
 
-// bootID differs between machines and between boots of one.
+// bootID differs between machines and between boots of the same machine.
 func (f *files) bootID() (string, error) { return f.line("sys", "kernel", "random", "boot_id") }
 
 // netNS names this process's network namespace, such as "net:[4026531840]".
 func (f *files) netNS() (string, error) { return os.Readlink(f.path("self", "ns", "net")) }
 
-// line reads a file of one line.
+// line reads a one-line file.
 func (f *files) line(elem ...string) (string, error) {
 	data, err := f.read(elem...)
 	return strings.TrimSpace(string(data)), err

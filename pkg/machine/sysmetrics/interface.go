@@ -6,11 +6,11 @@ import (
 	"net"
 )
 
-// loopback is the interface of 127.0.0.0/8 and ::1.
+// loopback is the interface for 127.0.0.0/8 and ::1.
 const loopback = "lo"
 
-// findInterface returns the interface that carries traffic of or to addr; of the
-// default route, if addr is empty.
+// findInterface returns the interface that carries traffic from or to addr. If addr is empty, it
+// returns the default route's interface.
 func (f *files) findInterface(addr string) (string, error) {
 	if addr == "" {
 		return f.defaultInterface()
@@ -40,8 +40,8 @@ func (f *files) findInterface(addr string) (string, error) {
 	return "", fmt.Errorf("no network interface has address %s", ip)
 }
 
-// sourceAddress asks the kernel which of this machine's addresses it would use
-// to reach addr: addr itself, if it is one of them. Nothing is sent.
+// sourceAddress asks the kernel which of this machine's addresses it would use to reach addr: addr
+// itself, if it is one of them. It sends nothing.
 func sourceAddress(addr string) (net.IP, error) {
 	const discard = "9" // any port will do
 	conn, err := net.Dial("udp", net.JoinHostPort(addr, discard))
@@ -64,8 +64,7 @@ func (f *files) defaultInterface() (string, error) {
 	return parseDefaultRoute(data), nil
 }
 
-// parseDefaultRoute returns the interface of the first route to everywhere, or
-// loopback on a machine that has none.
+// parseDefaultRoute returns the interface of the first default route, or loopback if there is none.
 func parseDefaultRoute(data []byte) string {
 	for line := range bytes.Lines(data) {
 		fields := bytes.Fields(line)

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// timeService sets the facts about the machine's clock by the kernel's account, as
-// adjtimex(2) returns it. They stay empty in a sandbox that does not allow the question.
+// timeService sets the facts about the machine's clock, as returned by adjtimex(2). They stay empty
+// in a sandbox that forbids the call.
 func timeService(h *results.Host) {
 	var t unix.Timex
 	if _, err := unix.Adjtimex(&t); err == nil {
@@ -19,8 +19,8 @@ func timeService(h *results.Host) {
 	}
 }
 
-// keptClock sets the facts of an answer. The errors of a clock that nothing keeps are
-// only defaults of the kernel.
+// keptClock sets the facts from an adjtimex result. The error bounds of an unsynchronized clock are
+// only kernel defaults.
 func keptClock(h *results.Host, t *unix.Timex) {
 	if t.Status&unix.STA_UNSYNC != 0 {
 		h.ClockSync = "not synchronized"
@@ -30,13 +30,13 @@ func keptClock(h *results.Host, t *unix.Timex) {
 	h.ClockMaxError, h.ClockEstError = micros(int64(t.Maxerror)), micros(int64(t.Esterror))
 }
 
-// micros is a number of microseconds.
+// micros converts microseconds.
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// datasync stores what was written to a file, but not its times.
+// datasync stores a file's written data without its times.
 func datasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
 
-// models returns the models of the processors online, "" for one without.
+// models returns the models of the online processors; "" for an unnamed one.
 func models(fs procfs.FS) ([]string, error) {
 	cpus, err := fs.CPUInfo()
 	if err != nil {

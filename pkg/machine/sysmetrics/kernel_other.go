@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Other systems than Linux have no adjtimex(2), fdatasync(2) and /proc/cpuinfo.
+// Systems other than Linux lack adjtimex(2), fdatasync(2) and /proc/cpuinfo.
 
 func timeService(*results.Host)          {}
 func datasync(f *os.File) error          { return f.Sync() }

@@ -10,20 +10,21 @@ import (
 	"strings"
 )
 
-// Interface returns the network interface that is sampled for a member with an address:
-// the one that carries its traffic, or that of the default route for "".
+// Interface returns the network interface to sample for a member's address: the one that carries
+// its traffic, or the default route's for "".
 func Interface(addr string) (string, error) { return (&files{root: "/proc"}).findInterface(addr) }
 
-// MemoryLimit returns the bytes that the control groups of this process, of either
-// version, let it use; 0 is no limit.
+// MemoryLimit returns the number of bytes that this process's control groups (of either version)
+// allow; 0 means no limit.
 func MemoryLimit() (int64, error) { return (&files{root: "/proc"}).memoryLimit() }
 
 func (f *files) memoryLimit() (int64, error) { return leastLimit(f, "memory", memoryLimitOf) }
 
-// noMemoryLimit is less than what version 1 has for no limit, and more than any machine.
+// noMemoryLimit is below the value by which version 1 expresses no limit, and above any machine's
+// memory.
 const noMemoryLimit = 1 << 60
 
-// memoryLimitOf returns the limit of the group at dir, 0 if it has none.
+// memoryLimitOf returns the limit of the group at dir; 0 if it has none.
 func memoryLimitOf(dir string) (int64, error) {
 	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -38,7 +39,7 @@ func memoryLimitOf(dir string) (int64, error) {
 	return 0, nil
 }
 
-// parseMemoryLimit reads a number of bytes; no limit is "max", or a huge number.
+// parseMemoryLimit parses a number of bytes. "max", or a huge number, means no limit.
 func parseMemoryLimit(text string) (int64, error) {
 	if text == "max" {
 		return 0, nil

@@ -12,29 +12,29 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// machine reads the sources that are not of processes: those of the machine, of its
-// network namespace and of the processes' control group.
+// machine reads the sources that do not belong to processes: those of the machine, its network
+// namespace and the processes' control group.
 type machine struct {
 	files         *files
 	device, iface string
 	sources       []machineFile
 	groups        []groupSource
 	group         groupOf
-	// named are the directories of the group whose metrics count, none for that of the
-	// processes.
+	// named are the directories of the group to sample. If there are none, the processes' own group
+	// is sampled.
 	named []string
 }
 
-// machineFile is read once a sample for all its sources.
+// machineFile is read once per sample for all its sources.
 type machineFile struct {
 	name    string
 	every   time.Duration
-	read    time.Time // when it was last, if it is not read each time
-	absent  bool      // this kernel has no such file
+	read    time.Time // time of the last reading, if it is not read for each sample
+	absent  bool      // this kernel does not have the file
 	sources []machineSource
 }
 
-// machineSource is a source with the places of its metrics in a sample.
+// machineSource is a source with the positions of its metrics in a sample.
 type machineSource struct {
 	metric.Source
 	index    []int
@@ -50,8 +50,7 @@ func newMachineSource(s metric.Source) machineSource {
 	return m
 }
 
-// newMachine groups the sources by file, because reading one costs more than parsing
-// it.
+// newMachine groups the sources by file, because reading a file costs more than parsing it.
 func newMachine(f *files, device, iface string) *machine {
 	m := &machine{files: f, device: device, iface: iface}
 	for _, s := range metric.Sources() {
@@ -72,8 +71,8 @@ func newMachine(f *files, device, iface string) *machine {
 	return m
 }
 
-// check reads every source once, or only opens it if it is long. It returns an error if the
-// device or the interface is unknown. Optional files that this kernel lacks are not read again.
+// check reads every source once, or only opens it if it is long. It fails if the device or the
+// interface is unknown. Optional files that this kernel lacks are not read again.
 func (m *machine) check() error {
 	values := metric.System().Values()
 	for i := range m.sources {
@@ -96,14 +95,14 @@ func (m *machine) check() error {
 	return nil
 }
 
-// unsupported reports whether an error means that the kernel does not have the file:
-// with pressure stall information switched off, it is there and cannot be read.
+// unsupported reports whether an error means that the kernel lacks the file. If pressure stall
+// information is turned off, the file exists but cannot be read.
 func unsupported(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// sample sets the metrics of all sources that are due. pid is the process whose
-// control group counts, 0 for none.
+// sample sets the metrics of all sources that are due. pid is the process whose control group is
+// sampled; 0 means none.
 func (m *machine) sample(now time.Time, pid int, values metric.Values) []error {
 	var problems []error
 	for i := range m.sources {
@@ -128,8 +127,8 @@ func (m *machine) openFile(file *machineFile, _ metric.Values) error {
 	return unix.Close(fd)
 }
 
-// readFile sets the metrics of one file's sources. Those of a device that the data
-// directory does not have stay unknown.
+// readFile sets the metrics of a file's sources. If the data directory has no device, the device's
+// metrics stay unknown.
 func (m *machine) readFile(file *machineFile, values metric.Values) error {
 	first := &file.sources[0]
 	what, of := file.name, ""
@@ -162,7 +161,7 @@ func (m *machine) readFile(file *machineFile, values metric.Values) error {
 	return errors.Join(problems...)
 }
 
-// readLines sets the metrics of a source that is parsed by line.
+// readLines sets the metrics of a source that is parsed line by line.
 func (m *machine) readLines(s *machineSource, values metric.Values) error {
 	clear(s.readings)
 	line := func(line []byte) error { return s.Line(line, s.readings) }

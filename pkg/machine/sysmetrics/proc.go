@@ -13,34 +13,34 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// identity names a process for as long as the machine is up: its pid may be
-// given to another process, but not with the same start.
+// identity identifies a process until the next reboot. A pid may be reused, but not with the same
+// start time.
 type identity struct {
 	pid   int
 	start uint64 // ticks since boot
 }
 
-// proc is one process, as last read.
+// proc is a process as last read.
 type proc struct {
 	id      identity
 	stat    stat
 	status  status
 	values  []value        // in the order of the tree's metrics
-	threads []threadCounts // in the order of the tree's sources of threads
+	threads []threadCounts // in the order of the tree's thread sources
 	fds     float64        // -1 if unknown
 }
 
-// stat holds the fields of /proc/PID/stat that a tree needs itself.
+// stat holds the fields of /proc/PID/stat that the tree itself needs.
 type stat struct {
 	name  string
 	ppid  int
 	start uint64 // ticks since boot
 }
 
-// status holds the fields of /proc/PID/status that a tree needs itself.
+// status holds the fields of /proc/PID/status that the tree itself needs.
 type status struct {
 	state  string // such as "S (sleeping)"
-	memory bool   // false for a process that has ended
+	memory bool   // false if the process has ended
 }
 
 func parseStat(data []byte) (stat, error) {
@@ -67,18 +67,17 @@ func parseStatus(data []byte) (status, error) {
 	return s, nil
 }
 
-// ended reports whether the process has ended though it is still listed: its
-// counters are there, its memory and files are not. It is a zombie that waits to
-// be reaped or about to become one. The kernel releases the memory first, which
-// takes a while for gigabytes and in which the process seems to run.
+// ended reports whether the process has ended although it is still listed. Its counters still
+// exist, but its memory and files do not. It is a zombie waiting to be reaped, or about to become
+// one: the kernel releases memory first, which takes a while for gigabytes, and meanwhile the
+// process seems to run.
 func (p *proc) ended() bool {
 	return strings.HasPrefix(p.status.state, "Z") || !p.status.memory
 }
 
-// proc reads one process and continues its counters from before, where it may be
-// among others. It returns the process's threads too. An error for which [gone]
-// holds means that the process has ended; with any other error the process is
-// returned as far as known, or nil.
+// proc reads a process and continues its counters from before, which may contain it. It also
+// returns the process's threads. An error for which [gone] is true means that the process has
+// ended. With any other error, proc returns what is known of the process, or nil.
 func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
 	dir := strconv.Itoa(pid)
 	data, err := t.files.read(dir, fileStat)
@@ -101,7 +100,7 @@ func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
 	if data, err = t.files.read(dir, fileStatus); err != nil {
 		return p, tids, err
 	}
-	// The text must be used before anything else is read.
+	// Use the text before anything else is read.
 	if p.status, err = parseStatus(data); err != nil {
 		return p, tids, fmt.Errorf("status of pid %d: %w", pid, err)
 	}
@@ -121,7 +120,7 @@ func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
 	return p, tids, firstOf(problem, err)
 }
 
-// firstOf returns the first error that is not nil.
+// firstOf returns the first non-nil error.
 func firstOf(first, second error) error {
 	if first != nil {
 		return first
@@ -129,8 +128,7 @@ func firstOf(first, second error) error {
 	return second
 }
 
-// resume returns the process as it was read before, or a new one whose metrics
-// are unknown.
+// resume returns the process as previously read, or a new one with unknown metrics.
 func (t *tree) resume(id identity, before map[identity]*proc) *proc {
 	p := &proc{id: id}
 	if old := before[id]; old != nil {
@@ -143,7 +141,7 @@ func (t *tree) resume(id identity, before map[identity]*proc) *proc {
 	return p
 }
 
-// lastKnown returns a process that can't be read now as it was, or nil.
+// lastKnown returns the previous state of a process that cannot be read now, or nil.
 func lastKnown(pid int, before map[identity]*proc) *proc {
 	for id, p := range before {
 		if id.pid == pid {
@@ -153,12 +151,12 @@ func lastKnown(pid int, before map[identity]*proc) *proc {
 	return nil
 }
 
-// otherFile reads a file that only metrics need. Another user's process may not
-// show it, and some kernels have no such file.
+// otherFile reads a file that only metrics need. Other users' processes may deny access, and some
+// kernels lack the file.
 func (t *tree) otherFile(p *proc, file processFile) error {
 	data, err := t.files.read(strconv.Itoa(p.id.pid), file.name)
 	if errors.Is(err, fs.ErrPermission) && t.hasEnded(p) {
-		return nil // without its memory it shows the file to root alone: what it counted until then stays
+		return nil // a process without memory shows the file only to root; keep its last counts
 	}
 	if err != nil {
 		p.miss(file)
@@ -170,7 +168,7 @@ func (t *tree) otherFile(p *proc, file processFile) error {
 	return p.take(file, data)
 }
 
-// hasEnded reports whether the process has ended, also since its status was read.
+// hasEnded reports whether the process has ended, even if only since its status was read.
 func (t *tree) hasEnded(p *proc) bool {
 	data, err := t.files.read(strconv.Itoa(p.id.pid), fileStatus)
 	if err != nil {
@@ -182,9 +180,8 @@ func (t *tree) hasEnded(p *proc) bool {
 	return p.ended()
 }
 
-// readThreads reads the counts of each thread. Those of the first thread are in
-// the process's own files; without them, or between two readings, the sum is unknown
-// and stays as it was.
+// readThreads reads each thread's counts. The process's own files contain the first thread's
+// counts. Without these, or between two readings, the sum is unknown and keeps its last value.
 func (t *tree) readThreads(p *proc, tids []int) {
 	for _, s := range t.threadSources {
 		counted := &p.threads[s.thread]
@@ -224,8 +221,7 @@ func (t *tree) readCounts(s *processSource, pid int, tids []int, first []float64
 	return now
 }
 
-// openFiles counts the process's open file descriptors, which another user's
-// process doesn't show.
+// openFiles counts the process's open file descriptors. Other users' processes do not show them.
 func (t *tree) openFiles(p *proc) error {
 	p.fds = 0
 	if p.ended() {

@@ -7,35 +7,34 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// processSource is a source of metrics of a process.
+// processSource is a source of process metrics.
 type processSource struct {
 	metric.Source
-	first    int // of its metrics among those of the tree
-	thread   int // among the sources that have [metric.Source.Threads]
+	first    int // index of its first metric among the tree's metrics
+	thread   int // index among the sources with [metric.Source.Threads]
 	readings []metric.Reading
 }
 
-// processFile is read once a sample for all its sources.
+// processFile is read once per sample for all its sources.
 type processFile struct {
 	name    string
 	sources []*processSource
 }
 
-// The tree itself needs two files of each process, and reads them first.
+// The tree itself needs two files per process, and reads them first.
 const (
 	fileStat   = "stat"
 	fileStatus = "status"
 )
 
-// treeMetric is summed over the processes of a tree.
+// treeMetric is summed over a tree's processes.
 type treeMetric struct {
 	metric.Metric
 	source *processSource
-	index  int // in the list of all metrics
+	index  int // index in the list of all metrics
 }
 
-// processFiles groups sources by file: stat, status, and the others in their
-// order.
+// processFiles groups sources by file: stat, status, then the others in order.
 func processFiles(sources []metric.Source, all *metric.List) (files []processFile, metrics []treeMetric, threads []*processSource) {
 	files = []processFile{{name: fileStat}, {name: fileStatus}}
 	at := map[string]int{fileStat: 0, fileStatus: 1}
@@ -63,12 +62,12 @@ func processFiles(sources []metric.Source, all *metric.List) (files []processFil
 	return files, metrics, threads
 }
 
-// parse returns the source's readings, which are good until the next call.
+// parse returns the source's readings, which are valid until the next call.
 func (s *processSource) parse(data []byte) ([]metric.Reading, error) {
 	return s.readings, parse(&s.Source, data, "", s.readings)
 }
 
-// parse sets all readings of a source, to unknown if the error is not nil.
+// parse sets all of a source's readings; it sets them to unknown if it fails.
 func parse(s *metric.Source, data []byte, of string, into []metric.Reading) error {
 	forget(into)
 	err := s.Parse(data, of, into)
@@ -84,7 +83,7 @@ func forget(readings []metric.Reading) {
 	}
 }
 
-// threadCount returns the readings as counts of one thread, or nil if one is unknown.
+// threadCount returns the readings as a thread's counts, or nil if one is unknown.
 func threadCount(readings []metric.Reading) []float64 {
 	c := make([]float64, len(readings))
 	for i, r := range readings {
@@ -96,7 +95,7 @@ func threadCount(readings []metric.Reading) []float64 {
 	return c
 }
 
-// take sets the process's values from the content of one of its files.
+// take sets the process's values from one of its files.
 func (p *proc) take(file processFile, data []byte) error {
 	var problems []error
 	for _, s := range file.sources {
@@ -132,14 +131,14 @@ func (v *value) set(s *processSource, kind metric.Kind, r metric.Reading) {
 	}
 }
 
-// miss makes the metrics of a file unknown.
+// miss makes a file's metrics unknown.
 func (p *proc) miss(file processFile) {
 	for _, s := range file.sources {
 		p.forget(s)
 	}
 }
 
-// forget makes the metrics of a source unknown.
+// forget makes a source's metrics unknown.
 func (p *proc) forget(s *processSource) {
 	if s.Threads {
 		p.threads[s.thread].first = nil

@@ -1,6 +1,6 @@
-// Package sysmetrics samples the metrics of a machine and of one tree of processes
-// on it from Linux's /proc. Package metric declares and parses them; this package
-// reads, follows processes and sums over them.
+// Package sysmetrics samples the metrics of a machine and of one process tree on it from Linux's
+// /proc. Package metric declares and parses them; this package reads files, follows processes and
+// sums over them.
 package sysmetrics
 
 import (
@@ -18,41 +18,39 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options select the processes, device and interface of a Sampler.
+// Options select a Sampler's processes, device and interface.
 type Options struct {
-	// PIDs returns the processes to sample, the main one first, whenever a sample
-	// is taken. Processes may come and go between samples; nil means none.
+	// PIDs returns the processes to sample, main process first, and is called for each sample.
+	// Processes may come and go between samples; nil means none.
 	PIDs func() []int
-	// Tree samples the descendants of PIDs too, and counts the CPU time of ended
-	// ones. Without it, CPU time is the processes' own. (Disk bytes of a child that
-	// was waited for are its parent's in the kernel's books, with and without it.)
+	// Tree also samples the descendants of PIDs, and counts the CPU time of ended ones. Without it,
+	// CPU time covers only the given processes. (In either case, the kernel adds a waited-for
+	// child's disk bytes to its parent.)
 	Tree bool
-	// Dir is the data directory, whose block device is sampled. It need not exist
-	// yet. Empty means no device.
+	// Dir is the data directory, whose block device is sampled. It need not exist yet. Empty means
+	// no device.
 	Dir string
-	// Device, as in /proc/diskstats, and Interface override those found by Dir
-	// and Addr.
+	// Device, as in /proc/diskstats, and Interface override those derived from Dir and Addr.
 	Device, Interface string
-	// Addr is the address whose traffic is of interest: one of this machine's, or
-	// one that this machine talks to. Empty means the default route's.
+	// Addr is the address whose traffic is of interest: an address of this machine, or of a peer.
+	// Empty means the default route.
 	Addr string
-	// Clients returns the number of clients that control applied last, or -1; nil
-	// means that it is never known.
+	// Clients returns the number of clients that control last applied, or -1. If it is nil, the
+	// number is always unknown.
 	Clients func() int64
-	// Period is the time between two samples of Run, as [Period] allows it; 0 is a
-	// second. Whatever it is, the files of threads and the lists of children are read
-	// once in a second of the clock: other samples do not know what comes from threads.
+	// Period is the interval between two samples in Run, as allowed by [Period]; 0 means one
+	// second. Regardless of it, thread files and lists of children are read once per clock second.
+	// In the other samples, the metrics from threads are unknown.
 	Period time.Duration
-	// Group holds the directories of the control group whose metrics count, which need not
-	// exist yet: what that group lacks is unknown. Without any it is the group of the main
-	// process.
+	// Group holds the directories of the control group to sample, which need not exist yet. Metrics
+	// that this group lacks are unknown. If Group is empty, the main process's group is sampled.
 	Group []string
-	// Root is where proc is mounted; empty means /proc.
+	// Root is the proc mount; empty means /proc.
 	Root string
 }
 
-// Sampler reads samples of one process tree and its machine. It is safe for
-// concurrent use; samples are taken one at a time.
+// Sampler samples one process tree and its machine. It is safe for concurrent use; samples are
+// taken one at a time.
 type Sampler struct {
 	options       Options
 	bootID, netNS string
@@ -61,14 +59,13 @@ type Sampler struct {
 	machine  *machine
 	tree     *tree
 	previous results.Sample
-	taken    time.Time // when previous was, with its monotonic clock
-	second   int64     // in which the threads were read last
+	taken    time.Time // time of previous, with its monotonic clock
+	second   int64     // the second in which the threads were last read
 }
 
-// NewSampler finds the device and the interface, which stay the same for its
-// life. A data directory on tmpfs or overlay has no device, which is no error;
-// an override that /proc doesn't know is one. The error wraps [errors.ErrUnsupported]
-// where there is no /proc, as on other systems than Linux.
+// NewSampler finds the device and the interface, which then never change. It is not an error if the
+// data directory has no device, as on tmpfs or overlay, but an override unknown to /proc is. The
+// error wraps [errors.ErrUnsupported] on systems without /proc, such as systems other than Linux.
 func NewSampler(o Options) (*Sampler, error) {
 	if o.Root == "" {
 		o.Root = "/proc"
@@ -106,22 +103,21 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Device is the block device that is sampled, as in /proc/diskstats; empty if
-// the data directory has none.
+// Device is the sampled block device, as in /proc/diskstats; empty if the data directory has none.
 func (s *Sampler) Device() string { return s.machine.device }
 
-// Interface is the sampled one, by its name in /proc/net/dev.
+// Interface is the sampled interface, as in /proc/net/dev.
 func (s *Sampler) Interface() string { return s.machine.iface }
 
-// Sample reads once. Whatever could not be read is unknown in the sample and named
-// in the error; the sample is good for the rest.
+// Sample takes a sample. Values that could not be read are unknown in the sample and named in the
+// error; the rest is valid.
 //
-// The CPU percentage is the growth of the CPU seconds over PeriodNS; a period too
-// short for [results.CPUPercent] repeats the percentage before. It is unknown when
-// no process runs, because the use of the last ones until they ended was not seen.
+// The CPU percentage is the growth of CPU seconds over PeriodNS. If the period is too short for
+// [results.CPUPercent], the previous percentage is repeated. It is unknown if no process runs,
+// because the last processes' usage before they ended was not seen.
 func (s *Sampler) Sample() (results.Sample, error) { return s.read(false) }
 
-// read takes a sample, which reads everything if it is to be whole.
+// read takes a sample; whole means that it reads everything.
 func (s *Sampler) read(whole bool) (results.Sample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,13 +132,13 @@ func (s *Sampler) read(whole bool) (results.Sample, error) {
 	if s.options.Dir != "" {
 		sample.Values.Set(metric.DiskFree, freeBytes(s.options.Dir))
 	}
-	// With a longer period each sample reads everything, also two of one second.
+	// With longer periods every sample reads everything, even two in the same second.
 	s.tree.whole = whole || s.options.Period == time.Second || sample.Second() != s.second || s.taken.IsZero()
 	s.second = sample.Second()
 	problems := []error{s.readTree(&sample)}
 	problems = append(problems, s.machine.sample(now, sample.PID, sample.Values)...)
 	sample.Group = s.machine.group.name
-	percent := 0.0 // of the first sample
+	percent := 0.0 // for the first sample
 	if !s.taken.IsZero() {
 		period := now.Sub(s.taken)
 		sample.PeriodNS = period.Nanoseconds()
@@ -159,8 +155,8 @@ func (s *Sampler) read(whole bool) (results.Sample, error) {
 	return sample, errors.Join(problems...)
 }
 
-// freeBytes returns the space that is free on a directory's file system, unknown for one
-// that does not exist yet.
+// freeBytes returns the free space on a directory's file system; unknown if the directory does not
+// exist yet.
 func freeBytes(dir string) float64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -169,11 +165,11 @@ func freeBytes(dir string) float64 {
 	return float64(s.Bavail) * float64(s.Bsize)
 }
 
-// FreeBytes returns the space that is free on a directory's file system for processes
-// without privileges, 0 if it is not known. That of a full one is 1.
+// FreeBytes returns the space on a directory's file system that is free for unprivileged processes;
+// 0 if unknown. For a full one it returns 1.
 func FreeBytes(dir string) int64 { return atLeastOne(freeBytes(dir)) }
 
-// atLeastOne is a number of bytes whose 0 stands for unknown.
+// atLeastOne raises a known number of bytes to 1, because 0 means unknown.
 func atLeastOne(bytes float64) int64 {
 	if bytes >= 0 { // not NaN
 		return max(int64(bytes), 1)
@@ -181,7 +177,7 @@ func atLeastOne(bytes float64) int64 {
 	return 0
 }
 
-// readTree sets the metrics of the processes.
+// readTree sets the process metrics.
 func (s *Sampler) readTree(sample *results.Sample) error {
 	var pids []int
 	if s.options.PIDs != nil {

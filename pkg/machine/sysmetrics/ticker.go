@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// pastSecond is how long after a tick of the wall clock a sample is due, so that a
-	// timer that fires early by a hair doesn't sample the second before.
+	// pastSecond is the delay of a sample after the wall clock's tick. Without it, a timer that
+	// fires slightly early would sample the previous second.
 	pastSecond = 2 * time.Millisecond
 	// keptErrors is the number of errors that Run keeps.
 	keptErrors = 10
 )
 
-// shortestPeriod bounds the cost of sampling.
+// shortestPeriod limits the cost of sampling.
 const shortestPeriod = 100 * time.Millisecond
 
-// Period returns the time between two samples that a number of nanoseconds stands for:
-// 0 is a second. One that is not from 100 ms to a second, or no whole part of a
-// second, is an error.
+// Period converts nanoseconds to the interval between two samples: 0 means one second. It fails
+// unless the interval is from 100 ms to a second and divides a second.
 func Period(ns int64) (time.Duration, error) {
 	period := time.Duration(ns)
 	if period == 0 {
@@ -35,24 +34,23 @@ func Period(ns int64) (time.Duration, error) {
 	return period, nil
 }
 
-// Run writes a sample at once, one just after each second of the wall clock and each
-// [Options.Period] between, and a last one when ctx ends. It waits by the monotonic clock,
-// so setting the wall clock shifts samples but never stops or repeats them. A tick that was
-// missed stays a gap. The last sample reads everything, and may fall into the same second
-// as the one before. It is not written if every process has ended: its counters would
-// repeat those of the sample before, as if nothing had been done since.
+// Run writes a first sample at once, then one just after each second of the wall clock and each
+// [Options.Period] in between, and a last one when ctx ends. It waits by the monotonic clock, so
+// setting the wall clock shifts samples but never stops or repeats them. A missed tick remains a
+// gap. The last sample reads everything, and may fall into the same second as the previous one. It
+// is omitted if every process has ended: its counters would repeat the previous sample's, as if the
+// processes had been idle since.
 //
-// An error of one sample or one write does not end it: the first ten are
-// returned, joined, when ctx has ended, with the number of the others. Run never
-// returns an error of ctx.
+// Failed samples or writes do not end Run. When ctx has ended, it returns the first ten errors,
+// joined, with the number of further ones. It never returns an error of ctx.
 func (s *Sampler) Run(ctx context.Context, w writer) error {
 	var errs memory
 	s.record(w, &errs)
 	return s.goOn(ctx, w, &errs)
 }
 
-// Start is Run on a goroutine of its own, but for the first sample, which was written when it
-// returns: what begins then is sampled from before its beginning. The channel gets Run's result.
+// Start runs Run in a new goroutine after writing the first sample itself. Anything that begins
+// after Start returns is thus sampled from before its beginning. The channel receives Run's result.
 func (s *Sampler) Start(ctx context.Context, w writer) <-chan error {
 	var errs memory
 	s.record(w, &errs)
@@ -61,10 +59,10 @@ func (s *Sampler) Start(ctx context.Context, w writer) <-chan error {
 	return done
 }
 
-// writer keeps samples.
+// writer stores samples.
 type writer interface{ Write(results.Sample) error }
 
-// goOn writes the samples after the first.
+// goOn writes all samples except the first.
 func (s *Sampler) goOn(ctx context.Context, w writer, errs *memory) error {
 	timer := time.NewTimer(s.untilNext(time.Now()))
 	defer timer.Stop()
@@ -80,7 +78,7 @@ func (s *Sampler) goOn(ctx context.Context, w writer, errs *memory) error {
 	}
 }
 
-// record takes one sample and writes it; one that lacks something is written too.
+// record takes a sample and writes it, even if it is incomplete.
 func (s *Sampler) record(w writer, errs *memory) {
 	sample, err := s.Sample()
 	write(w, sample, err, errs)
@@ -101,14 +99,14 @@ func write(w writer, sample results.Sample, err error, errs *memory) {
 	}
 }
 
-// untilNext is the time until just after the wall clock's next tick. Ticks are counted
-// from each full second.
+// untilNext is the time until just after the wall clock's next tick. Ticks are counted from each
+// full second.
 func (s *Sampler) untilNext(now time.Time) time.Duration {
 	period := s.options.Period
 	return period - time.Duration(now.Nanosecond())%period + pastSecond
 }
 
-// memory keeps the first errors and counts the rest.
+// memory keeps the first errors and counts the others.
 type memory struct {
 	first  []error
 	others int

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// timeServices are the names of programs that keep a clock, by what the kernel keeps of
-// them.
+// timeServices maps program names, as cut by the kernel, to names of time services.
 func timeServices() map[string]string {
 	return map[string]string{
 		"chronyd": "chronyd", "ntpd": "ntpd", "ptp4l": "ptp4l", "phc2sys": "phc2sys",
@@ -16,8 +15,8 @@ func timeServices() map[string]string {
 	}
 }
 
-// runningTimeServices returns the time services among the processes that can be seen, ""
-// if there is none: a container may not see that of its machine.
+// runningTimeServices returns the time services among the visible processes; "" if there is none. A
+// container may not see its machine's services.
 func (f *files) runningTimeServices() string {
 	entries, err := os.ReadDir(f.root)
 	if err != nil {

@@ -9,31 +9,30 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// usage is a tree's metrics, summed over its processes. Counters include the
-// processes that have ended and never fall. The rest covers the running processes
-// and is unknown if none runs: a tree that has ended has no memory, which is not
-// one of 0 bytes.
+// usage is a tree's metrics, summed over its processes. Counters include ended processes and never
+// fall. All other metrics cover the running processes and are unknown if none runs: an ended tree's
+// memory is unknown instead of 0.
 type usage struct {
-	main      *proc     // the first root that runs, else the last that did
-	values    []float64 // in the order of the tree's metrics; -1 if denied
-	fds       float64   // -1 if denied, too
-	processes float64   // known: 0 if none runs
+	main      *proc     // the first running root, or else the last that ran
+	values    []float64 // in the order of the tree's metrics; -1 if access was denied
+	fds       float64   // -1 if access was denied
+	processes float64   // always known: 0 if none runs
 }
 
-// tree follows some processes and, if asked to, their descendants. A process
-// once seen is followed until it ends, even if its parent ends before it.
+// tree follows some processes and, on request, their descendants. A process is followed until it
+// ends, even if its parent ends earlier.
 type tree struct {
 	files         *files
 	processFiles  []processFile
 	metrics       []treeMetric
 	threadSources []*processSource
-	children      *children // nil: no descendants
-	// whole means that the sample reads the threads and looks for new descendants. Else
-	// it reads the processes that are known.
+	children      *children // nil: descendants are not followed
+	// whole means that the sample reads the threads and looks for new descendants. Otherwise it
+	// only reads known processes.
 	whole bool
 	main  *proc
 	procs map[identity]*proc
-	ended []float64 // by metric, of processes that ended and left no parent in the tree
+	ended []float64 // by metric, for processes that ended and have no parent in the tree
 }
 
 func newTree(f *files, descendants bool) *tree {
@@ -46,15 +45,15 @@ func newTree(f *files, descendants bool) *tree {
 	return t
 }
 
-// sample reads the tree once. The error names the files of running
-// processes that could not be read.
+// sample reads the tree once. The error names the files of running processes that could not be
+// read.
 func (t *tree) sample(roots []int) (usage, error) {
 	if t.children != nil {
 		t.children.begin()
 	}
 	r := reading{tree: t, visited: map[int]bool{}, now: map[identity]*proc{}}
 	r.descend(roots)
-	// Children whose parents ended; the oldest first, so parents before children.
+	// Children whose parents ended; oldest first, so that parents precede children.
 	known := slices.SortedFunc(maps.Keys(t.procs), func(a, b identity) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
 	})
@@ -75,10 +74,9 @@ type reading struct {
 	problems []error
 }
 
-// descend reads processes and their descendants, parents before children: a
-// child that ends in between is then missing, and its parent's floor makes up
-// for it, while the other way round its time would count as its own and as its
-// parent's.
+// descend reads processes and their descendants, parents before children. If a child ends in
+// between, it is missing and its parent's floor compensates. In the opposite order, its time would
+// count twice: as its own and as its parent's.
 func (r *reading) descend(pids []int) {
 	queue := slices.Clone(pids)
 	for len(queue) > 0 {
@@ -105,7 +103,7 @@ func (r *reading) descend(pids []int) {
 	}
 }
 
-// settle passes on the counts of the processes that have ended.
+// settle hands over the counts of ended processes.
 func (t *tree) settle(now map[identity]*proc) {
 	last := map[int]*proc{}
 	for id, p := range t.procs {
@@ -124,8 +122,8 @@ func (t *tree) settle(now map[identity]*proc) {
 	}
 }
 
-// settleCounter passes on one count. Without descendants the parent's waited
-// count isn't in the sum, unless the kernel includes it.
+// settleCounter hands over one count. If descendants are not followed, the parent's waited-for
+// count is not part of the sum, unless the kernel includes it.
 func (t *tree) settleCounter(i int, p, heir *proc) {
 	v := p.values[i]
 	switch {
@@ -138,8 +136,8 @@ func (t *tree) settleCounter(i int, p, heir *proc) {
 	}
 }
 
-// heir returns the nearest ancestor of p that still runs: the kernel adds the use of p
-// there, if p was waited for. It is nil if there is none in the tree.
+// heir returns the nearest running ancestor of p in the tree, or nil. The kernel adds p's usage
+// there if p was waited for.
 func heir(p *proc, last map[int]*proc, now map[identity]*proc) *proc {
 	for range len(last) {
 		parent := last[p.stat.ppid]
@@ -154,7 +152,7 @@ func heir(p *proc, last map[int]*proc, now map[identity]*proc) *proc {
 	return nil
 }
 
-// chooseMain finds the process a sample is named after.
+// chooseMain selects the process after which a sample is named.
 func (t *tree) chooseMain(roots []int) {
 	for _, pid := range roots {
 		for id, p := range t.procs {
@@ -193,7 +191,7 @@ func (t *tree) sum() usage {
 	return u
 }
 
-// total sums one metric over the processes, in the units of its source.
+// total sums one metric over the processes, in its source's units.
 func (t *tree) total(i int, m treeMetric) float64 {
 	if m.Kind != metric.Counter {
 		sum := 0.0
@@ -216,7 +214,7 @@ func (t *tree) total(i int, m treeMetric) float64 {
 	return sum
 }
 
-// plus adds to a sum that is -1 once a part of it is unknown.
+// plus adds to a sum, which becomes -1 once any part of it is unknown.
 func plus(sum, n float64, unknown bool) float64 {
 	if sum < 0 || unknown {
 		return metric.Unknown
