@@ -1,8 +1,8 @@
-// Package address defines the addresses of machines: how one is written, and when two
-// of them are one machine.
+// Package address defines the addresses of machines: how they are written, and when two of them
+// mean the same machine.
 //
-// Addresses enter configuration files and arguments of databases. What this package
-// accepts holds no character that has a meaning there.
+// Addresses are inserted into databases' configuration files and arguments. Accepted addresses
+// contain no characters that have a special meaning there.
 package address
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Bounds of a host name by RFC 1123 in bytes, and of an interface's name by Linux.
+// Maximum lengths in bytes: of a host name by RFC 1123, and of an interface name on Linux.
 const (
 	maxName = 253
 	maxZone = 15
@@ -22,13 +22,13 @@ const (
 
 var (
 	label = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?$`)
-	// number matches a last label that a resolver would read as part of an IPv4 address.
+	// number matches a last label that a resolver would parse as part of an IPv4 address.
 	number = regexp.MustCompile(`^([0-9]+|0[xX][0-9A-Fa-f]*)$`)
 	zone   = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 )
 
-// Check returns why s is neither an IP address nor a host name by RFC 1123. The zone
-// of an IPv6 address must be written as the name of an interface.
+// Check returns an error if s is neither an IP address nor a host name by RFC 1123. An IPv6
+// address's zone must be an interface name.
 func Check(s string) error {
 	if ip, err := netip.ParseAddr(s); err == nil {
 		if z := ip.Zone(); z != "" && (len(z) > maxZone || !zone.MatchString(z)) {
@@ -48,8 +48,8 @@ func Check(s string) error {
 	return nil
 }
 
-// CheckMember is [Check] for an address that a member listens on: it must not be the
-// address of all interfaces.
+// CheckMember is [Check] for an address that a member listens on. It rejects the unspecified
+// address, which means all interfaces.
 func CheckMember(s string) error {
 	if err := Check(s); err != nil {
 		return err
@@ -60,8 +60,8 @@ func CheckMember(s string) error {
 	return nil
 }
 
-// CheckZone returns why the zone of an address is not an interface of this machine.
-// Addresses without a zone pass.
+// CheckZone returns an error if an address's zone is not an interface on this machine. Addresses
+// without a zone pass.
 func CheckZone(s string) error {
 	ip, err := netip.ParseAddr(s)
 	if err != nil || ip.Zone() == "" {
@@ -73,9 +73,8 @@ func CheckZone(s string) error {
 	return nil
 }
 
-// Canonical returns the one spelling of an address, for comparing: IP addresses in
-// their shortest form, names in lower case, and 127.0.0.1 for localhost. It resolves
-// no names.
+// Canonical returns an address's canonical spelling, for comparisons: IP addresses in their
+// shortest form, names in lower case, and 127.0.0.1 for localhost. It resolves no names.
 func Canonical(s string) string {
 	if ip, err := netip.ParseAddr(s); err == nil {
 		return ip.Unmap().String()
@@ -86,7 +85,7 @@ func Canonical(s string) string {
 	return s
 }
 
-// quoted returns the first bytes of text in quotes.
+// quoted returns the beginning of text in quotes.
 func quoted(s string) string {
 	if len(s) > 80 {
 		return fmt.Sprintf("%q...", s[:80])

@@ -1,5 +1,4 @@
-// Package linefile appends whole lines to files and reads them back. A process that is
-// killed leaves whole lines and at most one incomplete line after them, which a writer
-// that continues the file cuts off and a reader drops with [ErrTruncated]. Tables are
-// CSV files whose columns are declared once and found by name.
+// Package linefile appends whole lines to files and reads them back. A killed process leaves whole
+// lines and at most one incomplete last line, which a resuming writer cuts off and a reader drops
+// with [ErrTruncated]. Tables are CSV files whose columns are declared once and found by name.
 package linefile

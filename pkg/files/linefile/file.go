@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// file is the part of an *os.File that a File uses.
+// file is the part of *os.File used by File.
 type file interface {
 	io.WriteCloser
 	Truncate(size int64) error
@@ -17,18 +17,17 @@ type file interface {
 
 var _ file = (*os.File)(nil)
 
-// File appends whole lines to a file, one write call each time, so that a
-// killed process leaves only complete lines. It is not safe for concurrent use.
+// File appends whole lines to a file, with one write call each time, so that a killed process
+// leaves only complete lines. It is not safe for concurrent use.
 type File struct {
 	path string
 	f    file
-	size int64 // of the whole lines
-	err  error // of the first failed write, returned from then on
+	size int64 // size of the whole lines
+	err  error // the first failed write's error, returned from then on
 }
 
-// Open opens or creates path for appending. A new file gets the header; an
-// old one must begin with the header's first line, and loses an incomplete last
-// line.
+// Open opens or creates path for appending. It writes header to a new file. An existing file must
+// begin with the header's first line; an incomplete last line is cut off.
 func Open(path string, header []byte) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -42,7 +41,7 @@ func Open(path string, header []byte) (*File, error) {
 	return r, nil
 }
 
-// resume finds where to go on in f, or writes the header.
+// resume finds the position to continue at in f, or writes the header.
 func (r *File) resume(f *os.File, header []byte) error {
 	whole, size, err := wholeLines(f)
 	if err != nil {
@@ -68,8 +67,8 @@ func (r *File) resume(f *os.File, header []byte) error {
 	return nil
 }
 
-// Append writes whole lines. After an error the file ends with the last whole
-// line that fitted, if it can be cut there, and every call returns that error.
+// Append writes whole lines. After an error, the file is cut after the last whole line if possible,
+// and every later call returns the same error.
 func (r *File) Append(lines []byte) error {
 	if r.err != nil {
 		return r.err
@@ -92,7 +91,7 @@ func (r *File) Append(lines []byte) error {
 	return r.err
 }
 
-// Close closes the file. It does not repeat the error of an earlier write.
+// Close closes the file. It does not repeat an earlier write error.
 func (r *File) Close() error {
 	if err := r.f.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", r.path, Bare(err))
@@ -100,7 +99,7 @@ func (r *File) Close() error {
 	return nil
 }
 
-// Bare takes the path off a file error that is reported with it.
+// Bare removes the path from a file error whose path is reported separately.
 func Bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -108,16 +107,15 @@ func Bare(err error) error {
 	return err
 }
 
-// Path is the name that the file was opened by.
 func (r *File) Path() string { return r.path }
 
-// Size is the length of the whole lines in bytes.
+// Size is the total length of the whole lines in bytes.
 func (r *File) Size() int64 { return r.size }
 
-// Err is the error of the first failed write, nil before.
+// Err returns the first failed write's error, or nil.
 func (r *File) Err() error { return r.err }
 
-// wholeLines returns where the last complete line of f ends, and f's size.
+// wholeLines returns the end of the last complete line in f, and f's size.
 func wholeLines(f *os.File) (whole, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// Line is one line of a file, without its line break.
+// Line is one line in a file, without its line break.
 type Line struct {
 	Number int // from 1
 	Text   string
 }
 
-// maxLine is the longest line that is read, in bytes. The longest that is written holds
-// a histogram.
+// maxLine is the maximum length of a line in bytes. The longest lines that are written contain
+// histograms.
 const maxLine = 1 << 20
 
-// readLine reads up to a line break, which it returns too.
+// readLine reads up to and including a line break.
 func readLine(r *bufio.Reader) (string, error) {
 	var long []byte
 	for {
@@ -37,11 +37,11 @@ func readLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-// lineBound fails at a line of more than maxLine bytes. Readers behind it would keep all
-// of the line in memory.
+// lineBound fails if a line is longer than maxLine bytes. Readers behind it would hold the whole
+// line in memory.
 type lineBound struct {
 	r    io.Reader
-	line int // bytes of the present line
+	line int // bytes of the current line
 }
 
 func (b *lineBound) Read(p []byte) (int, error) {
@@ -57,8 +57,8 @@ func (b *lineBound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Lines yields the whole lines of a file; an error is the last pair, one
-// matching [ErrTruncated] for an incomplete last line.
+// Lines yields a file's whole lines. An error is the last pair; it matches [ErrTruncated] if the
+// last line is incomplete.
 func Lines(path string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := regularfile.Open(path)

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// rowReader reads the records of a CSV file as a [csv.Reader] does, with its errors.
-// Lines without a quotation mark, which nearly all are, it splits by itself in a fraction
-// of the time; from the first other line on it leaves the file to the library.
+// rowReader reads a CSV file's records like a [csv.Reader], with the same errors. It splits lines
+// without a quotation mark, almost all lines, by itself in a fraction of the time. From the first
+// other line on, it leaves the file to the library.
 type rowReader struct {
 	lines  *bufio.Reader
-	line   int // the last one that was read, from 1
-	width  int // fields of the first record, 0 before it
+	line   int // number of the last line read, from 1
+	width  int // number of fields in the first record; 0 before it
 	bytes  int64
 	fields []string
-	quoted *csv.Reader // nil before the first quotation mark
-	before int         // lines before those of quoted
+	quoted *csv.Reader // nil until the first quotation mark
+	before int         // lines before quoted took over
 }
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{lines: bufio.NewReaderSize(r, 64<<10)} }
 
-// read returns the next record, whose fields share one string. The slice holds until the
-// next call.
+// read returns the next record, whose fields share one string. The slice is valid until the next
+// call.
 func (r *rowReader) read() ([]string, error) {
 	for r.quoted == nil {
 		text, err := readLine(r.lines)
@@ -57,7 +57,7 @@ func (r *rowReader) read() ([]string, error) {
 	return record, err
 }
 
-// leave hands the file to the library from a line on.
+// leave hands the file over to the library, starting with the line text.
 func (r *rowReader) leave(text string) {
 	r.before = r.line
 	r.quoted = csv.NewReader(io.MultiReader(strings.NewReader(text), r.lines))
@@ -85,8 +85,8 @@ func (r *rowReader) split(text string) ([]string, error) {
 	return r.fields, nil
 }
 
-// rowsIn estimates the rows of a file of so many bytes from those that were read; 0 for
-// an unknown number.
+// rowsIn estimates the number of rows in a file of size bytes from the rows read so far; 0 if
+// unknown.
 func (r *rowReader) rowsIn(size int64) int {
 	if r.quoted != nil || r.bytes == 0 {
 		return 0

@@ -15,21 +15,21 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// ErrTruncated matches the error of a reader that dropped an incomplete last
-// line, which a killed run leaves behind. The rows before it are good.
+// ErrTruncated matches the error of a reader that dropped an incomplete last line, left by a killed
+// run. The rows before it are valid.
 var ErrTruncated = errors.New("incomplete last line dropped")
 
-// SyntaxError is malformed data in a file.
+// SyntaxError reports malformed data in a file.
 type SyntaxError struct {
 	File string
 	// Line counts from 1.
 	Line int
-	// Column is the column's name, "" if the whole line is wrong.
+	// Column is the column's name; "" if the whole line is wrong.
 	Column string
 	Reason string
 }
 
-// Error is file:line: column: reason.
+// Error formats the error as file:line: column: reason.
 func (e *SyntaxError) Error() string {
 	if e.Column == "" {
 		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
@@ -40,15 +40,15 @@ func (e *SyntaxError) Error() string {
 // Column is one column of a CSV file, declared once for writing and reading.
 type Column[T any] struct {
 	Name string
-	// Optional columns may be absent from a file that is read.
+	// Optional columns may be missing from a file.
 	Optional bool
-	// Format appends the field, quoted if need be.
+	// Format appends the field, quoted if necessary.
 	Format func(b []byte, row *T) []byte
-	// Parse sets the field in row; nil for columns that are made from others.
+	// Parse sets the field in row; nil for columns derived from others.
 	Parse func(row *T, field string) error
 }
 
-// HeaderLine returns the names of columns as a line.
+// HeaderLine returns the column names as a line.
 func HeaderLine[T any](columns []Column[T]) []byte {
 	var b []byte
 	for i, c := range columns {
@@ -71,8 +71,7 @@ func AppendRow[T any](b []byte, columns []Column[T], row *T) []byte {
 	return append(b, '\n')
 }
 
-// AppendText appends a CSV field. Line breaks become spaces, so that one row is
-// always one line.
+// AppendText appends a CSV field. Line breaks become spaces, so that a row is always one line.
 func AppendText(b []byte, s string) []byte {
 	s = lineBreaks.Replace(s)
 	if !strings.ContainsAny(s, `",`) && !strings.HasPrefix(s, " ") {
@@ -87,11 +86,11 @@ var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
 // TextColumn holds a string.
 func TextColumn[T any, S ~string](name string, at func(*T) *S) Column[T] {
-	var last atomic.Pointer[string] // most rows have the text of the row before
+	var last atomic.Pointer[string] // most rows repeat the previous row's text
 	return Column[T]{
 		Name:   name,
 		Format: func(b []byte, row *T) []byte { return AppendText(b, string(*at(row))) },
-		// The reader's fields share one string per line; a clone keeps only this one.
+		// The reader's fields share one string per line; a clone retains only this one.
 		Parse: func(row *T, field string) error {
 			same := last.Load()
 			if same == nil || *same != field {
@@ -118,7 +117,7 @@ func IntColumn[T any, N int | int64](name string, at func(*T) *N) Column[T] {
 	}
 }
 
-// FloatColumn holds a number to its last bit.
+// FloatColumn holds a number with full precision.
 func FloatColumn[T any](name string, at func(*T) *float64) Column[T] {
 	return Column[T]{
 		Name:   name,
@@ -131,7 +130,7 @@ func FloatColumn[T any](name string, at func(*T) *float64) Column[T] {
 	}
 }
 
-// TimeColumn holds an instant in UTC, empty for the zero time.
+// TimeColumn holds a time in UTC; empty for the zero time.
 func TimeColumn[T any](name string, at func(*T) *time.Time) Column[T] {
 	return Column[T]{
 		Name: name,
@@ -155,8 +154,7 @@ func TimeColumn[T any](name string, at func(*T) *time.Time) Column[T] {
 	}
 }
 
-// ParseInt reads a whole number; the classic tool writes some with decimals,
-// which are rounded.
+// ParseInt parses a whole number. The classic tool writes some with decimals, which are rounded.
 func ParseInt(field string) (int64, error) {
 	v, err := strconv.ParseInt(field, 10, 64)
 	if err == nil {
@@ -177,12 +175,12 @@ func ParseFloat(field string) (float64, error) {
 	return v, nil
 }
 
-// maxTable is the largest CSV file that is read, in bytes: more than a day of seconds.
+// maxTable is the maximum size of a CSV file in bytes: more than a day of seconds.
 const maxTable = 1 << 30
 
-// ReadTable reads a CSV file whose columns are found by name; unknown ones are
-// ignored. blank returns, for the file's header, a function that makes each row
-// before its columns are parsed. With an error it also returns the rows before it.
+// ReadTable reads a CSV file whose columns are found by name; unknown columns are ignored. Given
+// the file's header, blank returns a function that makes each row before its columns are parsed.
+// With an error, ReadTable also returns the rows read before it.
 func ReadTable[T any](path string, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
 	var rows []T
 	err := openTable(path, func(r *rowReader, size int64) error {
@@ -205,9 +203,9 @@ func ReadTable[T any](path string, columns []Column[T], blank func(header []stri
 	return rows, err
 }
 
-// EachRow reads a CSV file as [ReadTable] does, and calls each with one row after
-// another. next returns, for the file's header, a function that returns where the next
-// row goes, which may be the same place for all.
+// EachRow reads a CSV file like [ReadTable], and calls each with each row. Given the file's header,
+// next returns a function that returns where to store the next row, which may always be the same
+// place.
 func EachRow[T any](path string, columns []Column[T], next func(header []string) func() *T, each func(*T)) error {
 	return openTable(path, func(r *rowReader, _ int64) error {
 		_, err := eachRow(path, r, columns, next, each)
@@ -215,7 +213,7 @@ func EachRow[T any](path string, columns []Column[T], next func(header []string)
 	})
 }
 
-// openTable calls read with the whole lines of a file of so many bytes.
+// openTable calls read with a file's whole lines and its size in bytes.
 func openTable(path string, read func(r *rowReader, size int64) error) error {
 	f, err := regularfile.Open(path)
 	if err != nil {
@@ -239,18 +237,18 @@ func openTable(path string, read func(r *rowReader, size int64) error) error {
 // ZeroRows makes zero rows for any header.
 func ZeroRows[T any]([]string) func() T { return func() (row T) { return row } }
 
-// OneRow makes all rows in one place: each holds until the next.
+// OneRow stores all rows in the same place: each is valid until the next.
 func OneRow[T any]([]string) func() *T {
 	var zero, row T
 	return func() *T { row = zero; return &row }
 }
 
-// sampledRows is how many rows are read before their number is estimated, so that a table
-// of large rows grows once.
+// sampledRows is the number of rows after which a table's size is estimated, so that a large table
+// grows only once.
 const sampledRows = 64
 
-// eachRow reads the header and every row. With an error it reports whether next was
-// called for a row that is bad.
+// eachRow reads the header and every row. With an error, it reports whether next was called for the
+// bad row.
 func eachRow[T any](path string, r *rowReader, columns []Column[T], next func(header []string) func() *T, each func(*T)) (bad bool, err error) {
 	header, err := r.read()
 	if err == io.EOF {
@@ -287,7 +285,7 @@ func eachRow[T any](path string, r *rowReader, columns []Column[T], next func(he
 	}
 }
 
-// matchColumns returns the columns to parse and the index of each in a record.
+// matchColumns returns the columns to parse and each one's index in a record.
 func matchColumns[T any](path string, header []string, columns []Column[T]) (fields []int, found []Column[T], err error) {
 	for _, c := range columns {
 		if c.Parse == nil {
@@ -304,7 +302,7 @@ func matchColumns[T any](path string, header []string, columns []Column[T]) (fie
 	return fields, found, nil
 }
 
-// csvError puts an error of the CSV reader into our form.
+// csvError converts a CSV reader's error to our form.
 func csvError(path string, err error) error {
 	if e, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &SyntaxError{File: path, Line: e.Line, Reason: e.Err.Error()}
@@ -319,14 +317,13 @@ type TableWriter[T any] struct {
 	buf     []byte
 }
 
-// NewTableWriter opens or creates the file as [Open] does; a new one gets its header
-// at once.
+// NewTableWriter opens or creates the file like [Open]. A new file gets its header at once.
 func NewTableWriter[T any](path string, columns []Column[T]) (TableWriter[T], error) {
 	f, err := Open(path, HeaderLine(columns))
 	return TableWriter[T]{file: f, columns: columns}, err
 }
 
-// Write appends all rows in one write call, and returns when the kernel has them.
+// Write appends all rows in one write call. When it returns, the kernel has them.
 func (w *TableWriter[T]) Write(rows []T) error {
 	b := w.buf[:0]
 	for i := range rows {
@@ -336,5 +333,4 @@ func (w *TableWriter[T]) Write(rows []T) error {
 	return w.file.Append(b)
 }
 
-// Close closes the file.
 func (w *TableWriter[T]) Close() error { return w.file.Close() }

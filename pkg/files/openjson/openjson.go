@@ -1,5 +1,5 @@
-// Package openjson encodes structs as JSON objects that also have keys of others, which the
-// struct does not declare.
+// Package openjson encodes structs as JSON objects with additional keys that the struct does not
+// declare.
 package openjson
 
 import (
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Marshal encodes a struct, and behind its keys the others in alphabetical order. The struct
-// must not encode itself by this function.
+// Marshal encodes a struct's keys followed by the other keys in alphabetical order. The struct's
+// own MarshalJSON must not call it, or it would recurse.
 func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
 	data, err := Encode(v)
 	if err != nil || len(others) == 0 {
@@ -49,7 +49,7 @@ func Encode(v any) ([]byte, error) {
 }
 
 // Unmarshal decodes an object into the struct that v points to, and returns the keys that the
-// struct does not declare; nil if there are none.
+// struct does not declare, or nil.
 func Unmarshal(data []byte, v any) (others map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Unmarshal(data []byte, v any) (others map[string]json.RawMessage, err error
 	declared := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		declared[strings.ToLower(name)] = true // as encoding/json finds them
+		declared[strings.ToLower(name)] = true // matched like in encoding/json
 	}
 	maps.DeleteFunc(others, func(key string, _ json.RawMessage) bool { return declared[strings.ToLower(key)] })
 	if len(others) == 0 {

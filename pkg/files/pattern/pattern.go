@@ -1,5 +1,5 @@
-// Package pattern has regular expressions that are compiled when they are first used. Most
-// commands use few of the program's, and the larger ones take up to 100 KiB each.
+// Package pattern has regular expressions that are compiled on first use. Most commands use few of
+// the program's expressions, and the larger ones take up to 100 KiB each.
 package pattern
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// New returns an expression. The first call of it compiles the expression and panics if that
-// fails. It is safe for concurrent use.
+// New returns a function that returns the expression. Its first call compiles the expression and
+// panics if that fails. It is safe for concurrent use.
 func New(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

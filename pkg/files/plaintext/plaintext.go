@@ -36,8 +36,8 @@ func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
-// Markdown returns text that Markdown shows as it is: neither HTML nor links, images,
-// code or headings.
+// Markdown escapes text so that Markdown shows it literally, without HTML, links, images, code or
+// headings.
 func Markdown(text string) string {
 	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "`", "\\`", `\`, `\\`).Replace(Visible(text))
 	lines := strings.Split(text, "\n")
@@ -50,12 +50,12 @@ func Markdown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Fenced returns text for a fenced code block, which it cannot end.
+// Fenced returns text for a fenced code block that it cannot close.
 func Fenced(text string) string {
 	return strings.ReplaceAll(Visible(text), "```", "'''")
 }
 
-// Line returns text as one line: [Visible], with spaces for line breaks and tabs.
+// Line returns text as one line: [Visible], with spaces instead of line breaks and tabs.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -65,11 +65,11 @@ func Line(text string) string {
 	}, Visible(text))
 }
 
-// Cell returns text for a cell of a Markdown table, which it cannot end.
+// Cell returns text for a Markdown table cell that it cannot close.
 func Cell(text string) string { return strings.ReplaceAll(Markdown(Line(text)), "|", `\|`) }
 
-// Table returns a table in Markdown. The first left columns stand to the left, the others to
-// the right, and a line break in a cell is one in the table.
+// Table returns a Markdown table. The first left columns are left-aligned, the others
+// right-aligned. A line break in a cell remains one in the table.
 func Table(header []string, rows [][]string, left int) string {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -91,9 +91,8 @@ func Table(header []string, rows [][]string, left int) string {
 	return b.String()
 }
 
-// Field returns a field of a CSV file as [Visible], and so that a spreadsheet takes no
-// text for a formula: one that begins like a formula gets an apostrophe. Numbers stay as
-// they are.
+// Field returns a CSV field, like [Visible], that no spreadsheet takes for a formula: text that
+// looks like a formula gets an apostrophe in front. Numbers are unchanged.
 func Field(text string) string {
 	text = Visible(text)
 	if first, size := utf8.DecodeRuneInString(text); size == len(text) || !strings.ContainsRune("=+-@\t\n＝＋－＠", first) {
@@ -105,7 +104,7 @@ func Field(text string) string {
 	return "'" + text
 }
 
-// Link returns a path with slashes as the address of a Markdown link, which it cannot end.
+// Link returns a path with slashes as the address in a Markdown link that it cannot close.
 func Link(path string) string {
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: path}).EscapedPath())
 }

@@ -1,5 +1,5 @@
-// Package regularfile opens inputs that are regular files. Devices and FIFOs have no
-// end, and opening a FIFO may block for ever.
+// Package regularfile opens inputs that are regular files. Devices and FIFOs have no end, and
+// opening a FIFO may block for ever.
 package regularfile
 
 import (
@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file for reading; symbolic links to one are followed. The
-// caller closes it.
+// Open opens a regular file for reading, following symbolic links. The caller closes it.
 func Open(path string) (*os.File, error) {
 	// Without O_NONBLOCK a FIFO waits for a writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -29,7 +28,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Read returns the contents of a regular file of at most limit bytes.
+// Read returns the contents of a regular file with at most limit bytes.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package runlog copies what a process logs while a run lasts into a log of that run.
+// Package runlog copies a process's log messages during a run into that run's log.
 package runlog
 
 import (
@@ -11,38 +11,38 @@ import (
 	"sync"
 )
 
-// maxHeld bounds the text, in bytes, that is held while a run has no log yet.
+// maxHeld limits the text, in bytes, that is buffered before a run has a log file.
 const maxHeld = 1 << 20
 
-// Handler passes records to another handler. While a run lasts it also writes those of
-// level info and above to the log of the run, as text, whatever the other handler leaves
-// out. It is safe for concurrent use.
+// Handler passes records to another handler. During a run it also writes records at level info and
+// above to the run's log, as text, regardless of the other handler's level. It is safe for
+// concurrent use.
 type Handler struct {
 	next slog.Handler
 	text slog.Handler // writes to run
-	run  *run         // shared by handlers with other attributes
+	run  *run         // shared by handlers with different attributes
 }
 
 var _ slog.Handler = (*Handler)(nil)
 
-// run is the log of the present run.
+// run is the current run's log.
 type run struct {
 	mu   sync.Mutex
 	on   bool
-	held bytes.Buffer // what was logged before the file was there
-	lost int          // bytes that found no room in held
+	held bytes.Buffer // messages logged before the file existed
+	lost int          // bytes that did not fit into held
 	file io.WriteCloser
-	err  error // the first of file
+	err  error // the file's first error
 }
 
-// New returns a handler before its first run.
+// New returns a handler outside any run.
 func New(next slog.Handler) *Handler {
 	r := &run{}
 	return &Handler{next: next, text: slog.NewTextHandler(r, nil), run: r}
 }
 
-// Wrap returns the handler of a log if [New] made it. Otherwise it makes one for that
-// log, and returns the log that uses it.
+// Wrap returns the log's handler if it was made by [New]. Otherwise it wraps the log's handler, and
+// returns the new log.
 func Wrap(log *slog.Logger) (*slog.Logger, *Handler) {
 	if h, ok := log.Handler().(*Handler); ok {
 		return log, h
@@ -51,8 +51,8 @@ func Wrap(log *slog.Logger) (*slog.Logger, *Handler) {
 	return slog.New(h), h
 }
 
-// Begin begins a run. What is logged is held until [Handler.To] gives it a file. A run
-// before must have ended.
+// Begin begins a run. Messages are buffered until [Handler.To] sets the file. The previous run must
+// have ended.
 func (h *Handler) Begin() {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
@@ -60,7 +60,7 @@ func (h *Handler) Begin() {
 	h.run.held.Reset()
 }
 
-// To gives the run its file, which [Handler.End] closes. It is called once in a run.
+// To sets the run's file, which [Handler.End] closes. Call it once per run.
 func (h *Handler) To(file io.WriteCloser) {
 	r := h.run
 	r.mu.Lock()
@@ -73,14 +73,14 @@ func (h *Handler) To(file io.WriteCloser) {
 	r.held = bytes.Buffer{}
 }
 
-// Err is the first error of the run's file.
+// Err returns the first error from the run's file.
 func (h *Handler) Err() error {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
 	return h.run.err
 }
 
-// End ends the run and closes its file. Without a run it does nothing.
+// End ends the run and closes its file. It does nothing outside a run.
 func (h *Handler) End() error {
 	r := h.run
 	r.mu.Lock()
@@ -118,12 +118,12 @@ func (r *run) write(text []byte) {
 	}
 }
 
-// Enabled reports whether records of a level go anywhere.
+// Enabled reports whether records at a level are written anywhere.
 func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.text.Enabled(ctx, l)
 }
 
-// Handle passes a record on. The error is that of the other handler.
+// Handle passes a record on. The error is the other handler's error.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) (err error) {
 	if h.next.Enabled(ctx, r.Level) {
 		err = h.next.Handle(ctx, r.Clone())

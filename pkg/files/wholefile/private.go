@@ -8,24 +8,24 @@ import (
 	"path/filepath"
 )
 
-// privatePerm is the mode of a secret, from the moment it is made.
+// privatePerm is a secret file's mode, from its creation on.
 const privatePerm = 0o600
 
-// WritePrivate is [Write] for a secret: at no moment can another user read it. Several
-// writers of one name do no harm; the last one wins.
+// WritePrivate is [Write] for a secret: no other user can read it at any time. Concurrent writers
+// of one name are safe; the last one wins.
 func WritePrivate(name string, write func(io.Writer) error) error {
 	return private(name, write, (*os.Root).Rename)
 }
 
-// CreatePrivate is [WritePrivate] for a name that must be new: if it exists, the file
-// there stays and the error is [fs.ErrExist]. One of several concurrent calls succeeds.
+// CreatePrivate is [WritePrivate] for a new name. If the name exists, the file is unchanged and the
+// error is [fs.ErrExist]. Only one of several concurrent calls succeeds.
 func CreatePrivate(name string, write func(io.Writer) error) error {
 	return private(name, write, func(root *os.Root, part, name string) error {
 		return errors.Join(root.Link(part, name), root.Remove(part))
 	})
 }
 
-// private writes a file under a name of its own and then puts it in its place.
+// private writes a file under a unique name and then moves it into place with put.
 func private(name string, write func(io.Writer) error, put func(root *os.Root, part, name string) error) error {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
@@ -38,7 +38,7 @@ func private(name string, write func(io.Writer) error, put func(root *os.Root, p
 	if err != nil {
 		return err
 	}
-	// The umask may have taken bits of the owner.
+	// The umask may have removed permissions from the owner.
 	err = errors.Join(write(f), f.Chmod(privatePerm), f.Sync(), f.Close())
 	if err != nil {
 		return errors.Join(err, root.Remove(part))

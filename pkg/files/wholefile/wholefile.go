@@ -1,5 +1,4 @@
-// Package wholefile writes files that a reader finds whole or not at all, also
-// after a crash.
+// Package wholefile writes files that readers find complete or not at all, even after a crash.
 package wholefile
 
 import (
@@ -10,15 +9,14 @@ import (
 	"path/filepath"
 )
 
-// Suffix ends the name of a file that is being written.
+// Suffix is the name suffix of a file that is being written.
 const Suffix = ".part"
 
-// perm is the mode of a new file, whatever the umask is.
+// perm is a new file's mode, regardless of the umask.
 const perm = 0o644
 
-// Write replaces the file at name by the output of write. The folder must exist. If
-// write fails, the old file stays and nothing else is left. A name has one writer
-// at a time.
+// Write replaces the file at name with the output of write. The folder must exist. If write fails,
+// the old file stays and nothing else is left. A name must have only one writer at a time.
 func Write(name string, write func(io.Writer) error) error {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
@@ -28,7 +26,7 @@ func Write(name string, write func(io.Writer) error) error {
 	return WriteIn(root, filepath.Base(name), write)
 }
 
-// WriteIn is [Write] below a root, which name, separated by slashes, cannot leave.
+// WriteIn is [Write] below a root, which name (separated by slashes) cannot leave.
 func WriteIn(root *os.Root, name string, write func(io.Writer) error) error {
 	part := name + Suffix
 	f, err := root.Create(part)
@@ -45,7 +43,7 @@ func WriteIn(root *os.Root, name string, write func(io.Writer) error) error {
 	return syncDir(root, path.Dir(name))
 }
 
-// Bytes returns a writer of data for [Write] and [WriteIn].
+// Bytes returns a function for [Write] and [WriteIn] that writes data.
 func Bytes(data []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(data)
