@@ -22,7 +22,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 		}
 		for _, o := range objects {
 			if strings.HasSuffix(o.Key, "/") {
-				continue // the mark of an empty folder
+				continue // marks an empty folder
 			}
 			found = append(found, Object{
 				Name: strings.TrimPrefix(o.Key, b.location.prefix), Size: o.Size, MD5: o.MD5, ETag: etagOf(o),
@@ -44,7 +44,7 @@ func etagOf(o *blob.ListObject) string {
 // Write implements [Store].
 func (b *Bucket) Write(ctx context.Context, name string, c Content, r io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before Close it drops what was written
+	defer cancel() // cancelling before Close discards the written data
 	w, err := b.blobs.NewWriter(ctx, b.location.prefix+name, &blob.WriterOptions{
 		BufferSize: int(partSize(c.Size)), MaxConcurrency: 2, ContentType: c.Type, ContentMD5: c.MD5,
 	})
@@ -53,7 +53,7 @@ func (b *Bucket) Write(ctx context.Context, name string, c Content, r io.Reader)
 	}
 	if _, err := io.Copy(w, r); err != nil {
 		cancel()
-		// The error of Close has the reason if the store ended the transfer.
+		// If the store ended the transfer, Close returns the reason.
 		if closing := w.Close(); !errors.Is(closing, context.Canceled) {
 			err = errors.Join(err, closing)
 		}

@@ -13,23 +13,23 @@ import (
 	"path"
 )
 
-// Content is what is known of a file before it is sent.
+// Content describes a file before it is sent.
 type Content struct {
 	Size int64  // bytes
-	MD5  []byte // of all of it
+	MD5  []byte // of the whole file
 	Type string // media type
-	// etag is the tag that S3 gives to the file if it is sent in parts of partSize.
+	// etag is the tag that S3 assigns if the file is sent in parts of partSize.
 	etag string
 }
 
-// Sizes of parts: small files have parts of minPart, and no file has more parts than
-// maxParts, for S3 takes 10,000.
+// Part sizes: small files use parts of minPart, and no file has more than maxParts parts, because
+// S3 accepts at most 10,000.
 const (
 	minPart  = 8 << 20
 	maxParts = 9000
 )
 
-// partSize is the bytes of a part of a file of size bytes: a whole number of MiB.
+// partSize returns the part size for a file of size bytes: a whole number of MiB.
 func partSize(size int64) int64 {
 	const mib = 1 << 20
 	return max(minPart, (size/maxParts+mib)/mib*mib)
@@ -69,9 +69,9 @@ func inspect(file string) (_ Content, err error) {
 	return c, nil
 }
 
-// same reports whether an object has a content. If the store's checksum does not
-// prove it, the object is read: the tag of an encrypted object of S3 is no checksum
-// of it, and folders have none.
+// same reports whether an object has the content c. If the store's checksum does not prove it, the
+// object is read: the tag of an encrypted S3 object is not a checksum, and folders have no
+// checksums.
 func same(ctx context.Context, s Store, o Object, c Content) (_ bool, err error) {
 	switch {
 	case o.Size != c.Size:
@@ -91,15 +91,15 @@ func same(ctx context.Context, s Store, o Object, c Content) (_ bool, err error)
 	return bytes.Equal(sum.Sum(nil), c.MD5), nil
 }
 
-// mediaTypes are the media types of the files that experiments make. Machines differ in
-// what they know of others.
+// mediaTypes maps the extensions of files made by experiments to media types. For other files, the
+// result depends on the machine.
 var mediaTypes = map[string]string{
 	".csv": "text/csv; charset=utf-8", ".html": "text/html; charset=utf-8", ".json": "application/json",
 	".log": "text/plain; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".png": "image/png",
 	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".yaml": "application/yaml",
 }
 
-// TypeOf is the media type of a file by its name.
+// TypeOf returns a file's media type by its name.
 func TypeOf(name string) string {
 	ext := path.Ext(name)
 	if t := mediaTypes[ext]; t != "" {

@@ -8,8 +8,8 @@ import (
 	"gocloud.dev/blob/fileblob"
 )
 
-// openFolder opens a folder, which stands for a bucket: it must exist, and the
-// folders inside it are made.
+// openFolder opens a folder in place of a bucket. The folder must exist; subfolders are created on
+// demand.
 func openFolder(at location, o Options) (*Bucket, error) {
 	blobs, err := fileblob.OpenBucket(at.bucket, &fileblob.Options{
 		CreateDir: o.Create, DirFileMode: 0o755, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,

@@ -16,14 +16,14 @@ import (
 	"google.golang.org/api/option"
 )
 
-// clientAttempts bounds how often a client sends one request.
+// clientAttempts limits how often a client sends the same request.
 const clientAttempts = 4
 
-// answerTimeout bounds the wait for the header of a reply after a whole request.
+// answerTimeout limits the wait for a response's header after the request was sent completely.
 const answerTimeout = time.Minute
 
-// openGCS opens a bucket of Google Cloud Storage, or of the emulator at
-// STORAGE_EMULATOR_HOST, which needs no credentials.
+// openGCS opens a Google Cloud Storage bucket, or one on the emulator at STORAGE_EMULATOR_HOST,
+// which needs no credentials.
 func openGCS(ctx context.Context, at location, o Options) (*Bucket, error) {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.ResponseHeaderTimeout = answerTimeout
@@ -39,8 +39,7 @@ func openGCS(ctx context.Context, at location, o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Every upload is of the same bytes to the same name, so any request may be sent
-	// again.
+	// Uploads always write the same bytes to the same name, so every request may be retried.
 	client.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(clientAttempts),
 		storage.WithBackoff(gax.Backoff{Initial: 500 * time.Millisecond, Max: 8 * time.Second, Multiplier: 2}))
 	if o.Create {
@@ -61,7 +60,7 @@ func openGCS(ctx context.Context, at location, o Options) (*Bucket, error) {
 	}}, nil
 }
 
-// googleTokens returns the source of tokens; nil if none are sent.
+// googleTokens returns the token source, or nil if no tokens are sent.
 func googleTokens(ctx context.Context, keyFile string) (oauth2.TokenSource, error) {
 	if keyFile == "" && os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		return nil, nil

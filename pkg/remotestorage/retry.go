@@ -16,15 +16,14 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// attempts is how often a file is sent or fetched; the pause before the second is
-// firstPause and doubles.
+// attempts limits how often a file is sent or fetched. The pause before the second attempt is
+// firstPause; it doubles for each further attempt.
 const (
 	attempts   = 3
 	firstPause = time.Second
 )
 
-// again calls do until it succeeds, its error is not a passing one, or attempts are
-// used up.
+// again calls do until it succeeds, fails permanently, or has used up its attempts.
 func again(ctx context.Context, do func() error) error {
 	pause := firstPause
 	for n := 1; ; n++ {
@@ -43,12 +42,11 @@ func again(ctx context.Context, do func() error) error {
 	}
 }
 
-// errDiffers reports an object that is not what was sent.
+// errDiffers means that the stored object differs from the sent file.
 var errDiffers = errors.New("its checksum in the store differs from the file's")
 
-// passing reports whether the same request may succeed later: a broken connection,
-// an overloaded server, a damaged transfer. Refusals and errors of this machine's
-// files are not.
+// passing reports whether the same request may succeed later: after a broken connection, an
+// overloaded server or a damaged transfer, but not after a refusal or an error reading local files.
 func passing(err error) bool {
 	var file *fs.PathError
 	var errno syscall.Errno
@@ -71,15 +69,14 @@ func passing(err error) bool {
 	return true
 }
 
-// missing reports whether an error says that a bucket or an object does not exist.
-// A refusal is none, though gocloud.dev classes those of Google as not found.
+// missing reports whether an error means that a bucket or an object does not exist. Refusals do not
+// count, although gocloud.dev classifies Google's refusals as not found.
 func missing(err error) bool {
 	status, _ := statusOf(err)
 	return err != nil && (status == http.StatusNotFound || status == 0 && gcerrors.Code(err) == gcerrors.NotFound)
 }
 
-// statusOf returns the HTTP status that err holds and the service's word for it; 0
-// if there was no reply.
+// statusOf returns the HTTP status in err and the service's error code; 0 if there was no response.
 func statusOf(err error) (status int, code string) {
 	var api smithy.APIError
 	if errors.As(err, &api) {

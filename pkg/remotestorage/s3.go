@@ -16,10 +16,10 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
-// usEast1 is the region whose name S3 refuses in a request for a new bucket.
+// usEast1 is the region that must not be named in a request for a new S3 bucket.
 const usEast1 = "us-east-1"
 
-// openS3 opens a bucket of S3, or of the server at AWS_ENDPOINT_URL.
+// openS3 opens an S3 bucket, or one on the server at AWS_ENDPOINT_URL.
 func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	hc := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = answerTimeout })
 	settings := []func(*config.LoadOptions) error{
@@ -43,7 +43,7 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 		return nil, fmt.Errorf("find AWS credentials: %w", err)
 	}
 	client := s3.NewFromConfig(cfg, func(s *s3.Options) {
-		// Servers other than Amazon's have no name in DNS for each bucket.
+		// Servers other than Amazon's have no DNS name per bucket.
 		s.UsePathStyle = os.Getenv("AWS_ENDPOINT_URL") != "" || os.Getenv("AWS_ENDPOINT_URL_S3") != ""
 	})
 	if o.Create {
@@ -58,11 +58,11 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	return &Bucket{blobs, at, func() error { return nil }}, nil
 }
 
-// createS3 makes a bucket unless it exists.
+// createS3 creates a bucket unless it exists.
 func createS3(ctx context.Context, client *s3.Client, name, region string) error {
 	_, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
 	if status, _ := statusOf(err); status != http.StatusNotFound {
-		return nil // it exists, or its first use reports why it cannot be reached
+		return nil // the bucket exists, or using it will report why it is unreachable
 	}
 	in := &s3.CreateBucketInput{Bucket: &name}
 	if region != usEast1 {

@@ -1,11 +1,11 @@
-// Package remotestorage copies folders of files to and from a place named by an
-// address: a bucket of Google Cloud Storage (gs://bucket/folder), a bucket of S3
-// (s3://bucket/folder) or a folder (file:///folder).
+// Package remotestorage copies folders of files to and from a place identified by an address: a
+// Google Cloud Storage bucket (gs://bucket/folder), an S3 bucket (s3://bucket/folder) or a folder
+// (file:///folder).
 //
-// [Upload] sends only what is missing there, and verifies every object by its MD5.
-// Two layers retry. The clients repeat a request that failed for a passing reason up
-// to 4 times, with back-off. A file whose transfer failed for such a reason is sent
-// again from its beginning, up to 3 times in all, after pauses of 1 and 2 seconds.
+// [Upload] sends only missing files, and verifies every object by its MD5. There are two layers of
+// retries. The clients retry a request that failed temporarily, up to 4 attempts with back-off. A
+// file whose transfer failed temporarily is sent again from the beginning, up to 3 attempts in all,
+// after pauses of 1 and 2 seconds.
 package remotestorage
 
 import (
@@ -20,43 +20,40 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Store is a place that holds objects by name. Names use slashes. Several goroutines
-// may use it.
+// Store holds objects by name. Names use slashes. It is safe for concurrent use.
 type Store interface {
-	// List returns the objects whose names begin with prefix, in the order of their
-	// names.
+	// List returns the objects whose names begin with prefix, sorted by name.
 	List(ctx context.Context, prefix string) ([]Object, error)
-	// Write makes an object of what r returns until its end, which must be c. The
-	// object is complete or absent. An object of the same name is replaced.
+	// Write stores the content of r, which must match c, as an object. The object is complete or
+	// absent. An existing object is replaced.
 	Write(ctx context.Context, name string, c Content, r io.Reader) error
-	// Read returns the contents of an object. The caller closes the reader.
+	// Read opens an object. The caller closes the reader.
 	Read(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
-// Object describes an object as its store does.
+// Object describes a stored object.
 type Object struct {
 	Name string
 	Size int64 // bytes
-	// MD5 is nil if the store does not give it.
+	// MD5 is nil if the store does not provide it.
 	MD5 []byte
-	// ETag is the tag that S3 gives, without quotes; "" elsewhere.
+	// ETag is the tag assigned by S3, without quotes; "" for other stores.
 	ETag string
 }
 
-// Options are what [Open] needs besides an address.
+// Options are [Open]'s inputs besides the address.
 type Options struct {
-	// KeyFile holds the credentials: a service account's key for gs, a shared
-	// credentials file for s3, unused for file. Without one they come from the
-	// environment: application-default credentials for gs, the AWS SDK's chain for
-	// s3.
+	// KeyFile holds the credentials: a service account's key for gs, a shared credentials file for
+	// s3, unused for file. If it is empty, the environment provides them: application-default
+	// credentials for gs, the AWS SDK's chain for s3.
 	KeyFile string
-	// Create makes the bucket if it does not exist. Nothing else makes one.
+	// Create creates the bucket if it does not exist. Buckets are created in no other case.
 	Create bool
-	// Project owns a bucket that is created by gs.
+	// Project owns a bucket created in gs.
 	Project string
 }
 
-// ErrNoBucket is that a bucket, or the folder of file://, does not exist.
+// ErrNoBucket means that a bucket, or the folder of file://, does not exist.
 var ErrNoBucket = errors.New("does not exist")
 
 // Bucket is an open [Store].
@@ -71,19 +68,19 @@ var _ Store = (*Bucket)(nil)
 // location is a parsed address.
 type location struct {
 	scheme string
-	// bucket is a bucket's name, or the absolute path of a folder.
+	// bucket is a bucket's name, or a folder's absolute path.
 	bucket string
-	// prefix is "" or a folder inside the bucket with a slash at its end.
+	// prefix is "" or a folder inside the bucket, ending in a slash.
 	prefix string
 }
 
-// IsURL reports whether text is an address that [Open] may open, and no path.
+// IsURL reports whether text is an address for [Open] instead of a path.
 func IsURL(text string) bool {
 	scheme, _, found := strings.Cut(text, "://")
 	return found && (scheme == "gs" || scheme == "s3" || scheme == "file")
 }
 
-// Check reports what is wrong with an address. It contacts nothing.
+// Check returns an error if an address is malformed. It contacts nothing.
 func Check(address string) error {
 	_, err := parse(address)
 	return err
@@ -113,8 +110,8 @@ func parse(address string) (location, error) {
 	}
 }
 
-// Open opens the store at an address and finds out that its bucket exists and that
-// the credentials may list it. The caller closes it.
+// Open opens the store at an address and checks that the bucket exists and that the credentials may
+// list it. The caller closes the store.
 func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 	at, err := parse(address)
 	if err != nil {
@@ -138,7 +135,7 @@ func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// reach lists one object at most.
+// reach lists at most one object, to see whether the bucket can be used.
 func (b *Bucket) reach(ctx context.Context) error {
 	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: b.location.prefix})
 	if missing(err) {
@@ -147,5 +144,5 @@ func (b *Bucket) reach(ctx context.Context) error {
 	return err
 }
 
-// Close ends the use of the store.
+// Close releases the store.
 func (b *Bucket) Close() error { return errors.Join(b.blobs.Close(), b.release()) }

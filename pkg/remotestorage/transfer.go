@@ -19,35 +19,34 @@ import (
 
 // Summary counts the files and bytes of a transfer.
 type Summary struct {
-	Files, Sent, Present int   // all, copied, and copied before
-	Bytes, SentBytes     int64 // of all, of the copied
+	Files, Sent, Present int   // total, copied, and already present
+	Bytes, SentBytes     int64 // total, and copied
 }
 
-// Progress is how far a transfer is.
+// Progress is the state of a transfer.
 type Progress struct {
 	Summary
-	// Now is the name of the file in transfer, and Of how many of its bytes were
-	// copied.
+	// Now is the file in transfer, and Of the number of its bytes copied so far.
 	Now string
 	Of  int64
 }
 
-// reportEvery is the shortest interval between two reports.
+// reportEvery is the minimum interval between two reports.
 const reportEvery = time.Second
 
-// Folder names what [Upload] sends and where.
+// Folder describes what [Upload] sends and where.
 type Folder struct {
 	Dir string
-	// Name is the folder in the store; "" is the store's top.
+	// Name is the folder in the store; "" is the store's root.
 	Name string
-	// Last is the file that is sent after all others, so that its presence proves
-	// theirs; "" for none.
+	// Last is a file to send after all others, so that its presence proves that the upload is
+	// complete; "" for none.
 	Last string
 }
 
-// RunName returns the name in a store of a run's folder on this machine: the last two
-// elements of its path, which are the experiment's title and the time of the start. The
-// time alone may be that of another experiment.
+// RunName returns the store name for a run's folder on this machine: the last two elements of its
+// path, which are the experiment's title and the start time. The time alone could be another
+// experiment's.
 func RunName(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -56,11 +55,10 @@ func RunName(dir string) (string, error) {
 	return strings.Trim(filepath.Base(filepath.Dir(abs))+"/"+filepath.Base(abs), "/"), nil
 }
 
-// File is a file of this machine and the name of its object in a store.
+// File is a local file with its object name in a store.
 type File struct{ Path, Name string }
 
-// Upload sends the regular files below a folder like [UploadFiles], in the order of
-// their names.
+// Upload sends the regular files below a folder, sorted by name, like [UploadFiles].
 func Upload(ctx context.Context, s Store, f Folder, report func(Progress)) (Summary, error) {
 	files, err := filesOf(f)
 	if err != nil {
@@ -69,9 +67,9 @@ func Upload(ctx context.Context, s Store, f Folder, report func(Progress)) (Summ
 	return UploadFiles(ctx, s, files, report)
 }
 
-// UploadFiles sends files in their order, except those that the store has already. It
-// stops at the first file that cannot be sent. The summary is right up to then. Report
-// may be nil; it is called at most once a second.
+// UploadFiles sends files in order, skipping those that the store already has. It stops at the
+// first file that cannot be sent; the summary then covers the files before it. report may be nil;
+// it is called at most once per second.
 func UploadFiles(ctx context.Context, s Store, files []File, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
 	if err := t.count(files); err != nil {
@@ -101,7 +99,7 @@ func UploadFiles(ctx context.Context, s Store, files []File, report func(Progres
 	return t.Summary, nil
 }
 
-// commonPrefix is what the names of all files begin with, in whole characters.
+// commonPrefix returns the longest common prefix of all names, in whole characters.
 func commonPrefix(files []File) string {
 	if len(files) == 0 {
 		return ""
@@ -124,8 +122,7 @@ type transfer struct {
 	said   time.Time
 }
 
-// filesOf lists the regular files of a folder. Files whose names begin with a dot are of
-// this machine only.
+// filesOf lists a folder's regular files. Files whose names begin with a dot stay on this machine.
 func filesOf(f Folder) (files []File, err error) {
 	err = filepath.WalkDir(f.Dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
@@ -143,7 +140,7 @@ func filesOf(f Folder) (files []File, err error) {
 	return files, err
 }
 
-// count adds up what is to be sent.
+// count adds up the files to send.
 func (t *transfer) count(files []File) error {
 	for _, f := range files {
 		info, err := os.Stat(f.Path)
@@ -156,7 +153,7 @@ func (t *transfer) count(files []File) error {
 	return nil
 }
 
-// upload sends one file unless o, the object of its name if present, is the same.
+// upload sends a file unless the existing object o, if present, is equal.
 func (t *transfer) upload(ctx context.Context, file, to string, o Object, present bool) error {
 	c, err := inspect(file)
 	if err != nil {
@@ -184,7 +181,7 @@ func (t *transfer) upload(ctx context.Context, file, to string, o Object, presen
 	return nil
 }
 
-// send sends a file and compares what the store has then.
+// send sends a file and compares it with the stored object.
 func (t *transfer) send(ctx context.Context, file, to string, c Content) (err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -208,8 +205,8 @@ func (t *transfer) send(ctx context.Context, file, to string, c Content) (err er
 	return errDiffers
 }
 
-// Download fetches every object of a store into a folder, which it makes, and
-// compares sizes and checksums as far as the store gives them.
+// Download fetches every object in a store into a folder, which it creates, and compares sizes and
+// checksums as far as the store provides them.
 func Download(ctx context.Context, s Store, dir string, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
 	var objects []Object
@@ -238,8 +235,8 @@ func Download(ctx context.Context, s Store, dir string, report func(Progress)) (
 	return t.Summary, nil
 }
 
-// DownloadFiles is [Download] of objects by name. Objects that the store does not have are
-// left out: they are counted as files that were not sent.
+// DownloadFiles is like [Download], but fetches objects by name. Missing objects are skipped: they
+// count as files that were not sent.
 func DownloadFiles(ctx context.Context, s Store, files []File, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
 	t.Files = len(files)
@@ -293,12 +290,12 @@ func (t *transfer) fetch(ctx context.Context, o Object, file string) (err error)
 	return nil
 }
 
-// watch reports while r is read.
+// watch reports progress while r is read.
 func (t *transfer) watch(r io.Reader, name string) io.Reader {
 	return &watched{Reader: r, report: func(n int64) { t.tell(name, n) }}
 }
 
-// tell reports unless it did so within the last second.
+// tell reports progress unless it did so within the last second.
 func (t *transfer) tell(name string, of int64) {
 	if now := time.Now(); t.report != nil && now.Sub(t.said) >= reportEvery {
 		t.said = now

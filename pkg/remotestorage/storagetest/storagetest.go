@@ -1,4 +1,4 @@
-// Package storagetest serves the protocols of Google Cloud Storage and S3 to tests.
+// Package storagetest serves the Google Cloud Storage and S3 protocols to tests.
 package storagetest
 
 import (
@@ -17,25 +17,24 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// Emulator is a server of a store's protocol behind a proxy that a test scripts. It
-// ends with its test.
+// Emulator is a storage server behind a proxy that a test can script. It stops when the test ends.
 type Emulator struct {
 	Scheme string
-	// Bucket exists.
+	// Bucket is an existing bucket.
 	Bucket string
-	// Env is the environment in which package remotestorage finds the emulator.
+	// Env is the environment that makes package remotestorage use the emulator.
 	Env map[string]string
-	// before is asked before each request; true means that it replied.
+	// before is called before each request; true means that it sent the response.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
 
-// URL is the address of a folder in the bucket; "" is the bucket itself.
+// URL returns a folder's address in the bucket; "" is the bucket itself.
 func (e *Emulator) URL(folder string) string { return e.Scheme + "://" + e.Bucket + "/" + folder }
 
-// Intercept has f reply to requests for which it returns true.
+// Intercept makes f handle the requests for which it returns true.
 func (e *Emulator) Intercept(f func(http.ResponseWriter, *http.Request) bool) { e.before.Store(&f) }
 
-// proxy starts the proxy before target, on an address that no other test uses.
+// proxy starts a proxy in front of target, on an address used by no other test.
 func (e *Emulator) proxy(t testing.TB, target http.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.29.0.1:0")
@@ -53,7 +52,7 @@ func (e *Emulator) proxy(t testing.TB, target http.Handler) string {
 	return s.URL
 }
 
-// GCS starts an emulator of Google Cloud Storage. It keeps objects in memory.
+// GCS starts a Google Cloud Storage emulator that keeps objects in memory.
 func GCS(t testing.TB) *Emulator {
 	t.Helper()
 	e := &Emulator{Scheme: "gs", Bucket: "results"}
@@ -72,7 +71,7 @@ func GCS(t testing.TB) *Emulator {
 	return e
 }
 
-// S3 starts an emulator of S3. It keeps objects in memory.
+// S3 starts an S3 emulator that keeps objects in memory.
 func S3(t testing.TB) *Emulator {
 	t.Helper()
 	e := &Emulator{Scheme: "s3", Bucket: "results"}
@@ -88,15 +87,14 @@ func S3(t testing.TB) *Emulator {
 	return e
 }
 
-// ContentType is the media type with which an emulator of Google Cloud Storage serves
-// an object.
+// ContentType returns the media type with which a Google Cloud Storage emulator serves an object.
 func (e *Emulator) ContentType(t testing.TB, name string) string {
 	t.Helper()
 	reply, _ := e.get(t, "/storage/v1/b/"+e.Bucket+"/o/"+url.PathEscape(name)+"?alt=media")
 	return reply.Header.Get("Content-Type")
 }
 
-// Get asks an emulator of Google Cloud Storage and returns its reply.
+// Get sends a request to a Google Cloud Storage emulator and returns the response.
 func (e *Emulator) Get(t testing.TB, path string) string {
 	t.Helper()
 	_, text := e.get(t, path)
