@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Check returns every reason why the plan cannot be executed here and now: paths
-// outside the member's directory, executables that are missing, and addresses that
-// are taken, each with its holder. It changes nothing.
+// Check returns every reason why the plan cannot be executed here and now: paths outside the
+// member's directory, missing executables, and addresses in use, each with the processes that hold
+// it. It changes nothing.
 func Check(ctx context.Context, o Options) error {
 	problems := o.checkPaths()
 	for _, c := range o.Plan.Commands {
@@ -27,7 +27,7 @@ func Check(ctx context.Context, o Options) error {
 	return errors.Join(append(problems, checkListen(ctx, o.Plan.Listen)...)...)
 }
 
-// checkPaths refuses files outside Dir and LogDir.
+// checkPaths rejects files outside Dir and LogDir.
 func (o Options) checkPaths() []error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
@@ -60,12 +60,12 @@ func (o Options) checkPaths() []error {
 	return problems
 }
 
-// below reports whether a relative path names something inside the directory it
-// is relative to, and not that directory itself.
+// below reports whether a relative path stays inside its base directory and is not that directory
+// itself.
 func below(path string) bool { return filepath.IsLocal(path) && filepath.Clean(path) != "." }
 
-// checkListen binds every address and releases them when all were tried: two
-// commands of one plan cannot have the same.
+// checkListen binds every address, and releases them once all were tried, because two commands in a
+// plan cannot share an address.
 func checkListen(ctx context.Context, addrs []string) (problems []error) {
 	for i, addr := range addrs {
 		if slices.Contains(addrs[:i], addr) {
@@ -86,8 +86,8 @@ func checkListen(ctx context.Context, addrs []string) (problems []error) {
 	return problems
 }
 
-// hold binds an address of a plan until it is closed. A listener on every address
-// of the machine takes the port on each of them.
+// hold binds an address in a plan until it is closed. An unspecified address takes the port on
+// every address of the machine.
 func hold(ctx context.Context, listen string) (held io.Closer, err error) {
 	addr, udp := strings.CutSuffix(listen, database.UDP)
 	if udp {

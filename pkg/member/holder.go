@@ -12,13 +12,11 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// listening is the kernel's number for a TCP socket in LISTEN.
+// listening is the kernel's number for a TCP socket in state LISTEN.
 const listening = 0x0A
 
-// holders names the processes that listen on an address of a plan, such as "etcd
-// (pid 4711)".
-// Processes of other users cannot be inspected without privileges; the text then
-// mentions it.
+// holders names the processes that listen on an address in a plan, such as "etcd (pid 4711)". Other
+// users' processes cannot be inspected without privileges; the text then mentions this.
 func holders(procRoot, listen string) string {
 	const unknown = "a process that can't be identified"
 	fs, err := procfs.NewFS(procRoot)
@@ -32,8 +30,8 @@ func holders(procRoot, listen string) string {
 	return strings.Join(names, ", ")
 }
 
-// listenInodes returns the inodes of the sockets that listen on an address of a
-// plan, or on its port of every address.
+// listenInodes returns the inodes of the sockets that listen on an address in a plan, or on its
+// port at the unspecified address.
 func listenInodes(fs procfs.FS, listen string) []uint64 {
 	addr, udp := strings.CutSuffix(listen, database.UDP)
 	host, service, err := net.SplitHostPort(addr)
@@ -47,7 +45,7 @@ func listenInodes(fs procfs.FS, listen string) []uint64 {
 	ips := resolve(host)
 	var inodes []uint64
 	for _, line := range socketsOf(fs, udp) {
-		// A socket of UDP takes datagrams from when it is bound.
+		// A UDP socket receives datagrams as soon as it is bound.
 		if !udp && line.St != listening || line.LocalPort != port {
 			continue
 		}
@@ -59,8 +57,7 @@ func listenInodes(fs procfs.FS, listen string) []uint64 {
 	return inodes
 }
 
-// socketsOf returns the sockets of one protocol, of both families; one that is off
-// has no file.
+// socketsOf returns one protocol's sockets in both address families. A disabled family has no file.
 func socketsOf(fs procfs.FS, udp bool) procfs.NetTCP {
 	if udp {
 		v4, _ := fs.NetUDP()
@@ -74,12 +71,12 @@ func socketsOf(fs procfs.FS, udp bool) procfs.NetTCP {
 	return slices.Concat(v4, v6)
 }
 
-// resolve returns the addresses of a host; an empty host is every address.
+// resolve returns a host's addresses; an empty host is the unspecified address.
 func resolve(host string) []net.IP {
 	if host == "" {
 		return []net.IP{net.IPv4zero}
 	}
-	ips, _ := net.LookupIP(host) // an address is its own answer, without a query
+	ips, _ := net.LookupIP(host) // a literal address is returned without a query
 	return ips
 }
 
@@ -92,7 +89,7 @@ func owners(fs procfs.FS, inodes []uint64) []string {
 	procs, _ := fs.AllProcs()
 	var names []string
 	for _, proc := range procs {
-		targets, _ := proc.FileDescriptorTargets() // denied or gone: not seen
+		targets, _ := proc.FileDescriptorTargets() // access denied or process gone
 		if !slices.ContainsFunc(targets, func(target string) bool { return sockets[target] }) {
 			continue
 		}

@@ -1,5 +1,5 @@
-// Package member executes one plan: it writes the files, starts the commands in
-// order, stops them in reverse and measures the data directories.
+// Package member executes one plan: it writes the files, starts the commands in order, stops them
+// in reverse order and measures the data directories.
 package member
 
 import (
@@ -19,23 +19,23 @@ import (
 // Options are the inputs of a member.
 type Options struct {
 	Plan database.Plan
-	// Dir is the member's own directory, absolute; the plan's relative paths and
-	// the commands' working directory are here. It is made if missing.
+	// Dir is the absolute path of the member's directory. The plan's relative paths are below it,
+	// and the commands run in it. It is created if missing.
 	Dir string
-	// LogDir takes NAME.log of each command, appended to; absolute. It is made if
-	// missing.
+	// LogDir is the absolute path of the folder to which each command's log NAME.log is appended.
+	// It is created if missing.
 	LogDir string
-	// Self is the argv prefix of commands that run this binary again, such as the
-	// executable and "serve".
+	// Self is the argv prefix for commands that run this binary again, such as the executable and
+	// "serve".
 	Self []string
-	// Place is that of every command; see [process.Command].
+	// Place applies to every command; see [process.Command].
 	Place func(*syscall.SysProcAttr) (leave func() error, err error)
-	// Spawned, if set, is called after each command started, with all children so
-	// far; its error ends Start.
+	// Spawned, if set, is called after each command's start with all children so far. Its error
+	// makes Start fail.
 	Spawned func([]Child) error
 }
 
-// Child is the present state of one command of a member.
+// Child is the current state of one of a member's commands.
 type Child struct {
 	Name       string
 	Pid        int
@@ -48,22 +48,21 @@ type Child struct {
 	Exit process.Exit
 }
 
-// Member is a plan that runs. Every method is safe for concurrent use.
+// Member is a running plan. Every method is safe for concurrent use.
 type Member struct {
 	options Options
 	done    chan struct{}
 	once    sync.Once
-	watch   sync.WaitGroup // one watcher for each child
+	watch   sync.WaitGroup // one watcher per child
 
 	mu       sync.Mutex
 	children []*process.Handle
 }
 
-// Start executes the plan: it checks as [Check] does, empties the data
-// directories, writes the files and starts the commands in order, each once the
-// one before it listens where it should. It returns when the last command is
-// spawned and listens on its WaitListen address; ctx bounds all of it. If
-// anything fails, everything that was started is stopped again.
+// Start executes the plan. It checks like [Check], empties the data directories, writes the files
+// and starts the commands in order, each after the previous one listens where it should. It returns
+// once the last command listens on its WaitListen address; ctx limits all of it. If anything fails,
+// everything started so far is stopped.
 func Start(ctx context.Context, o Options) (*Member, error) {
 	if err := Check(ctx, o); err != nil {
 		return nil, err
@@ -74,8 +73,7 @@ func Start(ctx context.Context, o Options) (*Member, error) {
 	return start(ctx, o)
 }
 
-// Resume is [Start] of a member that ran before: the data directories and the
-// files stay as it left them.
+// Resume is like [Start] for a member that ran before: it keeps the data directories and the files.
 func Resume(ctx context.Context, o Options) (*Member, error) {
 	if err := Check(ctx, o); err != nil {
 		return nil, err
@@ -94,7 +92,7 @@ func start(ctx context.Context, o Options) (*Member, error) {
 	return m, nil
 }
 
-// Children returns the commands that were started, in order.
+// Children returns the started commands in order.
 func (m *Member) Children() []Child {
 	handles := m.handles()
 	children := make([]Child, len(handles))
@@ -108,7 +106,7 @@ func (m *Member) Children() []Child {
 	return children
 }
 
-// Pids returns the process ids of the children that run, in order.
+// Pids returns the process ids of the running children in order.
 func (m *Member) Pids() []int {
 	var pids []int
 	for _, h := range m.handles() {
@@ -119,12 +117,11 @@ func (m *Member) Pids() []int {
 	return pids
 }
 
-// Done is closed when the first child has ended, asked or not.
+// Done is closed once the first child has ended, whether or not it was stopped.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
-// Stop ends the children in reverse order, each with its own deadlines, and
-// waits for each before it asks the next. A cancelled ctx kills at once. Calling
-// it again is allowed. The error names the children that still run.
+// Stop stops the children in reverse order, each with its own deadlines, one at a time. A cancelled
+// ctx kills at once. Stop may be called again. The error names the children that are still running.
 func (m *Member) Stop(ctx context.Context, d process.Deadlines) error {
 	var problems []error
 	for _, h := range slices.Backward(m.handles()) {
@@ -139,7 +136,7 @@ func (m *Member) Stop(ctx context.Context, d process.Deadlines) error {
 	return errors.Join(problems...)
 }
 
-// Measure returns the size of the data directories together.
+// Measure returns the total size of the data directories.
 func (m *Member) Measure() (fileinspect.Sizes, error) {
 	dirs := make([]string, len(m.options.Plan.DataDirs))
 	for i, dir := range m.options.Plan.DataDirs {
@@ -154,5 +151,5 @@ func (m *Member) handles() []*process.Handle {
 	return slices.Clone(m.children)
 }
 
-// log is the path of a command's log.
+// log returns the path of a command's log.
 func (o Options) log(name string) string { return filepath.Join(o.LogDir, name+".log") }

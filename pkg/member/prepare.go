@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// prepare makes the directories, empties the data directories and writes the
-// files. All of it goes through the member's directory as a root, so neither a
-// path of the plan nor a symbolic link can reach outside.
+// prepare makes the directories, empties the data directories and writes the files. It uses the
+// member's directory as a root, so neither a path in the plan nor a symbolic link can reach outside
+// it.
 func prepare(o Options) error {
 	for _, dir := range []string{o.Dir, o.LogDir} {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -24,8 +24,8 @@ func prepare(o Options) error {
 		return fmt.Errorf("prepare the member: %w", err)
 	}
 	defer root.Close()
-	// All are removed before any is made, because one may lie in another; and made
-	// before the files, because a file may lie in one.
+	// Remove all before making any, because one may contain another; make them before the files,
+	// because one may contain a file.
 	for _, dir := range o.Plan.DataDirs {
 		if err := root.RemoveAll(dir); err != nil {
 			return fmt.Errorf("empty data directory %q: %w", dir, err)
@@ -44,8 +44,7 @@ func prepare(o Options) error {
 	return nil
 }
 
-// write replaces one file, so that neither the mode nor the links of an older file
-// remain.
+// write replaces a file, so that the old file's mode and links do not survive.
 func write(root *os.Root, f database.File) error {
 	mode := fs.FileMode(0o640)
 	if f.Secret {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// pollListen is how often an address is dialed until it accepts.
+	// pollListen is the interval between attempts to dial an address until it accepts.
 	pollListen = 50 * time.Millisecond
-	// tailLines is how much of a dead child's log an error shows.
+	// tailLines is the number of lines from a dead child's log shown in an error.
 	tailLines = 10
 )
 
-// spawn starts one command and waits until it listens on its addresses.
+// spawn starts a command and waits until it listens on its addresses.
 func (m *Member) spawn(ctx context.Context, c database.Command) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start %s: %w", c.Name, err)
@@ -75,7 +75,7 @@ func (m *Member) waitListen(ctx context.Context, addr string) error {
 	}
 }
 
-// death describes the children that have ended, with the last lines they logged.
+// death describes the ended children, with the last lines they logged.
 func (m *Member) death() error {
 	var dead []error
 	for _, c := range m.Children() {
@@ -94,8 +94,8 @@ func (m *Member) death() error {
 	return errors.Join(dead...)
 }
 
-// argv is the whole argument vector of a command. The executable is absolute, or
-// found in PATH if it has no slash.
+// argv returns a command's whole argument vector. The executable is an absolute path, or is looked
+// up in PATH if it has no slash.
 func (o Options) argv(c database.Command) []string {
 	if c.Self {
 		return append(append([]string{}, o.Self...), c.Args...)
@@ -107,8 +107,8 @@ func (o Options) argv(c database.Command) []string {
 	return append([]string{path}, c.Args...)
 }
 
-// executable returns why a command cannot be run. Files that the plan itself writes
-// are not executable.
+// executable returns an error if a command cannot be run. Files written by the plan itself are not
+// executable.
 func (o Options) executable(c database.Command) error {
 	if c.Self && c.Path != "" {
 		return fmt.Errorf("command %q runs this binary and names %q too", c.Name, c.Path)

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// wanted are the metrics of a source by their raw names.
+// wanted maps a source's raw names to the wanted metrics.
 type wanted map[string]wantedMetric
 
 type wantedMetric struct {
@@ -29,10 +29,10 @@ func newWanted(list []database.ReportedMetric) wanted {
 	return w
 }
 
-// parsePrometheus sets the wanted metrics from Prometheus' text format. It reads only
-// the lines of those, because a member has a thousand others: a full parser takes
-// thirty times as long. Lines that it does not understand are skipped. Numbers with
-// labels are others than those without, except for the bounds of a histogram.
+// parsePrometheus sets the wanted metrics from Prometheus' text format. It parses only these
+// metrics' lines, because a member has about a thousand others, and a full parser takes thirty
+// times as long. It skips lines that it does not understand. A number with labels is a different
+// metric from one without, except for a histogram's bounds.
 func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
 	for len(data) > 0 {
 		var line []byte
@@ -63,7 +63,7 @@ func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
 	}
 }
 
-// addBucket adds a line such as {le="0.001"} 4 to a histogram, whose bounds rise.
+// addBucket adds a line such as {le="0.001"} 4 to a histogram with ascending bounds.
 func addBucket(into *results.DatabaseSample, m wantedMetric, rest []byte) {
 	bound, ok := bytes.CutPrefix(rest, []byte(`{le="`))
 	if !ok {
@@ -74,20 +74,20 @@ func addBucket(into *results.DatabaseSample, m wantedMetric, rest []byte) {
 		return
 	}
 	if count = bytes.TrimLeft(count, ", \t"); len(count) == 0 || count[0] != '}' {
-		return // other labels
+		return // has other labels
 	}
 	b := into.Histograms[m.Name]
 	le, okBound := number(bound)
 	n, okCount := number(firstWord(count[1:]))
 	if !okBound || !okCount {
-		le, n = math.NaN(), math.NaN() // not a histogram
+		le, n = math.NaN(), math.NaN() // not a valid histogram
 	}
 	b.Bounds, b.Counts = append(b.Bounds, le*m.Unit), append(b.Counts, n)
 	into.Histograms[m.Name] = b
 }
 
-// parsePairs sets the wanted metrics from lines of a name and a value, as ZooKeeper's
-// mntr prints them.
+// parsePairs sets the wanted metrics from lines of a name and a value, as printed by ZooKeeper's
+// mntr.
 func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
 	for line := range bytes.Lines(data) {
 		name, value, ok := bytes.Cut(line, []byte{'\t'})
@@ -100,7 +100,7 @@ func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
 	}
 }
 
-// set sets the metric, if the value is a number of 0 or more or one of its words.
+// set sets the metric if the value is a nonnegative number or one of its words.
 func (m wantedMetric) set(into *results.DatabaseSample, text []byte) {
 	if m.Words != nil {
 		if v, ok := m.Words[string(text)]; ok {
@@ -118,7 +118,7 @@ func number(text []byte) (float64, bool) {
 	return v, err == nil
 }
 
-// firstWord returns the text up to the next blank.
+// firstWord returns the text up to the next space or tab.
 func firstWord(text []byte) []byte {
 	text = bytes.TrimLeft(text, " \t")
 	if end := bytes.IndexAny(text, " \t\r"); end >= 0 {

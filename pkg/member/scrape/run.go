@@ -7,17 +7,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// pastSecond is how long after a second of the wall clock a member is asked, as for
-// samples of the machine.
+// pastSecond is the delay after a full second of the wall clock at which a member is queried, as
+// for samples of the machine.
 const pastSecond = 2 * time.Millisecond
 
-// Run asks just after each second of the wall clock, and a last time when ctx ends, and
-// writes what is answered. Until a member has answered once, as while it starts,
-// questions without an answer are not written. Later ones are, with their error: they
-// are gaps. An answer that comes late moves no other question; seconds that it takes
-// are left out.
+// Run queries the member just after each second of the wall clock, and a last time when ctx ends,
+// and writes the answers. Until the member has answered once, for example while it starts, failed
+// queries are not written. Later failures are written with their error, as gaps. A late answer does
+// not shift other queries; the seconds that it takes are skipped.
 //
-// The first error of a write ends Run, which returns it; errors of the member do not.
+// Run ends at the first write error and returns it. Errors of the member do not end it.
 func (s *Scraper) Run(ctx context.Context, w interface {
 	Write(results.DatabaseSample) error
 }) error {
@@ -31,7 +30,7 @@ func (s *Scraper) Run(ctx context.Context, w interface {
 			over = true
 		case <-timer.C:
 		}
-		// Not ctx: the last question is asked after its end, and has its own deadline.
+		// Not ctx: the last query starts after ctx has ended, and has its own deadline.
 		sample, err := s.Scrape(context.WithoutCancel(ctx))
 		if answered = answered || err == nil; answered {
 			if err := w.Write(sample); err != nil {

@@ -1,8 +1,8 @@
-// Package scrape asks members of databases for the numbers that they report of
-// themselves, once a second, and reads those that their driver wants.
+// Package scrape asks database members for the numbers that they report about themselves, once a
+// second, and reads those that their driver wants.
 //
-// Nothing that a member does delays or fills the asker: an answer has half a second and
-// 1 MiB, is not followed elsewhere, and is read into memory that is used again.
+// A member can neither delay nor overload the scraper: an answer is limited to half a second and 1
+// MiB, redirects are not followed, and memory is reused.
 package scrape
 
 import (
@@ -24,28 +24,27 @@ import (
 
 const (
 	patience = 500 * time.Millisecond
-	// maxAnswer is the longest answer in bytes; that of etcd is 180 KB.
+	// maxAnswer is the maximum length of an answer in bytes; etcd's is 180 KB.
 	maxAnswer = 1 << 20
-	// maxError is how much of an error is recorded, in bytes.
+	// maxError is the maximum length of a recorded error in bytes.
 	maxError = 200
 )
 
-// Scraper asks one member. It is safe for concurrent use; questions are asked one at a
-// time.
+// Scraper queries one member. It is safe for concurrent use; queries are sent one at a time.
 type Scraper struct {
 	source database.MetricsSource
 	wanted wanted
 	tls    *tls.Config
 	http   *http.Client
-	// patience is how long an answer may take.
+	// patience limits the time for an answer.
 	patience time.Duration
 
 	mu     sync.Mutex
-	answer bytes.Buffer // used again for each answer
+	answer bytes.Buffer // reused for each answer
 }
 
-// New returns a scraper of a source. config is that of the member's clients, nil for
-// plaintext. Nothing is asked yet.
+// New returns a scraper for a source. config is the TLS configuration of the member's clients, nil
+// for plaintext. New sends no query.
 func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	return &Scraper{
 		source: source, wanted: newWanted(source.Metrics), tls: config, patience: patience,
@@ -58,11 +57,11 @@ func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	}
 }
 
-// Close closes the connection that is kept for the next question.
+// Close closes the connection kept for the next query.
 func (s *Scraper) Close() { s.http.CloseIdleConnections() }
 
-// Scrape asks once. The sample is good for the time and the cost of the question also
-// if there is an error, which it names.
+// Scrape queries once. Even with an error, which the sample names, the sample's time and cost are
+// valid.
 func (s *Scraper) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Scraper) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 	return sample, nil
 }
 
-// short is the text of an error for a row of a file.
+// short shortens an error for a row in a file.
 func short(err error) string {
 	text := strings.ToValidUTF8(err.Error(), "?")
 	if len(text) > maxError {
@@ -96,7 +95,7 @@ func short(err error) string {
 	return text
 }
 
-// ask fills the answer.
+// ask stores an answer in the buffer.
 func (s *Scraper) ask(ctx context.Context) error {
 	if s.source.URL != "" {
 		return s.get(ctx)
@@ -104,7 +103,7 @@ func (s *Scraper) ask(ctx context.Context) error {
 	return s.command(ctx)
 }
 
-// get asks by HTTP.
+// get queries over HTTP.
 func (s *Scraper) get(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.source.URL, nil)
 	if err != nil {
@@ -122,7 +121,7 @@ func (s *Scraper) get(ctx context.Context) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// command asks with a word on a connection of its own.
+// command sends a word on a new connection.
 func (s *Scraper) command(ctx context.Context) (err error) {
 	var conn net.Conn
 	if s.tls != nil {
@@ -134,7 +133,7 @@ func (s *Scraper) command(ctx context.Context) (err error) {
 		return err
 	}
 	defer conn.Close()
-	// The end of ctx, whichever way, ends the wait.
+	// The end of ctx, for any reason, ends the wait.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := io.WriteString(conn, s.source.Command); err != nil {

@@ -1,5 +1,5 @@
-// Package toolbox decides which executables a member runs. Agents and dry runs ask
-// it, so that a dry run shows the agents' choice.
+// Package toolbox decides which executables a member runs. Agents and dry runs both use it, so that
+// a dry run shows the agents' choice.
 package toolbox
 
 import (
@@ -11,33 +11,33 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// Origin is where the server of a member comes from.
+// Origin is where a member's server comes from.
 type Origin int
 
 const (
-	// Unversioned is that no release is asked for: the member runs the given tools,
-	// or the server in the binary.
+	// Unversioned means that no release is requested: the member runs the given tools, or the
+	// server in this binary.
 	Unversioned Origin = iota
-	// Given is that the server is one of the given executables. They win over a
-	// release, which is then not looked for.
+	// Given means that the server is one of the given executables. They take precedence over a
+	// release, which is then not looked up.
 	Given
-	// Cached is that the release is in the cache.
+	// Cached means that the release is in the cache.
 	Cached
-	// BuiltIn is that the server in the binary is of the version that is asked for.
+	// BuiltIn means that the server in this binary has the requested version.
 	BuiltIn
-	// Absent is that the release must be installed first.
+	// Absent means that the release must be installed first.
 	Absent
 )
 
 // Want describes the executables that a member needs.
 type Want struct {
 	Database database.Database
-	// Version is the release, with or without a leading "v"; "" asks for none.
+	// Version is the release, with or without a leading "v"; "" requests none.
 	Version string
-	// Binary replaces the executable of the database's first tool; "" leaves it.
+	// Binary replaces the executable of the database's first tool; "" keeps it.
 	Binary string
-	// Install is that the release is to be installed, even if the server in the
-	// binary has its version.
+	// Install means that the release is to be installed even if the server in this binary has its
+	// version.
 	Install bool
 }
 
@@ -46,16 +46,16 @@ type Choice struct {
 	Origin Origin
 	// Version is the release without a leading "v".
 	Version string
-	// Given are the executables that the database can use of those that were given,
-	// by tool. They win over those of a release.
+	// Given are the given executables that the database can use, by tool. They take precedence over
+	// those of a release.
 	Given map[string]string
-	// Release is the release in the cache if Origin is Cached.
+	// Release is the cached release if Origin is Cached.
 	Release install.Release
 }
 
-// Choose applies the rules: given executables go first, then the release in the
-// cache, then the server in the binary. given are executables by tool. find looks
-// into the cache and returns [install.ErrAbsent] for a release that is not there.
+// Choose applies the rules: given executables first, then the cached release, then the server in
+// this binary. given maps tools to executables. find searches the cache and returns
+// [install.ErrAbsent] for a missing release.
 func Choose(w Want, given map[string]string, find func(name, version string) (install.Release, error)) (Choice, error) {
 	c := Choice{Version: database.PlainVersion(w.Version), Given: usable(w, given)}
 	tools := w.Database.Info.Tools
@@ -69,7 +69,7 @@ func Choose(w Want, given map[string]string, find func(name, version string) (in
 	r, err := find(w.Database.Name, c.Version)
 	switch {
 	case err == nil && len(tools) > 0 && r.Files[tools[0]] == "":
-		// Without its executable, the server in the binary would run in its place.
+		// Without its executable, the server in this binary would run instead.
 		return Choice{}, fmt.Errorf("the release %s %s in the cache must have %s, got none (remove %s and install it again)", w.Database.Name, c.Version, tools[0], r.Dir)
 	case err == nil:
 		c.Origin, c.Release = Cached, r
@@ -83,8 +83,7 @@ func Choose(w Want, given map[string]string, find func(name, version string) (in
 	return c, nil
 }
 
-// Paths returns the executables by tool: those of released, over which the given
-// ones win.
+// Paths returns the executables by tool: those in released, overridden by the given ones.
 func (c Choice) Paths(released map[string]string) map[string]string {
 	paths := map[string]string{}
 	maps.Copy(paths, released)
@@ -92,8 +91,8 @@ func (c Choice) Paths(released map[string]string) map[string]string {
 	return paths
 }
 
-// usable returns the given executables that a database can use, the first one
-// replaced by the binary.
+// usable returns the given executables that a database can use, with the first one replaced by the
+// binary.
 func usable(w Want, given map[string]string) map[string]string {
 	tools := map[string]string{}
 	for _, name := range w.Database.Info.Tools {
