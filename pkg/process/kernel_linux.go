@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes start a child in a group of its own that the kernel kills when the thread that
+// attributes make a child lead its own process group. The kernel kills it when the thread that
 // started it ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -16,7 +16,7 @@ func attributes() *syscall.SysProcAttr {
 // onMainThread reports whether the caller runs on the process's first thread.
 func onMainThread() bool { return unix.Gettid() == unix.Getpid() }
 
-// waitEnd returns when the child pid has ended, and leaves it to be reaped.
+// waitEnd waits until the child pid has ended, without reaping it.
 func waitEnd(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -4,8 +4,8 @@ package process
 
 import "syscall"
 
-// Start needs /proc and refuses every child on other systems than Linux, so that nothing of
-// this file is reached with a child that runs.
+// Start needs /proc and fails on systems other than Linux, so nothing in this file is called with a
+// running child.
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 func onMainThread() bool               { return false }

@@ -1,10 +1,9 @@
-// Package process runs child processes: as data before they start, as handles
-// after. A child that was started is always reaped, and dies with this process.
+// Package process runs child processes: as data before they start, as handles afterwards. A started
+// child is always reaped, and dies with this process.
 //
-// A child leads a process group of its own, and signals go to the whole group:
-// grandchildren end with it, unless they moved to another group. Only the
-// child itself is bound to this process's life by the kernel; if this process
-// is killed outright, a grandchild that ignores its parent's end survives.
+// A child leads its own process group, and signals go to the whole group. Grandchildren end with it
+// unless they moved to another group. The kernel ties only the child itself to this process's life:
+// if this process is killed outright, a grandchild that ignores its parent's end survives.
 package process
 
 import (
@@ -24,45 +23,42 @@ import (
 
 // Command is one child process as data.
 type Command struct {
-	// Name is the name in errors.
+	// Name is used in errors.
 	Name string
 	// Path is the executable; without a slash it is looked up in PATH.
 	Path string
 	// Args follow argv[0].
 	Args []string
-	// Env entries, KEY=VALUE, are added to this process's environment and win
-	// over it.
+	// Env entries, KEY=VALUE, are added to this process's environment and override it.
 	Env []string
-	// Dir is the working directory; empty is this process's own.
+	// Dir is the working directory; empty means this process's own.
 	Dir string
-	// Log is a file that standard output and standard error are appended to;
-	// empty discards both.
+	// Log is a file to which standard output and standard error are appended; empty discards both.
 	Log string
-	// Place, if set, changes how the child starts, such as in which control group. It is
-	// called on the thread that starts the child, which is never the process's main
-	// thread, and its leave right after the start on the same thread. If leave fails the
-	// child is killed and the thread ends.
+	// Place, if set, changes how the child starts, for example in which control group. It is called
+	// on the thread that starts the child, which is never the process's main thread. Its leave is
+	// called on the same thread right after the start. If leave fails, the child is killed and the
+	// thread ends.
 	Place func(*syscall.SysProcAttr) (leave func() error, err error)
 }
 
 // argv returns the whole argument vector.
 func (c Command) argv() []string { return append([]string{c.Path}, c.Args...) }
 
-// Exit is how a child ended.
+// Exit describes how a child ended.
 type Exit struct {
-	// Code is the exit code, or -1 if the child was ended by a signal.
+	// Code is the exit code, or -1 if a signal ended the child.
 	Code int
 	// Signal is the name of the signal that ended the child, such as "SIGKILL".
 	Signal string
-	// After is the last stage of Stop that the child was sent before it ended:
-	// "interrupt", "terminate", "kill", or empty if it ended unasked.
+	// After is the last stage of Stop that was sent before the child ended: "interrupt",
+	// "terminate", "kill", or empty if it ended by itself.
 	After string
-	// UserCPU and SystemCPU are of the child and of every descendant that was
-	// waited for.
+	// UserCPU and SystemCPU cover the child and every waited-for descendant.
 	UserCPU, SystemCPU time.Duration
 }
 
-// String returns such as "exit 0 after interrupt" or "killed by SIGKILL".
+// String returns text such as "exit 0 after interrupt" or "killed by SIGKILL".
 func (e Exit) String() string {
 	text := fmt.Sprintf("exit %d", e.Code)
 	switch {
@@ -85,17 +81,17 @@ type Handle struct {
 	ticks   uint64
 	done    chan struct{}
 
-	// stuck is whether the thread could not leave the child's place.
+	// stuck means that the thread could not leave the child's place.
 	stuck bool
 
 	mu     sync.Mutex
-	stage  stage // the last that was sent
+	stage  stage // last stage sent
 	reaped bool
 	exit   Exit
 }
 
-// Start runs c. The child is reaped when it ends, whether or not Stop is
-// called, and is killed by the kernel if this process ends before it.
+// Start runs c. The child is reaped when it ends, whether or not Stop is called. The kernel kills
+// it if this process ends first.
 func Start(c Command) (*Handle, error) {
 	h := &Handle{command: c, done: make(chan struct{})}
 	h.command.Args, h.command.Env = slices.Clone(c.Args), slices.Clone(c.Env)
@@ -107,30 +103,30 @@ func Start(c Command) (*Handle, error) {
 	return h, nil
 }
 
-// Name is the one in Command, not the executable's.
+// Name is the command's name, not the executable's.
 func (h *Handle) Name() string { return h.command.Name }
 
-// Pid is the child's process id, which is its process group's too.
+// Pid is the child's process id and also its process group's id.
 func (h *Handle) Pid() int { return h.pid }
 
-// StartTicks is when the child started, in clock ticks since boot. With the pid
-// it names the process for as long as the machine is up.
+// StartTicks is the child's start in clock ticks since boot. Together with the pid, it identifies
+// the process until the next reboot.
 func (h *Handle) StartTicks() uint64 { return h.ticks }
 
-// Argv returns the argument vector that runs.
+// Argv returns the running argument vector.
 func (h *Handle) Argv() []string { return h.command.argv() }
 
 // Done is closed once the child has ended and is reaped.
 func (h *Handle) Done() <-chan struct{} { return h.done }
 
-// Exit returns how the child ended, and false while it runs.
+// Exit returns how the child ended, or false while it is running.
 func (h *Handle) Exit() (Exit, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.exit, h.reaped
 }
 
-// begin is run on a thread that is not the process's main one, if the child has a place.
+// begin calls run, on a thread other than the process's main thread if the child has a place.
 func (h *Handle) begin(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -138,7 +134,7 @@ func (h *Handle) begin(started chan<- error) {
 		h.run(started)
 		return
 	}
-	// This goroutine keeps the main thread until the other has one of its own.
+	// This goroutine occupies the main thread until the other one has its own thread.
 	locked := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -149,13 +145,12 @@ func (h *Handle) begin(started chan<- error) {
 	<-locked
 }
 
-// run is the life of one child. It keeps one thread to itself, because the
-// kernel sends the parent-death signal when the thread that started the child
-// ends, not when the process does.
+// run manages a child until its end. It occupies one thread, because the kernel sends the
+// parent-death signal when the thread that started the child ends, not when the process does.
 func (h *Handle) run(started chan<- error) {
 	if err := h.start(); err != nil {
 		if h.stuck {
-			runtime.LockOSThread() // once more than it is unlocked: the thread ends with its goroutine
+			runtime.LockOSThread() // locked once more than unlocked, so the thread ends with its goroutine
 		}
 		started <- err
 		return
@@ -166,8 +161,8 @@ func (h *Handle) run(started chan<- error) {
 	close(h.done)
 }
 
-// start spawns the child. Its output is a file it holds itself: nothing is
-// copied through this process, so waiting for it never waits for a pipe.
+// start spawns the child. The child writes its output directly to a file. Nothing is copied through
+// this process, so waiting for the child never waits for a pipe.
 func (h *Handle) start() error {
 	c := h.command
 	h.cmd = exec.Command(c.Path, c.Args...)
@@ -185,7 +180,7 @@ func (h *Handle) start() error {
 	if err := h.spawn(); err != nil {
 		return err
 	}
-	// An ended child still has its entry in /proc: only run reaps it.
+	// An ended child still has an entry in /proc, because only run reaps it.
 	ticks, err := StartTicks(h.pid)
 	if err != nil {
 		h.abandon()
@@ -223,9 +218,9 @@ func (h *Handle) abandon() {
 	_ = h.cmd.Wait()
 }
 
-// reap kills the rest of the group and takes the exit status. Until the
-// leader is reaped its pid can't be given to another process, so the signal
-// cannot reach another process; the lock keeps signal from sending one later.
+// reap kills the rest of the group and collects the exit status. The leader's pid cannot be reused
+// before it is reaped, so the signal cannot reach another process; the lock keeps signal from
+// sending one later.
 func (h *Handle) reap() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

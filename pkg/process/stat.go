@@ -8,16 +8,15 @@ import (
 	"strconv"
 )
 
-// StartTicks returns when the process pid started, in clock ticks since boot
-// (field 22 of /proc/PID/stat). The error wraps fs.ErrNotExist if there is no
-// such process.
+// StartTicks returns the start of process pid in clock ticks since boot (field 22 of
+// /proc/PID/stat). The error wraps fs.ErrNotExist if there is no such process.
 func StartTicks(pid int) (uint64, error) {
 	_, ticks, err := readStat(pid)
 	return ticks, err
 }
 
-// Alive reports whether the process that had this pid and these start ticks
-// still runs. One that has ended and only waits to be reaped does not.
+// Alive reports whether the process with this pid and these start ticks is running. A zombie is
+// not.
 func Alive(pid int, startTicks uint64) bool {
 	state, ticks, err := readStat(pid)
 	return err == nil && ticks == startTicks && state != 'Z' && state != 'X'
@@ -42,8 +41,8 @@ func readStat(pid int) (state byte, ticks uint64, err error) {
 	return state, ticks, nil
 }
 
-// parseStat takes the state and the start time out of a stat line. The program's
-// name, in parentheses, may itself hold spaces and parentheses.
+// parseStat extracts the state and the start time from a stat line. The program's name, in
+// parentheses, may itself contain spaces and parentheses.
 func parseStat(data []byte) (state byte, ticks uint64, err error) {
 	end := bytes.LastIndexByte(data, ')')
 	if end < 0 {

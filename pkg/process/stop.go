@@ -7,13 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Deadlines are how long each stage of Stop waits for the child to end before
-// the next one begins.
+// Deadlines are how long each stage of Stop waits for the child to end before the next stage
+// begins.
 type Deadlines struct {
-	// Interrupt and Terminate follow SIGINT and SIGTERM; 0 leaves the stage out.
+	// Interrupt and Terminate follow SIGINT and SIGTERM; 0 skips the stage.
 	Interrupt, Terminate time.Duration
-	// Kill follows SIGKILL, which a child can outlive only inside the kernel; 0
-	// means its default.
+	// Kill follows SIGKILL, which a child can survive only inside the kernel; 0 means the default.
 	Kill time.Duration
 }
 
@@ -23,7 +22,7 @@ func DefaultDeadlines() Deadlines {
 	return Deadlines{Interrupt: 10 * time.Second, Terminate: 5 * time.Second, Kill: 5 * time.Second}
 }
 
-// stage is how far the stopping of a child came.
+// stage is the last stage reached in stopping a child.
 type stage int
 
 const (
@@ -43,13 +42,13 @@ func (s stage) signal() unix.Signal {
 	return [...]unix.Signal{0, unix.SIGINT, unix.SIGTERM, unix.SIGKILL}[s]
 }
 
-// Stop ends the child and its group: SIGINT, then SIGTERM, then SIGKILL, each
-// after the deadline of the one before. A cancelled ctx goes straight to
-// SIGKILL. It returns once the child is reaped, or, if even SIGKILL does not end
-// it in time, an Exit whose text is "still running after kill".
+// Stop ends the child and its group: SIGINT, then SIGTERM, then SIGKILL, each after the previous
+// stage's deadline. A cancelled ctx goes straight to SIGKILL. Stop returns once the child is
+// reaped. If even SIGKILL does not end it in time, the returned Exit's text is "still running after
+// kill".
 //
-// Calling it again, also at the same time, waits for the same end: a stage is
-// sent once, by whoever comes to it first.
+// Further calls, even concurrent ones, wait for the same end: each stage is sent once, by the first
+// call that reaches it.
 func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
 	if d.Kill <= 0 {
 		d.Kill = DefaultDeadlines().Kill
@@ -67,7 +66,7 @@ func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
 	return Exit{Code: -1, After: stageKill.String()}
 }
 
-// await sends a stage and reports whether the child ended within its deadline.
+// await sends a stage's signal and reports whether the child ended within the deadline.
 func (h *Handle) await(ctx context.Context, s stage, deadline time.Duration) bool {
 	if ctx.Err() != nil {
 		select {
@@ -89,8 +88,8 @@ func (h *Handle) await(ctx context.Context, s stage, deadline time.Duration) boo
 	return false
 }
 
-// send signals the group, unless that stage was sent already or the child has ended
-// by itself: its Exit must not name a stage then.
+// send signals the group, unless that stage was already sent or the child has ended by itself: its
+// Exit must not name a stage in that case.
 func (h *Handle) send(s stage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,5 +97,5 @@ func (h *Handle) send(s stage) {
 		return
 	}
 	h.stage = s
-	_ = unix.Kill(-h.pid, s.signal()) // fails only for a group that is gone
+	_ = unix.Kill(-h.pid, s.signal()) // fails only if the group is gone
 }

@@ -29,8 +29,8 @@ type part struct {
 	dir string
 }
 
-// Make makes the group dbtester/RUN/NAME with its limits. The names are those of
-// directories. A group that exists already is an error.
+// Make makes the group dbtester/RUN/NAME with its limits. The names are directory names. It fails
+// if the group exists.
 func (p *Parent) Make(run, name string, l resources.Limits) (*Group, error) {
 	g := &Group{kernel: p.kernel, limits: l}
 	for _, t := range p.trees {
@@ -46,9 +46,8 @@ func (p *Parent) Make(run, name string, l resources.Limits) (*Group, error) {
 	return g, nil
 }
 
-// Check makes a group with such limits, beside the one of those names, and removes it. Its
-// name has the id of this process, so that one that was killed during a check is in nobody's
-// way.
+// Check makes a group with these limits next to the named one, and removes it. Its name includes
+// this process's id, so a group left by a killed check is in nobody's way.
 func (p *Parent) Check(run, name string, l resources.Limits) error {
 	g, err := p.Make(run, fmt.Sprintf("check-%d-%s", self(), name), l)
 	if err != nil {
@@ -57,8 +56,8 @@ func (p *Parent) Check(run, name string, l resources.Limits) error {
 	return g.Remove(context.Background())
 }
 
-// descend makes the directories. Another process may remove an empty one above
-// meanwhile: then they are made again.
+// descend makes the directories. If another process removes an empty parent meanwhile, it starts
+// again.
 func (p *Parent) descend(t tree, run, name string) (dir string, err error) {
 	for range 100 {
 		dir, err = p.descendOnce(t, run, name)
@@ -86,8 +85,8 @@ func (p *Parent) descendOnce(t tree, run, name string) (string, error) {
 	return dir, p.kernel.mkdir(dir)
 }
 
-// limit writes the limits of the controllers of a tree. Memory that is swapped out
-// would count for less, so there is none where the kernel allows that.
+// limit writes the limits for a tree's controllers. Swapped-out memory would not count fully, so
+// swap is disabled where the kernel allows that.
 func (g *Group) limit(t tree, dir string) error {
 	micros := func(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
 	type setting struct {
@@ -121,11 +120,11 @@ func (g *Group) limit(t tree, dir string) error {
 	return nil
 }
 
-// Place has the child that this thread starts next begin in the group: it changes the
-// attributes of the start, and moves the thread for version 1, whose children begin where their parent's
-// thread is. The caller locks itself to the thread before, and calls leave after the
-// start. A thread that could not leave must end. The process's main thread must
-// not be used, for its groups count as those of the process.
+// Place makes the child that this thread starts next begin in the group. It changes the start
+// attributes and, for version 1, moves the thread, because children begin in the group of their
+// parent's thread. The caller must lock itself to the thread first, and call leave after the start.
+// If leave fails, the thread must end. The process's main thread must not be used, because its
+// groups count as the process's own.
 func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error) {
 	var undo []func() error
 	leave = func() error {
@@ -145,7 +144,7 @@ func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error)
 			undo = append(undo, dir.Close)
 			continue
 		}
-		// 0 is the thread that writes.
+		// 0 is the writing thread.
 		if err := g.kernel.write(filepath.Join(p.dir, "tasks"), "0"); err != nil {
 			return leave, fmt.Errorf("enter control group: %w", err)
 		}
@@ -159,15 +158,15 @@ func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error)
 	return leave, nil
 }
 
-// Use reads what the processes of the group have used until now. A number that can't
-// be read, or whose controller the group does not have, is [resources.Unknown].
+// Use reads the processes' usage so far. A number is [resources.Unknown] if it cannot be read or
+// the group lacks its controller.
 func (g *Group) Use() resources.Use {
 	u := resources.Use{
 		Throttled: g.count("cpu", "cpu.stat", "cpu.stat", "nr_throttled"),
 		PeakBytes: g.count("memory", "memory.peak", "memory.max_usage_in_bytes", ""),
 		OOMKills:  g.count("memory", "memory.events", "memory.oom_control", "oom_kill"),
 	}
-	// Version 2 has microseconds, version 1 nanoseconds.
+	// Version 2 uses microseconds, version 1 nanoseconds.
 	if n := g.count("cpu", "cpu.stat", "cpu.stat", "throttled_usec"); n >= 0 {
 		u.ThrottledTime = time.Duration(n) * time.Microsecond
 	} else {
@@ -176,8 +175,8 @@ func (g *Group) Use() resources.Use {
 	return u
 }
 
-// count reads a number of a controller, by the names of the file in both versions: the
-// one on the line of a key, or the only one.
+// count reads a controller's number, given the file names in both versions: the number after key,
+// or the only number.
 func (g *Group) count(controller, unified, old, key string) int64 {
 	for _, p := range g.parts {
 		if !slices.Contains(p.controllers, controller) {
@@ -196,8 +195,8 @@ func (g *Group) count(controller, unified, old, key string) int64 {
 	return resources.Unknown
 }
 
-// number returns the number after a key of lines "key number", or that of a text
-// without keys.
+// number returns the number after a key in lines "key number", or the number in a text without
+// keys.
 func number(text, key string) int64 {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel is how groups are made, asked and removed: by files and directories, which the
-// tests make themselves.
+// kernel makes, queries and removes groups through files and directories. Tests use a directory of
+// their own.
 type kernel interface {
 	mkdir(dir string) error
 	rmdir(dir string) error
-	// read returns a file without the blanks around it.
+	// read returns a file's content without surrounding white space.
 	read(file string) (string, error)
-	// write writes to a file that exists.
+	// write writes to an existing file.
 	write(file, text string) error
-	// writable returns why groups can't be made in a directory.
+	// writable returns an error if groups cannot be made in a directory.
 	writable(dir string) error
 	kill(pid int)
 }
@@ -28,7 +28,7 @@ var _ kernel = linux{}
 
 func (linux) mkdir(dir string) error { return os.Mkdir(dir, 0o755) }
 
-// rmdir is not os.Remove, which would remove a file too.
+// rmdir differs from os.Remove, which would also remove a file.
 func (linux) rmdir(dir string) error {
 	if err := unix.Rmdir(dir); err != nil {
 		return &os.PathError{Op: "rmdir", Path: dir, Err: err}
@@ -58,4 +58,4 @@ func (linux) writable(dir string) error {
 	return nil
 }
 
-func (linux) kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) } // fails only for a process that is gone
+func (linux) kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) } // fails only if the process is gone

@@ -10,17 +10,17 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// Membership is a group that a process is in: one of the unified hierarchy, which is
-// version 2, or of that of version 1 that has a controller.
+// Membership is a process's group in one hierarchy: the unified hierarchy of version 2, or the
+// version 1 hierarchy with a controller.
 type Membership struct {
 	// Controller is "" for the unified hierarchy.
 	Controller string
-	// Path is the group's, from the root of its hierarchy.
+	// Path is the group's path from its hierarchy's root.
 	Path string
 }
 
-// Parse reads the groups that the controller may act on from a file of
-// cgroups(7): hierarchy:controllers:path.
+// Parse parses a file of cgroups(7), with lines hierarchy:controllers:path, and returns the groups
+// on which the controller may act.
 func Parse(data []byte, controller string) ([]Membership, error) {
 	var groups []Membership
 	for line := range bytes.Lines(data) {
@@ -38,9 +38,9 @@ func Parse(data []byte, controller string) ([]Membership, error) {
 	return groups, nil
 }
 
-// Dirs returns the directories of the group and of those above it, innermost first,
-// because each of them limits the processes in it. Of a group outside the mount, as
-// a container may see it, only the outermost directory is left.
+// Dirs returns the directories of the group and its ancestors, innermost first, because each of
+// them limits the processes. For a group outside the mount, as seen in a container, it returns only
+// the outermost directory.
 func (g Membership) Dirs(all []mounts.Mount) (dirs []string) {
 	for _, m := range all {
 		if !g.on(m) {
@@ -59,12 +59,12 @@ func (g Membership) Dirs(all []mounts.Mount) (dirs []string) {
 	return dirs
 }
 
-// inside reports whether the group lies in what is mounted.
+// inside reports whether the group lies below the mounted root.
 func (g Membership) inside(m mounts.Mount) bool {
 	return mounts.Within(g.Path, m.Root) && !strings.HasPrefix(g.Path, "/..")
 }
 
-// on reports whether the mount is of the group's hierarchy.
+// on reports whether the mount shows the group's hierarchy.
 func (g Membership) on(m mounts.Mount) bool {
 	if g.Controller == "" {
 		return m.Type == "cgroup2"

@@ -1,7 +1,7 @@
-// Package cgroup limits what processes may use together, by control groups of Linux of
-// either version. A group is made below one that this process may write to, gets its
-// limits, takes in children before their first instruction, counts what they use, and
-// is removed with all that runs in it.
+// Package cgroup limits the combined resources of processes with Linux control groups, in either
+// version. A group is made below a group that this process may write to, gets its limits, receives
+// children before their first instruction, counts their usage, and is removed with everything that
+// runs in it.
 package cgroup
 
 import (
@@ -19,39 +19,38 @@ import (
 )
 
 const (
-	// top is the directory of all groups of this program.
+	// top is the directory above all of this program's groups.
 	top = "dbtester"
-	// leaf is the group that this process moves to where it is alone in the one that is
-	// its own: a group of version 2 with limited groups below it has no processes.
+	// leaf is the group to which this process moves if it is alone in its own group: a version 2
+	// group with limited groups below it must not contain processes.
 	leaf = "dbtester-agent"
 )
 
-// Parent is where groups can be made. It does not change and is safe for concurrent
-// use.
+// Parent is the place where groups can be made. It is immutable and safe for concurrent use.
 type Parent struct {
 	kernel kernel
 	trees  []tree
 }
 
-// tree is a hierarchy of groups: that of version 2, or one of version 1.
+// tree is a hierarchy of groups: the version 2 hierarchy, or one of version 1.
 type tree struct {
 	unified     bool
 	controllers []string
-	// home is the directory of the group that this process is in.
+	// home is the directory of this process's own group.
 	home string
 	// base is the directory below which groups are made.
 	base string
 }
 
-// Find returns where groups with such limits can be made, or why this process can't
-// make any. Of version 1 it is the process's own group in each hierarchy. Of version 2 it is the
-// innermost group around the process that may have limited groups below it: where the
-// process is alone in its group and no other serves, it moves one down. It is safe for
-// concurrent use.
+// Find returns where groups with such limits can be made, or why this process cannot make any. In
+// version 1 the place is the process's own group in each hierarchy. In version 2 it is the
+// innermost enclosing group that may have limited groups below it. If there is no such group and
+// the process is alone in its own, Find moves the process one level down. It is safe for concurrent
+// use.
 func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
 
-// finding is held while this process looks for its groups and perhaps moves: several agents
-// of one process may do so at once.
+// finding is held while this process looks for its groups and may move, because several agents in
+// one process may do so at the same time.
 var finding sync.Mutex
 
 func find(k kernel, proc string, l resources.Limits) (*Parent, error) {
@@ -89,7 +88,7 @@ func find(k kernel, proc string, l resources.Limits) (*Parent, error) {
 
 const advice = "run the agent as root, or by systemd in a group of its own (Delegate=yes)"
 
-// controllersOf returns the controllers that the limits need.
+// controllersOf returns the controllers needed for the limits.
 func controllersOf(l resources.Limits) (list []string) {
 	if l.CPUs > 0 {
 		list = append(list, "cpu")
@@ -100,8 +99,8 @@ func controllersOf(l resources.Limits) (list []string) {
 	return list
 }
 
-// add adds a controller to the tree that has it. A hierarchy of version 1 that has it goes first:
-// version 2 does not have it then.
+// add adds a controller to the tree that has it. A version 1 hierarchy takes precedence: version 2
+// then lacks the controller.
 func (p *Parent) add(controller string, groups []Membership, all []mounts.Mount) error {
 	slices.SortStableFunc(groups, func(a, b Membership) int { return -strings.Compare(a.Controller, b.Controller) })
 	for _, g := range groups {
@@ -121,7 +120,7 @@ func (p *Parent) add(controller string, groups []Membership, all []mounts.Mount)
 	return fmt.Errorf("this machine shows no control groups with the controller %q", controller)
 }
 
-// settle chooses where groups of a tree are made.
+// settle chooses where a tree's groups are made.
 func (p *Parent) settle(t *tree) error {
 	if !t.unified {
 		t.base = t.home
@@ -149,8 +148,8 @@ func (p *Parent) settle(t *tree) error {
 	return nil
 }
 
-// serves returns why a group of version 2 can't have groups with the controllers
-// below it; have are its own controllers.
+// serves returns an error if a version 2 group cannot have groups with the controllers below it;
+// have lists its own controllers.
 func (p *Parent) serves(dir, have string, controllers []string) error {
 	for _, c := range controllers {
 		if !slices.Contains(strings.Fields(have), c) {
@@ -163,7 +162,7 @@ func (p *Parent) serves(dir, have string, controllers []string) error {
 	return p.pass(dir, controllers)
 }
 
-// pass passes controllers on to the groups below one of version 2.
+// pass enables controllers in the groups below a version 2 group.
 func (p *Parent) pass(dir string, controllers []string) error {
 	file := filepath.Join(dir, "cgroup.subtree_control")
 	passed, err := p.kernel.read(file)
@@ -204,7 +203,7 @@ func (p *Parent) stepDown(t *tree) error {
 // pids returns the processes in a group.
 func (p *Parent) pids(dir string) ([]int, error) { return pidsIn(p.kernel, dir) }
 
-// Dirs returns the directories of a group before it is made, for [Remove].
+// Dirs returns a group's directories before it is made, for [Remove].
 func (p *Parent) Dirs(run, name string) []string {
 	var dirs []string
 	for _, t := range p.trees {

@@ -17,15 +17,16 @@ import (
 )
 
 const (
-	// removeTimeout bounds the wait for processes that were killed.
+	// removeTimeout limits the wait for killed processes.
 	removeTimeout = 10 * time.Second
-	// removeEvery is how often it is tried: version 1 tells nobody when a group is empty.
+	// removeEvery is the interval between attempts: version 1 does not report when a group becomes
+	// empty.
 	removeEvery = 10 * time.Millisecond
 )
 
-// Remove kills what runs in the group and removes it, and the groups around it that
-// this program made if they are empty. It waits at most ten seconds, or until ctx ends. A group
-// that is gone is no error.
+// Remove kills everything in the group and removes it, together with enclosing groups that this
+// program made and that are now empty. It waits up to ten seconds, or until ctx ends. It is not an
+// error if the group is gone.
 func (g *Group) Remove(ctx context.Context) error {
 	dirs := make([]string, len(g.parts))
 	for i, p := range g.parts {
@@ -34,8 +35,8 @@ func (g *Group) Remove(ctx context.Context) error {
 	return remove(ctx, g.kernel, dirs)
 }
 
-// Remove removes a group by its directories, as a process before this one had them. One that
-// is not of this program's groups is an error and left alone.
+// Remove removes a group by its directories, as recorded by an earlier process. It fails, without
+// touching it, if the group does not belong to this program.
 func Remove(ctx context.Context, dirs []string) error {
 	var ours []string
 	for _, dir := range dirs {
@@ -50,7 +51,7 @@ func Remove(ctx context.Context, dirs []string) error {
 	return remove(ctx, linux{}, ours)
 }
 
-// isOurs reports whether a group exists, or returns an error if the directory is none of this program.
+// isOurs reports whether a group exists. It fails if the directory does not belong to this program.
 func isOurs(dir string) (bool, error) {
 	var s unix.Statfs_t
 	err := unix.Statfs(dir, &s)
@@ -97,7 +98,7 @@ func remove(ctx context.Context, k kernel, dirs []string) error {
 			running = append(running, pids...)
 		}
 		for _, pid := range running {
-			// A thread of this process may be in it, to start a child there.
+			// A thread of this process may be in it to start a child there.
 			if pid != self() && pid > 0 {
 				k.kill(pid)
 			}
@@ -109,7 +110,7 @@ func remove(ctx context.Context, k kernel, dirs []string) error {
 		}
 	}
 	for _, dir := range dirs {
-		// They stay for the other groups in them.
+		// The parents stay if they contain other groups.
 		if k.rmdir(filepath.Dir(dir)) == nil {
 			_ = k.rmdir(filepath.Dir(filepath.Dir(dir)))
 		}
@@ -117,8 +118,7 @@ func remove(ctx context.Context, k kernel, dirs []string) error {
 	return nil
 }
 
-// pidsIn returns the processes in a group. 0 is one that this process's namespace does not
-// show.
+// pidsIn returns the processes in a group. 0 is a process outside this process's namespace.
 func pidsIn(k kernel, dir string) ([]int, error) {
 	text, err := k.read(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
@@ -135,5 +135,4 @@ func pidsIn(k kernel, dir string) ([]int, error) {
 	return pids, nil
 }
 
-// self is the id of this process.
 func self() int { return os.Getpid() }

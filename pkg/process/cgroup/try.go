@@ -7,8 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// Try makes a group with such limits and removes it. It returns in words where, or why this
-// process can't. It may move this process as [Find] does, and is safe for concurrent use.
+// Try makes a group with such limits and removes it. It returns a description of the place, or an
+// error if this process cannot make any. It may move this process like [Find], and is safe for
+// concurrent use.
 func Try(l resources.Limits) (where string, err error) { return try(linux{}, "/proc/self", l) }
 
 func try(k kernel, proc string, l resources.Limits) (string, error) {

@@ -1,5 +1,5 @@
-// Package environment finds what a process runs in: its limit of open files, its JVM, and
-// the compiler of its executable.
+// Package environment finds out in what environment a process runs: its open file limit, its JVM,
+// and the compiler of its executable.
 package environment
 
 import (
@@ -15,30 +15,30 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Unlimited is the number of open files of a process without a limit.
+// Unlimited is the number of open files for a process without a limit.
 const Unlimited = -1
 
-// Facts are what one command runs in. Facts that are not known are "" or 0.
+// Facts describe one command's environment. Unknown facts are "" or 0.
 type Facts struct {
-	// Command is its name in the plan of its member.
+	// Command is its name in its member's plan.
 	Command string `json:"command"`
-	// OpenFiles is the hard limit of open files, to which Go programs and JVMs raise
-	// their own when they start; [Unlimited] for none.
+	// OpenFiles is the hard limit on open files, to which Go programs and JVMs raise their own
+	// limit at their start; [Unlimited] if there is none.
 	OpenFiles int64 `json:"open_files,omitempty"`
-	// JVM is the version of the Java runtime and its maker; "" for other programs.
+	// JVM is the Java runtime's version and vendor; "" for other programs.
 	JVM string `json:"jvm,omitempty"`
-	// Compiler is what built the executable, such as "go1.26.7", as the executable has it;
-	// "" for programs that are not written in Go.
+	// Compiler is the compiler recorded in the executable, such as "go1.26.7"; "" for programs not
+	// written in Go.
 	Compiler string `json:"compiler,omitempty"`
 }
 
-// Of returns the facts of a process, which must be running. The facts are good even if
-// others cannot be read, which is the error.
+// Of returns the facts about a running process. If some cannot be read, the others are valid and
+// the error names the problem.
 func Of(command string, pid int) (Facts, error) {
 	return of(filepath.Join("/proc", strconv.Itoa(pid)), command)
 }
 
-// of reads the folder of a process in /proc.
+// of reads a process's folder in /proc.
 func of(proc, command string) (Facts, error) {
 	f := Facts{Command: command}
 	data, limit := os.ReadFile(filepath.Join(proc, "limits"))
@@ -52,7 +52,7 @@ func of(proc, command string) (Facts, error) {
 	case filepath.Base(path) == "java":
 		f.JVM, program = jvm(path)
 	default:
-		if info, err := buildinfo.ReadFile(exe); err == nil { // other languages have none
+		if info, err := buildinfo.ReadFile(exe); err == nil { // executables in other languages have none
 			f.Compiler = info.GoVersion
 		}
 	}
@@ -62,7 +62,7 @@ func of(proc, command string) (Facts, error) {
 	return f, nil
 }
 
-// parseLimits returns the hard limit of open files in /proc/PID/limits.
+// parseLimits returns the hard limit on open files from /proc/PID/limits.
 func parseLimits(data []byte) (int64, error) {
 	for line := range bytes.Lines(data) {
 		rest, ok := strings.CutPrefix(string(line), "Max open files")
@@ -85,8 +85,8 @@ func parseLimits(data []byte) (int64, error) {
 	return 0, errors.New("no open files in limits")
 }
 
-// jvm describes the Java runtime that an executable belongs to, by the file "release" of
-// the runtime's folder. Java 8 may have it one folder further up.
+// jvm describes the Java runtime of an executable, using the file "release" in the runtime's
+// folder. In Java 8 the file may be one folder further up.
 func jvm(executable string) (string, error) {
 	home := filepath.Dir(filepath.Dir(executable))
 	data, err := os.ReadFile(filepath.Join(home, "release"))
@@ -99,7 +99,7 @@ func jvm(executable string) (string, error) {
 	return parseRelease(data)
 }
 
-// parseRelease returns the version and the maker in a runtime's file "release".
+// parseRelease returns the version and the vendor from a runtime's file "release".
 func parseRelease(data []byte) (string, error) {
 	values := map[string]string{}
 	for line := range bytes.Lines(data) {
@@ -120,7 +120,7 @@ func parseRelease(data []byte) (string, error) {
 	return version, nil
 }
 
-// String is the known facts in one line.
+// String formats the known facts as one line.
 func (f Facts) String() string {
 	var parts []string
 	if f.JVM != "" {

@@ -9,23 +9,22 @@ import (
 	"syscall"
 )
 
-// blockBytes is the unit of st_blocks, whatever the file system's own block is.
+// blockBytes is the unit of st_blocks, regardless of the file system's block size.
 const blockBytes = 512
 
-// Sizes are of all regular files below a directory, each counted once however
-// many names it has.
+// Sizes cover all regular files below a directory. A file with several names counts once.
 type Sizes struct {
-	// Apparent is the sum of the files' lengths in bytes, holes included.
+	// Apparent is the sum of the file lengths in bytes, including holes.
 	Apparent int64
-	// Allocated is the space that they take on the device, in bytes.
+	// Allocated is their space on the device in bytes.
 	Allocated int64
-	// Files is how many there are.
+	// Files is the number of files.
 	Files int
 }
 
-// Size measures directories without following symbolic links. A file that is
-// named twice, also below two of the directories, counts once. Files that vanish
-// meanwhile are left out; a directory that is missing from the start is an error.
+// Size measures directories without following symbolic links. A file with several names counts
+// once, even across directories. Files that vanish meanwhile are left out; a directory that is
+// missing from the start is an error.
 func Size(dirs ...string) (Sizes, error) {
 	var sizes Sizes
 	seen := map[inode]bool{}
@@ -51,7 +50,7 @@ func Size(dirs ...string) (Sizes, error) {
 	return sizes, nil
 }
 
-// inode names a file, whatever its names.
+// inode identifies a file regardless of its name.
 type inode struct{ device, number uint64 }
 
 func (s *Sizes) add(info fs.FileInfo, seen map[inode]bool) {
@@ -69,8 +68,7 @@ func (s *Sizes) add(info fs.FileInfo, seen map[inode]bool) {
 	s.Files++
 }
 
-// skipVanished drops the error of a file that was deleted between being listed
-// and being looked at.
+// skipVanished ignores the error for a file that was deleted after it was listed.
 func skipVanished(root bool, err error) error {
 	if !root && errors.Is(err, fs.ErrNotExist) {
 		return nil

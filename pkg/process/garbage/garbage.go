@@ -1,6 +1,6 @@
-// Package garbage trades processor time for memory: it sets how far memory grows before garbage
-// is collected. That is of the whole process, so it returns what undoes it. The variable GOGC
-// of the environment overrides it.
+// Package garbage trades processor time for memory: it sets how far memory may grow before garbage
+// is collected. The setting applies to the whole process, so each function returns another that
+// restores it. The environment variable GOGC takes precedence.
 package garbage
 
 import (
@@ -8,23 +8,25 @@ import (
 	"runtime/debug"
 )
 
-// CollectAt collects garbage when memory has grown by a percentage, until restore is called.
+// CollectAt makes garbage collections start when memory has grown by a percentage, until restore is
+// called.
 func CollectAt(percent int) (restore func()) {
 	return change(func(int) int { return percent })
 }
 
-// CollectAsUsual collects garbage no sooner than other Go programs do, until restore is called.
+// CollectAsUsual makes garbage collections start no sooner than in other Go programs, until restore
+// is called.
 func CollectAsUsual() (restore func()) {
 	const usual = 100
 	return change(func(before int) int {
-		if before < 0 { // never
+		if before < 0 { // collection was off
 			return before
 		}
 		return max(before, usual)
 	})
 }
 
-// change sets the percentage by the present one, unless the environment decides.
+// change computes the percentage from the current one, unless the environment sets it.
 func change(to func(before int) int) (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

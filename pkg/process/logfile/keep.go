@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// trimEvery is the time between two looks at logs that grow as they should.
+	// trimEvery is the interval between checks of logs that grow normally.
 	trimEvery = time.Second
-	// trimSoon is that time for logs that grow fast.
+	// trimSoon is the interval for logs that grow fast.
 	trimSoon = 50 * time.Millisecond
 )
 
-// Keeper keeps some logs within a bound.
+// Keeper keeps logs within a bound.
 type Keeper struct {
 	Bound Bound
-	// Names are the logs. Open opens one for reading and writing; a log that does not
-	// exist yet is [fs.ErrNotExist].
+	// Names are the logs. Open opens a log for reading and writing; its error is [fs.ErrNotExist]
+	// if the log does not exist yet.
 	Names []string
 	Open  func(name string) (*os.File, error)
-	// Report is called with a log that was cut for the first time, and with the first
-	// error of each. It is called by the goroutine of Run.
+	// Report is called when a log is cut for the first time, and with each log's first error. It is
+	// called in Run's goroutine.
 	Report func(name string, cut Cut, err error)
 
 	size    map[string]int64
@@ -33,9 +33,9 @@ type Keeper struct {
 	growing bool
 }
 
-// Run trims the logs until ctx ends, and once more then. A log grows past the bound by no
-// more than what is written between two looks: at most a second, 50 ms if it grew by
-// more than the bound's slack since the last one.
+// Run trims the logs until ctx ends, and once more at the end. A log exceeds the bound by no more
+// than the data written between two checks. These are at most a second apart, or 50 ms if the log
+// grew by more than the bound's slack since the last check.
 func (k *Keeper) Run(ctx context.Context) {
 	k.size, k.bytes, k.failed = map[string]int64{}, map[string]int64{}, map[string]bool{}
 	timer := time.NewTimer(trimEvery)
@@ -56,7 +56,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// trimAll looks at every log once.
+// trimAll checks every log once.
 func (k *Keeper) trimAll() {
 	k.growing = false
 	for _, name := range k.Names {

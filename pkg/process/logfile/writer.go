@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// Writer writes a log of this process within a bound. It is not safe for concurrent use.
+// Writer writes one of this process's logs within a bound. It is not safe for concurrent use.
 type Writer struct {
 	bound Bound
 	file  *os.File
-	size  int64 // where the next line goes
-	next  int64 // where the log continues after its cut
+	size  int64 // position of the next line
+	next  int64 // position where the log continues after its cut
 }
 
-// NewWriter continues the log in a file, which must be open for reading and writing, and
-// not for appending. The writer closes the file.
+// NewWriter continues a log in a file, which must be open for reading and writing, but not for
+// appending. The writer closes the file.
 func NewWriter(f *os.File, b Bound) (*Writer, error) {
 	cut, err := b.Trim(f)
 	if err != nil {
@@ -27,8 +27,7 @@ func NewWriter(f *os.File, b Bound) (*Writer, error) {
 	return w, nil
 }
 
-// Write adds text to the end. Of a log that has grown past its bound the middle is cut
-// before Write returns.
+// Write appends text. If the log exceeds its bound, its middle is cut before Write returns.
 func (w *Writer) Write(text []byte) (int, error) {
 	n, err := w.file.WriteAt(text, w.size)
 	w.size += int64(n)
@@ -45,7 +44,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return n, nil
 }
 
-// measure notes where the log continues. A file system without holes has cut it back.
+// measure records where the log continues. On a file system without holes, it has been truncated.
 func (w *Writer) measure(cut Cut) error {
 	info, err := w.file.Stat()
 	if err != nil {

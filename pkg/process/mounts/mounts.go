@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Mount is one line of mountinfo.
+// Mount is one line in mountinfo.
 type Mount struct {
-	// Major and Minor are the number of the file system's device.
+	// Major and Minor are the file system's device number.
 	Major, Minor uint32
-	// Root is the directory of the file system that is mounted, at Point.
+	// Root is the directory of the file system that is mounted at Point.
 	Root, Point string
-	// Type is that of the file system, Source what it was made of, and Options are its own.
+	// Type is the file system's type, Source its source, and Options its own options.
 	Type, Source, Options string
-	// MountOptions are of this mount alone.
+	// MountOptions apply to this mount only.
 	MountOptions string
 }
 
-// Parse parses proc_pid_mountinfo(5): six fields, any number of optional
-// ones, a dash, and three more. Package procfs leaves the octal escapes in paths, so
-// mounts with blanks would not be found with its parser.
+// Parse parses proc_pid_mountinfo(5): six fields, any number of optional fields, a dash, and three
+// more fields. Package procfs keeps the octal escapes in paths, so mount points with spaces would
+// not be found with its parser.
 func Parse(data []byte) ([]Mount, error) {
 	var all []Mount
 	for line := range bytes.Lines(data) {
@@ -45,7 +45,7 @@ func Parse(data []byte) ([]Mount, error) {
 	return all, nil
 }
 
-// Unescape undoes the octal escapes of blanks and backslashes in mountinfo.
+// Unescape decodes the octal escapes for white space and backslashes in mountinfo.
 func Unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -1,5 +1,4 @@
-// Package resources describes what the processes of one member may use together, and
-// what they used.
+// Package resources describes what one member's processes may use together, and what they used.
 package resources
 
 import (
@@ -13,11 +12,11 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// DefaultPeriod is that of container runtimes.
+// DefaultPeriod is the usual period in container runtimes.
 const DefaultPeriod = 100 * time.Millisecond
 
-// Bounds of limits: those of the kernel for the period and for the time in it, and less
-// memory than any database needs to start.
+// Bounds for limits: the kernel's bounds for the period and the quota, and less memory than any
+// database needs to start.
 const (
 	shortestPeriod = time.Millisecond
 	longestPeriod  = time.Second
@@ -26,23 +25,22 @@ const (
 	leastMemory    = 16 << 20
 )
 
-// Limits are what the processes of a member may use together. The zero value has none.
+// Limits are what a member's processes may use together. The zero value means no limits.
 type Limits struct {
-	// CPUs is the processor time per time, 1 being one processor; 0 is no limit.
+	// CPUs is a number of processors; 0 means no limit.
 	CPUs float64 `json:"cpus,omitempty"`
-	// Period is the time over which processor time is counted: processes that used theirs
-	// up stand still until it ends.
+	// Period is the time over which processor time is counted. Processes that have used up their
+	// share are stopped until it ends.
 	Period time.Duration `json:"period_ns,omitempty"`
-	// MemoryBytes bounds the memory, the page cache of the processes' files included. 0 is
-	// no limit.
+	// MemoryBytes limits memory, including the page cache of the processes' files. 0 means no
+	// limit.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
 }
 
 // Any reports whether there is a limit.
 func (l Limits) Any() bool { return l.CPUs > 0 || l.MemoryBytes > 0 }
 
-// Check returns every bound that the limits do not keep, each error beginning with the
-// key of an experiment file.
+// Check returns every violated bound. Each error begins with the key in the experiment file.
 func (l Limits) Check() error {
 	var errs []error
 	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -61,20 +59,20 @@ func (l Limits) Check() error {
 	return errors.Join(errs...)
 }
 
-// Quota is the processor time in a period, in whole microseconds.
+// Quota is the processor time per period, in whole microseconds.
 func (l Limits) Quota() time.Duration {
 	return time.Duration(math.Round(l.CPUs*float64(l.Period/time.Microsecond))) * time.Microsecond
 }
 
-// GoMaxProcs is how many threads of a Go program may run at once, 0 without a limit.
-// Programs that were built before Go 1.25 do not derive it from their control group.
+// GoMaxProcs is the number of threads that a Go program may run at the same time; 0 without a
+// limit. Programs built before Go 1.25 do not derive it from their control group.
 func (l Limits) GoMaxProcs() int { return int(math.Ceil(l.CPUs)) }
 
-// GoMemLimit is the memory at which a Go program collects its garbage whatever GOGC is:
-// 90 % of the limit, 0 without one. The rest is for what the program does not manage.
+// GoMemLimit is the memory at which a Go program collects garbage regardless of GOGC: 90 % of the
+// limit, 0 without a limit. The rest is for memory that Go does not manage.
 func (l Limits) GoMemLimit() int64 { return l.MemoryBytes / 10 * 9 }
 
-// Env returns the environment by which Go programs keep the limits, as KEY=VALUE.
+// Env returns the environment, as KEY=VALUE, that makes Go programs keep the limits.
 func (l Limits) Env() []string {
 	var env []string
 	if n := l.GoMaxProcs(); n > 0 {
@@ -86,7 +84,7 @@ func (l Limits) Env() []string {
 	return env
 }
 
-// String is such as "0.25 processors, 2 GB of memory".
+// String formats the limits, for example "0.25 processors, 2 GB of memory".
 func (l Limits) String() string {
 	var parts []string
 	if l.CPUs > 0 {
@@ -98,7 +96,8 @@ func (l Limits) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// CPUText is such as "0.25 processors", with the period if it is not the usual one.
+// CPUText formats the processor limit, for example "0.25 processors", with the period if it is not
+// the default.
 func (l Limits) CPUText() string {
 	text := strconv.FormatFloat(l.CPUs, 'f', -1, 64) + " processors"
 	if l.CPUs == 1 {
@@ -110,20 +109,19 @@ func (l Limits) CPUText() string {
 	return text
 }
 
-// MemoryText is such as "2 GB", in powers of 1000.
+// MemoryText formats the memory limit, for example "2 GB", in powers of 1000.
 func (l Limits) MemoryText() string { return humanize.Bytes(uint64(max(l.MemoryBytes, 0))) }
 
-// Unknown is a number of [Use] that could not be read.
+// Unknown is a number in [Use] that could not be read.
 const Unknown = -1
 
-// Use is what the processes of a member used from its start to its stop, by the
-// kernel's own counts.
+// Use is what a member's processes used from its start to its stop, as counted by the kernel.
 type Use struct {
-	// Throttled counts the periods in which the processes stood still because they had
-	// used up their processor time, ThrottledTime is for how long, summed over processors.
+	// Throttled counts the periods in which the processes were stopped because they had used up
+	// their processor time. ThrottledTime is the total time, summed over processors.
 	Throttled     int64         `json:"throttled_periods"`
 	ThrottledTime time.Duration `json:"throttled_ns"`
-	// PeakBytes is the most memory, page cache included.
+	// PeakBytes is the peak memory, including page cache.
 	PeakBytes int64 `json:"peak_bytes"`
 	// OOMKills counts the processes that the kernel killed because of the limit.
 	OOMKills int64 `json:"oom_kills"`
