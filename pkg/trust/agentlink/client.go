@@ -17,32 +17,30 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// Client is control's side: which agents it calls, and how. It does not change after
-// its first use.
+// Client is control's side: which agents it calls, and how. It must not change after its first use.
 type Client struct {
-	// Certs makes every connection TLS; nil leaves that to the token.
+	// Certs makes every connection use TLS. If it is nil, the token is used.
 	Certs *certs.Source
-	// Token reads the user's token. It is called for agents that ask for a proof.
+	// Token reads the user's token. It is called for agents that require a proof.
 	Token func() (usertoken.Token, error)
-	// Insecure accepts agents that let in anyone, and agents on other machines without
-	// TLS.
+	// Insecure accepts agents that admit anyone, and agents on other machines without TLS.
 	Insecure bool
-	// Opened, if not nil, is called with the address of an agent that lets in anyone, for
-	// each connection.
+	// Opened, if not nil, is called for each connection with the address of an agent that admits
+	// anyone.
 	Opened func(addr string)
 }
 
-// Credentials are those of connections to agents, whose targets must be addresses:
-// passthrough:///HOST:PORT.
+// Credentials returns the transport credentials for connections to agents. Targets must be
+// addresses: passthrough:///HOST:PORT.
 func (c Client) Credentials() credentials.TransportCredentials { return &clientCredentials{c} }
 
-// clientCredentials are Client as gRPC wants it.
+// clientCredentials implement Client for gRPC.
 type clientCredentials struct{ Client }
 
-// ClientHandshake makes sure that the agent is the right one and shows it who calls.
-// The error tells why in plain words.
+// ClientHandshake verifies the agent and authenticates the caller to it. The error states the
+// reason in plain words.
 func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	addr, err := url.PathUnescape(authority) // gRPC escapes the zone of an address
+	addr, err := url.PathUnescape(authority) // gRPC escapes an address's zone
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +65,7 @@ func (c *clientCredentials) ClientHandshake(ctx context.Context, authority strin
 	return conn, linkInfo{}, conn.SetDeadline(time.Time{})
 }
 
-// explain returns why an agent is not called, nil if it is.
+// explain returns why an agent is not called, or nil.
 func (c *clientCredentials) explain(addr string, err error) error {
 	switch {
 	case err == nil:
@@ -102,7 +100,7 @@ func (c *clientCredentials) withCerts(ctx context.Context, host string, conn net
 	if err != nil {
 		return nil, nil, c.reason(err)
 	}
-	// An agent that refuses control's certificate says so after its own handshake.
+	// An agent that rejects control's certificate reports it after its own handshake.
 	return &explained{Conn: safe, reason: c.reason}, info, nil
 }
 
@@ -113,7 +111,7 @@ func (c *clientCredentials) reason(err error) error {
 	return errors.New(c.Certs.Reason(err, certs.RoleAgent))
 }
 
-// explained is a connection whose alerts are in plain words.
+// explained is a connection that explains TLS alerts in plain words.
 type explained struct {
 	net.Conn
 	reason func(error) error

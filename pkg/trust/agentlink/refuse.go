@@ -14,24 +14,24 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// http2Preface begins HTTP/2 without TLS; it is as long as the hello of a token.
+// http2Preface begins HTTP/2 without TLS; it is as long as a token's hello.
 const http2Preface = "PRI * HTTP/2.0\r\n"
 
 // recordHandshake is the first byte of TLS.
 const recordHandshake = 0x16
 
-// tlsAlert is a record of TLS that ends a connection: "unexpected message".
+// tlsAlert is a TLS record that ends a connection: "unexpected message".
 var tlsAlert = []byte{0x15, 3, 3, 0, 2, 2, 10}
 
-// sayNo sends the last bytes of a connection that is to be closed, and lingers.
+// sayNo sends a connection's last bytes before it is closed, and lingers.
 func sayNo(conn net.Conn, last []byte) {
 	if _, err := conn.Write(last); err == nil {
 		linger(conn)
 	}
 }
 
-// linger reads on for a moment after the last bytes were sent: a connection closed with
-// bytes unread is reset, and the other side would not read these.
+// linger keeps reading for a moment after the last bytes were sent: closing a connection with
+// unread bytes resets it, and the other side would not receive the last bytes.
 func linger(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 		_ = conn.SetReadDeadline(time.Now().Add(lingering))
@@ -40,14 +40,13 @@ func linger(conn net.Conn) {
 }
 
 const (
-	// lingering and mostLingering bound the wait until a refused caller has read why, and
-	// the bytes that it may send meanwhile.
+	// lingering and mostLingering limit the time in which a rejected caller may read the reason,
+	// and the bytes that it may send meanwhile.
 	lingering     = 5 * time.Second
 	mostLingering = 64 << 10
 )
 
-// The types of frames of HTTP/2 that are needed here, and the lengths of their head and
-// of the rest of the preface.
+// HTTP/2 frame types, and the lengths of the frame header and of the rest of the preface.
 const (
 	frameHeaders  = 1
 	frameSettings = 4
@@ -56,8 +55,8 @@ const (
 	prefaceRest   = len("\r\nSM\r\n\r\n")
 )
 
-// answerPlaintext answers the first call of a caller of plaintext gRPC, whose preface has
-// begun, with an error, so that its user learns why. Nothing of the call is kept.
+// answerPlaintext answers the first call of a plaintext gRPC caller, whose preface has begun, with
+// an error, so that its user learns the reason. It keeps nothing of the call.
 func answerPlaintext(conn net.Conn, reason string) {
 	if _, err := conn.Write(frame(frameSettings, 0, 0, nil)); err != nil {
 		return
@@ -83,9 +82,8 @@ func answerPlaintext(conn net.Conn, reason string) {
 	}
 }
 
-// refusal is the whole answer to a call of gRPC: it is not authenticated. The connection
-// serves no call after it, so that a caller's next call goes to a new connection rather
-// than being lost with this one.
+// refusal is the complete response to a gRPC call: unauthenticated. The connection accepts no
+// further call, so a caller's next call uses a new connection instead of being lost with this one.
 func refusal(stream uint32, reason string) []byte {
 	const endStream, endHeaders = 1, 4
 	var block bytes.Buffer
@@ -94,29 +92,28 @@ func refusal(stream uint32, reason string) []byte {
 		{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"},
 		{Name: "grpc-status", Value: strconv.Itoa(int(codes.Unauthenticated))}, {Name: "grpc-message", Value: reason},
 	} {
-		_ = encoder.WriteField(field) // a buffer takes everything
+		_ = encoder.WriteField(field) // writing to a buffer cannot fail
 	}
 	const noError = 0
 	last := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, stream), noError)
 	return append(frame(frameGoAway, 0, 0, last), frame(frameHeaders, endStream|endHeaders, stream, block.Bytes())...)
 }
 
-// frame is a frame of HTTP/2.
+// frame returns an HTTP/2 frame.
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind))
 	head = binary.BigEndian.AppendUint32(append(head, flags), stream)
 	return append(head, payload...)
 }
 
-// begun is a connection of which the first bytes were read.
+// begun is a connection whose first bytes were read.
 type begun struct {
 	net.Conn
 	first []byte
-	// held makes Close do nothing, for the time of a handshake.
+	// held makes Close do nothing during a handshake.
 	held bool
 }
 
-// Close closes the connection unless it is held.
 func (b *begun) Close() error {
 	if b.held {
 		return nil
@@ -134,8 +131,8 @@ func (b *begun) Read(p []byte) (int, error) {
 	return b.Conn.Read(p)
 }
 
-// refusals logs connections that were refused: at most one line a second, so that a
-// flood does not fill the log.
+// refusals logs rejected connections, at most one line per second, so that a flood does not fill
+// the log.
 type refusals struct {
 	log *slog.Logger
 

@@ -1,25 +1,25 @@
-// Package agentlink decides who may call an agent, and makes sure that control calls
-// the right one. There are three kinds of links over TCP:
+// Package agentlink decides who may call an agent, and ensures that control calls the right agent.
+// There are three kinds of links over TCP:
 //
-//   - with certificates, both sides speak TLS 1.3 and check the other's (pkg/trust/certs);
-//   - without, on loopback addresses, both sides prove that they are of one user
-//     (pkg/trust/usertoken);
-//   - an open agent serves anyone who reaches it.
+//   - with certificates, both sides use TLS 1.3 and verify each other (pkg/trust/certs);
+//   - without certificates, on loopback addresses, both sides prove that they belong to the
+//     same user (pkg/trust/usertoken);
+//   - an open agent serves anyone who can reach it.
 //
-// A connection is let in or closed before any byte of gRPC is read, so there is no verb
-// without a credential, and a run id alone opens nothing. Beyond loopback it is TLS 1.3
-// with certificates of pkg/trust/certs: the role (agent or control) is a URI and the
-// usage server or client, and both are checked at both ends; each call is checked again,
-// since files change and certificates expire while a connection lasts.
+// A connection is admitted or closed before any byte of gRPC is read, so no verb works without a
+// credential, and a run id alone grants nothing. Beyond loopback, links use TLS 1.3 with
+// certificates from pkg/trust/certs. The role (agent or control) is a URI and the usage is server
+// or client; both ends check both. Every call is checked again, because files change and
+// certificates expire while a connection lasts.
 //
-// On loopback without certificates both ends prove by HMAC-SHA256 that they know a
-// token, over numbers that both have drawn and the address that one dialed and the other
-// listens on. A socket in a private folder would do too, but agents keep the addresses
-// that experiment files name: three agents on 127.0.0.1 to 127.0.0.3 are told apart as
-// three machines are. One proof for each connection is enough: other users can neither
-// read nor continue a TCP connection on loopback. The agent proves first, and its proof
-// is bound to its address, so a process that listens elsewhere cannot pass it on. Agents
-// of --local and quickstart are reached through memory.
+// On loopback without certificates, both ends prove by HMAC-SHA256 that they know a token. The
+// proofs cover random numbers from both sides and the address that one side dialed and the other
+// listens on. A socket in a private folder would work as well, but agents keep the addresses named
+// in experiment files: three agents on 127.0.0.1 to 127.0.0.3 are addressed like three machines.
+// One proof per connection is enough, because other users can neither read nor take over a TCP
+// connection on loopback. The agent proves first, and its proof is bound to its address, so a
+// process listening elsewhere cannot relay it. Agents of --local and quickstart are reached through
+// memory.
 package agentlink
 
 import (
@@ -42,22 +42,22 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// Server is an agent's side: whom it lets in. One of Certs, Token and Open is set; with
-// none it lets in nobody. It does not change after its first use.
+// Server is an agent's side: whom it admits. At most one of Certs, Token and Open is set; with none
+// of them it admits nobody. It must not change after its first use.
 type Server struct {
 	Certs *certs.Source
 	Token usertoken.Token
-	// Open lets anyone in, which must be meant.
+	// Open admits anyone, so it must be set deliberately.
 	Open bool
-	// Log takes a line for refused connections, at most one a second; nil discards them.
+	// Log receives a line for rejected connections, at most one per second; nil discards them.
 	Log *slog.Logger
 }
 
-// maxHandshakes bounds the connections that were not let in yet: others wait no longer
-// than [Options] gives each of them, and cost no more memory than this many.
+// maxHandshakes limits the connections that are not yet admitted. Others wait no longer than
+// [Options] allows each of them, and memory is bounded.
 const maxHandshakes = 256
 
-// Options are those of a gRPC server that lets in whom s says.
+// Options returns options for a gRPC server that admits the callers selected by s.
 func (s Server) Options() []grpc.ServerOption {
 	options := []grpc.ServerOption{grpc.Creds(s.credentials())}
 	if s.Certs == nil {
@@ -78,8 +78,7 @@ func (s Server) Options() []grpc.ServerOption {
 	return append(options, grpc.ChainUnaryInterceptor(unary), grpc.ChainStreamInterceptor(stream))
 }
 
-// stillTrusts checks a call on a connection that may be old: certificates expire and
-// are replaced.
+// stillTrusts checks a call on a connection that may be old: certificates expire and are replaced.
 func (s Server) stillTrusts(ctx context.Context) error {
 	p, _ := peer.FromContext(ctx)
 	if p == nil {
@@ -95,7 +94,7 @@ func (s Server) stillTrusts(ctx context.Context) error {
 	return nil
 }
 
-// serverCredentials are Server as gRPC wants it.
+// serverCredentials implement Server for gRPC.
 type serverCredentials struct {
 	Server
 	slots    chan struct{}
@@ -109,7 +108,7 @@ func (s Server) credentials() *serverCredentials {
 	return &serverCredentials{Server: s, slots: make(chan struct{}, maxHandshakes), refusals: &refusals{log: s.Log}}
 }
 
-// ServerHandshake lets a connection in or refuses it. gRPC has set the deadline.
+// ServerHandshake admits or rejects a connection. gRPC has set the deadline.
 func (s *serverCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -117,7 +116,7 @@ func (s *serverCredentials) ServerHandshake(conn net.Conn) (net.Conn, credential
 	default:
 		return nil, nil, s.refused(conn, "too many connections that have not shown who they are")
 	}
-	// HTTP/2, the hello of a token and TLS differ in the first bytes.
+	// HTTP/2, a token's hello and TLS differ in their first bytes.
 	first := make([]byte, len(usertoken.Hello))
 	if _, err := io.ReadFull(conn, first); err != nil {
 		return nil, nil, s.refused(conn, "it sent nothing that begins a connection: "+plain(err))
@@ -144,12 +143,12 @@ func (s *serverCredentials) withCerts(conn *begun, first string) (net.Conn, cred
 		sayNo(conn.Conn, tlsAlert)
 		return nil, nil, s.refused(conn, "it has no certificate, and this agent demands TLS")
 	}
-	conn.held = true // gRPC closes a connection that failed before the caller has read why
+	conn.held = true // gRPC would close a failed connection before the caller has read the reason
 	safe, info, err := credentials.NewTLS(s.Certs.Server()).ServerHandshake(conn)
 	conn.held = false
 	if err != nil {
 		refused := s.refused(conn, s.Certs.Reason(err, certs.RoleControl))
-		linger(conn.Conn) // a caller reads the alert after it has sent its first bytes
+		linger(conn.Conn) // a caller reads the alert only after it has sent its first bytes
 		return nil, nil, refused
 	}
 	return safe, info, nil
@@ -178,13 +177,13 @@ func (s *serverCredentials) withToken(conn net.Conn, first string) (net.Conn, cr
 	return conn, linkInfo{}, nil
 }
 
-// refused logs why a connection is not let in, and returns it.
+// refused logs why a connection is rejected, and returns the error.
 func (s *serverCredentials) refused(conn net.Conn, reason string) error {
 	s.refusals.add(conn.RemoteAddr().String(), reason)
 	return fmt.Errorf("connection of %s refused: %s", conn.RemoteAddr(), reason)
 }
 
-// plain is an error of a connection without its addresses.
+// plain formats a connection error without its addresses.
 func plain(err error) string {
 	switch {
 	case errors.Is(err, usertoken.ErrStranger):
@@ -201,7 +200,7 @@ func plain(err error) string {
 	return strings.TrimSpace(err.Error())
 }
 
-// linkInfo is what is known of a connection without TLS.
+// linkInfo is what is known about a connection without TLS.
 type linkInfo struct{ credentials.CommonAuthInfo }
 
 func (linkInfo) AuthType() string { return "dbtester" }

@@ -1,10 +1,9 @@
-// Package certs is a private certificate authority (CA) for agents and control. The
-// CA signs two kinds of certificates. An agent's has the machine's addresses and may
-// only serve; control's has a mark of its own and may only call. So neither can stand
-// in for the other, and nothing else that the CA's certificate is trusted for helps a
-// caller.
+// Package certs is a private certificate authority (CA) for agents and control. The CA signs two
+// kinds of certificates. An agent's certificate contains the machine's addresses and may only
+// serve; control's certificate carries its own mark and may only call. Neither can stand in for the
+// other, and a caller gains nothing from anything else for which the CA's certificate is trusted.
 //
-// Keys are ECDSA on P-256. A key file is readable by its owner alone.
+// Keys are ECDSA on P-256. Only its owner can read a key file.
 package certs
 
 import (
@@ -25,10 +24,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 )
 
-// Role is what a certificate is good for.
+// Role is what a certificate may be used for.
 type Role string
 
-// The roles. A certificate of neither is [RoleNone].
+// A certificate without a known role has [RoleNone].
 const (
 	RoleCA      Role = "CA"
 	RoleAgent   Role = "agent"
@@ -36,25 +35,25 @@ const (
 	RoleNone    Role = "none"
 )
 
-// The life of certificates. Every certificate is valid from an hour before its making,
-// because clocks differ.
+// Validity of certificates. Every certificate is valid from one hour before its creation, because
+// clocks differ.
 const (
-	// DefaultLife is that of agents' and control's certificates.
+	// DefaultLife applies to agents' and control's certificates.
 	DefaultLife = 365 * 24 * time.Hour
-	// LongestLife bounds what may be asked for.
+	// LongestLife is the maximum that may be requested.
 	LongestLife = 10 * 365 * 24 * time.Hour
-	// authorityLife is that of a CA, unless a certificate is to live longer.
+	// authorityLife applies to a CA, unless a certificate is to live longer.
 	authorityLife = 5 * 365 * 24 * time.Hour
 	early         = time.Hour
 )
 
-// maxHosts bounds the addresses of one certificate.
+// maxHosts limits the addresses in one certificate.
 const maxHosts = 64
 
-// mark returns the URI that a certificate of an agent or of control carries.
+// mark returns the URI carried by a certificate of an agent or of control.
 func mark(r Role) *url.URL { return &url.URL{Scheme: "dbtester", Opaque: string(r)} }
 
-// RoleOf returns the role of a certificate. It does not check who signed it.
+// RoleOf returns a certificate's role. It does not check who signed it.
 func RoleOf(c *x509.Certificate) Role {
 	if c.IsCA {
 		return RoleCA
@@ -67,7 +66,7 @@ func RoleOf(c *x509.Certificate) Role {
 	return RoleNone
 }
 
-// HostsOf returns the addresses of a certificate: its names, then its IP addresses.
+// HostsOf returns a certificate's addresses: its names, then its IP addresses.
 func HostsOf(c *x509.Certificate) []string {
 	hosts := append([]string{}, c.DNSNames...)
 	for _, ip := range c.IPAddresses {
@@ -85,7 +84,7 @@ type Authority struct {
 // Pair is a certificate and its key, each as PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes a CA that lives for five years, or for life if that is longer.
+// NewAuthority makes a CA that is valid for five years, or for life if that is longer.
 func NewAuthority(now time.Time, life time.Duration) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -95,7 +94,7 @@ func NewAuthority(now time.Time, life time.Duration) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Two CAs must not have one name, or a mix-up is reported as a bad signature.
+	// Every CA needs a unique name; otherwise a mix-up would be reported as a bad signature.
 	template.Subject = pkix.Name{CommonName: "dbtester CA " + strings.ToLower(rand.Text()[:8])}
 	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
@@ -106,14 +105,14 @@ func NewAuthority(now time.Time, life time.Duration) (*Authority, error) {
 	return &Authority{cert: cert, key: key}, nil
 }
 
-// Agent issues the certificate of an agent that is reached at each of the addresses.
+// Agent issues a certificate for an agent reached at any of the addresses.
 func (a *Authority) Agent(hosts []string, now time.Time, life time.Duration) (Pair, error) {
 	if len(hosts) == 0 || len(hosts) > maxHosts {
 		return Pair{}, fmt.Errorf("an agent's certificate is for 1 to %d addresses, got %d", maxHosts, len(hosts))
 	}
 	return a.issue(RoleAgent, now, life, func(c *x509.Certificate) error {
 		c.Subject.CommonName = "dbtester agent " + hosts[0]
-		if len(c.Subject.CommonName) > 64 { // the bound of X.509
+		if len(c.Subject.CommonName) > 64 { // X.509's limit
 			c.Subject.CommonName = "dbtester agent"
 		}
 		c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -131,8 +130,7 @@ func (a *Authority) Agent(hosts []string, now time.Time, life time.Duration) (Pa
 	})
 }
 
-// Control issues a certificate with which control may call every agent that trusts
-// this CA.
+// Control issues a certificate with which control may call every agent that trusts this CA.
 func (a *Authority) Control(now time.Time, life time.Duration) (Pair, error) {
 	return a.issue(RoleControl, now, life, func(c *x509.Certificate) error {
 		c.Subject.CommonName = "dbtester control"
@@ -165,7 +163,7 @@ func (a *Authority) issue(role Role, now time.Time, life time.Duration, fill fun
 	return encode(cert, key)
 }
 
-// blank returns a certificate without name and use.
+// blank returns a certificate without name and usage.
 func blank(now time.Time, life time.Duration) (*x509.Certificate, error) {
 	if life <= 0 || life > LongestLife {
 		return nil, fmt.Errorf("certificates live for up to %d days", LongestLife/(24*time.Hour))
@@ -177,7 +175,7 @@ func blank(now time.Time, life time.Duration) (*x509.Certificate, error) {
 	return &x509.Certificate{SerialNumber: serial, NotBefore: now.Add(-early).UTC(), NotAfter: now.Add(life).UTC()}, nil
 }
 
-// sign makes the certificate of key that parent signs with by.
+// sign makes key's certificate, signed by parent with the key by.
 func sign(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
 	if err != nil {
@@ -197,7 +195,7 @@ func encode(cert *x509.Certificate, key *ecdsa.PrivateKey) (Pair, error) {
 	}, nil
 }
 
-// parse returns the first certificate of a PEM text.
+// parse returns the first certificate in a PEM text.
 func parse(text []byte) (*x509.Certificate, error) {
 	for {
 		block, rest := pem.Decode(text)
@@ -211,5 +209,5 @@ func parse(text []byte) (*x509.Certificate, error) {
 	}
 }
 
-// stamp is a time as messages have it.
+// stamp formats a time for messages.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -15,14 +15,14 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// maxFile bounds a file of certificates or a key, in bytes.
+// maxFile limits the size of a certificate or key file in bytes.
 const maxFile = 1 << 20
 
-// Files names the PEM files of an agent or of control: the CA that it trusts, and its
-// own certificate with the key.
+// Files names the PEM files of an agent or of control: the CA that it trusts, and its own
+// certificate with the key.
 type Files struct{ CA, Cert, Key string }
 
-// In returns the files of a party's folder, as [Folder] writes it.
+// In returns the files in a party's folder, as written by [Folder].
 func In(dir string) Files {
 	return Files{CA: filepath.Join(dir, FileCA), Cert: filepath.Join(dir, FileCert), Key: filepath.Join(dir, FileKey)}
 }
@@ -37,15 +37,15 @@ func (f Files) complete() error {
 	return nil
 }
 
-// keys is what the files hold.
+// keys is the files' contents.
 type keys struct {
-	pair   tls.Certificate // with its leaf
+	pair   tls.Certificate // including its leaf
 	roots  *x509.CertPool
 	caName string
 }
 
-// load reads the files and checks that they are of one party and fit together. It does
-// not look at the time.
+// load reads the files and checks that they belong to one party and match one another. It does not
+// check validity times.
 func (f Files) load(role Role) (*keys, error) {
 	ca, err := read(f.CA)
 	if err != nil {
@@ -71,7 +71,7 @@ func (f Files) load(role Role) (*keys, error) {
 	return k, f.check(k, role)
 }
 
-// check returns why the certificate is not one of the CA's for a role.
+// check returns an error unless the CA issued the certificate for role.
 func (f Files) check(k *keys, role Role) error {
 	leaf := k.pair.Leaf
 	if got := RoleOf(leaf); got != role {
@@ -84,7 +84,7 @@ func (f Files) check(k *keys, role Role) error {
 	return nil
 }
 
-// middle is a time at which a certificate is valid.
+// middle returns a time at which a certificate is valid.
 func middle(c *x509.Certificate) time.Time { return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 2) }
 
 func usage(r Role) x509.ExtKeyUsage {
@@ -94,7 +94,7 @@ func usage(r Role) x509.ExtKeyUsage {
 	return x509.ExtKeyUsageClientAuth
 }
 
-// phrase is a role in a sentence.
+// phrase names a role in a sentence.
 func phrase(r Role) string {
 	switch r {
 	case RoleAgent:
@@ -110,8 +110,8 @@ func phrase(r Role) string {
 
 func read(path string) ([]byte, error) { return regularfile.Read(path, maxFile) }
 
-// readKey is [read] of a key that other users can neither read nor write. The group may
-// read it, as services have it.
+// readKey reads a key that other users can neither read nor write. The group may read it, as is
+// common for services.
 func readKey(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -123,12 +123,12 @@ func readKey(path string) ([]byte, error) {
 	return read(path)
 }
 
-// version tells two versions of the files apart without reading them.
+// version distinguishes two versions of the files without reading them.
 type version [3]struct {
 	size, changed, inode int64
 }
 
-// version returns the present one of the files.
+// version returns the files' current version.
 func (f Files) version() (v version, err error) {
 	for i, path := range []string{f.CA, f.Cert, f.Key} {
 		info, err := os.Stat(path)
@@ -143,7 +143,7 @@ func (f Files) version() (v version, err error) {
 	return v, nil
 }
 
-// Info describes a certificate to people.
+// Info describes a certificate for display.
 type Info struct {
 	Path    string
 	Subject string
@@ -151,14 +151,13 @@ type Info struct {
 	Hosts   []string
 	From    time.Time
 	Until   time.Time
-	// KeyExposed is why the key beside the certificate is no secret; nil if it is one or
-	// there is none.
+	// KeyExposed explains why the key next to the certificate is not secret; nil if it is secret or
+	// missing.
 	KeyExposed error
 }
 
-// Show describes the certificates in files and folders, and in the folders below these.
-// Files without a certificate are left out of a folder. The error joins the problems of
-// all paths.
+// Show describes the certificates in files and folders, and in the folders' subfolders. Files in
+// folders that are not certificates are skipped. The error joins the problems of all paths.
 func Show(paths ...string) ([]Info, error) {
 	var list []Info
 	var errs []error
@@ -196,7 +195,7 @@ func show(path string) (list []Info, err error) {
 	return list, err
 }
 
-// describe describes a certificate. A key is looked for where [Folder] writes it.
+// describe describes a certificate. It looks for the key where [Folder] writes it.
 func describe(path string) (Info, error) {
 	text, err := read(path)
 	if err != nil {
@@ -218,10 +217,10 @@ func describe(path string) (Info, error) {
 	return i, nil
 }
 
-// Soon is how long before its end a certificate is warned of.
+// Soon is the remaining validity below which a certificate causes a warning.
 const Soon = 30 * 24 * time.Hour
 
-// Warning returns what is wrong with the time of a certificate, "" if nothing is.
+// Warning returns what is wrong with a certificate's validity; "" if nothing is.
 func (i Info) Warning(now time.Time) string {
 	switch left := i.Until.Sub(now); {
 	case left <= 0:

@@ -14,32 +14,32 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// The names of files. A folder of a CA holds FileCA, its key, and a folder for each
-// party; a folder of a party holds FileCA, FileCert and FileKey.
+// File names. A CA's folder holds FileCA, its key, and a folder for each party. A party's folder
+// holds FileCA, FileCert and FileKey.
 const (
 	FileCA     = "ca.pem"
 	FileCAKey  = "ca-key.pem"
 	FileCert   = "cert.pem"
 	FileKey    = "key.pem"
 	DirControl = "control"
-	// prefixAgent begins the name of an agent's folder; its first address follows.
+	// prefixAgent begins the name of an agent's folder, followed by its first address.
 	prefixAgent = "agent-"
 )
 
-// Folder is the folder of a CA. Its methods are for one goroutine at a time.
+// Folder is a CA's folder. Its methods are not safe for concurrent use.
 type Folder struct {
 	Path string
-	// Force lets existing files be replaced.
+	// Force allows existing files to be replaced.
 	Force bool
-	// Life is that of the certificates issued; 0 is [DefaultLife].
+	// Life is the validity of issued certificates; 0 means [DefaultLife].
 	Life time.Duration
-	// Now is the time at which certificates are made.
+	// Now is the creation time of certificates.
 	Now time.Time
 }
 
-// Init makes a CA, control's certificate, and one certificate for each host. It returns
-// the folders of the parties, control's first. Nothing is written if a file exists that
-// it would replace, unless Force is set.
+// Init makes a CA, control's certificate, and one certificate per host. It returns the parties'
+// folders, control's first. If it would replace an existing file and Force is not set, it writes
+// nothing.
 func (f Folder) Init(hosts []string) ([]string, error) {
 	if len(hosts) == 0 {
 		return nil, errors.New("name the hosts that the agents run on")
@@ -70,8 +70,8 @@ func (f Folder) Init(hosts []string) ([]string, error) {
 	return f.writeAll(list, pair.Cert)
 }
 
-// IssueAgent issues a certificate for an agent that is reached at each of the addresses
-// and returns its folder, which is named after the first.
+// IssueAgent issues a certificate for an agent reached at any of the addresses, and returns its
+// folder, which is named after the first address.
 func (f Folder) IssueAgent(hosts []string) (string, error) {
 	if len(hosts) == 0 {
 		return "", errors.New("name a host that the agent runs on")
@@ -121,7 +121,7 @@ func (f Folder) life() time.Duration {
 	return f.Life
 }
 
-// open reads the CA and returns its certificate's PEM text too.
+// open reads the CA. It also returns its certificate as PEM.
 func (f Folder) open() (*Authority, []byte, error) {
 	files := Files{Cert: filepath.Join(f.Path, FileCA), Key: filepath.Join(f.Path, FileCAKey)}
 	text, err := read(files.Cert)
@@ -172,7 +172,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// writeAll writes the parties' folders and returns them.
+// writeAll writes the parties' folders and returns their paths.
 func (f Folder) writeAll(list []party, ca []byte) (dirs []string, err error) {
 	for _, p := range list {
 		dir := filepath.Join(f.Path, p.dir)

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Source holds the certificates of an agent or of control. It reads the files again
-// when they have changed; if that fails, it logs why and keeps the old ones. All methods
-// are safe for concurrent use.
+// Source holds the certificates of an agent or of control. It reads the files again when they
+// change. If that fails, it logs the reason and keeps the previous ones. All methods are safe for
+// concurrent use.
 type Source struct {
 	files Files
 	role  Role
@@ -23,18 +23,18 @@ type Source struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	at   version // of the last attempt
-	err  string  // of the last attempt, "" if it succeeded
+	at   version // version at the last attempt
+	err  string  // error of the last attempt; "" if it succeeded
 	held *keys
-	// warned is when the log last told of the end of the certificate.
+	// warned is the time of the last log message about the certificate's end.
 	warned time.Time
 }
 
-// warnEvery is how often a certificate that ends soon is logged while it is used.
+// warnEvery is the interval between log messages about a certificate that is in use and ends soon.
 const warnEvery = 24 * time.Hour
 
-// Open reads the files of a party, which must be valid now. log takes what goes wrong
-// later; nil discards it.
+// Open reads a party's files, which must be valid now. log receives later problems; nil discards
+// them.
 func Open(files Files, role Role, log *slog.Logger) (*Source, error) {
 	return open(files, role, log, time.Now)
 }
@@ -47,7 +47,7 @@ func open(files Files, role Role, log *slog.Logger, now func() time.Time) (*Sour
 		return nil, err
 	}
 	s := &Source{files: files, role: role, log: log, now: now}
-	// The version is of before the reading, so that a change meanwhile is noticed.
+	// Take the version before reading, so that a change in between is noticed.
 	var err error
 	if s.at, err = files.version(); err != nil {
 		return nil, err
@@ -61,13 +61,13 @@ func open(files Files, role Role, log *slog.Logger, now func() time.Time) (*Sour
 	return s, nil
 }
 
-// Info describes the certificate that is in use.
+// Info describes the certificate in use.
 func (s *Source) Info() Info {
 	c := s.current().pair.Leaf
 	return Info{Path: s.files.Cert, Subject: c.Subject.CommonName, Role: s.role, Hosts: HostsOf(c), From: c.NotBefore, Until: c.NotAfter}
 }
 
-// current returns what the files hold now, or held when they could last be read.
+// current returns the files' current contents, or the last ones that could be read.
 func (s *Source) current() *keys {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,20 +103,20 @@ func (s *Source) warn() {
 	s.log.Warn("certificate "+text, "certificate", s.files.Cert, "hosts", strings.Join(HostsOf(leaf), ","))
 }
 
-// Server returns how an agent serves the next connection: TLS 1.3 only, for callers with
-// a certificate that the CA signed for control.
+// Server returns the configuration for an agent's next connection: TLS 1.3 only, for callers with a
+// certificate that the CA signed for control.
 func (s *Source) Server() *tls.Config {
 	k := s.current()
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{k.pair}, Time: s.now,
 		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: k.roots,
-		// A ticket would let a caller in without looking at its certificate again.
+		// A ticket would admit a caller without checking its certificate again.
 		SessionTicketsDisabled: true,
 		VerifyConnection:       func(c tls.ConnectionState) error { return checkRole(c, RoleControl) },
 	}
 }
 
-// Client returns how control makes the next connection to the agent at host, an IP
+// Client returns the configuration for control's next connection to the agent at host, an IP
 // address or a name.
 func (s *Source) Client(host string) *tls.Config {
 	k := s.current()
@@ -125,15 +125,15 @@ func (s *Source) Client(host string) *tls.Config {
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: k.roots, ServerName: host, Time: s.now,
-		// The certificate is sent whatever CAs the agent names, so that the agent can
-		// report which one it got.
+		// Send the certificate regardless of the CAs named by the agent, so that the agent can
+		// report which certificate it received.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &k.pair, nil },
 		VerifyConnection:     func(c tls.ConnectionState) error { return checkRole(c, RoleAgent) },
 	}
 }
 
-// Trusts returns why a caller that was let in with a certificate would not be let in
-// now: it expired, or the CA was replaced.
+// Trusts returns why an already admitted caller would not be admitted now: its certificate expired,
+// or the CA was replaced.
 func (s *Source) Trusts(caller *x509.Certificate) error {
 	_, err := caller.Verify(x509.VerifyOptions{
 		Roots: s.current().roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, CurrentTime: s.now(),
@@ -144,7 +144,7 @@ func (s *Source) Trusts(caller *x509.Certificate) error {
 	return err
 }
 
-// roleError is a certificate of the right CA for something else.
+// roleError reports a certificate from the right CA with the wrong role.
 type roleError struct{ got, want Role }
 
 func (e *roleError) Error() string {
@@ -161,8 +161,8 @@ func checkRole(c tls.ConnectionState, want Role) error {
 	return nil
 }
 
-// Reason returns why a handshake with a peer failed, in plain words that name the
-// certificate's hosts and times. peer is "agent" or "control": the other side.
+// Reason explains in plain words why a handshake failed, naming the certificate's hosts and times.
+// peer is the other side: "agent" or "control".
 func (s *Source) Reason(err error, peer Role) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -188,7 +188,7 @@ func (s *Source) Reason(err error, peer Role) string {
 	return s.refusal(err)
 }
 
-// forHosts is "for a, b " or "".
+// forHosts returns "for a, b " or "".
 func forHosts(hosts []string) string {
 	if len(hosts) == 0 {
 		return ""
@@ -196,8 +196,8 @@ func forHosts(hosts []string) string {
 	return "for " + strings.Join(hosts, ", ") + " "
 }
 
-// refusal explains the alert with which the other side ended a handshake. The types of
-// alerts are not exported; their texts are those of RFC 8446.
+// refusal explains the alert with which the other side ended a handshake. Alert types are not
+// exported; their texts are those of RFC 8446.
 func (s *Source) refusal(err error) string {
 	text := err.Error()
 	var op *net.OpError

@@ -1,5 +1,5 @@
-// Package secret reads passwords from where a file of an experiment names them: the
-// environment or a file.
+// Package secret reads passwords from the places named in experiment files: the environment or a
+// file.
 package secret
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// maxBytes bounds a password. A longer file is no password file.
+// maxBytes limits a password file. A longer file is not a password file.
 const maxBytes = 64 << 10
 
-// Password reads a password from a file, without the line breaks at its end, or from a
-// variable of the environment if file is empty. No error holds any part of it.
+// Password reads a password from a file, without trailing line breaks, or from an environment
+// variable if file is empty. No error contains any part of it.
 func Password(file, variable string) (string, error) {
 	if file == "" {
 		password := os.Getenv(variable)

@@ -1,13 +1,11 @@
-// Package usertoken lets two processes of one user on one machine recognize each other
-// over a connection that other users could open too. Both have read a secret, the
-// token, from a file that only the user can read. Each proves to the other that it
-// knows the token, by an HMAC over numbers that both have just drawn: the token itself
-// is never sent, and what was sent once proves nothing again.
+// Package usertoken lets two processes of the same user on one machine recognize each other over a
+// connection that other users could open as well. Both read a secret, the token, from a file that
+// only the user can read. Each proves that it knows the token with an HMAC over fresh random
+// numbers from both sides. The token itself is never sent, and a captured proof cannot be reused.
 //
-// A proof holds the address at which the one listens and which the other dialed. So
-// someone who listens at another address of the machine cannot pass proofs on.
-// Connections are not encrypted; they are for loopback addresses, where other users can
-// neither read nor change what is sent.
+// A proof includes the address on which one side listens and which the other dialed, so a process
+// listening on another address of the machine cannot relay proofs. Connections are not encrypted:
+// they are for loopback addresses, where other users can neither read nor modify the data.
 package usertoken
 
 import (
@@ -26,10 +24,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// size is the length of a token in bytes.
+// size is a token's length in bytes.
 const size = 32
 
-// Token is the secret, or none if it is the zero value. It prints as asterisks.
+// Token is the secret, or no token if it is the zero value. It prints as asterisks.
 type Token struct{ secret *[size]byte }
 
 // String keeps the token out of logs and errors.
@@ -38,8 +36,8 @@ func (Token) String() string { return "***" }
 // GoString is [Token.String] for %#v.
 func (Token) GoString() string { return "***" }
 
-// DefaultFile is the file of this user's token, which may not exist. Services, which may
-// have no environment, find the one of the user's home directory.
+// DefaultFile is this user's token file, which may not exist. Services, which may have no
+// environment, find it in the user's home directory.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -52,8 +50,8 @@ func DefaultFile() (string, error) {
 	return filepath.Join(dir, "dbtester", "token"), nil
 }
 
-// Ensure reads the token in a file, and makes both if there is no file. Of several
-// processes that make it at once, all get the same token.
+// Ensure reads the token in a file. If the file does not exist, Ensure creates it with a new token.
+// Concurrent processes all get the same token.
 func Ensure(path string) (Token, error) {
 	token, err := Read(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +69,8 @@ func Ensure(path string) (Token, error) {
 	return Read(path)
 }
 
-// Read reads the token in a file. The file must be this user's, and no one else may
-// have access to it.
+// Read reads the token in a file. The file must belong to this user, and nobody else may have
+// access to it.
 func Read(path string) (token Token, err error) {
 	f, err := regularfile.Open(path)
 	if err != nil {

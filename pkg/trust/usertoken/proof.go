@@ -28,25 +28,25 @@ const (
 	kindWelcome = 'w'
 )
 
-// Who makes a proof is a part of it: no proof can be sent back to its maker.
+// A proof includes its maker's role, so it cannot be sent back to its maker.
 const (
 	byListener = "dbtester listener"
 	byCaller   = "dbtester caller"
 )
 
-// The ends of a handshake that fails.
+// Errors that end a handshake.
 var (
-	// ErrOpen is that the listener asks nobody for a proof. The connection can be used.
+	// ErrOpen means that the listener requires no proof from anyone. The connection can be used.
 	ErrOpen = errors.New("it takes requests from anyone")
-	// ErrOther is that the listener does not know the token.
+	// ErrOther means that the listener does not know the token.
 	ErrOther = errors.New("it does not know this user's token: another user runs it, or it was started before the token was replaced")
-	// ErrStranger is that the caller does not know the token.
+	// ErrStranger means that the caller does not know the token.
 	ErrStranger = errors.New("the caller does not know this user's token")
 )
 
-// Call proves to the listener at the other end of a connection that this process knows
-// the token, after the listener has proved it. token is called when the listener asks for
-// a proof. The caller bounds the time by a deadline of the connection.
+// Call proves to the listener at the other end of a connection that this process knows the token,
+// after the listener has proved the same. token is called if the listener requires a proof. The
+// caller limits the time with a deadline on the connection.
 func Call(conn net.Conn, token func() (Token, error)) error {
 	c, err := newChallenge(conn.RemoteAddr())
 	if err != nil {
@@ -101,7 +101,7 @@ func Answer(conn net.Conn, token Token) error {
 	if err != nil {
 		return err
 	}
-	c.listener = c.caller // the number just drawn is the listener's own
+	c.listener = c.caller // the number just drawn belongs to the listener
 	if _, err := io.ReadFull(conn, c.caller[:]); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func Answer(conn net.Conn, token Token) error {
 	return err
 }
 
-// AnswerOpen is [Answer] of a listener that asks for no proof.
+// AnswerOpen is [Answer] for a listener that requires no proof.
 func AnswerOpen(conn net.Conn) error {
 	var number [numberSize]byte
 	if _, err := io.ReadFull(conn, number[:]); err != nil {
@@ -130,23 +130,23 @@ func AnswerOpen(conn net.Conn) error {
 	return err
 }
 
-// ForeignError is that the listener speaks another protocol.
+// ForeignError means that the listener uses another protocol.
 type ForeignError struct{ First byte }
 
 func (e *ForeignError) Error() string {
-	if e.First == 0x15 { // a record of TLS that holds an alert
+	if e.First == 0x15 { // a TLS record with an alert
 		return "it demands TLS"
 	}
 	return "it is no agent of this version"
 }
 
-// challenge is what both sides' proofs are about.
+// challenge is the data covered by both sides' proofs.
 type challenge struct {
-	addr             string // of the listener
+	addr             string // the listener's address
 	caller, listener [numberSize]byte
 }
 
-// newChallenge draws the number of the caller. The address must be that of a socket.
+// newChallenge draws the caller's number. The address must be a socket's address.
 func newChallenge(addr net.Addr) (*challenge, error) {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
@@ -157,8 +157,8 @@ func newChallenge(addr net.Addr) (*challenge, error) {
 	return c, nil
 }
 
-// proof has no two inputs with one text: all parts but the address have fixed lengths
-// for each maker, and the address comes last.
+// proof maps different inputs to different texts: for each maker, all parts except the address have
+// fixed lengths, and the address comes last.
 func (c *challenge) proof(token Token, by string) []byte {
 	m := hmac.New(sha256.New, token.secret[:])
 	for _, part := range [][]byte{[]byte(by), {0}, c.caller[:], c.listener[:], []byte(c.addr)} {
