@@ -1,23 +1,21 @@
-// Package abtest decides whether B is better than A, worse, equivalent, or whether the
-// measurements are too few to decide. Its unit is the run: everything inside one run
-// shares that run's cluster and minute, so one run gives one value of each metric.
+// Package abtest decides whether B is better than A, worse or equivalent, or whether there are too
+// few measurements to decide. Its unit is the run: everything inside a run shares that run's
+// cluster and minute, so a run contributes one value per metric.
 //
-// Values are compared as natural logarithms, because a host that is 5 % slower makes
-// both sides 5 % slower. A shift of s means that B is exp(s) times A. Runs made side by
-// side are [Pairs], and only the differences within a pair count; runs made at other
-// times are [Groups].
+// Values are compared as natural logarithms, because a host that is 5 % slower makes both sides 5 %
+// slower. A shift of s means that B is exp(s) times A. Runs made side by side form [Pairs], and
+// only the differences within a pair count. Runs made at other times form [Groups].
 //
-// A metric has two tests. The difference test is the exact signed rank of Wilcoxon, or
-// for groups the exact rank sum; its p-values are adjusted by Holm over the metrics that
-// decide. The equivalence test is two such tests against the margin on either side; it
-// needs no adjustment, because the whole is equivalent only if every metric is. A metric
-// that is shown to lie inside the margin is equivalent, even if its difference from 0 is
-// certain.
+// Each metric has two tests. The difference test is Wilcoxon's exact signed rank test or, for
+// groups, the exact rank sum test. Its p-values are adjusted by Holm over the deciding metrics. The
+// equivalence test consists of two such tests against the margin, one on either side. It needs no
+// adjustment, because the whole is equivalent only if every metric is. A metric that is shown to
+// lie inside the margin is equivalent even if it certainly differs from 0.
 //
-// Looking again after more pairs has a price: [Rule.Looks] lists the numbers of pairs at
-// which the tests look, and every p-value becomes that of the smallest one over all of
-// these looks (the constant bound of Pocock).
+// Looking again after more pairs has a price. [Rule.Looks] lists the numbers of pairs at which the
+// tests look, and every p-value becomes the p-value of the smallest one over all of these looks
+// (Pocock's constant bound).
 //
-// The package does not print, and nothing in it depends on time, so that the same
-// numbers give the same verdict. Its functions may be called concurrently.
+// The package neither prints nor depends on time, so the same numbers always give the same verdict.
+// Its functions are safe for concurrent use.
 package abtest

@@ -7,20 +7,19 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
-// Groups are ln A and ln B of runs that were not made side by side. Whatever changed on
-// the host between the two groups looks like a difference between A and B.
+// Groups are ln A and ln B for runs that were not made side by side. Any change on the host between
+// the two groups looks like a difference between A and B.
 type Groups struct{ A, B []float64 }
 
 var _ Sample = Groups{}
 
-// MaxGroup is the largest group whose test is computed in a blink.
+// MaxGroup is the largest group size whose test is computed almost instantly.
 const MaxGroup = 60
 
 func (g Groups) Size() int { return min(len(g.A), len(g.B)) }
 
-// Test is the rank sum of Wilcoxon (Mann-Whitney) of B less the shift, with the
-// distribution of all equally likely divisions of the ranks into the two groups. Ties
-// share their mean rank.
+// Test is Wilcoxon's rank sum test (Mann-Whitney) on B less the shift, with the distribution over
+// all equally likely divisions of the ranks into two groups. Ties share their mean rank.
 func (g Groups) Test(shift float64) (less, greater float64) {
 	all := slices.Clone(g.A)
 	for _, v := range g.B {
@@ -40,7 +39,7 @@ func drawMass(ranks []int, k int) []float64 {
 	for _, rank := range ranks {
 		total += rank
 	}
-	ways := make([][]float64, k+1) // by how many are drawn and by their sum
+	ways := make([][]float64, k+1) // by number drawn and sum
 	for i := range ways {
 		ways[i] = make([]float64, total+1)
 	}
@@ -62,10 +61,10 @@ func drawMass(ranks []int, k int) []float64 {
 	return ways[k]
 }
 
-// Shift is the median of the differences between any run of B and any run of A.
+// Shift is the median difference between any run of B and any run of A.
 func (g Groups) Shift() float64 { return median(g.differences()) }
 
-// Interval is made of the shifts that the two-sided test does not reject.
+// Interval consists of the shifts that the two-sided test does not reject.
 func (g Groups) Interval(confidence float64) (low, high float64) {
 	n, m := len(g.A), len(g.B)
 	ranks := make([]int, n+m)
@@ -76,7 +75,7 @@ func (g Groups) Interval(confidence float64) (low, high float64) {
 	return orderInterval(g.differences(), outside(mass[m*(m+1)/2:], (1-confidence)/2))
 }
 
-// differences between any run of B and any run of A, sorted.
+// differences returns the sorted differences between any run of B and any run of A.
 func (g Groups) differences() []float64 {
 	all := make([]float64, 0, len(g.A)*len(g.B))
 	for _, a := range g.A {
@@ -88,10 +87,10 @@ func (g Groups) differences() []float64 {
 	return all
 }
 
-// Spread is the standard deviation of the difference of one run each.
+// Spread is the standard deviation of the difference between two single runs.
 func (g Groups) Spread() float64 { return math.Sqrt(variance(g.A) + variance(g.B)) }
 
-// Least is of two groups of equal size.
+// Least assumes two groups of equal size.
 func (g Groups) Least(alpha float64) int {
 	n, divisions := 1, 2.0
 	for 1/divisions > alpha {

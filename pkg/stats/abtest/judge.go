@@ -13,63 +13,62 @@ const (
 	Better     Verdict = "better"
 	Worse      Verdict = "worse"
 	Equivalent Verdict = "equivalent"
-	// Inconclusive is the verdict if neither a difference nor its absence is shown.
+	// Inconclusive means that neither a difference nor its absence is shown.
 	Inconclusive Verdict = "inconclusive"
 )
 
-// Rule is fixed before the first run.
+// Rule must be fixed before the first run.
 type Rule struct {
-	// Alpha is the chance of any false difference, over all metrics that decide and all
-	// looks: more than 0, less than 0.5.
+	// Alpha is the probability of any false difference over all deciding metrics and all looks:
+	// more than 0, less than 0.5.
 	Alpha float64
-	// Margin is the largest difference that does not matter, as a share: with 0.03, B is
-	// equivalent between 1/1.03 and 1.03 times A. More than 0.
+	// Margin is the largest difference that does not matter, as a share: with 0.03, B is equivalent
+	// between 1/1.03 and 1.03 times A. It must be above 0.
 	Margin float64
-	// Looks are the numbers of pairs at which the tests look, rising. None is one look,
-	// at whatever size the samples have. Groups have one look alone.
+	// Looks are the ascending numbers of pairs at which the tests look. Empty means one look, at
+	// the samples' actual size. Groups always have one look.
 	Looks []int
 }
 
-// Metric is one number of the runs of both sides.
+// Metric is one number for the runs on both sides.
 type Metric struct {
 	Name           string
 	HigherIsBetter bool
-	// Decides is set for the metrics that were declared before. Others are estimated and
-	// have no verdict.
+	// Decides is set for metrics that were declared in advance. Others are estimated without a
+	// verdict.
 	Decides bool
 	Sample  Sample
 }
 
-// Finding is what was found of one metric. Shifts are of ln B - ln A.
+// Finding is the result for one metric. Shifts are of ln B - ln A.
 type Finding struct {
 	Metric
 	// Verdict is empty for a metric that does not decide.
 	Verdict Verdict
-	// Shift has the interval from Low to High with a confidence of 1 - Alpha for this
-	// metric and this look alone. Bounds may be infinite.
+	// Shift is enclosed by Low and High with confidence 1 - Alpha, for this metric and this look
+	// alone. Bounds may be infinite.
 	Shift, Low, High float64
-	// P is the two-sided p-value of no shift, after all looks; Adjusted is P after Holm.
-	// Outside is the p-value of a shift outside the margin.
+	// P is the two-sided p-value of no shift after all looks, and Adjusted is P after Holm. Outside
+	// is the p-value of a shift outside the margin.
 	P, Adjusted, Outside float64
-	// More is about how many pairs, or runs of each group, are needed beyond the present
-	// ones to decide: 0 if the metric is decided, if the sample is smaller than [MinPlan],
-	// or if Reach is set.
+	// More is roughly how many more pairs, or runs per group, are needed to decide. It is 0 if the
+	// metric is decided, if the sample is smaller than [MinPlan], or if Reach is set.
 	More int
-	// Reach is set if more than [MaxGroup] would be needed: the machine is too noisy for the
-	// margin. It is the margin, as a share, that the present ones can decide.
+	// Reach is set if more than [MaxGroup] would be needed, because the machine is too noisy for
+	// the margin. It is the margin, as a share, that the existing runs can decide.
 	Reach float64
 }
 
-// Result is the verdict over all metrics that decide.
+// Result is the verdict over all deciding metrics.
 type Result struct {
 	Verdict  Verdict
-	Findings []Finding // in the order of the metrics
+	Findings []Finding // in metric order
 	// Reasons explain what the findings do not show.
 	Reasons []string
 }
 
-// Judge compares by the rule. The whole is worse if any metric is; else inconclusive if
-// any is; else better if any is; else equivalent.
+// Judge applies the rule. The whole is worse if any metric is worse; otherwise inconclusive if any
+// is inconclusive; otherwise better if any is better; otherwise equivalent.
 func Judge(rule Rule, metrics []Metric) Result {
 	var result Result
 	var ps []float64
@@ -100,7 +99,7 @@ func Judge(rule Rule, metrics []Metric) Result {
 	return result
 }
 
-// sizeText is a size of the sample's kind.
+// sizeText formats a size in the sample's unit.
 func sizeText(s Sample, n int) string {
 	if _, paired := s.(Pairs); paired {
 		return fmt.Sprintf("%d pairs", n)
@@ -130,8 +129,8 @@ func (r Rule) find(m Metric) Finding {
 // bound is the margin as a difference of logarithms.
 func (r Rule) bound() float64 { return math.Log1p(r.Margin) }
 
-// looksAt returns the sample as it was at each look so far. Pairs beyond the last look
-// belong to no look.
+// looksAt returns the sample as it was at each look so far. Pairs after the last look belong to no
+// look.
 func (r Rule) looksAt(s Sample) []Sample {
 	pairs, ok := s.(Pairs)
 	if !ok || len(r.Looks) == 0 {
@@ -146,7 +145,7 @@ func (r Rule) looksAt(s Sample) []Sample {
 	return out
 }
 
-// verdict of one metric that decides.
+// verdict returns the verdict for a deciding metric.
 func (r Rule) verdict(f *Finding) Verdict {
 	switch {
 	case f.Outside <= r.Alpha:
@@ -159,8 +158,8 @@ func (r Rule) verdict(f *Finding) Verdict {
 	return Worse
 }
 
-// more rounds up to whole blocks of two pairs. If too many are needed, it returns the margin
-// that the present ones can decide.
+// more rounds up to whole blocks of two pairs. If too many would be needed, it returns the margin
+// that the existing runs can decide.
 func (r Rule) more(s Sample, metrics int) (more int, reach float64) {
 	planned := Planned(s, r.Alpha, r.bound(), metrics)
 	switch {
@@ -176,18 +175,18 @@ func (r Rule) more(s Sample, metrics int) (more int, reach float64) {
 	return more, 0
 }
 
-// overall is the verdict of the whole.
+// overall returns the verdict for the whole.
 func overall(findings []Finding) Verdict {
 	for _, v := range []Verdict{Worse, Inconclusive, Better, Equivalent} {
 		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Verdict == v }) {
 			return v
 		}
 	}
-	return Inconclusive // nothing decides
+	return Inconclusive // no metric decides
 }
 
-// Holm adjusts p-values so that the chance of any false one at or below alpha is at
-// most alpha, whatever their dependence. They stay in their order.
+// Holm adjusts p-values so that the probability of any false one at or below alpha is at most
+// alpha, whatever their dependence. It keeps their order.
 func Holm(ps []float64) []float64 {
 	order := make([]int, len(ps))
 	for i := range order {
@@ -211,11 +210,10 @@ func Holm(ps []float64) []float64 {
 	return out
 }
 
-// Confirm judges a result of [Worse] again with one more block of pairs, which metrics
-// hold at their end. A metric stays worse if the mean of the block's differences is
-// worse too and the test of all pairs, at the full alpha, still finds a difference.
-// Otherwise it is inconclusive. A confirmation can only take a verdict of worse away,
-// so that it needs no share of alpha.
+// Confirm judges a [Worse] result again with one more block of pairs, found at the end of metrics.
+// A metric stays worse if the mean of the block's differences is also worse and the test over all
+// pairs, at the full alpha, still finds a difference. Otherwise it becomes inconclusive. A
+// confirmation can only withdraw the verdict worse, so it needs no share of alpha.
 func Confirm(rule Rule, before Result, metrics []Metric, block int) Result {
 	after := Result{Reasons: slices.Clone(before.Reasons)}
 	one := Rule{Alpha: rule.Alpha, Margin: rule.Margin}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// looksSeed and looksDraws fix the series from which the price of looking is computed:
-// its error is 0.1 % at a p-value of 5 %.
+// looksSeed and looksDraws fix the simulation that computes the price of looking. Its error is 0.1
+// % at a p-value of 5 %.
 const (
 	looksSeed  = 5
 	looksDraws = 50_000
@@ -18,15 +18,14 @@ const (
 // price is the null distribution of the smallest p-value over several looks.
 type price struct{ oneSided, twoSided []float64 } // sorted
 
-// prices are kept by their looks, because one plan judges many times.
+// prices caches prices by looks, because one plan judges many times.
 var prices sync.Map // of string to func() *price
 
-// priceOf returns the distribution for the given numbers of pairs, rising.
+// priceOf returns the distribution for ascending numbers of pairs.
 //
-// Without a shift the sign of a difference is a fair coin, and the rank of its size
-// among those before it is uniform. So the p-values of all looks have one joint
-// distribution, whatever the differences are distributed like, and drawing signs and
-// ranks gives it.
+// Without a shift, the sign of a difference is a fair coin, and the rank of its size among the
+// earlier ones is uniform. The joint distribution of all looks' p-values therefore does not depend
+// on how the differences are distributed, and can be obtained by drawing signs and ranks.
 func priceOf(looks []int) *price {
 	made, _ := prices.LoadOrStore(fmt.Sprint(looks), sync.OnceValue(func() *price { return drawPrice(looks) }))
 	return made.(func() *price)()
@@ -41,7 +40,7 @@ func drawPrice(looks []int) *price {
 	p := &price{make([]float64, looksDraws), make([]float64, looksDraws)}
 	last := looks[len(looks)-1]
 	for i := range looksDraws {
-		signs := make([]bool, 0, last) // by the size of the difference
+		signs := make([]bool, 0, last) // ordered by the size of the difference
 		one, two := 1.0, 1.0
 		for k, n := range looks {
 			for len(signs) < n {
@@ -63,7 +62,7 @@ func drawPrice(looks []int) *price {
 	return p
 }
 
-// upperTails returns P(W >= w) of n pairs without ties.
+// upperTails returns P(W >= w) for n pairs without ties.
 func upperTails(n int) []float64 {
 	ranks := make([]int, n)
 	for i := range ranks {
@@ -76,9 +75,9 @@ func upperTails(n int) []float64 {
 	return mass
 }
 
-// Level returns the largest two-sided p-value of a single look that finds a difference, if
-// the chance of a false one over all looks is at most alpha: alpha with one look or none,
-// and 0 if no p-value does.
+// Level returns the largest two-sided p-value in a single look that counts as a difference, if the
+// probability of a false one over all looks is at most alpha. It is alpha with at most one look,
+// and 0 if no p-value counts.
 func Level(looks []int, alpha float64) float64 {
 	if len(looks) < 2 {
 		return alpha
@@ -92,7 +91,7 @@ func Level(looks []int, alpha float64) float64 {
 	return drawn[first-1]
 }
 
-// of returns the probability that the smallest p-value is at most this one.
+// of returns the probability that the smallest p-value is at most smallest.
 func (p *price) of(smallest float64, drawn []float64) float64 {
 	at, _ := slices.BinarySearchFunc(drawn, smallest*(1+1e-9), func(v, bound float64) int {
 		if v <= bound {

@@ -7,36 +7,34 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
-// Sample is the evidence of one metric: [Pairs] or [Groups].
+// Sample is the evidence for one metric: [Pairs] or [Groups].
 type Sample interface {
-	// Size is the number of pairs, or of runs of the smaller group.
+	// Size is the number of pairs, or of runs in the smaller group.
 	Size() int
-	// Test returns the exact p-values of one-sided tests whether the true shift is less
-	// than, or greater than, the one given.
+	// Test returns the exact p-values of the one-sided tests that the true shift is less than, or
+	// greater than, shift.
 	Test(shift float64) (less, greater float64)
-	// Shift is the Hodges-Lehmann estimate, NaN without values.
+	// Shift is the Hodges-Lehmann estimate; NaN without values.
 	Shift() float64
-	// Interval holds the true shift with at least this confidence. It is infinite where
-	// so few runs cannot bound the shift.
+	// Interval contains the true shift with at least this confidence. It is infinite if there are
+	// too few runs to bound the shift.
 	Interval(confidence float64) (low, high float64)
-	// Spread is the standard deviation that [Planned] takes, NaN of fewer than 2.
+	// Spread is the standard deviation used by [Planned]; NaN for fewer than 2 values.
 	Spread() float64
 	// Least is the smallest size at which a one-sided p-value can be at most alpha.
 	Least(alpha float64) int
 }
 
-// Pairs are ln B - ln A of runs that were made side by side, in the order of their
-// making.
+// Pairs are ln B - ln A for runs made side by side, in the order in which they were made.
 type Pairs []float64
 
 var _ Sample = Pairs(nil)
 
 func (d Pairs) Size() int { return len(d) }
 
-// Test is Wilcoxon's signed rank of the differences less the shift, with the
-// distribution of the 2^n equally likely signs. Ties share their mean rank. A zero
-// takes part in the ranking and has no sign (Pratt). The p-values are exact in both
-// cases, given the sizes of the differences.
+// Test is Wilcoxon's signed rank test on the differences less the shift, with the distribution over
+// 2^n equally likely signs. Ties share their mean rank. A zero is ranked but has no sign (Pratt).
+// The p-values are exact in both cases, given the sizes of the differences.
 func (d Pairs) Test(shift float64) (less, greater float64) {
 	sizes := make([]float64, len(d))
 	for i, v := range d {
@@ -56,7 +54,7 @@ func (d Pairs) Test(shift float64) (less, greater float64) {
 	return tails(signMass(signed), sum)
 }
 
-// signMass is the distribution of the sum of those ranks whose fair coin shows heads.
+// signMass is the distribution of the sum of ranks if each is included by a fair coin.
 func signMass(ranks []int) []float64 {
 	mass := []float64{1}
 	for _, rank := range ranks {
@@ -70,10 +68,11 @@ func signMass(ranks []int) []float64 {
 	return mass
 }
 
-// Shift is the median of the means of any two differences, each with itself included.
+// Shift is the median of the means of all pairs of differences, including each difference with
+// itself.
 func (d Pairs) Shift() float64 { return median(d.walsh()) }
 
-// Interval is made of the shifts that the two-sided test does not reject.
+// Interval consists of the shifts that the two-sided test does not reject.
 func (d Pairs) Interval(confidence float64) (low, high float64) {
 	ranks := make([]int, len(d))
 	for i := range ranks {
@@ -82,7 +81,7 @@ func (d Pairs) Interval(confidence float64) (low, high float64) {
 	return orderInterval(d.walsh(), outside(signMass(ranks), (1-confidence)/2))
 }
 
-// walsh returns the means of any two differences, sorted.
+// walsh returns the sorted means of all pairs of differences.
 func (d Pairs) walsh() []float64 {
 	means := make([]float64, 0, len(d)*(len(d)+1)/2)
 	for i := range d {
@@ -97,7 +96,7 @@ func (d Pairs) walsh() []float64 {
 // Spread is the standard deviation of the differences.
 func (d Pairs) Spread() float64 { return math.Sqrt(variance(d)) }
 
-// Least follows from the 2^n signs, of which one is the most extreme.
+// Least follows from the 2^n signs, one of which is the most extreme.
 func (d Pairs) Least(alpha float64) int {
 	n := 1
 	for math.Exp2(-float64(n)) > alpha {
@@ -106,7 +105,7 @@ func (d Pairs) Least(alpha float64) int {
 	return n
 }
 
-// variance around the mean, NaN of fewer than 2 values.
+// variance is the variance around the mean; NaN for fewer than 2 values.
 func variance(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()

@@ -2,18 +2,19 @@ package abtest
 
 import "math"
 
-// power is the chance that plans give to finding what they name.
+// power is the probability with which plans find the stated difference.
 const power = .8
 
-// rankCost is how many more pairs a rank test needs than Student's where the spread is
-// normal: 3 / pi is its efficiency.
+// rankCost is how many more pairs a rank test needs than Student's test if the spread is normal:
+// its efficiency is 3 / pi.
 const rankCost = math.Pi / 3
 
 // normal returns the quantile of the standard normal distribution.
 func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// Detectable returns the shift that n pairs (or groups of n runs) find with a chance of
-// 80 %, if the spread is this: infinite if no n runs can. Metrics is how many decide.
+// Detectable returns the shift that n pairs (or groups of n runs) find with a probability of 80 %,
+// given this spread. It is infinite if n runs can find none. metrics is the number of deciding
+// metrics.
 func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 	alpha /= float64(max(metrics, 1))
 	if n < s.Least(alpha/2) {
@@ -22,12 +23,12 @@ func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 	return (normal(1-alpha/2) + normal(power)) * spread * math.Sqrt(rankCost/float64(n))
 }
 
-// MinPlan is the least size of a sample whose spread is a basis for a plan.
+// MinPlan is the smallest sample size whose spread can be used for a plan.
 const MinPlan = 5
 
-// Decidable returns the margin, as a difference of logarithms, inside which pairs (or groups)
-// of the sample's size show the shift with a chance of 80 %, if the shift and the spread
-// are those of the sample. It is 0 if the sample is smaller than [MinPlan].
+// Decidable returns the margin, as a difference of logarithms, inside which pairs (or groups) of
+// the sample's size show the shift with a probability of 80 %, given the sample's shift and spread.
+// It is 0 if the sample is smaller than [MinPlan].
 func Decidable(s Sample, alpha float64) float64 {
 	if s.Size() < MinPlan {
 		return 0
@@ -35,10 +36,10 @@ func Decidable(s Sample, alpha float64) float64 {
 	return math.Abs(s.Shift()) + (normal(1-alpha)+normal((1+power)/2))*s.Spread()*math.Sqrt(rankCost/float64(s.Size()))
 }
 
-// Planned returns about how many pairs (or runs of each group) decide, with a chance of
-// 80 %, if the shift and the spread are those of the sample: the fewer of those that
-// find the shift, and those that show that it is inside the margin. It is 0 if the
-// sample is smaller than [MinPlan], and at most 9,999.
+// Planned returns roughly how many pairs (or runs per group) decide with a probability of 80 %,
+// given the sample's shift and spread. It is the smaller of two numbers: enough to find the shift,
+// and enough to show that it lies inside the margin. It is 0 if the sample is smaller than
+// [MinPlan], and at most 9,999.
 func Planned(s Sample, alpha, margin float64, metrics int) int {
 	const most = 9_999
 	spread, shift := s.Spread(), math.Abs(s.Shift())
@@ -55,7 +56,7 @@ func Planned(s Sample, alpha, margin float64, metrics int) int {
 	return int(n)
 }
 
-// needed is the size at which a shift is so many standard errors.
+// needed returns the size at which a shift equals a number of standard errors.
 func needed(errors, spread, shift float64) float64 {
 	if shift == 0 {
 		return math.Inf(1)

@@ -6,33 +6,32 @@ import (
 	"slices"
 )
 
-// Screen is a table of columns of which any two are compared in one number: what a first
-// screen of Columns databases with Trials interleaved runs of each can find.
+// Screen is a table of columns that are compared pairwise by one number: Columns databases with
+// Trials interleaved runs each.
 type Screen struct {
 	Columns, Trials int
-	// Pairs is how many comparisons of two the screen makes if they are more than those of
-	// the columns: others of columns that are not comparable with these.
+	// Pairs is the total number of pairwise comparisons if there are more than between these
+	// columns, because the screen also compares other columns that are not comparable with these.
 	Pairs int
-	// Metrics is how many numbers decide beside each other in each comparison of two, 1 if it
-	// is 0. Of them Moved differ together, the compared one among them: the throughput of
-	// every step.
+	// Metrics is the number of deciding metrics in each comparison; 0 means 1. Moved of them differ
+	// together, including the compared one: for example the throughput of every step.
 	Metrics, Moved int
-	// Alpha is the chance of any false difference over all pairs of columns.
+	// Alpha is the probability of any false difference over all pairs of columns.
 	Alpha float64
 }
 
-// pairs is the number of comparisons.
+// pairs is the number of pairwise comparisons.
 func (s Screen) pairs() int { return max(s.Pairs, s.Columns*(s.Columns-1)/2) }
 
-// Least is the least number of trials at which any difference can be named.
+// Least is the smallest number of trials with which any difference can be named.
 func (s Screen) Least() int {
 	return Pairs(nil).Least(s.Alpha / 2 / float64(max(s.pairs(), s.Metrics)))
 }
 
-// Power returns the chance that a screen names a column which differs from all others by
-// this share as different from one of them, if the runs of one column deviate from each
-// other by this spread: both as differences of logarithms. It is simulated with normal
-// deviations and a fixed seed; 1,000 draws leave one or two percentage points of noise.
+// Power returns the probability that a screen distinguishes a column that differs from all others
+// by shift from one of them, if the runs of a column deviate by spread. Both are differences of
+// logarithms. It is simulated with normal deviations and a fixed seed; 1,000 draws leave one or two
+// percentage points of noise.
 func (s Screen) Power(shift, spread float64) float64 {
 	const draws = 1_000
 	if s.Columns < 2 || s.Trials < s.Least() {
@@ -47,14 +46,14 @@ func (s Screen) Power(shift, spread float64) float64 {
 	return float64(found) / draws / float64(s.Columns-1)
 }
 
-// drawing is a screen of drawn runs. The next draw uses its memory again.
+// drawing is a screen with simulated runs. The next draw reuses its memory.
 type drawing struct {
 	Screen
 	values [][][]float64 // by column, metric and trial
-	// twoSided are p-values by the sum of the ranks of the differences above 0.
+	// twoSided are the p-values by the sum of the ranks of positive differences.
 	twoSided []float64
-	// ps are of all pairs of columns in the first metric, first those with the first column;
-	// metrics are of one pair.
+	// ps are the p-values of all pairs of columns for the first metric, starting with those of the
+	// first column. metrics are those of one pair.
 	ps, metrics []float64
 	sizes       []uint64
 }
@@ -80,7 +79,7 @@ func (s Screen) drawing() *drawing {
 	return d
 }
 
-// draw draws the runs of all columns, of which the first one differs by the shift.
+// draw simulates the runs of all columns. The first column differs by the shift.
 func (d *drawing) draw(rng *rand.Rand, shift, spread float64) {
 	for c, column := range d.values {
 		for m, trials := range column {
@@ -95,7 +94,7 @@ func (d *drawing) draw(rng *rand.Rand, shift, spread float64) {
 	}
 }
 
-// named counts the columns from which the first one is told apart.
+// named counts the columns that the first one is distinguished from.
 func (d *drawing) named() (n int) {
 	at := 0
 	for a := range d.values {
@@ -115,12 +114,12 @@ func (d *drawing) named() (n int) {
 	return n
 }
 
-// within reports whether the first column and column b are told apart in the first metric
-// among all metrics.
+// within reports whether the first column is distinguished from column b by the first metric,
+// adjusted over all metrics.
 func (d *drawing) within(b int) bool {
 	n := float64(len(d.metrics))
 	if n*d.ps[b-1] <= d.Alpha {
-		return true // whatever the other metrics are: no factor of Holm is larger
+		return true // regardless of the other metrics: Holm's factor cannot be larger
 	}
 	for m := range d.metrics {
 		d.metrics[m] = d.untiedP(d.values[0][m], d.values[b][m])
@@ -131,8 +130,8 @@ func (d *drawing) within(b int) bool {
 // untiedP is the two-sided p-value of the differences y - x, which have no ties.
 func (d *drawing) untiedP(x, y []float64) float64 {
 	for i := range x {
-		// The bits of sizes have the order of the sizes. The bit of the sign is shifted out,
-		// and the lowest one says whether the difference is above 0.
+		// The bit patterns of sizes sort like the sizes. The sign bit is shifted out, and the
+		// lowest bit records whether the difference is positive.
 		v := y[i] - x[i]
 		d.sizes[i] = math.Float64bits(v) << 1
 		if v > 0 {
@@ -155,8 +154,8 @@ func upTo(n int) (ranks []int) {
 	return ranks
 }
 
-// Needed returns the least number of interleaved runs of each column with which a screen
-// finds the shift with a chance of 80 %: at most most, 0 if those are too few.
+// Needed returns the smallest number of interleaved runs per column with which a screen finds the
+// shift with a probability of 80 %. It tries up to most, and returns 0 if that is too few.
 func (s Screen) Needed(shift, spread float64, most int) int {
 	for s.Trials = s.Least(); s.Trials <= most; s.Trials++ {
 		if s.Power(shift, spread) >= power {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The grid: rates are 2^(1/octave) apart, over three octaves.
+// Grid: adjacent rates differ by a factor of 2^(1/octave), over three octaves.
 const (
 	octave = 128
 	cells  = 3 * octave
@@ -13,26 +13,26 @@ const (
 	floor = .002
 )
 
-// spreads are the standard deviations of ln threshold from window to window, lapses the
-// shares of windows that fail at any rate for unknown reasons. Lapses have a prior that
-// falls, for they are an excuse.
+// spreads are the standard deviations of ln threshold between windows. lapses are the shares of
+// windows that fail at any rate for unknown reasons. Their prior decreases, because a lapse is an
+// easy excuse.
 func spreads() []float64 { return []float64{.003, .006, .012, .025, .05, .1, .2} }
 func lapses() []float64  { return []float64{0, .02, .05, .1, .2, .35, .5} }
 func excuses() []float64 { return []float64{.5, .2, .12, .08, .05, .03, .02} }
 
-// posterior over threshold, spread and lapse: weights by cell of ln rate, then spread,
-// then lapse. They sum to 1.
+// posterior is the distribution over threshold, spread and lapse: weights by cell of ln rate, then
+// spread, then lapse. They sum to 1.
 type posterior struct {
-	base    float64 // ln rate of cell 0
+	base    float64 // ln rate at cell 0
 	weights []float64
 	phi     [][]float64 // by spread and distance in cells + cells
 	spreads []float64
 	lapses  []float64
-	// from and to bound the cells with any weight.
+	// from and to enclose the cells with any weight.
 	from, to int
 }
 
-// newPosterior is the prior around a rate, which lies at two thirds of the grid.
+// newPosterior returns the prior around a rate, which lies at two thirds of the grid.
 func newPosterior(around float64) *posterior {
 	p := &posterior{base: math.Log(around) - 2*math.Ln2, spreads: spreads(), lapses: lapses(), to: cells}
 	for _, sigma := range p.spreads {
@@ -52,15 +52,15 @@ func newPosterior(around float64) *posterior {
 	return p
 }
 
-// cell is the nearest one to a rate; it may lie outside of the grid.
+// cell returns the cell nearest to a rate; it may lie outside the grid.
 func (p *posterior) cell(rate float64) int {
 	return int(math.Round((math.Log(rate) - p.base) * octave / math.Ln2))
 }
 
-// rate of a cell, which may be a fraction.
+// rate returns the rate at a cell, which may be fractional.
 func (p *posterior) rate(cell float64) float64 { return math.Exp(p.base + cell*math.Ln2/octave) }
 
-// nothing is a probability that no number of windows of a search makes matter again.
+// nothing is a probability so small that no number of windows in a search can make it matter again.
 const nothing = 1e-14
 
 // observe multiplies by the likelihood of a window.
@@ -93,16 +93,16 @@ func (p *posterior) observe(rate float64, pass bool) {
 	p.from, p.to = from, to
 }
 
-// marginal is the distribution of the rate at which a share of windows pass.
+// marginal is the distribution of the rate at which a share of windows passes.
 type marginal struct {
 	p *posterior
-	// below are the probabilities that the cell of the rate is at most index - cells.
+	// below are the probabilities that the rate's cell is at most index - cells.
 	below []float64
-	// never is the probability that no rate passes so often.
+	// never is the probability that no rate passes often enough.
 	never float64
 }
 
-// at returns the distribution of the rate at which this share of windows pass.
+// at returns the distribution of the rate at which this share of windows passes.
 func (p *posterior) at(share float64) *marginal {
 	m := &marginal{p: p, below: make([]float64, 3*cells)}
 	shift := make([]int, 0, len(p.spreads)*len(p.lapses)) // cells below mu
@@ -137,21 +137,22 @@ func (p *posterior) at(share float64) *marginal {
 	return m
 }
 
-// quantile of the rate, given that there is one.
+// quantile returns a quantile of the rate, given that there is such a rate.
 func (m *marginal) quantile(q float64) float64 {
 	all := m.below[len(m.below)-1]
 	i, _ := slices.BinarySearch(m.below, q*all)
 	return m.p.rate(float64(i - cells))
 }
 
-// above is the probability that the rate is above this one, given that there is one.
+// above returns the probability that the rate exceeds the given one, provided that there is such a
+// rate.
 func (m *marginal) above(rate float64) float64 {
 	all := m.below[len(m.below)-1]
 	i := min(max(m.p.cell(rate)+cells, 0), len(m.below)-1)
 	return 1 - m.below[i]/all
 }
 
-// cramped reports whether much of the threshold's posterior lies at the grid's ends.
+// cramped reports whether much of the threshold's posterior lies at the ends of the grid.
 func (p *posterior) cramped() bool {
 	const margin = octave / 16
 	per := len(p.spreads) * len(p.lapses)

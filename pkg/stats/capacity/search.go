@@ -13,49 +13,49 @@ const (
 	Found Reason = "found"
 	// Searching: the search has not ended.
 	Searching Reason = "searching"
-	// Wide: all windows were used, and the interval is wider than the tolerance.
+	// Wide: all windows were used, but the interval is wider than the tolerance.
 	Wide Reason = "out of windows"
-	// Stalls: too many windows fail by pauses that no rate avoids.
+	// Stalls: too many windows fail because of pauses that occur at any rate.
 	Stalls Reason = "stalls"
 	// ClientLimited: the client was late three times in a row.
 	ClientLimited Reason = "client-limited"
 	// StoreFull: the database ran out of space.
 	StoreFull Reason = "store full"
-	// TooLow: not even the least rate passes. TooHigh: the highest one passes.
+	// TooLow: not even the lowest rate passes. TooHigh: the highest rate passes.
 	TooLow  Reason = "below the least rate"
 	TooHigh Reason = "above the highest rate"
 )
 
-// voids is how many void windows in a row end a search.
+// voids is the number of consecutive void windows that ends a search.
 const voids = 3
 
-// holds is how many rates are tried for the hold.
+// holds is the number of rates tried for the hold.
 const holds = 6
 
 // Probe is the next window to measure.
 type Probe struct {
 	Rate float64 // requests per second
-	// Hold asks for the longer window of the hold.
+	// Hold asks for the longer window in which a rate must be held.
 	Hold bool
 }
 
-// Verdict is what a search knows. Rates are in requests per second.
+// Verdict is what a search has found so far. Rates are in requests per second.
 type Verdict struct {
 	Reason Reason
-	// Rate is the median of the posterior, and Low to High the interval of 95 %. They are
-	// 0 before the first window that counts. With [Stalls] they are of the windows
-	// without a stall.
+	// Rate is the posterior median, and Low to High its 95 % interval. They are 0 before the first
+	// window that counts. With [Stalls] they describe the windows without a stall.
 	Rate, Low, High float64
-	// At is the rate at which the client or the store ended the search or its hold, or the
-	// bound that was met.
+	// At is the rate at which the client or the store ended the search or its hold, or the bound
+	// that was reached.
 	At float64
-	// Windows counted, Stalled of them; Voided did not count. Hold windows are in none.
+	// Windows is the number of counted windows, of which Stalled stalled; Voided windows did not
+	// count. None includes hold windows.
 	Windows, Stalled, Voided int
-	// Held is the highest rate that passed the hold, 0 if none did or none was asked for;
-	// Holds are how many passed or failed.
+	// Held is the highest rate that passed the hold; 0 if none passed or no hold was requested.
+	// Holds is the number of hold windows.
 	Held  float64
 	Holds int
-	// Unheld is ClientLimited or StoreFull if that ended the hold, and else "".
+	// Unheld is ClientLimited or StoreFull if that ended the hold, otherwise "".
 	Unheld Reason
 }
 
@@ -65,23 +65,23 @@ type counted struct {
 	pass, stalled bool
 }
 
-// Search finds a capacity. It is for one goroutine.
+// Search finds a capacity. It is not safe for concurrent use.
 type Search struct {
 	o       Options
-	p       *posterior // nil until a window failed
+	p       *posterior // nil until a window fails
 	history []counted
-	passed  float64 // the highest rate that passed before the first failure
+	passed  float64 // highest rate that passed before the first failure
 	next    Probe
-	inRow   int // void windows
-	stuck   int // stalled windows in a row
-	// avoidable: stalled windows failed because of their rate. factor is the evidence.
+	inRow   int // consecutive void windows
+	stuck   int // consecutive stalled windows
+	// avoidable means that stalled windows failed because of their rate. factor is the evidence.
 	avoidable bool
 	factor    float64
 	state     Verdict
 	ended     bool
 }
 
-// New returns a search. Its error lists every option that is out of bounds.
+// New returns a search. The error lists every option that is out of bounds.
 func New(o Options) (*Search, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("capacity: %w", err)
@@ -89,11 +89,11 @@ func New(o Options) (*Search, error) {
 	return &Search{o: o, next: Probe{Rate: o.Start}, state: Verdict{Reason: Searching}}, nil
 }
 
-// Next returns what to measure next. It returns the same until that was observed; more
-// is false once the search has ended.
+// Next returns the next window to measure. It returns the same one until that is observed. more is
+// false once the search has ended.
 func (s *Search) Next() (probe Probe, more bool) { return s.next, !s.ended }
 
-// Observe takes the window that was measured for the last [Search.Next].
+// Observe records the window measured for the last [Search.Next].
 func (s *Search) Observe(w Window) Outcome {
 	outcome := s.o.Judge(w)
 	switch {
@@ -117,13 +117,13 @@ func (s *Search) Observe(w Window) Outcome {
 	return outcome
 }
 
-// Verdict returns what is known now.
+// Verdict returns what has been found so far.
 func (s *Search) Verdict() Verdict { return s.state }
 
-// Fit returns the posterior's means: half of the windows without a lapse pass at the
-// threshold, in requests per second, the spread is the standard deviation of its
-// logarithm, and the lapse is the share of windows that fail at any rate. ok is false
-// before the first window that tells anything of them.
+// Fit returns posterior means. At the threshold, in requests per second, half of the windows
+// without a lapse pass. The spread is the standard deviation of the threshold's logarithm, and the
+// lapse is the share of windows that fail at any rate. ok is false before the first informative
+// window.
 func (s *Search) Fit() (threshold, spread, lapse float64, ok bool) {
 	if s.p == nil {
 		return 0, 0, 0, false
@@ -142,8 +142,8 @@ func (s *Search) Fit() (threshold, spread, lapse float64, ok bool) {
 	return s.p.rate(mu), spread, lapse, true
 }
 
-// stop ends a search at a rate at which the client or the store was the limit. A rate that
-// was found before its hold remains.
+// stop ends a search at a rate at which the client or the store was the limit. If a rate was found
+// before its hold, it is kept.
 func (s *Search) stop(r Reason, rate float64) {
 	s.state.At, s.ended = rate, true
 	if s.next.Hold {
@@ -153,7 +153,7 @@ func (s *Search) stop(r Reason, rate float64) {
 	s.state.Reason = r
 }
 
-// count takes a window that counts, and plans the next one.
+// count records a window that counts, and plans the next one.
 func (s *Search) count(rate float64, outcome Outcome) {
 	s.state.Windows++
 	s.history = append(s.history, counted{rate, outcome == Pass, outcome == Stalled})
@@ -191,8 +191,8 @@ func (s *Search) count(rate float64, outcome Outcome) {
 	}
 }
 
-// bracket doubles the rate until a window fails, or divides it until one passes. It
-// returns whether the posterior may begin.
+// bracket doubles the rate until a window fails, or divides it until one passes. It reports whether
+// the posterior may begin.
 func (s *Search) bracket(rate float64, outcome Outcome) bool {
 	highest := s.o.Highest
 	if outcome == Stalled && (s.avoidable || s.passed == 0 && s.stuck == voids) {
@@ -201,7 +201,7 @@ func (s *Search) bracket(rate float64, outcome Outcome) bool {
 	switch {
 	case s.state.Windows >= s.o.Windows:
 		return true
-	case outcome == Stalled: // again, for it may show nothing of the rate
+	case outcome == Stalled: // try again, because a stall may say nothing about the rate
 		return false
 	case outcome == Pass && (highest == 0 || rate < highest):
 		s.passed = rate
@@ -216,7 +216,7 @@ func (s *Search) bracket(rate float64, outcome Outcome) bool {
 	return outcome == Pass || s.passed > 0 || s.atLeast() >= voids
 }
 
-// atLeast counts the windows at the least rate.
+// atLeast counts the windows at the lowest rate.
 func (s *Search) atLeast() (n int) {
 	for _, w := range s.history {
 		if w.rate <= s.o.Least {
@@ -226,7 +226,7 @@ func (s *Search) atLeast() (n int) {
 	return n
 }
 
-// begin makes the posterior of all windows so far, on a grid around a rate.
+// begin computes the posterior from all windows so far, on a grid around a rate.
 func (s *Search) begin(around float64) {
 	s.p = newPosterior(around)
 	for _, w := range s.history {
@@ -236,8 +236,8 @@ func (s *Search) begin(around float64) {
 	}
 }
 
-// middle is around which rate the grid of a posterior lies: that of the one before, if
-// there is one.
+// middle returns the rate for the middle of a new grid: that of the previous posterior, if there is
+// one.
 func (s *Search) middle(rate float64) float64 {
 	if s.p == nil {
 		return rate
@@ -245,7 +245,7 @@ func (s *Search) middle(rate float64) float64 {
 	return s.p.at(.5).quantile(.5)
 }
 
-// update takes the last window into the posterior, and moves the grid if it leaves it.
+// update adds the last window to the posterior, and moves the grid if the posterior leaves it.
 func (s *Search) update() {
 	last := s.history[len(s.history)-1]
 	s.p.observe(last.rate, last.pass)
@@ -254,23 +254,23 @@ func (s *Search) update() {
 	}
 }
 
-// share is that of windows without a stall which must pass, so that the wanted share of
-// all windows does.
+// share is the share of windows without a stall that must pass so that the wanted share of all
+// windows passes.
 func (s *Search) share() float64 {
 	clear := 1 - float64(s.unavoidable())/float64(s.state.Windows)
 	return min(s.o.Share/max(clear, s.o.Share), .98)
 }
 
-// certain is the probability from which stalls end a search, or cannot keep it from
-// ending: higher than others, because it is looked at after each window.
+// certain is the probability from which stalls end a search, or can no longer prevent its end. It
+// is higher than other thresholds, because it is checked after every window.
 const certain = .99
 
-// tail is the posterior probability beyond each end of the interval. It is 1.5 % and not
-// 2.5 % because real servers drift a little during a search, which the model leaves out.
+// tail is the posterior probability beyond each end of the interval. It is 1.5 % instead of 2.5 %,
+// because real servers drift a little during a search, which the model ignores.
 const tail = .015
 
-// estimate writes the rate at which a share of windows without a stall pass, and its
-// interval, into the state.
+// estimate stores the rate at which a share of windows without a stall passes, and its interval, in
+// the state.
 func (s *Search) estimate(share float64) *marginal {
 	m := s.p.at(share)
 	s.state.Low, s.state.Rate, s.state.High = m.quantile(tail), m.quantile(.5), m.quantile(1-tail)
@@ -288,13 +288,13 @@ func (s *Search) done(m *marginal) Reason {
 	const sure = .95
 	likely := .5
 	if s.state.Stalled > 0 {
-		likely = .8 // stalls that may depend on the rate count as failures of low rates, too
+		likely = .8 // stalls that may depend on the rate also count as failures at low rates
 	}
 	last := s.state.Windows >= s.o.Windows
 	stalls, never := s.stallChance(), m.never
 	if s.unavoidable() > 0 && !last {
-		// Stalls that may depend on the rate raise the share of the others: that it is never
-		// reached shows nothing yet.
+		// Stalls that may depend on the rate raise the share required of the others. That this
+		// share is never reached proves nothing yet.
 		never = s.p.at(s.o.Share).never
 	}
 	switch {
@@ -318,9 +318,9 @@ func (s *Search) done(m *marginal) Reason {
 	return Searching
 }
 
-// place chooses the rate of the next window: near the rate in question, spread over the
-// middle of its posterior, and each third time where half of the windows pass, which
-// tells most about the spread.
+// place chooses the next window's rate: near the rate in question, spread over the middle of its
+// posterior, and every third time where half of the windows pass, which is most informative about
+// the spread.
 func (s *Search) place(m *marginal) float64 {
 	n := s.state.Windows
 	if n%3 == 0 {
@@ -334,7 +334,7 @@ func (s *Search) place(m *marginal) float64 {
 	return rate
 }
 
-// conclude ends the search, or goes over to the hold.
+// conclude ends the search or starts the hold.
 func (s *Search) conclude(r Reason) {
 	s.state.Reason = r
 	if s.ended = !s.o.Hold || r == Stalls || r == TooLow; s.ended {
@@ -346,8 +346,8 @@ func (s *Search) conclude(r Reason) {
 	}
 }
 
-// held takes a hold: if it failed, the next one is at the low end of the interval, and
-// then lower by half the tolerance each time.
+// held records a hold. If it failed, the next one is at the low end of the interval, and each
+// further one is lower by half the tolerance.
 func (s *Search) held(rate float64, passed bool) {
 	s.state.Holds++
 	if passed {
@@ -362,8 +362,8 @@ func (s *Search) held(rate float64, passed bool) {
 	}
 }
 
-// betaAbove is the probability that a Beta(a, b) variable of whole parameters is above
-// x: that of at most a-1 successes in a+b-1 trials with the chance x.
+// betaAbove is the probability that a Beta(a, b) variable with whole parameters exceeds x: the
+// probability of at most a-1 successes in a+b-1 trials with success probability x.
 func betaAbove(a, b int, x float64) float64 {
 	n := a + b - 1
 	term := math.Pow(1-x, float64(n))
