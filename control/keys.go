@@ -60,10 +60,10 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 	l, end := &r.db.Load, int64(math.MaxInt64)
 	switch finder, ok := r.driver.(database.KeyFinder); {
 	case r.record.Totals == nil:
-	case r.experiment.Capacity == nil:
+	case r.experiment.Capacity == nil && len(r.record.Generators) == 0:
 		first := max(r.record.Load.FirstKey, l.Keys)
 		end = first + max(l.KeyNumbers(r.record.Totals.Offered)-max(l.Keys, l.Preload), 0)
-	case ok: // the windows of a search are not in the totals
+	case ok: // the windows of a search are not in the totals, and parts use numbers unevenly
 		if highest, err := finder.HighestKey(ctx, r.target, l.KeySize); err == nil && highest >= 0 {
 			end = highest + 1
 		}
