@@ -33,7 +33,6 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/logfile"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // DefaultLease is how long a session lives without a sign of its control.
@@ -90,7 +89,8 @@ type Options struct {
 // concurrent use.
 type Agent struct {
 	opts    Options
-	host    results.Host
+	host    []byte // this machine, as a record in messages
+	bootID  string // of this machine
 	planner *planner
 	runs    *runlog.Handler // of opts.Log
 	root    *os.Root        // of WorkDir; sessions write and remove files through it
@@ -129,11 +129,15 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		opts.Log.Warn("some facts about this machine cannot be read", "error", err)
 	}
+	record, err := pb.Record("this machine", host)
+	if err != nil {
+		return nil, err
+	}
 	root, hold, err := holdWorkDir(opts.WorkDir)
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: opts, host: host, planner: &planner{opts: opts, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
+	a := &Agent{opts: opts, host: record, bootID: host.BootID, planner: &planner{opts: opts, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
 	a.ctx, a.end = context.WithCancelCause(context.Background())
 	a.done = sync.OnceValue(a.waitAll)
 	if err := a.recoverSession(); err != nil {

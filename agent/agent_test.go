@@ -26,6 +26,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/process/environment"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -255,7 +256,7 @@ func TestLifecycle(t *testing.T) {
 	clientNum := filepath.Join(t.TempDir(), "client-num")
 	h := serve(t, func(o *agent.Options) { o.ClientNumPath = clientNum })
 	ctx := t.Context()
-	if got := h.status(); got.State != pb.State_STATE_IDLE || got.Version != "v0-test" || got.Host.GetCpus() < 1 {
+	if got := h.status(); got.State != pb.State_STATE_IDLE || got.Version != "v0-test" || readRecord[results.Host](t, got.Host).CPUs < 1 {
 		t.Errorf("idle status: %v", got)
 	}
 	h.run = "run1"
@@ -263,7 +264,7 @@ func TestLifecycle(t *testing.T) {
 	if err != nil {
 		t.Fatalf("open the session: %v", err)
 	}
-	if opened.Host.GetBootId() == "" || opened.Version != "v0-test" {
+	if readRecord[results.Host](t, opened.Host).BootID == "" || opened.Version != "v0-test" {
 		t.Errorf("open: %v", opened)
 	}
 
@@ -272,11 +273,11 @@ func TestLifecycle(t *testing.T) {
 	if len(started.Children) != 2 || !started.Children[0].Running || !started.Children[1].Running {
 		t.Fatalf("children: %v", started.Children)
 	}
-	if started.DataFilesystem == "" || started.NetworkInterface != "lo" || started.FdatasyncP50Ns <= 0 {
-		t.Errorf("facts of the start: %v", started)
+	if disk := readRecord[results.Disk](t, started.Disk); disk.Filesystem == "" || started.NetworkInterface != "lo" || disk.FsyncP50 <= 0 {
+		t.Errorf("facts of the start: %v, disk %+v", started, disk)
 	}
-	if e := started.Environment; len(e) != 2 || e[0].GetCommand() != started.Children[0].GetName() || e[0].GetOpenFiles() == 0 || e[1].GetOpenFiles() == 0 {
-		t.Errorf("environment %v, want that of both commands", e)
+	if e := readRecord[[]environment.Facts](t, started.Environment); len(e) != 2 || e[0].Command != started.Children[0].GetName() || e[0].OpenFiles == 0 || e[1].OpenFiles == 0 {
+		t.Errorf("environment %+v, want that of both commands", e)
 	}
 	if !strings.Contains(string(started.Plan), os.Args[0]) || strings.Contains(string(started.Plan), "hush") {
 		t.Errorf("plan: %s", started.Plan)
@@ -355,4 +356,14 @@ func (h *harness) checkFiles(run, dataDir string) {
 	if last := samples[len(samples)-1]; last.Get(metric.Clients) != 42 || last.Interface != "lo" {
 		h.t.Errorf("last sample: %+v", last)
 	}
+}
+
+// readRecord decodes a record that an agent's answer must have.
+func readRecord[T any](t *testing.T, data []byte) T {
+	t.Helper()
+	record, err := pb.ReadRecord[T]("the record", data)
+	if err != nil || record == nil {
+		t.Fatalf("the answer must have a record, got %q, error %v", data, err)
+	}
+	return *record
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/process/environment"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -140,12 +142,7 @@ func (l life) conduct(t *attempt) {
 		return
 	}
 	l.running(m)
-	resp, err := p.response(s.snapshot().childMessages())
-	if err == nil {
-		resp.FdatasyncP50Ns = fsync.Nanoseconds()
-		resp.Environment = environmentMessages(s.log, m.Children())
-	}
-	t.answer(resp, err)
+	t.answer(p.response(s.snapshot().childMessages(), fsync, environmentOf(s.log, m.Children())))
 
 	m = l.attend(m)
 	stopScraping() // while the member can still answer
@@ -297,24 +294,26 @@ func (s *session) pids() []int {
 	return pids
 }
 
-// response is the answer to a Start with these children.
-func (p *planned) response(children []*pb.Child) (*pb.StartResponse, error) {
-	plan, err := p.planMessage()
-	if err != nil {
-		return nil, status.Errorf(codes.Internal, "encode plan: %v", err)
+// response is the answer to a Start with these children, which run in the environment. fsync
+// is the median of the probed fdatasyncs, 0 without a probe.
+func (p *planned) response(children []*pb.Child, fsync time.Duration, env []environment.Facts) (*pb.StartResponse, error) {
+	resp := &pb.StartResponse{Children: children, Dir: p.member.Dir, FreeBytes: p.free, NetworkInterface: p.sampler.Interface()}
+	disk := p.disk
+	disk.Device, disk.FsyncP50 = p.sampler.Device(), fsync
+	var errs [5]error
+	resp.Plan, errs[0] = p.planMessage()
+	resp.Disk, errs[1] = pb.Record("the disk", disk)
+	if p.tools.release != nil {
+		resp.Release, errs[2] = pb.Record("the release", releaseOf(p.tools.release))
 	}
-	return &pb.StartResponse{
-		Plan:             plan,
-		Children:         children,
-		Dir:              p.member.Dir,
-		DataFilesystem:   p.disk.Filesystem,
-		MountOptions:     p.disk.MountOptions,
-		DiskModel:        p.disk.Model,
-		DiskQueue:        p.disk.Queue,
-		FreeBytes:        p.free,
-		DiskDevice:       p.sampler.Device(),
-		NetworkInterface: p.sampler.Interface(),
-		Release:          releaseMessage(p.tools.release),
-		Limits:           limitsMessage(p.grouping.limits),
-	}, nil
+	if p.grouping.limits.Any() {
+		resp.Limits, errs[3] = pb.Record("limits", p.grouping.limits)
+	}
+	if len(env) > 0 {
+		resp.Environment, errs[4] = pb.Record("the environment", env)
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return resp, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -30,11 +29,13 @@ type grouping struct {
 
 // groupingOf returns the group that a request asks for.
 func groupingOf(req *pb.StartRequest) (grouping, error) {
-	asked := req.GetLimits()
-	g := grouping{
-		limits: resources.Limits{CPUs: asked.GetCpus(), Period: time.Duration(asked.GetPeriodNs()), MemoryBytes: asked.GetMemoryBytes()},
-		run:    pb.RunHash(req.GetRunId())[:16],
-		name:   req.GetTag() + "-" + strconv.Itoa(int(req.GetIndex())+1),
+	asked, err := pb.ReadRecord[resources.Limits]("limits", req.GetLimits())
+	if err != nil {
+		return grouping{}, err
+	}
+	g := grouping{run: pb.RunHash(req.GetRunId())[:16], name: req.GetTag() + "-" + strconv.Itoa(int(req.GetIndex())+1)}
+	if asked != nil {
+		g.limits = *asked
 	}
 	if err := g.limits.Check(); err != nil {
 		return g, fmt.Errorf("limits: %w", err)
@@ -162,20 +163,4 @@ func (l life) deathReason(m *member.Member) reason {
 		}
 	}
 	return reasonChildDied
-}
-
-// limitsMessage are limits for the wire, nil without any.
-func limitsMessage(l resources.Limits) *pb.Limits {
-	if !l.Any() {
-		return nil
-	}
-	return &pb.Limits{Cpus: l.CPUs, PeriodNs: l.Period.Nanoseconds(), MemoryBytes: l.MemoryBytes}
-}
-
-// useMessage is what a member used for the wire, nil if it had no limits.
-func useMessage(u *resources.Use) *pb.Use {
-	if u == nil {
-		return nil
-	}
-	return &pb.Use{ThrottledPeriods: u.Throttled, ThrottledNs: u.ThrottledTime.Nanoseconds(), PeakBytes: u.PeakBytes, OomKills: u.OOMKills}
 }

@@ -38,11 +38,21 @@ func canLimit(t *testing.T) *cgroup.Parent {
 	return parent
 }
 
+// limitsRecord encodes limits for a request.
+func limitsRecord(t *testing.T, l resources.Limits) []byte {
+	t.Helper()
+	data, err := pb.Record("limits", l)
+	if err != nil {
+		t.Fatalf("encode the limits: %v", err)
+	}
+	return data
+}
+
 // limited is a request with the limits.
 func limited(t *testing.T, run string) *pb.StartRequest {
 	t.Helper()
 	req := request(t, run, "")
-	req.Limits = &pb.Limits{Cpus: limits.CPUs, PeriodNs: limits.Period.Nanoseconds(), MemoryBytes: limits.MemoryBytes}
+	req.Limits = limitsRecord(t, limits)
 	return req
 }
 
@@ -79,8 +89,8 @@ func TestLimits(t *testing.T) {
 	req := limited(t, "run1")
 	dry := limited(t, "run1")
 	dry.DryRun = true
-	if got := h.start(dry); got.Limits.GetCpus() != limits.CPUs || got.Limits.GetMemoryBytes() != limits.MemoryBytes {
-		t.Errorf("a dry run must answer with the limits, got %v", got.Limits)
+	if got := h.start(dry); readRecord[resources.Limits](t, got.Limits) != limits {
+		t.Errorf("a dry run must answer with the limits, got %s", got.Limits)
 	}
 	started := h.start(req)
 	for _, want := range []string{`GOMAXPROCS=1`, `GOMEMLIMIT=` + strconv.FormatInt(limits.GoMemLimit(), 10)} {
@@ -102,7 +112,7 @@ func TestLimits(t *testing.T) {
 		return len(all) > 0 && all[len(all)-1].Get(metric.GroupThrottledPeriods) > 0
 	})
 	stopped := h.stopped("run1")
-	if u := stopped.Use; u.GetThrottledPeriods() < 1 || u.GetThrottledNs() <= 0 || u.GetOomKills() != 0 || u.GetPeakBytes() == 0 {
+	if u := readRecord[resources.Use](t, stopped.Use); u.Throttled < 1 || u.ThrottledTime <= 0 || u.OOMKills != 0 || u.PeakBytes == 0 {
 		t.Errorf("a member that never rests must be throttled, got %v", u)
 	}
 	if len(stopped.Problems) > 0 {
@@ -129,7 +139,7 @@ func TestKilledByTheMemoryLimit(t *testing.T) {
 	if got := h.awaitState(pb.State_STATE_STOPPED); got.Reason != want || got.Children[0].Exit != "killed by SIGKILL" {
 		t.Errorf("the reason must be %q, got %q and %v", want, got.Reason, got.Children)
 	}
-	if got := h.stopped("run1"); got.Use.GetOomKills() < 1 || got.Reason != want {
+	if got := h.stopped("run1"); readRecord[resources.Use](t, got.Use).OOMKills < 1 || got.Reason != want {
 		t.Errorf("stop: %v", got)
 	}
 	removed(t, dirs)
@@ -139,20 +149,22 @@ func TestKilledByTheMemoryLimit(t *testing.T) {
 func TestLimitsOutOfBounds(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
-	for text, l := range map[string]*pb.Limits{
-		"cpus must be over 0":            {Cpus: -1, PeriodNs: 1e8},
-		"period must be from 1ms to 1s":  {Cpus: 1},
-		"memory must be at least 16 MiB": {MemoryBytes: 1},
-		"at least 1ms of processor time": {Cpus: 0.001, PeriodNs: 1e8},
+	for text, l := range map[string]string{
+		"cpus must be over 0":            `{"cpus":-1,"period_ns":100000000}`,
+		"period must be from 1ms to 1s":  `{"cpus":1}`,
+		"memory must be at least 16 MiB": `{"memory_bytes":1}`,
+		"decode limits":                  `{"cpus":"all"}`,
+		"cannot unmarshal number 1e999":  `{"cpus":1e999}`,
+		"at least 1ms of processor time": `{"cpus":0.001,"period_ns":100000000}`,
 	} {
 		req := request(t, "run1", "")
-		req.Limits = l
+		req.Limits = []byte(l)
 		_, err := h.Start(t.Context(), req)
 		wantCode(t, err, codes.InvalidArgument, "limits: ", text)
 	}
 	// A heap must fit the limit, not only the machine.
 	req := request(t, "run1", "{memory: 100000000}")
-	req.Limits = &pb.Limits{MemoryBytes: 64 << 20}
+	req.Limits = limitsRecord(t, resources.Limits{MemoryBytes: 64 << 20})
 	_, err := h.Start(t.Context(), req)
 	wantCode(t, err, codes.InvalidArgument, "memory 100000000 is more than the machine has")
 }

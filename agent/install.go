@@ -47,7 +47,11 @@ func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServ
 		return installFailed(ctx, err)
 	}
 	s.log.Info("installed", "database", r.Name, "version", r.Version, "kind", r.Kind, "source", r.Source)
-	return stream.Send(&pb.InstallProgress{Release: releaseMessage(&r)})
+	release, err := pb.Record("the release", releaseOf(&r))
+	if err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	return stream.Send(&pb.InstallProgress{Release: release})
 }
 
 // beginInstall returns the open session of a run, and adds the install to the

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
@@ -24,6 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/install/recipe"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // released is a toy with releases.
@@ -70,14 +70,14 @@ func releases(t *testing.T, archive string) (cache string, change func(*agent.Op
 }
 
 // install asks for a version of the toy and returns the progress and the release.
-func (h *harness) install(run, version string) ([]string, *pb.Release, error) {
+func (h *harness) install(run, version string) ([]string, *results.Release, error) {
 	h.t.Helper()
 	stream, err := h.Install(h.t.Context(), &pb.InstallRequest{RunId: run, Database: "toy", Version: version})
 	if err != nil {
 		h.t.Fatalf("ask for an install: %v", err)
 	}
 	var lines []string
-	var release *pb.Release
+	var release *results.Release
 	for {
 		got, err := stream.Recv()
 		switch {
@@ -87,10 +87,12 @@ func (h *harness) install(run, version string) ([]string, *pb.Release, error) {
 			return lines, release, err
 		case release != nil:
 			h.t.Errorf("message %v came after the release, which must be the last", got)
-		case got.Release == nil:
+		case len(got.Release) == 0:
 			lines = append(lines, got.Text)
+		default:
+			record := readRecord[results.Release](h.t, got.Release)
+			release = &record
 		}
-		release = got.Release
 	}
 }
 
@@ -127,12 +129,12 @@ func TestInstallAndStart(t *testing.T) {
 	if len(lines) == 0 || !strings.Contains(lines[0], "toy 1.0: copy of") {
 		t.Errorf("progress %q", lines)
 	}
-	if release.GetName() != "toy" || release.Version != "1.0" || release.Kind != "local" || len(release.Sha256["toyd"]) != 64 ||
+	if release == nil || release.Name != "toy" || release.Version != "1.0" || release.Kind != "local" || len(release.SHA256["toyd"]) != 64 ||
 		len(release.Notes) != 1 || release.Source == "" {
 		t.Errorf("installed %v", release)
 	}
 	lines, again, err := h.install("run1", "1.0")
-	if diff := cmp.Diff(release, again, protocmp.Transform()); err != nil || len(lines) > 0 || diff != "" {
+	if diff := cmp.Diff(release, again); err != nil || len(lines) > 0 || diff != "" {
 		t.Errorf("the second install: %v, %q, %s", err, lines, diff)
 	}
 
@@ -142,7 +144,7 @@ func TestInstallAndStart(t *testing.T) {
 	if got := resp.Children[0].Argv[0]; got != want {
 		t.Errorf("%s runs, want %s", got, want)
 	}
-	if diff := cmp.Diff(release, resp.Release, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(*release, readRecord[results.Release](t, resp.Release)); diff != "" {
 		t.Errorf("the release that was started is not the one that was installed: %s", diff)
 	}
 	h.awaitReady()
@@ -266,7 +268,7 @@ func TestStartDamagedRelease(t *testing.T) {
 func TestInstallTogether(t *testing.T) {
 	_, change := releases(t, "")
 	var group sync.WaitGroup
-	got := make([]*pb.Release, 3)
+	got := make([]*results.Release, 3)
 	for i := range got {
 		h := serve(t, change)
 		h.open("run1")
@@ -280,7 +282,7 @@ func TestInstallTogether(t *testing.T) {
 	}
 	group.Wait()
 	for _, r := range got[1:] {
-		if diff := cmp.Diff(got[0], r, protocmp.Transform()); r == nil || diff != "" {
+		if diff := cmp.Diff(got[0], r); r == nil || diff != "" {
 			t.Errorf("the releases differ: %s", diff)
 		}
 	}

@@ -37,7 +37,7 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 			if s, err := a.own(req.GetRunId()); err == nil && req.GetTakeOver() != nil {
 				s.record() // a restart must know the session by its new run
 			}
-			return &pb.OpenResponse{Host: hostMessage(a.host), Version: a.opts.Version}, nil
+			return &pb.OpenResponse{Host: a.host, Version: a.opts.Version}, nil
 		}
 		if err := a.release(ctx, old); err != nil {
 			return nil, err

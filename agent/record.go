@@ -85,7 +85,7 @@ func (s *session) currentRecord() (record, string) {
 		Opened:         s.now.since.UTC(),
 		Tag:            s.now.tag,
 		State:          stateWord(s.now.state),
-		BootID:         s.agent.host.BootID,
+		BootID:         s.agent.bootID,
 		Files:          s.now.files,
 		Group:          s.now.group,
 		Faults:         s.now.faults,

@@ -94,7 +94,7 @@ func (a *Agent) leftovers() ([]leftover, error) {
 // their control group. Pids of another boot, or with other start ticks, belong to other processes and
 // are left alone.
 func (a *Agent) endLeftover(l leftover) error {
-	if l.record.BootID != a.host.BootID {
+	if l.record.BootID != a.bootID {
 		return nil
 	}
 	if err := fault.Release(l.record.Faults); err != nil {

@@ -176,7 +176,7 @@ func (s *session) try(t *attempt) {
 			t.answer(nil, err)
 			return
 		}
-		t.answer(p.response(p.plannedChildren()))
+		t.answer(p.response(p.plannedChildren(), 0, nil))
 		return
 	}
 	life{s, p}.conduct(t)

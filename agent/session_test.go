@@ -23,6 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 func TestSecondStart(t *testing.T) {
@@ -242,7 +243,7 @@ func TestDryRun(t *testing.T) {
 	if len(got.Children) != 1 || got.Children[0].Pid != 0 || got.Children[0].Argv[0] != os.Args[0] {
 		t.Errorf("children of a dry run: %v", got.Children)
 	}
-	if !strings.Contains(string(got.Plan), `"listen":["`+addr(req)) || got.FdatasyncP50Ns != 0 {
+	if !strings.Contains(string(got.Plan), `"listen":["`+addr(req)) || readRecord[results.Disk](t, got.Disk).FsyncP50 != 0 {
 		t.Errorf("plan of a dry run: %v", got)
 	}
 	if diff := cmp.Diff(before, tree(t, h.dir)); diff != "" {

@@ -15,7 +15,6 @@ import (
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/environment"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // probeTimeout bounds a readiness probe whose call has no deadline.
@@ -50,7 +49,7 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 // logged is for the session's run only. It renews no lease.
 func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
 	a := v.agent
-	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: hostMessage(a.host)}
+	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: a.host}
 	a.mu.Lock()
 	s := a.session
 	a.mu.Unlock()
@@ -176,36 +175,25 @@ func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
 	return messages
 }
 
-// Machine describes the agent's machine as it was when the agent began, and reports whether
-// a member has a session.
-func (a *Agent) Machine() (host *pb.Host, member bool) {
+// Machine describes the agent's machine as it was when the agent began, as a record in
+// messages, and reports whether a member has a session.
+func (a *Agent) Machine() (host []byte, member bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return hostMessage(a.host), a.session != nil
+	return a.host, a.session != nil
 }
 
-// hostMessage is the machine for the wire.
-func hostMessage(h results.Host) *pb.Host {
-	return &pb.Host{
-		Name: h.Name, Os: h.OS, Kernel: h.Kernel, CpuModel: h.CPUModel, Cpus: int32(h.CPUs),
-		MemoryBytes: h.MemoryBytes, BootId: h.BootID, NetNs: h.NetNS, OnlineCpus: int32(h.OnlineCPUs), CpuQuota: h.CPUQuota,
-		CpuGovernor: h.CPUGovernor, ClockSync: h.ClockSync,
-		ClockMaxErrorNs: int64(h.ClockMaxError), ClockEstErrorNs: int64(h.ClockEstError),
-		TimeService: h.TimeService,
-	}
-}
-
-// environmentMessages are what running children run in. Facts that cannot be read are
+// environmentOf returns what running children run in. Facts that cannot be read are
 // missing.
-func environmentMessages(log *slog.Logger, children []member.Child) (messages []*pb.Environment) {
+func environmentOf(log *slog.Logger, children []member.Child) (all []environment.Facts) {
 	for _, c := range children {
 		f, err := environment.Of(c.Name, c.Pid)
 		if err != nil {
 			log.Warn("some facts of a command are unknown", "error", err)
 		}
-		messages = append(messages, &pb.Environment{Command: f.Command, OpenFiles: f.OpenFiles, Jvm: f.JVM, Compiler: f.Compiler})
+		all = append(all, f)
 	}
-	return messages
+	return all
 }
 
 // fileMessages are the files of a session with their sizes now; a file that does

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
@@ -26,12 +29,17 @@ func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopRespons
 	v.agent.mu.Lock()
 	left, use, problems := s.now.sizes, s.now.use, slices.Clone(s.now.problems)
 	v.agent.mu.Unlock()
-	return &pb.StopResponse{
+	resp := &pb.StopResponse{
 		Children:       s.snapshot().childMessages(),
 		ApparentBytes:  left.apparent,
 		AllocatedBytes: left.allocated,
 		Reason:         s.reason(),
 		Problems:       problems,
-		Use:            useMessage(use),
-	}, nil
+	}
+	if use != nil {
+		if resp.Use, err = pb.Record("the use of the limits", use); err != nil {
+			return nil, status.Error(codes.Internal, err.Error())
+		}
+	}
+	return resp, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/install/recipe"
 	"github.com/coreos/dbtester/pkg/member/toolbox"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // tools are the executables that a plan may run in addition to this binary.
@@ -118,10 +119,10 @@ func (a *planner) installer(progress func(string)) *install.Installer {
 	return &install.Installer{Cache: a.opts.Cache, Progress: progress}
 }
 
-// releaseMessage is a release for the wire; nil for nil.
-func releaseMessage(r *install.Release) *pb.Release {
+// releaseOf is a release as results record it; nil for nil.
+func releaseOf(r *install.Release) *results.Release {
 	if r == nil {
 		return nil
 	}
-	return &pb.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, Sha256: r.SHA256, Notes: r.Notes}
+	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.SHA256, Notes: r.Notes}
 }

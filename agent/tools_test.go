@@ -12,6 +12,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install/recipe"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // proxied is a toy behind a proxy, which is part of this binary; its releases hold
@@ -79,12 +80,12 @@ func TestInstallPlainVersion(t *testing.T) {
 				t.Fatalf("install the release: %v", err)
 			}
 			lines, again, err := h.install("run1", version)
-			if err != nil || len(lines) > 0 || again.GetVersion() != first.Version {
+			if err != nil || len(lines) > 0 || again == nil || again.Version != first.Version {
 				t.Fatalf("with 1.0 in the cache: %v, %q, %v", err, lines, again)
 			}
 			resp, err := h.Start(t.Context(), versioned(t, version))
-			if err != nil || resp.Release.GetVersion() != first.Version {
-				t.Errorf("starts %v: %v", resp.GetRelease(), err)
+			if err != nil || readRecord[results.Release](t, resp.Release).Version != first.Version {
+				t.Errorf("starts %v: %v", string(resp.GetRelease()), err)
 			}
 			if _, err := h.Stop(t.Context(), &pb.StopRequest{RunId: "run1"}); err != nil {
 				t.Errorf("stop the member: %v", err)

@@ -87,12 +87,20 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	}); err != nil {
 		return err
 	}
-	plans, err := agents.Check(ctx, startRequests(o.Experiment, entry, db, 0))
+	requests, err := startRequests(o.Experiment, entry, db, 0)
+	if err != nil {
+		return err
+	}
+	plans, err := agents.Check(ctx, requests)
 	errs := []error{err}
 	for i, reply := range plans {
 		if reply != nil {
 			errs = append(errs, checkReply(o.Experiment, db, db.Hosts[i].Agent(), reply.Plan), checkLimits(db, db.Hosts[i].Agent(), reply))
-			machines[i].Disk, machines[i].FreeBytes = reply.DiskDevice, reply.FreeBytes
+			records, err := recordsOf(reply)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("agent %s: %w", db.Hosts[i].Agent(), err))
+			}
+			machines[i].Disk, machines[i].FreeBytes = records.disk.Device, reply.FreeBytes
 		}
 	}
 	return errors.Join(append(errs, forecast.CheckAgents(o.Experiment, db, machines))...)
@@ -113,7 +121,7 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 // checkLimits refuses an agent that does not limit its member: one of an older version
 // does not know how.
 func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
-	if resources.Keys().Of(db.Abilities).Any() && reply.Limits == nil {
+	if resources.Keys().Of(db.Abilities).Any() && len(reply.Limits) == 0 {
 		return fmt.Errorf("agent %s: its version of dbtester can't limit members: resources needs a newer one", agent)
 	}
 	return nil

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dustin/go-humanize/english"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/fleet/lognotes"
@@ -53,7 +53,9 @@ func (c *cluster) open(ctx context.Context) error {
 	}
 	var takeOver func(member int) *dbtesterpb.StartRequest
 	if !c.run.db.Steps.Start {
-		takeOver = startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients())
+		if takeOver, err = startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients()); err != nil {
+			return err
+		}
 	}
 	err = c.fleet.Open(ctx, takeOver, func(member int, host *results.Host) { c.run.record.Members[member].Host = host })
 	c.reserved = err == nil
@@ -99,7 +101,11 @@ func (c *cluster) start(ctx context.Context) error {
 		return nil
 	}
 	c.run.journal.event("start", -1, "")
-	replies, err := c.fleet.Start(ctx, startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients()))
+	requests, err := startRequests(c.run.experiment, c.run.entry, c.run.db, c.run.firstClients())
+	if err != nil {
+		return err
+	}
+	replies, err := c.fleet.Start(ctx, requests)
 	for i, reply := range replies {
 		if reply != nil {
 			err = errors.Join(err, c.recordStart(i, reply))
@@ -118,20 +124,45 @@ func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error
 	if err := json.Unmarshal(reply.Plan, &plan); err != nil {
 		return fmt.Errorf("agent %s: decode plan: %w", m.Agent, err)
 	}
+	records, err := recordsOf(reply)
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", m.Agent, err)
+	}
 	m.Listen = plan.Listen
-	m.Release = releaseOf(reply.Release)
-	m.Environment = environmentOf(reply.Environment)
-	c.run.record.Built = originOf(reply, plan)
+	m.Release, m.Environment, c.disks[member] = records.release, records.environment, records.disk
+	c.run.record.Built = originOf(records.release, plan)
 	c.run.mute = c.run.mute || plan.Mute
 	for _, child := range reply.Children {
 		m.Argv = append(m.Argv, child.Argv)
 	}
-	c.disks[member] = results.Disk{
-		Filesystem: reply.DataFilesystem, Device: reply.DiskDevice, FsyncP50: time.Duration(reply.FdatasyncP50Ns),
-		MountOptions: reply.MountOptions, Model: reply.DiskModel, Queue: reply.DiskQueue,
-	}
 	c.run.record.LogRules, c.run.record.LogTimes = plan.LogRules, plan.LogTimes
 	return nil
+}
+
+// startRecords are the records in an agent's answer to a start.
+type startRecords struct {
+	release     *results.Release // nil for tools that are of no release
+	environment []environment.Facts
+	disk        results.Disk
+}
+
+// recordsOf decodes the records in an agent's answer to a start.
+func recordsOf(reply *dbtesterpb.StartResponse) (r startRecords, err error) {
+	if r.release, err = dbtesterpb.ReadRecord[results.Release]("the release", reply.Release); err != nil {
+		return r, err
+	}
+	commands, err := dbtesterpb.ReadRecord[[]environment.Facts]("the environment", reply.Environment)
+	if err != nil {
+		return r, err
+	}
+	if commands != nil {
+		r.environment = *commands
+	}
+	disk, err := dbtesterpb.ReadRecord[results.Disk]("the disk", reply.Disk)
+	if disk != nil {
+		r.disk = *disk
+	}
+	return r, err
 }
 
 // stop has the agents stop their members, unless they are left running, and fetches
@@ -183,46 +214,36 @@ func limitText(record *results.DatabaseRun, u *resources.Use) string {
 	return fmt.Sprintf("the kernel killed %s because of the memory limit of %s", english.Plural(int(u.OOMKills), "process", ""), record.Resources.MemoryText())
 }
 
-func releaseOf(r *dbtesterpb.Release) *results.Release {
-	if r == nil {
-		return nil
-	}
-	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.Sha256, Notes: r.Notes}
-}
-
-func environmentOf(messages []*dbtesterpb.Environment) (all []environment.Facts) {
-	for _, e := range messages {
-		all = append(all, environment.Facts{Command: e.GetCommand(), OpenFiles: e.GetOpenFiles(), JVM: e.GetJvm(), Compiler: e.GetCompiler()})
-	}
-	return all
-}
-
 // startRequests returns the request with which an agent starts its member, for
 // each member. clients is the number of clients of the first step.
-func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) func(member int) *dbtesterpb.StartRequest {
-	return func(member int) *dbtesterpb.StartRequest {
-		req := &dbtesterpb.StartRequest{
-			Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
-			Index: int32(member), Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
-			SamplePeriodNs: e.Sample.Nanoseconds(), SkipDatabaseMetrics: !e.Metrics,
-		}
-		if t := db.TLS; t != nil {
-			req.TlsCa, req.TlsCert, req.TlsKey = t.CA, t.Cert, t.Key
-		}
-		for _, h := range hosts(entry, db) {
-			ports := make(map[string]int32, len(h.Ports))
-			for role, port := range h.Ports {
-				ports[role] = int32(port)
-			}
-			req.Hosts = append(req.Hosts, &dbtesterpb.MemberHost{Addr: h.Addr, Ports: ports})
-		}
-		for _, a := range all.Abilities() {
-			if a.Start != nil {
-				a.Start(db.Abilities, req)
-			}
-		}
-		return req
+func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) (func(member int) *dbtesterpb.StartRequest, error) {
+	base := &dbtesterpb.StartRequest{
+		Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
+		Clients: int32(clients), Detached: !db.Steps.Stop, Binary: db.Binary,
+		SamplePeriodNs: e.Sample.Nanoseconds(), SkipDatabaseMetrics: !e.Metrics,
 	}
+	if t := db.TLS; t != nil {
+		base.TlsCa, base.TlsCert, base.TlsKey = t.CA, t.Cert, t.Key
+	}
+	for _, h := range hosts(entry, db) {
+		ports := make(map[string]int32, len(h.Ports))
+		for role, port := range h.Ports {
+			ports[role] = int32(port)
+		}
+		base.Hosts = append(base.Hosts, &dbtesterpb.MemberHost{Addr: h.Addr, Ports: ports})
+	}
+	for _, a := range all.Abilities() {
+		if a.Start != nil {
+			if err := a.Start(db.Abilities, base); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return func(member int) *dbtesterpb.StartRequest {
+		req := proto.Clone(base).(*dbtesterpb.StartRequest)
+		req.Index = int32(member)
+		return req
+	}, nil
 }
 
 // StartRequest returns the request with which control has an agent start a member of a
@@ -235,5 +256,9 @@ func StartRequest(e *config.Experiment, registry *database.Registry, db *config.
 	if member < 0 || member >= len(db.Hosts) {
 		return nil, fmt.Errorf("the member of %s must be from 0 to %d, got %d", db.ID, len(db.Hosts)-1, member)
 	}
-	return startRequests(e, entry, db, db.Load.Stretches()[0].Clients)(member), nil
+	requests, err := startRequests(e, entry, db, db.Load.Stretches()[0].Clients)
+	if err != nil {
+		return nil, err
+	}
+	return requests(member), nil
 }

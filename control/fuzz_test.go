@@ -1,6 +1,7 @@
 package control
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -12,18 +13,20 @@ import (
 
 // FuzzStartReply gives control any answer to a Start. What it records can be written.
 func FuzzStartReply(f *testing.F) {
-	add := func(plan string) {
+	add := func(plan, release, disk, env string) {
 		data, err := proto.Marshal(&pb.StartResponse{
-			Plan: []byte(plan), Children: []*pb.Child{{Name: "db", Argv: []string{"\x1b[2J"}}}, Release: &pb.Release{Name: "etcd"}, FdatasyncP50Ns: -1,
+			Plan: []byte(plan), Children: []*pb.Child{{Name: "db", Argv: []string{"\x1b[2J"}}}, Release: []byte(release), Disk: []byte(disk), Environment: []byte(env),
 		})
 		if err != nil {
 			f.Fatalf("encode an answer: %v", err)
 		}
 		f.Add(data)
 	}
-	add(`{"listen":["127.0.0.1:1"],"commands":[null],"log_rules":[{"event":"x","pattern":"("}]}`)
-	add(`[]`)
-	add(`null`)
+	add(`{"listen":["127.0.0.1:1"],"commands":[null],"log_rules":[{"event":"x","pattern":"("}]}`, `{"name":"etcd","sha256":{"":"x"}}`, `{"fdatasync_p50_ns":-1,"filesystem":"\u0000"}`, `[{"command":"db"},null]`)
+	add(`[]`, `[]`, `1e999`, `{}`)
+	add(`{}`, `{"notes":[null]}`, `{"apparent_bytes":-1}`, `null`)
+	add(`{}`, `null`, `{"fdatasync_p50_ns":1e99}`, strings.Repeat(`[`, 100000))
+	add(`null`, ``, ``, ``)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var reply pb.StartResponse
 		if proto.Unmarshal(data, &reply) != nil {

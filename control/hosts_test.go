@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // The processors that a member could use are part of its record: without its
@@ -16,9 +17,16 @@ func TestMemberQuota(t *testing.T) {
 	r.tap = func(_ int, c pb.AgentClient) pb.AgentClient {
 		return &fleettest.Agent{AgentClient: c, OnOpen: func(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
 			reply, err := c.Open(ctx, req)
-			if err == nil {
-				reply.Host.OnlineCpus, reply.Host.CpuQuota = 64, 1.5
+			if err != nil {
+				return nil, err
 			}
+			host, err := pb.ReadRecord[results.Host]("the machine", reply.Host)
+			if err != nil || host == nil {
+				t.Errorf("the agent answers with %q for its machine, error %v", reply.Host, err)
+				return reply, err
+			}
+			host.OnlineCPUs, host.CPUQuota = 64, 1.5
+			reply.Host, err = pb.Record("the machine", host)
 			return reply, err
 		}}
 	}

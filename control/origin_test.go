@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
@@ -18,12 +17,12 @@ import (
 func TestOrigin(t *testing.T) {
 	self := func(name string) database.Command { return database.Command{Name: name, Self: true} }
 	path := func(name string) database.Command { return database.Command{Name: name, Path: "/opt/" + name} }
-	release := func(tool string) *dbtesterpb.Release {
-		return &dbtesterpb.Release{Kind: "go build", Version: "3.5.35", Sha256: map[string]string{tool: "aa"}}
+	release := func(tool string) *results.Release {
+		return &results.Release{Kind: "go build", Version: "3.5.35", SHA256: map[string]string{tool: "aa"}}
 	}
 	for _, tt := range []struct {
 		name     string
-		release  *dbtesterpb.Release
+		release  *results.Release
 		commands []database.Command
 		want     string
 	}{
@@ -39,7 +38,7 @@ func TestOrigin(t *testing.T) {
 		{"a released proxy and another server", release("zetcd"), []database.Command{path("etcd"), path("zetcd")}, "etcd an executable, zetcd go build 3.5.35"},
 		{"both from nobody knows where", nil, []database.Command{path("etcd"), path("cetcd")}, ""},
 	} {
-		if got := originOf(&dbtesterpb.StartResponse{Release: tt.release}, database.Plan{Commands: tt.commands}); got != tt.want {
+		if got := originOf(tt.release, database.Plan{Commands: tt.commands}); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -161,7 +161,10 @@ func TestRaceToTakeOver(t *testing.T) {
 		t.Fatalf("start a cluster: %v", err)
 	}
 	db := &e.Databases[0]
-	takeOver := startRequests(e, fake.Database(), db, 1)
+	takeOver, err := startRequests(e, fake.Database(), db, 1)
+	if err != nil {
+		t.Fatalf("make the requests: %v", err)
+	}
 	for n := range uint64(100) {
 		dice := rand.New(rand.NewPCG(n, 9))
 		together := n%2 == 0

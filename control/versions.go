@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -59,14 +58,14 @@ const (
 // originOf describes where the executables of a member come from: in one word, or
 // per command of the plan if they differ, such as a proxy and its server. "" is an
 // executable of unknown origin.
-func originOf(reply *dbtesterpb.StartResponse, plan database.Plan) string {
+func originOf(r *results.Release, plan database.Plan) string {
 	var words, parts []string
 	for _, c := range plan.Commands {
 		word, more := builtFor, ""
-		switch r := reply.Release; {
+		switch {
 		case c.Self:
 			word = builtIn
-		case r != nil && (len(plan.Commands) == 1 || r.Sha256[c.Name] != ""): // commands have the names of their tools
+		case r != nil && (len(plan.Commands) == 1 || r.SHA256[c.Name] != ""): // commands have the names of their tools
 			word, more = r.Kind, " "+r.Version
 		}
 		words = append(words, word)

@@ -6,6 +6,9 @@
 
 // The wire between control and agents. A session is one cluster member's life
 // on one agent: opened, started, watched, stopped, collected.
+//
+// Records of a run, such as a host or a disk, are carried as the JSON of their Go types, which
+// the comment of their field names: see Record. Control and agents are of one version.
 
 package dbtesterpb
 
@@ -86,170 +89,6 @@ func (State) EnumDescriptor() ([]byte, []int) {
 	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{0}
 }
 
-// Host describes the agent's machine.
-type Host struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Os          string                 `protobuf:"bytes,2,opt,name=os,proto3" json:"os,omitempty"`
-	Kernel      string                 `protobuf:"bytes,3,opt,name=kernel,proto3" json:"kernel,omitempty"`
-	CpuModel    string                 `protobuf:"bytes,4,opt,name=cpu_model,json=cpuModel,proto3" json:"cpu_model,omitempty"`
-	Cpus        int32                  `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"` // that the agent may run on
-	MemoryBytes int64                  `protobuf:"varint,6,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	BootId      string                 `protobuf:"bytes,7,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
-	NetNs       string                 `protobuf:"bytes,8,opt,name=net_ns,json=netNs,proto3" json:"net_ns,omitempty"`
-	OnlineCpus  int32                  `protobuf:"varint,9,opt,name=online_cpus,json=onlineCpus,proto3" json:"online_cpus,omitempty"` // all of the machine's; 0 if unknown
-	// cpu_quota is the processor time that control groups allow the agent, in
-	// processors; 0 is no limit.
-	CpuQuota float64 `protobuf:"fixed64,10,opt,name=cpu_quota,json=cpuQuota,proto3" json:"cpu_quota,omitempty"`
-	// cpu_governor is how processors choose their frequency; empty if unknown.
-	CpuGovernor string `protobuf:"bytes,11,opt,name=cpu_governor,json=cpuGovernor,proto3" json:"cpu_governor,omitempty"`
-	// clock_sync is whether a time service keeps the clock; empty if unknown.
-	ClockSync string `protobuf:"bytes,12,opt,name=clock_sync,json=clockSync,proto3" json:"clock_sync,omitempty"`
-	// The largest and the likely error of the clock, as the kernel states them; 0 if
-	// unknown.
-	ClockMaxErrorNs int64 `protobuf:"varint,13,opt,name=clock_max_error_ns,json=clockMaxErrorNs,proto3" json:"clock_max_error_ns,omitempty"`
-	ClockEstErrorNs int64 `protobuf:"varint,14,opt,name=clock_est_error_ns,json=clockEstErrorNs,proto3" json:"clock_est_error_ns,omitempty"`
-	// time_service names the programs that keep the clock; empty if none was seen.
-	TimeService   string `protobuf:"bytes,15,opt,name=time_service,json=timeService,proto3" json:"time_service,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Host) Reset() {
-	*x = Host{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[0]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Host) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Host) ProtoMessage() {}
-
-func (x *Host) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[0]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Host.ProtoReflect.Descriptor instead.
-func (*Host) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{0}
-}
-
-func (x *Host) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Host) GetOs() string {
-	if x != nil {
-		return x.Os
-	}
-	return ""
-}
-
-func (x *Host) GetKernel() string {
-	if x != nil {
-		return x.Kernel
-	}
-	return ""
-}
-
-func (x *Host) GetCpuModel() string {
-	if x != nil {
-		return x.CpuModel
-	}
-	return ""
-}
-
-func (x *Host) GetCpus() int32 {
-	if x != nil {
-		return x.Cpus
-	}
-	return 0
-}
-
-func (x *Host) GetMemoryBytes() int64 {
-	if x != nil {
-		return x.MemoryBytes
-	}
-	return 0
-}
-
-func (x *Host) GetBootId() string {
-	if x != nil {
-		return x.BootId
-	}
-	return ""
-}
-
-func (x *Host) GetNetNs() string {
-	if x != nil {
-		return x.NetNs
-	}
-	return ""
-}
-
-func (x *Host) GetOnlineCpus() int32 {
-	if x != nil {
-		return x.OnlineCpus
-	}
-	return 0
-}
-
-func (x *Host) GetCpuQuota() float64 {
-	if x != nil {
-		return x.CpuQuota
-	}
-	return 0
-}
-
-func (x *Host) GetCpuGovernor() string {
-	if x != nil {
-		return x.CpuGovernor
-	}
-	return ""
-}
-
-func (x *Host) GetClockSync() string {
-	if x != nil {
-		return x.ClockSync
-	}
-	return ""
-}
-
-func (x *Host) GetClockMaxErrorNs() int64 {
-	if x != nil {
-		return x.ClockMaxErrorNs
-	}
-	return 0
-}
-
-func (x *Host) GetClockEstErrorNs() int64 {
-	if x != nil {
-		return x.ClockEstErrorNs
-	}
-	return 0
-}
-
-func (x *Host) GetTimeService() string {
-	if x != nil {
-		return x.TimeService
-	}
-	return ""
-}
-
 // Owner names the control that holds a session.
 type Owner struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -269,7 +108,7 @@ type Owner struct {
 
 func (x *Owner) Reset() {
 	*x = Owner{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[1]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -281,7 +120,7 @@ func (x *Owner) String() string {
 func (*Owner) ProtoMessage() {}
 
 func (x *Owner) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[1]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -294,7 +133,7 @@ func (x *Owner) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Owner.ProtoReflect.Descriptor instead.
 func (*Owner) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{1}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *Owner) GetRunHash() string {
@@ -354,7 +193,7 @@ type OpenRequest struct {
 
 func (x *OpenRequest) Reset() {
 	*x = OpenRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[2]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +205,7 @@ func (x *OpenRequest) String() string {
 func (*OpenRequest) ProtoMessage() {}
 
 func (x *OpenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[2]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +218,7 @@ func (x *OpenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRequest.ProtoReflect.Descriptor instead.
 func (*OpenRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{2}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *OpenRequest) GetRunId() string {
@@ -405,7 +244,7 @@ func (x *OpenRequest) GetTakeOver() *StartRequest {
 
 type OpenResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Host          *Host                  `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	Host          []byte                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`       // results.Host
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // of the agent's dbtester
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -413,7 +252,7 @@ type OpenResponse struct {
 
 func (x *OpenResponse) Reset() {
 	*x = OpenResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[3]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -425,7 +264,7 @@ func (x *OpenResponse) String() string {
 func (*OpenResponse) ProtoMessage() {}
 
 func (x *OpenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[3]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -438,10 +277,10 @@ func (x *OpenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenResponse.ProtoReflect.Descriptor instead.
 func (*OpenResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{3}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *OpenResponse) GetHost() *Host {
+func (x *OpenResponse) GetHost() []byte {
 	if x != nil {
 		return x.Host
 	}
@@ -466,7 +305,7 @@ type InstallRequest struct {
 
 func (x *InstallRequest) Reset() {
 	*x = InstallRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[4]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -478,7 +317,7 @@ func (x *InstallRequest) String() string {
 func (*InstallRequest) ProtoMessage() {}
 
 func (x *InstallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[4]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -491,7 +330,7 @@ func (x *InstallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstallRequest.ProtoReflect.Descriptor instead.
 func (*InstallRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{4}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *InstallRequest) GetRunId() string {
@@ -519,15 +358,15 @@ type InstallProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// text is one line; the last message has none.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// release is set on the last message only.
-	Release       *Release `protobuf:"bytes,2,opt,name=release,proto3" json:"release,omitempty"`
+	// release is set on the last message only; it is a results.Release.
+	Release       []byte `protobuf:"bytes,3,opt,name=release,proto3" json:"release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InstallProgress) Reset() {
 	*x = InstallProgress{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[5]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -539,7 +378,7 @@ func (x *InstallProgress) String() string {
 func (*InstallProgress) ProtoMessage() {}
 
 func (x *InstallProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[5]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -552,7 +391,7 @@ func (x *InstallProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InstallProgress.ProtoReflect.Descriptor instead.
 func (*InstallProgress) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{5}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *InstallProgress) GetText() string {
@@ -562,97 +401,9 @@ func (x *InstallProgress) GetText() string {
 	return ""
 }
 
-func (x *InstallProgress) GetRelease() *Release {
+func (x *InstallProgress) GetRelease() []byte {
 	if x != nil {
 		return x.Release
-	}
-	return nil
-}
-
-// Release is a release of a database in an agent's cache.
-type Release struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // without a leading "v"
-	// kind is how it was obtained: "archive", "go build", "maven" or "local".
-	Kind   string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
-	// sha256 maps each tool to its hash in hex.
-	Sha256 map[string]string `protobuf:"bytes,5,rep,name=sha256,proto3" json:"sha256,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// notes are to be printed wherever the release is named.
-	Notes         []string `protobuf:"bytes,6,rep,name=notes,proto3" json:"notes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Release) Reset() {
-	*x = Release{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Release) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Release) ProtoMessage() {}
-
-func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Release.ProtoReflect.Descriptor instead.
-func (*Release) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Release) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Release) GetVersion() string {
-	if x != nil {
-		return x.Version
-	}
-	return ""
-}
-
-func (x *Release) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *Release) GetSource() string {
-	if x != nil {
-		return x.Source
-	}
-	return ""
-}
-
-func (x *Release) GetSha256() map[string]string {
-	if x != nil {
-		return x.Sha256
-	}
-	return nil
-}
-
-func (x *Release) GetNotes() []string {
-	if x != nil {
-		return x.Notes
 	}
 	return nil
 }
@@ -668,7 +419,7 @@ type MemberHost struct {
 
 func (x *MemberHost) Reset() {
 	*x = MemberHost{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -680,7 +431,7 @@ func (x *MemberHost) String() string {
 func (*MemberHost) ProtoMessage() {}
 
 func (x *MemberHost) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -693,7 +444,7 @@ func (x *MemberHost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberHost.ProtoReflect.Descriptor instead.
 func (*MemberHost) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{7}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MemberHost) GetAddr() string {
@@ -745,9 +496,9 @@ type StartRequest struct {
 	SamplePeriodNs int64 `protobuf:"varint,16,opt,name=sample_period_ns,json=samplePeriodNs,proto3" json:"sample_period_ns,omitempty"`
 	// skip_database_metrics says that the member is not asked for its own metrics.
 	SkipDatabaseMetrics bool `protobuf:"varint,17,opt,name=skip_database_metrics,json=skipDatabaseMetrics,proto3" json:"skip_database_metrics,omitempty"`
-	// limits are what the member's processes may use together; absent for no limit. An
-	// agent that can't set them refuses the start.
-	Limits *Limits `protobuf:"bytes,18,opt,name=limits,proto3" json:"limits,omitempty"`
+	// limits are what the member's processes may use together, a resources.Limits; empty for
+	// no limit. An agent that can't set them refuses the start.
+	Limits []byte `protobuf:"bytes,20,opt,name=limits,proto3" json:"limits,omitempty"`
 	// faults are those that the member will be asked to have. An agent that does not
 	// allow one, or whose machine can't have it, refuses the start.
 	Faults        []*FaultKind `protobuf:"bytes,19,rep,name=faults,proto3" json:"faults,omitempty"`
@@ -757,7 +508,7 @@ type StartRequest struct {
 
 func (x *StartRequest) Reset() {
 	*x = StartRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +520,7 @@ func (x *StartRequest) String() string {
 func (*StartRequest) ProtoMessage() {}
 
 func (x *StartRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +533,7 @@ func (x *StartRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRequest.ProtoReflect.Descriptor instead.
 func (*StartRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{8}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StartRequest) GetRunId() string {
@@ -904,7 +655,7 @@ func (x *StartRequest) GetSkipDatabaseMetrics() bool {
 	return false
 }
 
-func (x *StartRequest) GetLimits() *Limits {
+func (x *StartRequest) GetLimits() []byte {
 	if x != nil {
 		return x.Limits
 	}
@@ -932,7 +683,7 @@ type FaultKind struct {
 
 func (x *FaultKind) Reset() {
 	*x = FaultKind{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +695,7 @@ func (x *FaultKind) String() string {
 func (*FaultKind) ProtoMessage() {}
 
 func (x *FaultKind) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +708,7 @@ func (x *FaultKind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultKind.ProtoReflect.Descriptor instead.
 func (*FaultKind) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FaultKind) GetKind() string {
@@ -981,171 +732,33 @@ func (x *FaultKind) GetPlace() string {
 	return ""
 }
 
-// Limits are what the processes of a member may use together; 0 is no limit.
-type Limits struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Cpus  float64                `protobuf:"fixed64,1,opt,name=cpus,proto3" json:"cpus,omitempty"`
-	// period_ns is the time over which processor time is counted.
-	PeriodNs      int64 `protobuf:"varint,2,opt,name=period_ns,json=periodNs,proto3" json:"period_ns,omitempty"`
-	MemoryBytes   int64 `protobuf:"varint,3,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Limits) Reset() {
-	*x = Limits{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Limits) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Limits) ProtoMessage() {}
-
-func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Limits.ProtoReflect.Descriptor instead.
-func (*Limits) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
-}
-
-func (x *Limits) GetCpus() float64 {
-	if x != nil {
-		return x.Cpus
-	}
-	return 0
-}
-
-func (x *Limits) GetPeriodNs() int64 {
-	if x != nil {
-		return x.PeriodNs
-	}
-	return 0
-}
-
-func (x *Limits) GetMemoryBytes() int64 {
-	if x != nil {
-		return x.MemoryBytes
-	}
-	return 0
-}
-
-// Use is what the processes of a member used together, by the kernel's counts; -1 if
-// not known.
-type Use struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	ThrottledPeriods int64                  `protobuf:"varint,1,opt,name=throttled_periods,json=throttledPeriods,proto3" json:"throttled_periods,omitempty"`
-	ThrottledNs      int64                  `protobuf:"varint,2,opt,name=throttled_ns,json=throttledNs,proto3" json:"throttled_ns,omitempty"`
-	PeakBytes        int64                  `protobuf:"varint,3,opt,name=peak_bytes,json=peakBytes,proto3" json:"peak_bytes,omitempty"`
-	// oom_kills counts the processes that were killed because of the memory limit.
-	OomKills      int64 `protobuf:"varint,4,opt,name=oom_kills,json=oomKills,proto3" json:"oom_kills,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Use) Reset() {
-	*x = Use{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Use) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Use) ProtoMessage() {}
-
-func (x *Use) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Use.ProtoReflect.Descriptor instead.
-func (*Use) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *Use) GetThrottledPeriods() int64 {
-	if x != nil {
-		return x.ThrottledPeriods
-	}
-	return 0
-}
-
-func (x *Use) GetThrottledNs() int64 {
-	if x != nil {
-		return x.ThrottledNs
-	}
-	return 0
-}
-
-func (x *Use) GetPeakBytes() int64 {
-	if x != nil {
-		return x.PeakBytes
-	}
-	return 0
-}
-
-func (x *Use) GetOomKills() int64 {
-	if x != nil {
-		return x.OomKills
-	}
-	return 0
-}
-
 type StartResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// plan is the plan as JSON; commands carry the argv that run.
 	Plan             []byte   `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
 	Children         []*Child `protobuf:"bytes,2,rep,name=children,proto3" json:"children,omitempty"`
 	Dir              string   `protobuf:"bytes,3,opt,name=dir,proto3" json:"dir,omitempty"`
-	DataFilesystem   string   `protobuf:"bytes,4,opt,name=data_filesystem,json=dataFilesystem,proto3" json:"data_filesystem,omitempty"`
-	DiskDevice       string   `protobuf:"bytes,5,opt,name=disk_device,json=diskDevice,proto3" json:"disk_device,omitempty"`
 	NetworkInterface string   `protobuf:"bytes,6,opt,name=network_interface,json=networkInterface,proto3" json:"network_interface,omitempty"`
-	FdatasyncP50Ns   int64    `protobuf:"varint,7,opt,name=fdatasync_p50_ns,json=fdatasyncP50Ns,proto3" json:"fdatasync_p50_ns,omitempty"`
-	// release is what the member runs, with hashes checked at the start; absent if it
-	// runs tools the agent was told of or the agent's own binary.
-	Release *Release `protobuf:"bytes,8,opt,name=release,proto3" json:"release,omitempty"`
-	// mount_options, disk_model and disk_queue describe what the data lies on; empty if
-	// unknown.
-	MountOptions string `protobuf:"bytes,9,opt,name=mount_options,json=mountOptions,proto3" json:"mount_options,omitempty"`
-	DiskModel    string `protobuf:"bytes,10,opt,name=disk_model,json=diskModel,proto3" json:"disk_model,omitempty"`
-	DiskQueue    string `protobuf:"bytes,11,opt,name=disk_queue,json=diskQueue,proto3" json:"disk_queue,omitempty"`
-	// limits are those that the member has, or will have after a dry run; absent without any.
-	Limits *Limits `protobuf:"bytes,12,opt,name=limits,proto3" json:"limits,omitempty"`
+	// disk describes what the data lies on, before the start; it is a results.Disk.
+	Disk []byte `protobuf:"bytes,15,opt,name=disk,proto3" json:"disk,omitempty"`
+	// release is what the member runs, with hashes checked at the start: a results.Release;
+	// empty if it runs tools the agent was told of or the agent's own binary.
+	Release []byte `protobuf:"bytes,16,opt,name=release,proto3" json:"release,omitempty"`
+	// limits are those that the member has, or will have after a dry run: a
+	// resources.Limits; empty without any.
+	Limits []byte `protobuf:"bytes,17,opt,name=limits,proto3" json:"limits,omitempty"`
 	// free_bytes is the free space of the file system of the member's data, before it
 	// starts; 0 if unknown.
 	FreeBytes int64 `protobuf:"varint,13,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
-	// environment is that of each command; a dry run has none.
-	Environment   []*Environment `protobuf:"bytes,14,rep,name=environment,proto3" json:"environment,omitempty"`
+	// environment is that of each command, a list of environment.Facts; a dry run has none.
+	Environment   []byte `protobuf:"bytes,18,opt,name=environment,proto3" json:"environment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartResponse) Reset() {
 	*x = StartResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1157,7 +770,7 @@ func (x *StartResponse) String() string {
 func (*StartResponse) ProtoMessage() {}
 
 func (x *StartResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1170,7 +783,7 @@ func (x *StartResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartResponse.ProtoReflect.Descriptor instead.
 func (*StartResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StartResponse) GetPlan() []byte {
@@ -1194,20 +807,6 @@ func (x *StartResponse) GetDir() string {
 	return ""
 }
 
-func (x *StartResponse) GetDataFilesystem() string {
-	if x != nil {
-		return x.DataFilesystem
-	}
-	return ""
-}
-
-func (x *StartResponse) GetDiskDevice() string {
-	if x != nil {
-		return x.DiskDevice
-	}
-	return ""
-}
-
 func (x *StartResponse) GetNetworkInterface() string {
 	if x != nil {
 		return x.NetworkInterface
@@ -1215,42 +814,21 @@ func (x *StartResponse) GetNetworkInterface() string {
 	return ""
 }
 
-func (x *StartResponse) GetFdatasyncP50Ns() int64 {
+func (x *StartResponse) GetDisk() []byte {
 	if x != nil {
-		return x.FdatasyncP50Ns
+		return x.Disk
 	}
-	return 0
+	return nil
 }
 
-func (x *StartResponse) GetRelease() *Release {
+func (x *StartResponse) GetRelease() []byte {
 	if x != nil {
 		return x.Release
 	}
 	return nil
 }
 
-func (x *StartResponse) GetMountOptions() string {
-	if x != nil {
-		return x.MountOptions
-	}
-	return ""
-}
-
-func (x *StartResponse) GetDiskModel() string {
-	if x != nil {
-		return x.DiskModel
-	}
-	return ""
-}
-
-func (x *StartResponse) GetDiskQueue() string {
-	if x != nil {
-		return x.DiskQueue
-	}
-	return ""
-}
-
-func (x *StartResponse) GetLimits() *Limits {
+func (x *StartResponse) GetLimits() []byte {
 	if x != nil {
 		return x.Limits
 	}
@@ -1264,82 +842,11 @@ func (x *StartResponse) GetFreeBytes() int64 {
 	return 0
 }
 
-func (x *StartResponse) GetEnvironment() []*Environment {
+func (x *StartResponse) GetEnvironment() []byte {
 	if x != nil {
 		return x.Environment
 	}
 	return nil
-}
-
-// Environment is what a command of a member runs in. Facts that are not known are 0 or
-// empty.
-type Environment struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Command string                 `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
-	// open_files is the hard limit of open files; -1 for none.
-	OpenFiles     int64  `protobuf:"varint,2,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
-	Jvm           string `protobuf:"bytes,3,opt,name=jvm,proto3" json:"jvm,omitempty"`
-	Compiler      string `protobuf:"bytes,4,opt,name=compiler,proto3" json:"compiler,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Environment) Reset() {
-	*x = Environment{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Environment) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Environment) ProtoMessage() {}
-
-func (x *Environment) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Environment.ProtoReflect.Descriptor instead.
-func (*Environment) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *Environment) GetCommand() string {
-	if x != nil {
-		return x.Command
-	}
-	return ""
-}
-
-func (x *Environment) GetOpenFiles() int64 {
-	if x != nil {
-		return x.OpenFiles
-	}
-	return 0
-}
-
-func (x *Environment) GetJvm() string {
-	if x != nil {
-		return x.Jvm
-	}
-	return ""
-}
-
-func (x *Environment) GetCompiler() string {
-	if x != nil {
-		return x.Compiler
-	}
-	return ""
 }
 
 // Child is one process of the member.
@@ -1359,7 +866,7 @@ type Child struct {
 
 func (x *Child) Reset() {
 	*x = Child{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +878,7 @@ func (x *Child) String() string {
 func (*Child) ProtoMessage() {}
 
 func (x *Child) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +891,7 @@ func (x *Child) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Child.ProtoReflect.Descriptor instead.
 func (*Child) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Child) GetName() string {
@@ -1443,7 +950,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +962,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +975,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HeartbeatRequest) GetRunId() string {
@@ -1513,7 +1020,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1032,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1045,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *HeartbeatResponse) GetReceivedUnixNs() int64 {
@@ -1590,7 +1097,7 @@ type FaultRequest struct {
 
 func (x *FaultRequest) Reset() {
 	*x = FaultRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1109,7 @@ func (x *FaultRequest) String() string {
 func (*FaultRequest) ProtoMessage() {}
 
 func (x *FaultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,7 +1122,7 @@ func (x *FaultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultRequest.ProtoReflect.Descriptor instead.
 func (*FaultRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FaultRequest) GetRunId() string {
@@ -1656,7 +1163,7 @@ type HealRequest struct {
 
 func (x *HealRequest) Reset() {
 	*x = HealRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1175,7 @@ func (x *HealRequest) String() string {
 func (*HealRequest) ProtoMessage() {}
 
 func (x *HealRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1188,7 @@ func (x *HealRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealRequest.ProtoReflect.Descriptor instead.
 func (*HealRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *HealRequest) GetRunId() string {
@@ -1716,7 +1223,7 @@ type FaultResponse struct {
 
 func (x *FaultResponse) Reset() {
 	*x = FaultResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1235,7 @@ func (x *FaultResponse) String() string {
 func (*FaultResponse) ProtoMessage() {}
 
 func (x *FaultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1248,7 @@ func (x *FaultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultResponse.ProtoReflect.Descriptor instead.
 func (*FaultResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FaultResponse) GetAppliedUnixNs() int64 {
@@ -1788,7 +1295,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1800,7 +1307,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1813,7 +1320,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *StopRequest) GetRunId() string {
@@ -1835,15 +1342,16 @@ type StopResponse struct {
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// problems are what the agent could not record of the session, each in a line.
 	Problems []string `protobuf:"bytes,5,rep,name=problems,proto3" json:"problems,omitempty"`
-	// use is absent if the member had no limits.
-	Use           *Use `protobuf:"bytes,6,opt,name=use,proto3" json:"use,omitempty"`
+	// use is what the processes of the member used together, a resources.Use; empty if it
+	// had no limits.
+	Use           []byte `protobuf:"bytes,7,opt,name=use,proto3" json:"use,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +1363,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +1376,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StopResponse) GetChildren() []*Child {
@@ -1906,7 +1414,7 @@ func (x *StopResponse) GetProblems() []string {
 	return nil
 }
 
-func (x *StopResponse) GetUse() *Use {
+func (x *StopResponse) GetUse() []byte {
 	if x != nil {
 		return x.Use
 	}
@@ -1926,7 +1434,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +1446,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +1459,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StatusRequest) GetProbe() bool {
@@ -1980,14 +1488,14 @@ type StatusResponse struct {
 	Files         []*FileInfo            `protobuf:"bytes,6,rep,name=files,proto3" json:"files,omitempty"`
 	Reason        string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	Version       string                 `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`
-	Host          *Host                  `protobuf:"bytes,9,opt,name=host,proto3" json:"host,omitempty"`
+	Host          []byte                 `protobuf:"bytes,10,opt,name=host,proto3" json:"host,omitempty"` // results.Host
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1999,7 +1507,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2012,7 +1520,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StatusResponse) GetState() State {
@@ -2071,7 +1579,7 @@ func (x *StatusResponse) GetVersion() string {
 	return ""
 }
 
-func (x *StatusResponse) GetHost() *Host {
+func (x *StatusResponse) GetHost() []byte {
 	if x != nil {
 		return x.Host
 	}
@@ -2089,7 +1597,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +1609,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[24]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +1622,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *FileInfo) GetName() string {
@@ -2141,7 +1649,7 @@ type CollectRequest struct {
 
 func (x *CollectRequest) Reset() {
 	*x = CollectRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[25]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +1661,7 @@ func (x *CollectRequest) String() string {
 func (*CollectRequest) ProtoMessage() {}
 
 func (x *CollectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[25]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +1674,7 @@ func (x *CollectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectRequest.ProtoReflect.Descriptor instead.
 func (*CollectRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{25}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CollectRequest) GetRunId() string {
@@ -2194,7 +1702,7 @@ type CollectChunk struct {
 
 func (x *CollectChunk) Reset() {
 	*x = CollectChunk{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[26]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +1714,7 @@ func (x *CollectChunk) String() string {
 func (*CollectChunk) ProtoMessage() {}
 
 func (x *CollectChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[26]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +1727,7 @@ func (x *CollectChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CollectChunk.ProtoReflect.Descriptor instead.
 func (*CollectChunk) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{26}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CollectChunk) GetData() []byte {
@@ -2245,7 +1753,7 @@ type CloseRequest struct {
 
 func (x *CloseRequest) Reset() {
 	*x = CloseRequest{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[27]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +1765,7 @@ func (x *CloseRequest) String() string {
 func (*CloseRequest) ProtoMessage() {}
 
 func (x *CloseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[27]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +1778,7 @@ func (x *CloseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseRequest.ProtoReflect.Descriptor instead.
 func (*CloseRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{27}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CloseRequest) GetRunId() string {
@@ -2288,7 +1796,7 @@ type CloseResponse struct {
 
 func (x *CloseResponse) Reset() {
 	*x = CloseResponse{}
-	mi := &file_dbtesterpb_agent_proto_msgTypes[28]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2300,7 +1808,7 @@ func (x *CloseResponse) String() string {
 func (*CloseResponse) ProtoMessage() {}
 
 func (x *CloseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_agent_proto_msgTypes[28]
+	mi := &file_dbtesterpb_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2313,7 +1821,7 @@ func (x *CloseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseResponse.ProtoReflect.Descriptor instead.
 func (*CloseResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{28}
+	return file_dbtesterpb_agent_proto_rawDescGZIP(), []int{23}
 }
 
 var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
@@ -2321,26 +1829,7 @@ var File_dbtesterpb_agent_proto protoreflect.FileDescriptor
 const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"\x16dbtesterpb/agent.proto\x12\n" +
-	"dbtesterpb\"\xc3\x03\n" +
-	"\x04Host\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
-	"\x02os\x18\x02 \x01(\tR\x02os\x12\x16\n" +
-	"\x06kernel\x18\x03 \x01(\tR\x06kernel\x12\x1b\n" +
-	"\tcpu_model\x18\x04 \x01(\tR\bcpuModel\x12\x12\n" +
-	"\x04cpus\x18\x05 \x01(\x05R\x04cpus\x12!\n" +
-	"\fmemory_bytes\x18\x06 \x01(\x03R\vmemoryBytes\x12\x17\n" +
-	"\aboot_id\x18\a \x01(\tR\x06bootId\x12\x15\n" +
-	"\x06net_ns\x18\b \x01(\tR\x05netNs\x12\x1f\n" +
-	"\vonline_cpus\x18\t \x01(\x05R\n" +
-	"onlineCpus\x12\x1b\n" +
-	"\tcpu_quota\x18\n" +
-	" \x01(\x01R\bcpuQuota\x12!\n" +
-	"\fcpu_governor\x18\v \x01(\tR\vcpuGovernor\x12\x1d\n" +
-	"\n" +
-	"clock_sync\x18\f \x01(\tR\tclockSync\x12+\n" +
-	"\x12clock_max_error_ns\x18\r \x01(\x03R\x0fclockMaxErrorNs\x12+\n" +
-	"\x12clock_est_error_ns\x18\x0e \x01(\x03R\x0fclockEstErrorNs\x12!\n" +
-	"\ftime_service\x18\x0f \x01(\tR\vtimeService\"\xbd\x01\n" +
+	"dbtesterpb\"\xbd\x01\n" +
 	"\x05Owner\x12\x19\n" +
 	"\brun_hash\x18\x01 \x01(\tR\arunHash\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\"\n" +
@@ -2351,27 +1840,17 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\vOpenRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x125\n" +
-	"\ttake_over\x18\x04 \x01(\v2\x18.dbtesterpb.StartRequestR\btakeOverJ\x04\b\x03\x10\x04\"N\n" +
-	"\fOpenResponse\x12$\n" +
-	"\x04host\x18\x01 \x01(\v2\x10.dbtesterpb.HostR\x04host\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\tR\aversion\"]\n" +
+	"\ttake_over\x18\x04 \x01(\v2\x18.dbtesterpb.StartRequestR\btakeOverJ\x04\b\x03\x10\x04\"B\n" +
+	"\fOpenResponse\x12\x12\n" +
+	"\x04host\x18\x03 \x01(\fR\x04host\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversionJ\x04\b\x01\x10\x02\"]\n" +
 	"\x0eInstallRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\tR\aversion\"T\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\"E\n" +
 	"\x0fInstallProgress\x12\x12\n" +
-	"\x04text\x18\x01 \x01(\tR\x04text\x12-\n" +
-	"\arelease\x18\x02 \x01(\v2\x13.dbtesterpb.ReleaseR\arelease\"\xed\x01\n" +
-	"\aRelease\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\tR\aversion\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
-	"\x06source\x18\x04 \x01(\tR\x06source\x127\n" +
-	"\x06sha256\x18\x05 \x03(\v2\x1f.dbtesterpb.Release.Sha256EntryR\x06sha256\x12\x14\n" +
-	"\x05notes\x18\x06 \x03(\tR\x05notes\x1a9\n" +
-	"\vSha256Entry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x93\x01\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x18\n" +
+	"\arelease\x18\x03 \x01(\fR\areleaseJ\x04\b\x02\x10\x03\"\x93\x01\n" +
 	"\n" +
 	"MemberHost\x12\x12\n" +
 	"\x04addr\x18\x01 \x01(\tR\x04addr\x127\n" +
@@ -2379,7 +1858,7 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\n" +
 	"PortsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xd0\x04\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"\xc2\x04\n" +
 	"\fStartRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n" +
 	"\bdatabase\x18\x02 \x01(\tR\bdatabase\x12\x10\n" +
@@ -2398,51 +1877,26 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\btls_cert\x18\x0e \x01(\tR\atlsCert\x12\x17\n" +
 	"\atls_key\x18\x0f \x01(\tR\x06tlsKey\x12(\n" +
 	"\x10sample_period_ns\x18\x10 \x01(\x03R\x0esamplePeriodNs\x122\n" +
-	"\x15skip_database_metrics\x18\x11 \x01(\bR\x13skipDatabaseMetrics\x12*\n" +
-	"\x06limits\x18\x12 \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\x12-\n" +
-	"\x06faults\x18\x13 \x03(\v2\x15.dbtesterpb.FaultKindR\x06faults\"U\n" +
+	"\x15skip_database_metrics\x18\x11 \x01(\bR\x13skipDatabaseMetrics\x12\x16\n" +
+	"\x06limits\x18\x14 \x01(\fR\x06limits\x12-\n" +
+	"\x06faults\x18\x13 \x03(\v2\x15.dbtesterpb.FaultKindR\x06faultsJ\x04\b\x12\x10\x13\"U\n" +
 	"\tFaultKind\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1e\n" +
 	"\n" +
 	"parameters\x18\x02 \x01(\fR\n" +
 	"parameters\x12\x14\n" +
-	"\x05place\x18\x03 \x01(\tR\x05place\"\\\n" +
-	"\x06Limits\x12\x12\n" +
-	"\x04cpus\x18\x01 \x01(\x01R\x04cpus\x12\x1b\n" +
-	"\tperiod_ns\x18\x02 \x01(\x03R\bperiodNs\x12!\n" +
-	"\fmemory_bytes\x18\x03 \x01(\x03R\vmemoryBytes\"\x91\x01\n" +
-	"\x03Use\x12+\n" +
-	"\x11throttled_periods\x18\x01 \x01(\x03R\x10throttledPeriods\x12!\n" +
-	"\fthrottled_ns\x18\x02 \x01(\x03R\vthrottledNs\x12\x1d\n" +
-	"\n" +
-	"peak_bytes\x18\x03 \x01(\x03R\tpeakBytes\x12\x1b\n" +
-	"\toom_kills\x18\x04 \x01(\x03R\boomKills\"\x9d\x04\n" +
+	"\x05place\x18\x03 \x01(\tR\x05place\"\xb0\x02\n" +
 	"\rStartResponse\x12\x12\n" +
 	"\x04plan\x18\x01 \x01(\fR\x04plan\x12-\n" +
 	"\bchildren\x18\x02 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x10\n" +
-	"\x03dir\x18\x03 \x01(\tR\x03dir\x12'\n" +
-	"\x0fdata_filesystem\x18\x04 \x01(\tR\x0edataFilesystem\x12\x1f\n" +
-	"\vdisk_device\x18\x05 \x01(\tR\n" +
-	"diskDevice\x12+\n" +
-	"\x11network_interface\x18\x06 \x01(\tR\x10networkInterface\x12(\n" +
-	"\x10fdatasync_p50_ns\x18\a \x01(\x03R\x0efdatasyncP50Ns\x12-\n" +
-	"\arelease\x18\b \x01(\v2\x13.dbtesterpb.ReleaseR\arelease\x12#\n" +
-	"\rmount_options\x18\t \x01(\tR\fmountOptions\x12\x1d\n" +
+	"\x03dir\x18\x03 \x01(\tR\x03dir\x12+\n" +
+	"\x11network_interface\x18\x06 \x01(\tR\x10networkInterface\x12\x12\n" +
+	"\x04disk\x18\x0f \x01(\fR\x04disk\x12\x18\n" +
+	"\arelease\x18\x10 \x01(\fR\arelease\x12\x16\n" +
+	"\x06limits\x18\x11 \x01(\fR\x06limits\x12\x1d\n" +
 	"\n" +
-	"disk_model\x18\n" +
-	" \x01(\tR\tdiskModel\x12\x1d\n" +
-	"\n" +
-	"disk_queue\x18\v \x01(\tR\tdiskQueue\x12*\n" +
-	"\x06limits\x18\f \x01(\v2\x12.dbtesterpb.LimitsR\x06limits\x12\x1d\n" +
-	"\n" +
-	"free_bytes\x18\r \x01(\x03R\tfreeBytes\x129\n" +
-	"\venvironment\x18\x0e \x03(\v2\x17.dbtesterpb.EnvironmentR\venvironment\"t\n" +
-	"\vEnvironment\x12\x18\n" +
-	"\acommand\x18\x01 \x01(\tR\acommand\x12\x1d\n" +
-	"\n" +
-	"open_files\x18\x02 \x01(\x03R\topenFiles\x12\x10\n" +
-	"\x03jvm\x18\x03 \x01(\tR\x03jvm\x12\x1a\n" +
-	"\bcompiler\x18\x04 \x01(\tR\bcompiler\"\x83\x01\n" +
+	"free_bytes\x18\r \x01(\x03R\tfreeBytes\x12 \n" +
+	"\venvironment\x18\x12 \x01(\fR\venvironmentJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\a\x10\rJ\x04\b\x0e\x10\x0f\"\x83\x01\n" +
 	"\x05Child\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x12\n" +
@@ -2478,17 +1932,17 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\bsaw_over\x18\x04 \x01(\tR\asawOver\x12\x16\n" +
 	"\x06failed\x18\x05 \x01(\tR\x06failed\"$\n" +
 	"\vStopRequest\x12\x15\n" +
-	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xe4\x01\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xd9\x01\n" +
 	"\fStopResponse\x12-\n" +
 	"\bchildren\x18\x01 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12%\n" +
 	"\x0eapparent_bytes\x18\x02 \x01(\x03R\rapparentBytes\x12'\n" +
 	"\x0fallocated_bytes\x18\x03 \x01(\x03R\x0eallocatedBytes\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1a\n" +
-	"\bproblems\x18\x05 \x03(\tR\bproblems\x12!\n" +
-	"\x03use\x18\x06 \x01(\v2\x0f.dbtesterpb.UseR\x03use\"<\n" +
+	"\bproblems\x18\x05 \x03(\tR\bproblems\x12\x10\n" +
+	"\x03use\x18\a \x01(\fR\x03useJ\x04\b\x06\x10\a\"<\n" +
 	"\rStatusRequest\x12\x14\n" +
 	"\x05probe\x18\x01 \x01(\bR\x05probe\x12\x15\n" +
-	"\x06run_id\x18\x02 \x01(\tR\x05runId\"\xc8\x02\n" +
+	"\x06run_id\x18\x02 \x01(\tR\x05runId\"\xbc\x02\n" +
 	"\x0eStatusResponse\x12'\n" +
 	"\x05state\x18\x01 \x01(\x0e2\x11.dbtesterpb.StateR\x05state\x12'\n" +
 	"\x05owner\x18\x02 \x01(\v2\x11.dbtesterpb.OwnerR\x05owner\x12-\n" +
@@ -2497,8 +1951,10 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\tnot_ready\x18\x05 \x01(\tR\bnotReady\x12*\n" +
 	"\x05files\x18\x06 \x03(\v2\x14.dbtesterpb.FileInfoR\x05files\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x18\n" +
-	"\aversion\x18\b \x01(\tR\aversion\x12$\n" +
-	"\x04host\x18\t \x01(\v2\x10.dbtesterpb.HostR\x04host\"2\n" +
+	"\aversion\x18\b \x01(\tR\aversion\x12\x12\n" +
+	"\x04host\x18\n" +
+	" \x01(\fR\x04hostJ\x04\b\t\x10\n" +
+	"\"2\n" +
 	"\bFileInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\"=\n" +
@@ -2546,89 +2002,74 @@ func file_dbtesterpb_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_dbtesterpb_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_dbtesterpb_agent_proto_goTypes = []any{
 	(State)(0),                // 0: dbtesterpb.State
-	(*Host)(nil),              // 1: dbtesterpb.Host
-	(*Owner)(nil),             // 2: dbtesterpb.Owner
-	(*OpenRequest)(nil),       // 3: dbtesterpb.OpenRequest
-	(*OpenResponse)(nil),      // 4: dbtesterpb.OpenResponse
-	(*InstallRequest)(nil),    // 5: dbtesterpb.InstallRequest
-	(*InstallProgress)(nil),   // 6: dbtesterpb.InstallProgress
-	(*Release)(nil),           // 7: dbtesterpb.Release
-	(*MemberHost)(nil),        // 8: dbtesterpb.MemberHost
-	(*StartRequest)(nil),      // 9: dbtesterpb.StartRequest
-	(*FaultKind)(nil),         // 10: dbtesterpb.FaultKind
-	(*Limits)(nil),            // 11: dbtesterpb.Limits
-	(*Use)(nil),               // 12: dbtesterpb.Use
-	(*StartResponse)(nil),     // 13: dbtesterpb.StartResponse
-	(*Environment)(nil),       // 14: dbtesterpb.Environment
-	(*Child)(nil),             // 15: dbtesterpb.Child
-	(*HeartbeatRequest)(nil),  // 16: dbtesterpb.HeartbeatRequest
-	(*HeartbeatResponse)(nil), // 17: dbtesterpb.HeartbeatResponse
-	(*FaultRequest)(nil),      // 18: dbtesterpb.FaultRequest
-	(*HealRequest)(nil),       // 19: dbtesterpb.HealRequest
-	(*FaultResponse)(nil),     // 20: dbtesterpb.FaultResponse
-	(*StopRequest)(nil),       // 21: dbtesterpb.StopRequest
-	(*StopResponse)(nil),      // 22: dbtesterpb.StopResponse
-	(*StatusRequest)(nil),     // 23: dbtesterpb.StatusRequest
-	(*StatusResponse)(nil),    // 24: dbtesterpb.StatusResponse
-	(*FileInfo)(nil),          // 25: dbtesterpb.FileInfo
-	(*CollectRequest)(nil),    // 26: dbtesterpb.CollectRequest
-	(*CollectChunk)(nil),      // 27: dbtesterpb.CollectChunk
-	(*CloseRequest)(nil),      // 28: dbtesterpb.CloseRequest
-	(*CloseResponse)(nil),     // 29: dbtesterpb.CloseResponse
-	nil,                       // 30: dbtesterpb.Release.Sha256Entry
-	nil,                       // 31: dbtesterpb.MemberHost.PortsEntry
+	(*Owner)(nil),             // 1: dbtesterpb.Owner
+	(*OpenRequest)(nil),       // 2: dbtesterpb.OpenRequest
+	(*OpenResponse)(nil),      // 3: dbtesterpb.OpenResponse
+	(*InstallRequest)(nil),    // 4: dbtesterpb.InstallRequest
+	(*InstallProgress)(nil),   // 5: dbtesterpb.InstallProgress
+	(*MemberHost)(nil),        // 6: dbtesterpb.MemberHost
+	(*StartRequest)(nil),      // 7: dbtesterpb.StartRequest
+	(*FaultKind)(nil),         // 8: dbtesterpb.FaultKind
+	(*StartResponse)(nil),     // 9: dbtesterpb.StartResponse
+	(*Child)(nil),             // 10: dbtesterpb.Child
+	(*HeartbeatRequest)(nil),  // 11: dbtesterpb.HeartbeatRequest
+	(*HeartbeatResponse)(nil), // 12: dbtesterpb.HeartbeatResponse
+	(*FaultRequest)(nil),      // 13: dbtesterpb.FaultRequest
+	(*HealRequest)(nil),       // 14: dbtesterpb.HealRequest
+	(*FaultResponse)(nil),     // 15: dbtesterpb.FaultResponse
+	(*StopRequest)(nil),       // 16: dbtesterpb.StopRequest
+	(*StopResponse)(nil),      // 17: dbtesterpb.StopResponse
+	(*StatusRequest)(nil),     // 18: dbtesterpb.StatusRequest
+	(*StatusResponse)(nil),    // 19: dbtesterpb.StatusResponse
+	(*FileInfo)(nil),          // 20: dbtesterpb.FileInfo
+	(*CollectRequest)(nil),    // 21: dbtesterpb.CollectRequest
+	(*CollectChunk)(nil),      // 22: dbtesterpb.CollectChunk
+	(*CloseRequest)(nil),      // 23: dbtesterpb.CloseRequest
+	(*CloseResponse)(nil),     // 24: dbtesterpb.CloseResponse
+	nil,                       // 25: dbtesterpb.MemberHost.PortsEntry
 }
 var file_dbtesterpb_agent_proto_depIdxs = []int32{
-	9,  // 0: dbtesterpb.OpenRequest.take_over:type_name -> dbtesterpb.StartRequest
-	1,  // 1: dbtesterpb.OpenResponse.host:type_name -> dbtesterpb.Host
-	7,  // 2: dbtesterpb.InstallProgress.release:type_name -> dbtesterpb.Release
-	30, // 3: dbtesterpb.Release.sha256:type_name -> dbtesterpb.Release.Sha256Entry
-	31, // 4: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
-	8,  // 5: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
-	11, // 6: dbtesterpb.StartRequest.limits:type_name -> dbtesterpb.Limits
-	10, // 7: dbtesterpb.StartRequest.faults:type_name -> dbtesterpb.FaultKind
-	15, // 8: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
-	7,  // 9: dbtesterpb.StartResponse.release:type_name -> dbtesterpb.Release
-	11, // 10: dbtesterpb.StartResponse.limits:type_name -> dbtesterpb.Limits
-	14, // 11: dbtesterpb.StartResponse.environment:type_name -> dbtesterpb.Environment
-	0,  // 12: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
-	15, // 13: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
-	10, // 14: dbtesterpb.FaultRequest.fault:type_name -> dbtesterpb.FaultKind
-	15, // 15: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
-	12, // 16: dbtesterpb.StopResponse.use:type_name -> dbtesterpb.Use
-	0,  // 17: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
-	2,  // 18: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
-	15, // 19: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
-	25, // 20: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
-	1,  // 21: dbtesterpb.StatusResponse.host:type_name -> dbtesterpb.Host
-	3,  // 22: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
-	5,  // 23: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
-	9,  // 24: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
-	16, // 25: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
-	18, // 26: dbtesterpb.Agent.Fault:input_type -> dbtesterpb.FaultRequest
-	19, // 27: dbtesterpb.Agent.Heal:input_type -> dbtesterpb.HealRequest
-	21, // 28: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
-	23, // 29: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
-	26, // 30: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
-	28, // 31: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
-	4,  // 32: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
-	6,  // 33: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
-	13, // 34: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
-	17, // 35: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
-	20, // 36: dbtesterpb.Agent.Fault:output_type -> dbtesterpb.FaultResponse
-	20, // 37: dbtesterpb.Agent.Heal:output_type -> dbtesterpb.FaultResponse
-	22, // 38: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
-	24, // 39: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
-	27, // 40: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
-	29, // 41: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
-	32, // [32:42] is the sub-list for method output_type
-	22, // [22:32] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	7,  // 0: dbtesterpb.OpenRequest.take_over:type_name -> dbtesterpb.StartRequest
+	25, // 1: dbtesterpb.MemberHost.ports:type_name -> dbtesterpb.MemberHost.PortsEntry
+	6,  // 2: dbtesterpb.StartRequest.hosts:type_name -> dbtesterpb.MemberHost
+	8,  // 3: dbtesterpb.StartRequest.faults:type_name -> dbtesterpb.FaultKind
+	10, // 4: dbtesterpb.StartResponse.children:type_name -> dbtesterpb.Child
+	0,  // 5: dbtesterpb.HeartbeatResponse.state:type_name -> dbtesterpb.State
+	10, // 6: dbtesterpb.HeartbeatResponse.children:type_name -> dbtesterpb.Child
+	8,  // 7: dbtesterpb.FaultRequest.fault:type_name -> dbtesterpb.FaultKind
+	10, // 8: dbtesterpb.StopResponse.children:type_name -> dbtesterpb.Child
+	0,  // 9: dbtesterpb.StatusResponse.state:type_name -> dbtesterpb.State
+	1,  // 10: dbtesterpb.StatusResponse.owner:type_name -> dbtesterpb.Owner
+	10, // 11: dbtesterpb.StatusResponse.children:type_name -> dbtesterpb.Child
+	20, // 12: dbtesterpb.StatusResponse.files:type_name -> dbtesterpb.FileInfo
+	2,  // 13: dbtesterpb.Agent.Open:input_type -> dbtesterpb.OpenRequest
+	4,  // 14: dbtesterpb.Agent.Install:input_type -> dbtesterpb.InstallRequest
+	7,  // 15: dbtesterpb.Agent.Start:input_type -> dbtesterpb.StartRequest
+	11, // 16: dbtesterpb.Agent.Heartbeat:input_type -> dbtesterpb.HeartbeatRequest
+	13, // 17: dbtesterpb.Agent.Fault:input_type -> dbtesterpb.FaultRequest
+	14, // 18: dbtesterpb.Agent.Heal:input_type -> dbtesterpb.HealRequest
+	16, // 19: dbtesterpb.Agent.Stop:input_type -> dbtesterpb.StopRequest
+	18, // 20: dbtesterpb.Agent.Status:input_type -> dbtesterpb.StatusRequest
+	21, // 21: dbtesterpb.Agent.Collect:input_type -> dbtesterpb.CollectRequest
+	23, // 22: dbtesterpb.Agent.Close:input_type -> dbtesterpb.CloseRequest
+	3,  // 23: dbtesterpb.Agent.Open:output_type -> dbtesterpb.OpenResponse
+	5,  // 24: dbtesterpb.Agent.Install:output_type -> dbtesterpb.InstallProgress
+	9,  // 25: dbtesterpb.Agent.Start:output_type -> dbtesterpb.StartResponse
+	12, // 26: dbtesterpb.Agent.Heartbeat:output_type -> dbtesterpb.HeartbeatResponse
+	15, // 27: dbtesterpb.Agent.Fault:output_type -> dbtesterpb.FaultResponse
+	15, // 28: dbtesterpb.Agent.Heal:output_type -> dbtesterpb.FaultResponse
+	17, // 29: dbtesterpb.Agent.Stop:output_type -> dbtesterpb.StopResponse
+	19, // 30: dbtesterpb.Agent.Status:output_type -> dbtesterpb.StatusResponse
+	22, // 31: dbtesterpb.Agent.Collect:output_type -> dbtesterpb.CollectChunk
+	24, // 32: dbtesterpb.Agent.Close:output_type -> dbtesterpb.CloseResponse
+	23, // [23:33] is the sub-list for method output_type
+	13, // [13:23] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_agent_proto_init() }
@@ -2642,7 +2083,7 @@ func file_dbtesterpb_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_agent_proto_rawDesc), len(file_dbtesterpb_agent_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   31,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

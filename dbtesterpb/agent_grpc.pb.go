@@ -6,6 +6,9 @@
 
 // The wire between control and agents. A session is one cluster member's life
 // on one agent: opened, started, watched, stopped, collected.
+//
+// Records of a run, such as a host or a disk, are carried as the JSON of their Go types, which
+// the comment of their field names: see Record. Control and agents are of one version.
 
 package dbtesterpb
 

@@ -392,7 +392,7 @@ func (x *ClientAuth) GetPasswordEnv() string {
 
 type PrepareResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
-	Host    *Host                  `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	Host    []byte                 `protobuf:"bytes,6,opt,name=host,proto3" json:"host,omitempty"`       // results.Host
 	Version string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // of the generator's dbtester
 	// self_check is the JSON of results.LoadCheck, empty unless asked for.
 	SelfCheck []byte `protobuf:"bytes,3,opt,name=self_check,json=selfCheck,proto3" json:"self_check,omitempty"`
@@ -435,7 +435,7 @@ func (*PrepareResponse) Descriptor() ([]byte, []int) {
 	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *PrepareResponse) GetHost() *Host {
+func (x *PrepareResponse) GetHost() []byte {
 	if x != nil {
 		return x.Host
 	}
@@ -3195,7 +3195,7 @@ var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
 const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"\x1adbtesterpb/generator.proto\x12\n" +
-	"dbtesterpb\x1a\x16dbtesterpb/agent.proto\"\xed\x03\n" +
+	"dbtesterpb\"\xed\x03\n" +
 	"\x0ePrepareRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x18\n" +
@@ -3224,14 +3224,14 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"ClientAuth\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12#\n" +
 	"\rpassword_file\x18\x02 \x01(\tR\fpasswordFile\x12!\n" +
-	"\fpassword_env\x18\x03 \x01(\tR\vpasswordEnv\"\xa3\x01\n" +
-	"\x0fPrepareResponse\x12$\n" +
-	"\x04host\x18\x01 \x01(\v2\x10.dbtesterpb.HostR\x04host\x12\x18\n" +
+	"\fpassword_env\x18\x03 \x01(\tR\vpasswordEnv\"\x97\x01\n" +
+	"\x0fPrepareResponse\x12\x12\n" +
+	"\x04host\x18\x06 \x01(\fR\x04host\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1d\n" +
 	"\n" +
 	"self_check\x18\x03 \x01(\fR\tselfCheck\x12\x16\n" +
 	"\x06member\x18\x04 \x01(\bR\x06member\x12\x19\n" +
-	"\blease_ns\x18\x05 \x01(\x03R\aleaseNs\"w\n" +
+	"\blease_ns\x18\x05 \x01(\x03R\aleaseNsJ\x04\b\x01\x10\x02\"w\n" +
 	"\x19GeneratorHeartbeatRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12 \n" +
 	"\fsent_unix_ns\x18\x02 \x01(\x03R\n" +
@@ -3544,54 +3544,52 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*StopLoadResponse)(nil),           // 33: dbtesterpb.StopLoadResponse
 	(*CloseLoadRequest)(nil),           // 34: dbtesterpb.CloseLoadRequest
 	(*CloseLoadResponse)(nil),          // 35: dbtesterpb.CloseLoadResponse
-	(*Host)(nil),                       // 36: dbtesterpb.Host
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	2,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
 	3,  // 1: dbtesterpb.PrepareRequest.auth:type_name -> dbtesterpb.ClientAuth
-	36, // 2: dbtesterpb.PrepareResponse.host:type_name -> dbtesterpb.Host
-	0,  // 3: dbtesterpb.GeneratorHeartbeatResponse.state:type_name -> dbtesterpb.LoadState
-	9,  // 4: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
-	12, // 5: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
-	15, // 6: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
-	24, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
-	25, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
-	31, // 9: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
-	18, // 10: dbtesterpb.LoadSecond.intervals:type_name -> dbtesterpb.LoadInterval
-	19, // 11: dbtesterpb.LoadSecond.progress:type_name -> dbtesterpb.LoadProgress
-	21, // 12: dbtesterpb.LoadSecond.members:type_name -> dbtesterpb.LoadMember
-	22, // 13: dbtesterpb.LoadSecond.errors:type_name -> dbtesterpb.LoadError
-	23, // 14: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	16, // 15: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
-	17, // 16: dbtesterpb.LoadInterval.latencies:type_name -> dbtesterpb.LoadLatency
-	20, // 17: dbtesterpb.LoadMember.response:type_name -> dbtesterpb.LoadExtent
-	20, // 18: dbtesterpb.LoadMember.service:type_name -> dbtesterpb.LoadExtent
-	28, // 19: dbtesterpb.LoadStops.longest:type_name -> dbtesterpb.LoadStretch
-	28, // 20: dbtesterpb.LoadStops.stretches:type_name -> dbtesterpb.LoadStretch
-	30, // 21: dbtesterpb.StepEnd.largest_gap:type_name -> dbtesterpb.LoadGap
-	27, // 22: dbtesterpb.StepEnd.totals:type_name -> dbtesterpb.LoadTotals
-	26, // 23: dbtesterpb.StepEnd.scheduling_lag:type_name -> dbtesterpb.LoadSpread
-	26, // 24: dbtesterpb.StepEnd.lateness:type_name -> dbtesterpb.LoadSpread
-	29, // 25: dbtesterpb.StepEnd.stops:type_name -> dbtesterpb.LoadStops
-	1,  // 26: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	5,  // 27: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	7,  // 28: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	10, // 29: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	13, // 30: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	32, // 31: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	34, // 32: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	4,  // 33: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	6,  // 34: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	8,  // 35: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	11, // 36: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	14, // 37: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	33, // 38: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	35, // 39: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	33, // [33:40] is the sub-list for method output_type
-	26, // [26:33] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	0,  // 2: dbtesterpb.GeneratorHeartbeatResponse.state:type_name -> dbtesterpb.LoadState
+	9,  // 3: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
+	12, // 4: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
+	15, // 5: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
+	24, // 6: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
+	25, // 7: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
+	31, // 8: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
+	18, // 9: dbtesterpb.LoadSecond.intervals:type_name -> dbtesterpb.LoadInterval
+	19, // 10: dbtesterpb.LoadSecond.progress:type_name -> dbtesterpb.LoadProgress
+	21, // 11: dbtesterpb.LoadSecond.members:type_name -> dbtesterpb.LoadMember
+	22, // 12: dbtesterpb.LoadSecond.errors:type_name -> dbtesterpb.LoadError
+	23, // 13: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	16, // 14: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	17, // 15: dbtesterpb.LoadInterval.latencies:type_name -> dbtesterpb.LoadLatency
+	20, // 16: dbtesterpb.LoadMember.response:type_name -> dbtesterpb.LoadExtent
+	20, // 17: dbtesterpb.LoadMember.service:type_name -> dbtesterpb.LoadExtent
+	28, // 18: dbtesterpb.LoadStops.longest:type_name -> dbtesterpb.LoadStretch
+	28, // 19: dbtesterpb.LoadStops.stretches:type_name -> dbtesterpb.LoadStretch
+	30, // 20: dbtesterpb.StepEnd.largest_gap:type_name -> dbtesterpb.LoadGap
+	27, // 21: dbtesterpb.StepEnd.totals:type_name -> dbtesterpb.LoadTotals
+	26, // 22: dbtesterpb.StepEnd.scheduling_lag:type_name -> dbtesterpb.LoadSpread
+	26, // 23: dbtesterpb.StepEnd.lateness:type_name -> dbtesterpb.LoadSpread
+	29, // 24: dbtesterpb.StepEnd.stops:type_name -> dbtesterpb.LoadStops
+	1,  // 25: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	5,  // 26: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	7,  // 27: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	10, // 28: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	13, // 29: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	32, // 30: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	34, // 31: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	4,  // 32: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	6,  // 33: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	8,  // 34: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	11, // 35: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	14, // 36: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	33, // 37: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	35, // 38: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -3599,7 +3597,6 @@ func file_dbtesterpb_generator_proto_init() {
 	if File_dbtesterpb_generator_proto != nil {
 		return
 	}
-	file_dbtesterpb_agent_proto_init()
 	file_dbtesterpb_generator_proto_msgTypes[13].OneofWrappers = []any{
 		(*RunResponse_Second)(nil),
 		(*RunResponse_Member)(nil),

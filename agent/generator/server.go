@@ -60,9 +60,9 @@ type Options struct {
 	// Device and Interface are sampled; "" finds the interface that leads to the first
 	// member, and the device of temporary files.
 	Device, Interface string
-	// Machine describes this machine, and reports whether a database's member has a session
+	// Machine describes this machine, as a record in messages, and reports whether a database's member has a session
 	// on its agent; nil means that neither is known.
-	Machine func() (host *pb.Host, member bool)
+	Machine func() (host []byte, member bool)
 	// Log takes events that no verb asked for; nil discards them.
 	Log *slog.Logger
 
@@ -94,7 +94,7 @@ func New(opts Options) (*Server, error) {
 		opts.Lease = DefaultLease
 	}
 	if opts.Machine == nil {
-		opts.Machine = func() (*pb.Host, bool) { return &pb.Host{}, false }
+		opts.Machine = func() ([]byte, bool) { return nil, false }
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)

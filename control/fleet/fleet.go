@@ -121,7 +121,11 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 			return err
 		}
 		if opened != nil {
-			opened(s.index, HostOf(reply.GetHost()))
+			host, err := HostOf(reply.GetHost())
+			if err != nil {
+				return fmt.Errorf("agent %s: %w", s.addr, err)
+			}
+			opened(s.index, host)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // install has the agent obtain a release and reports its progress.
@@ -15,7 +16,7 @@ func (s *session) install(ctx context.Context, database, version string, report 
 	if err != nil {
 		return err
 	}
-	var got *pb.Release
+	var got *results.Release
 	for {
 		progress, err := stream.Recv()
 		switch {
@@ -26,8 +27,10 @@ func (s *session) install(ctx context.Context, database, version string, report 
 			return errors.New("the install ended without a release")
 		case err != nil:
 			return err
-		case progress.Release != nil:
-			got = progress.Release
+		case len(progress.Release) > 0:
+			if got, err = pb.ReadRecord[results.Release]("the release", progress.Release); err != nil {
+				return err
+			}
 		default:
 			report(s.addr + ": " + progress.Text)
 		}

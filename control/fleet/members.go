@@ -108,8 +108,8 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 		return Stopped{}, s.failed(ctx, err)
 	}
 	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes, Problems: reply.Problems}
-	if u := reply.Use; u != nil {
-		how.Use = &resources.Use{Throttled: u.ThrottledPeriods, ThrottledTime: time.Duration(u.ThrottledNs), PeakBytes: u.PeakBytes, OOMKills: u.OomKills}
+	if how.Use, err = pb.ReadRecord[resources.Use]("the use of the limits", reply.Use); err != nil {
+		how.Problems = append(how.Problems, err.Error())
 	}
 	for _, child := range reply.Children {
 		how.Exit = append(how.Exit, child.Name+": "+child.Exit)

@@ -75,7 +75,9 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 	if err != nil {
 		return g.failed(ctx, err)
 	}
-	g.record.Host = fleet.HostOf(reply.GetHost())
+	if g.record.Host, err = fleet.HostOf(reply.GetHost()); err != nil {
+		return fmt.Errorf("generator %s: %w", g.addr, err)
+	}
 	if data := reply.GetSelfCheck(); len(data) > 0 {
 		g.record.SelfCheck = &results.LoadCheck{}
 		if err := json.Unmarshal(data, g.record.SelfCheck); err != nil {

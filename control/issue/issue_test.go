@@ -55,7 +55,7 @@ func (g *scripted) Prepare(_ context.Context, req *pb.PrepareRequest, _ ...grpc.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.prepared = req
-	return &pb.PrepareResponse{Host: &pb.Host{Name: "machine", Cpus: 4}}, nil
+	return &pb.PrepareResponse{Host: []byte(`{"name":"machine","cpus":4}`)}, nil
 }
 
 func (g *scripted) GeneratorHeartbeat(ctx context.Context, req *pb.GeneratorHeartbeatRequest, _ ...grpc.CallOption) (*pb.GeneratorHeartbeatResponse, error) {

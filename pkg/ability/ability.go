@@ -28,7 +28,7 @@ type Ability struct {
 	// More are others, which are resolved before Keys, in this order.
 	More []Keys
 	// Start completes the request with which an agent starts a member; nil asks for nothing.
-	Start func(Values, *dbtesterpb.StartRequest)
+	Start func(Values, *dbtesterpb.StartRequest) error
 	// Whole means that Keys are at the top of a file only: they hold for every database.
 	Whole bool
 	// Record is what it leaves in the record of a run, Member in the record of each member;

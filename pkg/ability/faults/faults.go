@@ -31,10 +31,11 @@ const (
 func Ability() ability.Ability {
 	return ability.Ability{
 		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(),
-		Start: func(v ability.Values, req *dbtesterpb.StartRequest) {
+		Start: func(v ability.Values, req *dbtesterpb.StartRequest) error {
 			for _, f := range Keys().Of(v) {
 				req.Faults = append(req.Faults, f.Message())
 			}
+			return nil
 		},
 	}
 }

@@ -18,10 +18,11 @@ import (
 func Ability() ability.Ability { return ability.Ability{Name: "resources", Keys: Keys(), Start: start} }
 
 // start asks an agent to limit its member.
-func start(v ability.Values, req *dbtesterpb.StartRequest) {
+func start(v ability.Values, req *dbtesterpb.StartRequest) (err error) {
 	if l := Keys().Of(v); l.Any() {
-		req.Limits = &dbtesterpb.Limits{Cpus: l.CPUs, PeriodNs: l.Period.Nanoseconds(), MemoryBytes: l.MemoryBytes}
+		req.Limits, err = dbtesterpb.Record("limits", l)
 	}
+	return err
 }
 
 // Keys are the keys in an experiment file.
