@@ -7,21 +7,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/member/scrape"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// metricsOf returns where the member reports numbers of itself, nil if it does not or
-// is not to be asked.
-func metricsOf(driver database.Driver, m database.Member, skip bool) *database.MetricsSource {
-	metered, ok := driver.(database.Metered)
-	if !ok || skip {
-		return nil
-	}
-	source := metered.Metrics(m)
-	return &source
-}
 
 // scrape begins to ask the member for its metrics, and to write them into the session
 // directory. The returned function asks a last time and ends that. It may be called

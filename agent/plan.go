@@ -127,7 +127,9 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if p.argv, err = a.commands(p.plan, p.tools.paths); err != nil {
 		return nil, err
 	}
-	p.metrics = metricsOf(p.driver, p.member, req.GetSkipDatabaseMetrics())
+	if !req.GetSkipDatabaseMetrics() {
+		p.metrics = p.plan.Metrics
+	}
 	p.files = p.collectable()
 	return p, nil
 }

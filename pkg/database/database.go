@@ -138,6 +138,9 @@ type Plan struct {
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
 	// LogTimes find the times of lines, the first that matches.
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
+	// Metrics is where and how the agent asks the member for numbers of itself; nil if it
+	// reports none.
+	Metrics *MetricsSource `json:"-"`
 }
 
 // UDP is the suffix of a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".

@@ -24,7 +24,7 @@ func cases() []testCase {
 		{name: "limit", run: limitCase},
 		// Before cases that leave sessions behind, whose expiry servers log too.
 		{name: "server count", run: serverCountCase, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
-		{name: "metrics", run: metricsCase, applies: func(f *fixture) bool { return drives[database.Metered](f) && !f.suite.Guarded }},
+		{name: "metrics", run: metricsCase, applies: func(f *fixture) bool { return f.Plan(0).Metrics != nil && !f.suite.Guarded }},
 		{name: "deadline", run: deadlineCase},
 		{name: "cancel", run: cancelCase},
 		{name: "delete", run: deleteCase, applies: offers(workload.OpDelete)},

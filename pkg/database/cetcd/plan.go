@@ -26,7 +26,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
-	plan, err := o.Server.Plan(etcdMember(m))
+	plan, err := o.Server.Plan(etcdMember(m)) // its metrics are the member's: the proxy reports none
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}

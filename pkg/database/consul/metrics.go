@@ -7,8 +7,6 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-var _ database.Metered = (*Options)(nil)
-
 // telemetry makes a member keep numbers for Prometheus. They are dropped when they did
 // not change for the retention time, and would begin at 0 again; names without the
 // host's are the same on all members.
@@ -16,15 +14,15 @@ func telemetry() map[string]any {
 	return map[string]any{"prometheus_retention_time": "24h", "disable_hostname": true}
 }
 
-// Metrics returns what a planned member serves on its client port. Numbers of the last
+// metrics returns what a planned member serves on its client port. Numbers of the last
 // ten seconds, which Consul has besides, are not used. Planned members have no ACLs.
-func (o *Options) Metrics(m database.Member) database.MetricsSource {
+func metrics(m database.Member) *database.MetricsSource {
 	u := neturl.URL{Scheme: "http", Host: address(m.Self(), "client"), Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
 	if m.TLS != nil {
 		u.Scheme = "https"
 	}
 	const millis = .001
-	return database.MetricsSource{
+	return &database.MetricsSource{
 		URL: u.String(),
 		Metrics: []database.ReportedMetric{
 			{Name: metric.Fsyncs, Raw: "consul_raft_boltdb_storeLogs_count"},

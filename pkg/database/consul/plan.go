@@ -83,6 +83,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 			address(self, "client"), address(self, "server"), address(self, "serf_lan"), address(self, "serf_lan") + database.UDP,
 		},
 		LogRules: logRules(), LogTimes: logTimes(),
+		Metrics: metrics(m),
 	}, nil
 }
 

@@ -5,12 +5,10 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-var _ database.Metered = (*Options)(nil)
-
-// Metrics returns what every etcd from 3.4 to 3.7 serves on its client port. It needs no
+// metrics returns what every etcd from 3.4 to 3.7 serves on its client port. It needs no
 // credentials; with TLS it needs the certificate that clients need.
-func (s *Server) Metrics(m database.Member) database.MetricsSource {
-	return database.MetricsSource{
+func metrics(m database.Member) *database.MetricsSource {
+	return &database.MetricsSource{
 		URL: url(m, m.Self(), "client") + "/metrics",
 		Metrics: []database.ReportedMetric{
 			{Name: metric.Fsyncs, Raw: "etcd_disk_wal_fsync_duration_seconds_count"},

@@ -46,6 +46,7 @@ func (s *Server) Plan(m database.Member) (database.Plan, error) {
 		DataDirs: []string{dataDir},
 		Listen:   []string{address(self, "client"), address(self, "peer")},
 		LogRules: logRules(), LogTimes: logTimes(),
+		Metrics: metrics(m),
 	}, nil
 }
 

@@ -195,7 +195,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	case m.Tools[Name] == "":
 		return database.Plan{}, errors.New("plan zetcd: no zetcd executable, and none is built in")
 	}
-	plan, err := o.Etcd.Plan(below(m))
+	plan, err := o.Etcd.Plan(below(m)) // its metrics are the member's: the proxy reports none
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan zetcd: %w", err)
 	}

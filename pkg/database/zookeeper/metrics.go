@@ -5,13 +5,11 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-var _ database.Metered = (*Options)(nil)
-
-// Metrics returns what a member prints for mntr. Versions before 3.6 have few of them.
+// metrics returns what a member prints for mntr. Versions before 3.6 have few of them.
 // Times are in whole milliseconds.
-func (o *Options) Metrics(m database.Member) database.MetricsSource {
+func metrics(m database.Member) *database.MetricsSource {
 	const millis = .001
-	return database.MetricsSource{
+	return &database.MetricsSource{
 		Address: address(m.Self(), "client"), Command: "mntr",
 		Metrics: []database.ReportedMetric{
 			{Name: metric.Fsyncs, Raw: "zk_cnt_fsynctime"},

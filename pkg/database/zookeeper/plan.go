@@ -61,6 +61,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 		DataDirs: []string{dataDir, logDir},
 		Listen:   listen,
 		LogRules: logRules(), LogTimes: logTimes(),
+		Metrics: metrics(m),
 	}, nil
 }
 

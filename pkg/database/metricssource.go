@@ -2,13 +2,6 @@ package database
 
 import "github.com/coreos/dbtester/pkg/metric"
 
-// Metered is a driver whose members report numbers of themselves.
-type Metered interface {
-	// Metrics returns where and how a member reports them. Like a plan it depends on its
-	// argument only, which is one that Plan takes.
-	Metrics(Member) MetricsSource
-}
-
 // MetricsSource is where a member reports numbers of itself, and which of them are
 // wanted. It is data: package scrape asks and reads.
 type MetricsSource struct {

@@ -1,8 +1,0 @@
-package zetcd
-
-import "github.com/coreos/dbtester/pkg/database"
-
-var _ database.Metered = (*Options)(nil)
-
-// Metrics returns those of the etcd behind the proxy, which reports none of its own.
-func (o *Options) Metrics(m database.Member) database.MetricsSource { return o.Etcd.Metrics(below(m)) }
