@@ -14,7 +14,7 @@ import (
 
 // hubs are the structs that many packages must know. Those that a tree lacks are left out.
 var hubs = []string{
-	"pkg/results.DatabaseRun", "pkg/workload.Load", "pkg/config.Experiment", "pkg/config.Database", "pkg/config.Entry",
+	"pkg/results.DatabaseRun", "pkg/workload.Load", "pkg/config.Experiment", "pkg/config.Database",
 	"cmd/dbtester.controlFlags", "control.Options",
 }
 
