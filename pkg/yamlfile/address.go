@@ -7,13 +7,13 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 )
 
-// Address reads the address of one machine: an IP address or a host name.
+// Address reads a machine's address: an IP address or a host name.
 func Address(r *Reader, key string, node *Node) (string, bool) {
 	s, ok := Text(r, key, node)
 	return s, ok && CheckAddress(r, key, node, s)
 }
 
-// CheckAddress reports an address that is not of one machine.
+// CheckAddress reports an invalid machine address.
 func CheckAddress(r *Reader, key string, node *Node, s string) bool {
 	switch {
 	case address.Check(s) != nil:

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Mapping builds a mapping node, keys in the order they are added. The zero
-// Mapping is empty.
+// Mapping builds a mapping node with keys in the order in which they are added. The zero Mapping is
+// empty.
 type Mapping struct{ content []*Node }
 
 // Add appends a key with its value.
@@ -29,8 +29,8 @@ func (m Mapping) Flow() *Node {
 	return node
 }
 
-// ListNode returns a list of the nodes that show makes. It is written on one line
-// if oneLine is set or if it is empty.
+// ListNode returns a list of the nodes made by show. It is written on one line if oneLine is set or
+// if it is empty.
 func ListNode[T any](items []T, oneLine bool, show func(T) *Node) *Node {
 	node := &Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	if oneLine || len(items) == 0 {
@@ -42,15 +42,15 @@ func ListNode[T any](items []T, oneLine bool, show func(T) *Node) *Node {
 	return node
 }
 
-// TextNode returns text as a node, quoted where YAML would read something else.
+// TextNode returns text as a node, quoted where YAML would otherwise read another value.
 func TextNode(s string) *Node {
 	node := &Node{}
 	node.SetString(s)
 	return node
 }
 
-// PlainNode returns the value that a file would write so: 10s, true or 1e6. It
-// returns nil if s is not YAML.
+// PlainNode returns the value that a file would write in this form: 10s, true or 1e6. It returns
+// nil if s is not YAML.
 func PlainNode(s string) *Node {
 	var document Node
 	if err := yaml.Load([]byte(s), &document); err != nil || len(document.Content) == 0 {
@@ -69,8 +69,7 @@ func TruthNode(b bool) *Node {
 	return &Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}
 }
 
-// NumberNode returns a number as a node, with as many digits as it needs and no
-// exponent.
+// NumberNode returns a number as a node with all necessary digits and no exponent.
 func NumberNode(f float64) *Node {
 	return &Node{Kind: yaml.ScalarNode, Value: strconv.FormatFloat(f, 'f', -1, 64)}
 }
@@ -78,5 +77,5 @@ func NumberNode(f float64) *Node {
 // DurationNode returns a duration such as 1m30s as a node.
 func DurationNode(d time.Duration) *Node { return TextNode(d.String()) }
 
-// Dump writes a node as a file, with lines of any length.
+// Dump writes a node as a file. Lines may have any length.
 func Dump(node *Node) ([]byte, error) { return yaml.Dump(node, yaml.WithLineWidth(-1)) }

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Given is a value that a file may give, with its key and place. The zero Given
-// was not given.
+// Given is a value that a file may contain, with its key and place. The zero Given means that the
+// file does not contain it.
 type Given[T any] struct {
 	Is  T
 	Key string
 	At  *Node
 }
 
-// Set reports whether the file gave the value.
+// Set reports whether the file contains the value.
 func (g Given[T]) Set() bool { return g.At != nil }
 
-// Or returns the value, or d if the file gave none.
+// Or returns the value, or d if the file does not contain it.
 func (g Given[T]) Or(d T) T {
 	if g.Set() {
 		return g.Is
@@ -24,19 +24,19 @@ func (g Given[T]) Or(d T) T {
 	return d
 }
 
-// Place returns the key and the node of the value.
+// Place returns the value's key and node.
 func (g Given[T]) Place() Place { return Place{g.Key, g.At} }
 
-// Place is the key and the node of a value. At is nil if the file gave none.
+// Place is a value's key and node. At is nil if the file does not contain the value.
 type Place struct {
 	Key string
 	At  *Node
 }
 
-// Set reports whether the file gave the value.
+// Set reports whether the file contains the value.
 func (p Place) Set() bool { return p.At != nil }
 
-// PlacesInOrder returns the places that a file has, in its order.
+// PlacesInOrder returns the places that exist in the file, in file order.
 func PlacesInOrder(places ...Place) []Place {
 	places = slices.DeleteFunc(places, func(p Place) bool { return p.At == nil })
 	slices.SortFunc(places, func(a, b Place) int {
@@ -45,12 +45,12 @@ func PlacesInOrder(places ...Place) []Place {
 	return places
 }
 
-// Parser reads one value. It returns false after reporting why the value is wrong;
-// key names the value in the report.
+// Parser reads one value. If the value is wrong, it reports why and returns false; key names the
+// value in the report.
 type Parser[T any] func(r *Reader, key string, node *Node) (T, bool)
 
-// Into returns a reader that parses a value into g. A value that does not parse
-// counts as not given.
+// Into returns a reader that parses a value into g. A value that fails to parse counts as not
+// given.
 func Into[T any](r *Reader, g *Given[T], parse Parser[T]) func(string, *Node) {
 	return func(key string, node *Node) {
 		if is, ok := parse(r, key, node); ok {

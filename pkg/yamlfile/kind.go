@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Kind is how values of a key are read, shown and described.
+// Kind defines how a key's values are read, shown and described.
 type Kind[T any] struct {
-	// Unit is the unit column of the documentation.
+	// Unit is the text in the documentation's unit column.
 	Unit   string
 	Parse  Parser[T]
 	Node   func(T) *Node
 	Schema Schema
-	// Nested, if set, replaces Schema for a kind that holds sections.
+	// Nested, if set, replaces Schema for a kind that contains sections.
 	Nested func() Schema
 }
 
@@ -26,8 +26,8 @@ func (k Kind[T]) describe() Schema {
 	return clone(k.Schema)
 }
 
-// mustParse parses a default. It panics if the declaration is wrong, which a test
-// of all declarations finds.
+// mustParse parses a default. It panics if the declaration is wrong; a test of all declarations
+// finds this.
 func (k Kind[T]) mustParse(name, preset string) T {
 	r := New("default")
 	is, ok := k.Parse(r, name, PlainNode(preset))
@@ -108,15 +108,15 @@ func DurationKind() Kind[time.Duration] {
 		{"const": 0}, {"type": "string", "pattern": `^\+?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}}}}
 }
 
-// ShortDurationKind is [DurationKind] for times that are usually milliseconds, as the hint
-// for a number without a unit has it.
+// ShortDurationKind is [DurationKind] for times that are usually in milliseconds. The hint for a
+// number without a unit suggests ms.
 func ShortDurationKind() Kind[time.Duration] {
 	k := DurationKind()
 	k.Parse = func(r *Reader, key string, node *Node) (time.Duration, bool) { return durationLike(r, key, node, "ms") }
 	return k
 }
 
-// SizeKind is a number of bytes, with a unit or without.
+// SizeKind is a number of bytes, with or without a unit.
 func SizeKind() Kind[int] {
 	return Kind[int]{Unit: "bytes", Parse: Size, Node: WholeNode[int], Schema: Schema{"anyOf": []Schema{
 		{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9.]+ *([KMG]i?)?B$`}}}}
@@ -150,8 +150,8 @@ func Words[T ~string](set []T) []string {
 	return list
 }
 
-// ListKind is a list of values of one kind, each on a line of its own if oneLine is not
-// set. An empty list is not nil.
+// ListKind is a list of values of one kind, each on its own line unless oneLine is set. An empty
+// list is not nil.
 func ListKind[T any](item Kind[T], oneLine bool) Kind[[]T] {
 	return Kind[[]T]{
 		Unit: "list",
@@ -167,7 +167,7 @@ func ListKind[T any](item Kind[T], oneLine bool) Kind[[]T] {
 	}
 }
 
-// TextMapKind is a mapping of texts with any keys, shown in alphabetical order.
+// TextMapKind is a mapping from any keys to texts, shown in alphabetical order.
 func TextMapKind() Kind[map[string]string] {
 	return Kind[map[string]string]{
 		Unit:  "mapping",
@@ -183,8 +183,8 @@ func TextMapKind() Kind[map[string]string] {
 	}
 }
 
-// SectionKind is a mapping whose places do not matter after it is read. One that
-// refuses its values is not given.
+// SectionKind is a mapping whose places are not needed after reading. If any of its values is
+// rejected, the mapping counts as not given.
 func SectionKind[S any](what string, s Section[S], flow bool) Kind[S] {
 	return Kind[S]{
 		Unit: "mapping",

@@ -7,15 +7,15 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Pair is one key of a mapping with its value, aliases followed.
+// Pair is one key in a mapping with its value, with aliases resolved.
 type Pair struct{ Key, Value *Node }
 
-// Keys holds a reader for each key that a mapping may have.
+// Keys holds a reader for each allowed key.
 type Keys map[string]func(key string, value *Node)
 
-// Fields calls the reader of every key that a mapping has. It reports unknown and
-// repeated keys and nodes that are not a mapping; what names the node there. An
-// empty node is an empty mapping.
+// Fields calls the reader for every key in a mapping. It reports unknown and repeated keys, and a
+// node that is not a mapping; what names the node in that report. An empty node is an empty
+// mapping.
 func (r *Reader) Fields(what string, node *Node, known Keys) {
 	for _, p := range r.Pairs(what, node) {
 		if r.full() {
@@ -31,9 +31,8 @@ func (r *Reader) Fields(what string, node *Node, known Keys) {
 	}
 }
 
-// Pairs returns the keys and values of a mapping in the file's order. Those of
-// merge keys (<<) come last and never replace the mapping's own. It reports
-// repeated keys and nodes that are not a mapping.
+// Pairs returns a mapping's keys and values in file order. Pairs from merge keys (<<) come last and
+// never replace the mapping's own. It reports repeated keys, and a node that is not a mapping.
 func (r *Reader) Pairs(what string, node *Node) []Pair {
 	node = Follow(node)
 	if IsNull(node) {
@@ -74,8 +73,8 @@ func (r *Reader) Pairs(what string, node *Node) []Pair {
 	return own
 }
 
-// maxMerges bounds the merge keys that are followed in one file, so that anchors
-// merged into one another end.
+// maxMerges limits the merge keys followed in one file, so that reading ends even if anchors are
+// merged into one another.
 const maxMerges = 1000
 
 func (r *Reader) merge(what string, node *Node) []Pair {
@@ -96,8 +95,8 @@ func (r *Reader) merge(what string, node *Node) []Pair {
 	return all
 }
 
-// Items returns the values of a list, aliases followed, and reports a node that is
-// not a list. An empty node is an empty list.
+// Items returns a list's values with aliases resolved, and reports a node that is not a list. An
+// empty node is an empty list.
 func (r *Reader) Items(what string, node *Node) ([]*Node, bool) {
 	node = Follow(node)
 	if IsNull(node) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Hint ends a message about an unknown word: it offers the nearest known word, or
+// Hint returns the end of a message about an unknown word: it suggests the nearest known word, or
 // lists all known words if there are at most ten.
 func Hint(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
@@ -17,9 +17,9 @@ func Hint(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the known word with the smallest edit distance to word, else the
-// shortest one that begins with word. It returns "" if every known word differs in
-// more than a third of word's bytes.
+// Nearest returns the known word with the smallest edit distance to word, or else the shortest one
+// that begins with word. It returns "" if every known word differs in more than a third of word's
+// bytes.
 func Nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known {
@@ -41,8 +41,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// distance returns how many bytes must be inserted, deleted, replaced or swapped
-// with a neighbour to turn a into b (optimal string alignment).
+// distance returns how many bytes must be inserted, deleted, replaced or swapped with a neighbour
+// to turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	if d := len(a) - len(b); max(d, -d) > 40 {
 		return max(d, -d)

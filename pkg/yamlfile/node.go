@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Follow returns the node that an alias refers to, or the node itself.
+// Follow resolves an alias; it returns any other node unchanged.
 func Follow(node *Node) *Node {
 	for node.Kind == yaml.AliasNode && node.Alias != nil {
 		node = node.Alias
@@ -32,8 +32,8 @@ func IsScalar(node *Node) bool { return node.Kind == yaml.ScalarNode && !IsNull(
 // IsText reports whether a node is a scalar that YAML takes for text.
 func IsText(node *Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" }
 
-// Describe names the kind of a node, or quotes the first 40 bytes of a scalar,
-// for a message of the form "want a list, got ...".
+// Describe names a node's kind, or quotes a scalar's first 40 bytes, for messages such as "want a
+// list, got ...".
 func Describe(node *Node) string {
 	switch {
 	case node.Kind == yaml.MappingNode:
@@ -49,8 +49,8 @@ func Describe(node *Node) string {
 	}
 }
 
-// TopKeys returns the keys of a mapping in the file's order, without those of
-// merge keys. It returns nil for other nodes.
+// TopKeys returns a mapping's keys in file order, without those from merge keys. It returns nil for
+// other nodes.
 func TopKeys(node *Node) []*Node {
 	if node.Kind != yaml.MappingNode {
 		return nil
@@ -62,8 +62,8 @@ func TopKeys(node *Node) []*Node {
 	return list
 }
 
-// HasKey reports whether a mapping has one of the named keys, valid or not. Keys
-// of merged mappings do not count.
+// HasKey reports whether a mapping has one of the named keys, whether or not its value is valid.
+// Keys from merged mappings do not count.
 func HasKey(node *Node, names ...string) bool {
 	for _, key := range TopKeys(node) {
 		for _, name := range names {

@@ -13,19 +13,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Option is one field of an options struct. Its key is the name in its yaml tag,
-// its Doc the text of its doc tag.
+// Option is one field in an options struct. Its key is the name in the yaml tag, and its Doc the
+// text in the doc tag.
 type Option struct {
 	Key, Doc string
-	// Tag holds all tags of the field.
+	// Tag holds all of the field's tags.
 	Tag reflect.StructTag
 	// Value is the field itself. It can be set if the struct was passed by pointer.
 	Value reflect.Value
 }
 
-// Options returns the fields of the struct that options points to, or nil if it
-// does not point to one. Fields of inlined structs count as fields of their
-// parent; nil pointers to structs are filled.
+// Options returns the fields of the struct that options points to, or nil if it does not point to a
+// struct. Fields of inlined structs count as fields of their parent; nil pointers to structs are
+// filled in.
 func Options(options any) []Option { return optionsOf(reflect.ValueOf(options)) }
 
 func optionsOf(v reflect.Value) []Option {
@@ -57,9 +57,9 @@ func optionsOf(v reflect.Value) []Option {
 	return list
 }
 
-// ReadOptions decodes a mapping over the struct that options points to. Keys that
-// the mapping does not have leave their fields as they are. Every unknown key and
-// every wrong value is reported at its place.
+// ReadOptions decodes a mapping over the struct that options points to. Fields whose keys are
+// missing from the mapping keep their values. Every unknown key and every wrong value is reported
+// at its place.
 func ReadOptions(r *Reader, what string, node *Node, options any) {
 	readStruct(r, what, node, reflect.ValueOf(options))
 }
@@ -72,13 +72,13 @@ func readStruct(r *Reader, what string, node *Node, v reflect.Value) {
 	r.Fields(what, node, known)
 }
 
-// Read decodes one value into the field; key names it in problems. A field whose tag
-// unit is "bytes" also takes a size with a unit, such as 12MB.
+// Read decodes one value into the field; key names it in problems. A field with the tag unit
+// "bytes" also accepts a size with a unit, such as 12MB.
 func (o Option) Read(r *Reader, key string, node *Node) {
 	if o.Tag.Get("unit") == "bytes" && node.ShortTag() == "!!str" {
 		n, ok := LargeSize(r, key, node)
 		switch {
-		case !ok: // reported
+		case !ok: // already reported
 		case o.Value.OverflowInt(n):
 			r.Errorf(node, "%s: %s is too large", key, Describe(node))
 		default:
@@ -199,8 +199,7 @@ func slice(r *Reader, key string, node *Node, v reflect.Value) {
 	v.Set(list)
 }
 
-// EncodeOptions returns an options struct as YAML with every field. It returns nil
-// for nil options.
+// EncodeOptions returns an options struct as YAML with every field; nil for nil options.
 func EncodeOptions(options any) ([]byte, error) {
 	if options == nil {
 		return nil, nil
@@ -212,8 +211,8 @@ func EncodeOptions(options any) ([]byte, error) {
 	return data, nil
 }
 
-// ShowOptions returns an options struct as a node with the doc text of every field
-// as a comment above its key. It returns nil for nil options.
+// ShowOptions returns an options struct as a node with every field's doc text as a comment above
+// its key; nil for nil options.
 func ShowOptions(options any) (*Node, error) {
 	data, err := EncodeOptions(options)
 	if err != nil || data == nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Problem is one error in a file, or a warning about it.
+// Problem is one error or warning about a file.
 type Problem struct {
-	// File is "" for the value of a flag, which Text begins with.
+	// File is "" for a flag's value. Text then begins with the flag.
 	File string `json:"file"`
 	// Line and Col count from 1. Both are 0 if the problem has no place.
 	Line    int    `json:"line,omitempty"`
@@ -19,8 +19,8 @@ type Problem struct {
 	Warning bool   `json:"warning,omitempty"`
 }
 
-// String returns file:line:col: text, file: text without a place, or the text alone without
-// a file.
+// String returns file:line:col: text, or file: text without a place, or only the text without a
+// file.
 func (p Problem) String() string {
 	kind := ""
 	if p.Warning {
@@ -35,8 +35,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s%s", p.File, p.Line, p.Col, kind, p.Text)
 }
 
-// Problems holds every error of a file in the file's order. It is used as an
-// error by its pointer.
+// Problems holds all errors in a file, in file order. A pointer to it is an error.
 type Problems []Problem
 
 // Error returns one line for each problem.
@@ -48,8 +47,8 @@ func (p *Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// AsProblems returns the problems that err is or wraps. It returns nil for any
-// other error, such as a file that cannot be opened.
+// AsProblems returns the problems that err is or wraps. It returns nil for any other error, such as
+// a file that cannot be opened.
 func AsProblems(err error) []Problem {
 	var p *Problems
 	if errors.As(err, &p) {
@@ -58,8 +57,7 @@ func AsProblems(err error) []Problem {
 	return nil
 }
 
-// inFileOrder sorts problems by place and drops repeated ones. Those without a
-// place come last.
+// inFileOrder sorts problems by place and drops repeated ones. Problems without a place come last.
 func inFileOrder(list []Problem) []Problem {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Problem) int {

@@ -10,23 +10,23 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxSize is the largest file that is read, in bytes.
+// MaxSize is the maximum size of a file in bytes.
 const MaxSize = 4 << 20
 
-// Bounds of what one file costs, whatever it holds.
+// Limits on the cost of reading one file, whatever it contains.
 const (
-	// maxProblems is how many problems are listed.
+	// maxProblems is the largest number of problems listed.
 	maxProblems = 1000
-	// maxValues is how many keys and list items are read, those behind aliases and
-	// merge keys each time that they are met.
+	// maxValues is the largest number of keys and list items read. Those behind aliases and merge
+	// keys count every time they are reached.
 	maxValues = 1 << 20
 )
 
 // Node is a parsed value with its line and column.
 type Node = yaml.Node
 
-// Reader collects the problems of one file while its nodes are read. It is not
-// safe for concurrent use.
+// Reader collects the problems in one file while its nodes are read. It is not safe for concurrent
+// use.
 type Reader struct {
 	// OldBooleans also accepts the booleans of YAML 1.1: yes, no, on, off, y and n.
 	OldBooleans bool
@@ -52,10 +52,10 @@ func (r *Reader) Errorf(at *Node, format string, args ...any) {
 	}
 }
 
-// full reports whether no other problem would be listed.
+// full reports whether further problems would no longer be listed.
 func (r *Reader) full() bool { return len(r.errors) > maxProblems }
 
-// afford counts n keys or items of a node. It reports the first node that is too many.
+// afford counts n keys or items of a node, and reports the first node beyond the limit.
 func (r *Reader) afford(node *Node, n int) bool {
 	before := r.values
 	r.values = min(before+n, maxValues+1)
@@ -87,9 +87,9 @@ func (r *Reader) problem(at *Node, format string, args ...any) Problem {
 	return p
 }
 
-// FromFlags marks a mapping and its values as given by the flags of a command line that are
-// named like its keys. Problems at them name the flag, and not the file; their texts must
-// begin with the key.
+// FromFlags marks a mapping and its values as given by command line flags that have the same names
+// as its keys. Problems there name the flag instead of the file; their texts must begin with the
+// key.
 func (r *Reader) FromFlags(mapping *Node) {
 	if r.flags == nil {
 		r.flags = map[*Node]bool{}
@@ -100,12 +100,12 @@ func (r *Reader) FromFlags(mapping *Node) {
 	}
 }
 
-// Place returns the place of a node as file:line:col.
+// Place returns a node's place as file:line:col.
 func (r *Reader) Place(at *Node) string {
 	return fmt.Sprintf("%s:%d:%d", r.file, at.Line, at.Column)
 }
 
-// Record stores the place of a value under its path, such as load.rate.
+// Record stores a value's place under its path, such as load.rate.
 func (r *Reader) Record(path string, node *Node) {
 	if node == nil {
 		return
@@ -119,7 +119,7 @@ func (r *Reader) Record(path string, node *Node) {
 // Places returns the recorded places as file:line:col, by path.
 func (r *Reader) Places() map[string]string { return r.places }
 
-// Errors returns how many errors were reported so far, repeated ones included.
+// Errors returns the number of errors reported so far, including repeated ones.
 func (r *Reader) Errors() int { return len(r.errors) }
 
 // Err returns the reported errors as [*Problems], or nil if there are none.
@@ -131,11 +131,11 @@ func (r *Reader) Err() error {
 	return &problems
 }
 
-// Warnings returns the reported warnings in the file's order.
+// Warnings returns the reported warnings in file order.
 func (r *Reader) Warnings() []Problem { return inFileOrder(r.warnings) }
 
-// Document parses the one YAML document of a file of at most [MaxSize] bytes. It
-// returns nil after reporting why if there is none or the file is not YAML.
+// Document parses a file of at most [MaxSize] bytes with a single YAML document. If there is none
+// or the file is not YAML, it reports why and returns nil.
 func (r *Reader) Document(data []byte) *Node {
 	start := &Node{Line: 1, Column: 1}
 	if len(data) > MaxSize {
@@ -165,7 +165,7 @@ func (r *Reader) Document(data []byte) *Node {
 	return first.Content[0]
 }
 
-// syntax reports where the YAML parser stopped and why.
+// syntax reports where and why the YAML parser stopped.
 func (r *Reader) syntax(err error, data []byte) {
 	at := &Node{Line: 1, Column: 1}
 	var bad *yaml.LoadError
@@ -187,7 +187,7 @@ func (r *Reader) syntax(err error, data []byte) {
 	r.Errorf(at, "not YAML: %s", text)
 }
 
-// tabbed reports whether the indentation of a line, counted from 1, has a tab.
+// tabbed reports whether a line's indentation contains a tab. Lines count from 1.
 func tabbed(data []byte, line int) bool {
 	for range line - 1 {
 		_, rest, _ := bytes.Cut(data, []byte("\n"))

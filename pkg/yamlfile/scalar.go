@@ -39,7 +39,7 @@ func Prose(r *Reader, key string, node *Node) (string, bool) {
 	return node.Value, true
 }
 
-// Text reads any scalar as it is written: 3.10 stays 3.10.
+// Text reads any scalar as written: 3.10 stays 3.10.
 func Text(r *Reader, key string, node *Node) (string, bool) {
 	return scalar(r, key, node, "text")
 }
@@ -145,7 +145,7 @@ func Unsigned(r *Reader, key string, node *Node) (uint64, bool) {
 	return n, true
 }
 
-// Number reads any number of YAML, including .inf and .nan.
+// Number reads any YAML number, including .inf and .nan.
 func Number(r *Reader, key string, node *Node) (float64, bool) {
 	const want = "a number"
 	if _, ok := scalar(r, key, node, want); !ok {
@@ -169,7 +169,7 @@ func PerSecond(r *Reader, key string, node *Node) (float64, bool) {
 	return f, ok
 }
 
-// Percent reads a share from 0% to 100%, with its sign: 99.5 for 99.5%.
+// Percent reads a share from 0% to 100%, including its sign: 99.5 for 99.5%.
 func Percent(r *Reader, key string, node *Node) (float64, bool) {
 	const want = "a percentage such as 99.5%"
 	s, ok := scalar(r, key, node, want)
@@ -196,7 +196,7 @@ func Duration(r *Reader, key string, node *Node) (time.Duration, bool) {
 	return durationLike(r, key, node, "s")
 }
 
-// durationLike is Duration for a time that is likely meant in a unit if it has none.
+// durationLike is like Duration, and suggests unit for a number without a unit.
 func durationLike(r *Reader, key string, node *Node, unit string) (time.Duration, bool) {
 	const want = "a duration such as 10s"
 	s, ok := scalar(r, key, node, want)
@@ -222,7 +222,7 @@ func durationLike(r *Reader, key string, node *Node, unit string) (time.Duration
 // wantSize describes sizes.
 const wantSize = "a size such as 256, 256B or 1KiB"
 
-// LargeSize reads a number of bytes with a unit, as Size does, beyond the largest int32.
+// LargeSize reads a number of bytes with a unit, like Size, but beyond the largest int32.
 func LargeSize(r *Reader, key string, node *Node) (int64, bool) {
 	s, ok := scalar(r, key, node, wantSize)
 	if !ok {
@@ -282,7 +282,7 @@ func sizeUnits() map[string]float64 {
 	}
 }
 
-// OneOf returns a parser of one word of a closed set.
+// OneOf returns a parser for one word from a closed set.
 func OneOf(known ...string) Parser[string] {
 	return func(r *Reader, key string, node *Node) (string, bool) {
 		s, ok := Text(r, key, node)
@@ -297,7 +297,7 @@ func OneOf(known ...string) Parser[string] {
 	}
 }
 
-// List returns a parser of a list. Items that do not parse are left out.
+// List returns a parser for a list. Items that fail to parse are left out.
 func List[T any](item Parser[T]) Parser[[]T] {
 	return func(r *Reader, key string, node *Node) ([]T, bool) {
 		items, ok := r.Items(key, node)
@@ -314,7 +314,7 @@ func List[T any](item Parser[T]) Parser[[]T] {
 	}
 }
 
-// TextMap reads a mapping of texts with any keys.
+// TextMap reads a mapping from any keys to texts.
 func TextMap(r *Reader, key string, node *Node) (map[string]string, bool) {
 	texts := map[string]string{}
 	for _, p := range r.Pairs(key, node) {

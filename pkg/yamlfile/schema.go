@@ -10,7 +10,7 @@ import (
 // Schema is a part of a JSON Schema.
 type Schema map[string]any
 
-// Schema returns the JSON Schema of the mapping. An empty value is an empty mapping.
+// Schema returns the mapping's JSON Schema. An empty value is an empty mapping.
 func (s Section[S]) Schema() Schema {
 	properties := Schema{}
 	for _, f := range s.Fields {
@@ -28,15 +28,15 @@ func (s Section[S]) Schema() Schema {
 
 var link = regexp.MustCompile(`\[([^]]+)\]\([^)]*\)`)
 
-// plainText drops the links of Markdown.
+// plainText removes Markdown links.
 func plainText(markdown string) string { return link.ReplaceAllString(markdown, "$1") }
 
-// OptionsSchema returns the schema of an options struct.
+// OptionsSchema returns the schema for an options struct.
 func OptionsSchema(options []Option) Schema {
 	properties := Schema{}
 	for _, o := range options {
 		property := typeSchema(o.Value.Type())
-		if o.Tag.Get("unit") == "bytes" { // as Option.Read
+		if o.Tag.Get("unit") == "bytes" { // like Option.Read
 			property = clone(LargeSizeKind().Schema)
 		}
 		if o.Doc != "" {
@@ -47,8 +47,8 @@ func OptionsSchema(options []Option) Schema {
 	return Schema{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-// typeSchema is the schema of a Go type. Types that decode themselves and types
-// without a rule take anything.
+// typeSchema returns the schema for a Go type. Types that decode themselves and types without a
+// rule accept anything.
 func typeSchema(t reflect.Type) Schema {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():

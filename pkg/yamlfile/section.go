@@ -2,20 +2,19 @@ package yamlfile
 
 import "maps"
 
-// Section declares a mapping that fills an S: its keys, in the order in which they
-// are shown.
+// Section declares a mapping that fills an S: its keys, in the order in which they are shown.
 type Section[S any] struct {
 	Fields []Field[S]
-	// Check reports values that do not fit one another. It may be nil.
+	// Check reports values that do not match one another. It may be nil.
 	Check func(r *Reader, w *Written[S])
 }
 
-// Field is one declared key of a section. Reading it, its default, laying one
-// mapping over another, showing it, the JSON Schema and the tables of the
-// documentation follow from it. [Key] and [Part] make fields.
+// Field is one declared key of a section. Reading it, its default, overlaying one mapping on
+// another, showing it, the JSON Schema and the documentation's tables are derived from it. [Key]
+// and [Part] make fields.
 type Field[S any] struct {
 	Row
-	// Hidden keys are not part of the schema and the documentation.
+	// Hidden keys are not in the schema and the documentation.
 	Hidden bool
 	Schema func() Schema
 	// Read reads a value and reports whether it was valid.
@@ -23,27 +22,26 @@ type Field[S any] struct {
 	Copy func(to, from *S)
 	// Fill stores the default. It is nil for keys without a fixed default.
 	Fill func(*S)
-	// Node returns the value to show. It is nil, or returns nil, for a key that is
-	// left out.
+	// Node returns the value to show. If it is nil or returns nil, the key is left out.
 	Node func(*S) *Node
-	// Drops returns the keys of a mapping below that lose their values where this key
-	// is given. It may be nil.
+	// Drops returns the keys of an underlying mapping that lose their values if this key is given.
+	// It may be nil.
 	Drops func(S) []string
 }
 
 // Row describes a key in the documentation.
 type Row struct {
 	Name string
-	// Unit is that of the kind if it is empty.
+	// Unit, if empty, is the kind's unit.
 	Unit string
-	// Preset is the default, spelled as in a file. Usually describes a default that
-	// depends on other values.
+	// Preset is the default, spelled as in a file. Usually describes a default that depends on
+	// other values.
 	Preset, Usually string
 	// Meaning is Markdown.
 	Meaning string
 }
 
-// Key declares a key of an S with values of type T.
+// Key declares a key of S with values of type T.
 type Key[S, T any] struct {
 	Row
 	Kind Kind[T]
@@ -51,7 +49,7 @@ type Key[S, T any] struct {
 	// Shown reports whether the key is shown; nil means always.
 	Shown func(*S) bool
 	Drops func(S) []string
-	// Read and Node, if set, replace those of the kind.
+	// Read and Node, if set, replace the kind's functions.
 	Read func(r *Reader, path, key string, node *Node, w *Written[S]) bool
 	Node func(*S) *Node
 }
@@ -89,15 +87,15 @@ func (k Key[S, T]) Field() Field[S] {
 	return f
 }
 
-// Part declares a key of an S whose value is a section of its own.
+// Part declares a key of S whose value is itself a section.
 type Part[S, T any] struct {
 	Row
 	Section Section[T]
 	At      func(*S) *Written[T]
-	// Node returns the value to show, nil to leave the key out. It may be nil.
+	// Node returns the value to show, or nil to leave the key out. It may be nil.
 	Node func(*S) *Node
-	// Merged lays the part over that of a mapping below key by key, instead of
-	// replacing it.
+	// Merged overlays the part key by key on that of an underlying mapping, instead of replacing
+	// it.
 	Merged bool
 }
 
@@ -122,15 +120,15 @@ func (p Part[S, T]) Field() Field[S] {
 	}
 }
 
-// Read reads a mapping. Problems name it by what; path is its place among the keys
-// of the file, "" for the file itself.
+// Read reads a mapping. what names it in problems; path is its place among the file's keys, "" for
+// the file itself.
 func (s Section[S]) Read(r *Reader, path, what string, node *Node) Written[S] {
 	var w Written[S]
 	s.ReadInto(r, path, what, node, &w)
 	return w
 }
 
-// ReadInto is [Section.Read] over the values that w has.
+// ReadInto is like [Section.Read], but starts with the values in w.
 func (s Section[S]) ReadInto(r *Reader, path, what string, node *Node, w *Written[S]) {
 	w.Node, w.declared = node, s.declared()
 	known := Keys{}
@@ -149,10 +147,10 @@ func (s Section[S]) ReadInto(r *Reader, path, what string, node *Node, w *Writte
 	}
 }
 
-// None returns a mapping that a file does not have.
+// None returns a mapping that is absent from the file.
 func (s Section[S]) None() Written[S] { return Written[S]{declared: s.declared()} }
 
-// Names returns the keys in the order of their declaration.
+// Names returns the keys in declaration order.
 func (s Section[S]) Names() []string {
 	var names []string
 	for _, f := range s.Fields {
@@ -169,7 +167,7 @@ func (s Section[S]) declared() map[string]bool {
 	return names
 }
 
-// Over lays one mapping over another, key by key.
+// Over overlays one mapping on another, key by key.
 func (s Section[S]) Over(own, base Written[S]) Written[S] {
 	out := Written[S]{Is: base.Is, Node: base.Node, declared: s.declared(), at: map[string]Place{}}
 	maps.Copy(out.at, base.at)
@@ -188,7 +186,7 @@ func (s Section[S]) Over(own, base Written[S]) Written[S] {
 	return out
 }
 
-// Apply copies the values that a mapping gives.
+// Apply copies the values given by a mapping.
 func (s Section[S]) Apply(own Written[S], to *S) {
 	for _, f := range s.Fields {
 		if own.Has(f.Name) {
@@ -197,7 +195,7 @@ func (s Section[S]) Apply(own Written[S], to *S) {
 	}
 }
 
-// Field returns a declared key. It panics if there is none of that name.
+// Field returns a declared key. It panics if there is no key with that name.
 func (s Section[S]) Field(name string) Field[S] {
 	for _, f := range s.Fields {
 		if f.Name == name {
@@ -207,8 +205,7 @@ func (s Section[S]) Field(name string) Field[S] {
 	panic("yamlfile: the key " + name + " is not declared")
 }
 
-// Filled returns the values of a mapping, with the fixed default of every key that
-// it does not give.
+// Filled returns a mapping's values, with the fixed default of every key that it does not give.
 func (s Section[S]) Filled(w Written[S]) S {
 	out := w.Is
 	for _, f := range s.Fields {
@@ -219,7 +216,7 @@ func (s Section[S]) Filled(w Written[S]) S {
 	return out
 }
 
-// Show returns the keys that are shown, with their values.
+// Show returns the visible keys with their values.
 func (s Section[S]) Show(is *S) Mapping {
 	var m Mapping
 	for _, f := range s.Fields {

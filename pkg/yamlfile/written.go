@@ -1,13 +1,13 @@
 package yamlfile
 
-// Written is a mapping as a file gives it: the values of its keys and their
-// places. Values of keys that are absent are zero.
+// Written is a mapping as given in a file: its keys' values and their places. Values of absent keys
+// are zero.
 type Written[S any] struct {
 	Is S
-	// Node is the mapping, nil if the file has none.
+	// Node is the mapping; nil if the file does not have it.
 	Node *Node
 	at   map[string]Place
-	// declared holds the keys that the mapping may have.
+	// declared holds the allowed keys.
 	declared map[string]bool
 }
 
@@ -17,11 +17,11 @@ func (w Written[S]) Given() bool { return w.Node != nil }
 // Has reports whether the mapping gives a key.
 func (w Written[S]) Has(key string) bool { return w.Place(key).Set() }
 
-// NodeOf returns the node of a key's value, nil if the mapping does not give it.
+// NodeOf returns the node of a key's value, or nil if the mapping does not give it.
 func (w Written[S]) NodeOf(key string) *Node { return w.Place(key).At }
 
-// Place returns the place of a key's value, with the key under which the file
-// gives it. It panics if the key is not declared.
+// Place returns the place of a key's value, with the key used in the file. It panics if the key is
+// not declared.
 func (w Written[S]) Place(key string) Place {
 	if w.declared != nil && !w.declared[key] {
 		panic("yamlfile: the key " + key + " is not declared")
@@ -29,7 +29,7 @@ func (w Written[S]) Place(key string) Place {
 	return w.at[key]
 }
 
-// Called returns the key under which the file gives a value, else the key itself.
+// Called returns the key that the file uses for a value, or key itself.
 func (w Written[S]) Called(key string) string {
 	if p := w.Place(key); p.Key != "" {
 		return p.Key
@@ -45,8 +45,8 @@ func (w *Written[S]) Give(key string, p Place) {
 	w.at[key] = p
 }
 
-// Take stores a value that was read elsewhere, if it is given, as the value of a
-// key. The mapping is at a path.
+// Take stores a value that was read elsewhere, if it is given, as the value of a key. path is the
+// mapping's path.
 func Take[S, T any](r *Reader, path string, w *Written[S], key string, to *T, g Given[T]) {
 	if !g.Set() {
 		return

@@ -1,5 +1,5 @@
-// Package schematest checks values by JSON Schemas, for tests. It knows the parts of
-// JSON Schema that package yamlfile writes, and no others.
+// Package schematest validates values against JSON Schemas in tests. It supports only the parts of
+// JSON Schema that package yamlfile uses.
 package schematest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Violations checks a value, as the YAML package decodes it, by a schema, as the JSON
-// package decodes it, and returns one line per violation. path names the value.
+// Violations validates a value, as decoded by the YAML package, against a schema, as decoded by the
+// JSON package, and returns one line per violation. path names the value.
 func Violations(s map[string]any, v any, path string) []string {
 	if some, ok := s["anyOf"].([]any); ok {
 		for _, one := range some {
