@@ -9,18 +9,18 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// Case is one scripted situation with a known truth.
+// Case is one scripted situation whose true outcome is known.
 type Case struct {
 	Name string
-	// Found describes the wrong report of earlier versions.
+	// Found describes the wrong report made by earlier versions.
 	Found string
-	// Together cases may run at the same time as others: no check is of times.
+	// Together means that the case may run concurrently with others, because it checks no times.
 	Together bool
-	// Full cases run at full scale only.
+	// Full means that the case runs at full scale only.
 	Full bool
-	// Runs are made in turn on one cluster. Nearly every case has one.
+	// Runs are made one after the other on one cluster. Nearly every case has one.
 	Runs func(Scale) []Plan
-	// Server is the cluster of the case.
+	// Server returns the options of the case's cluster.
 	Server func(Scale) standin.Options
 	// Check compares the runs with the cluster's log.
 	Check func(*Findings, []*Run)
@@ -28,25 +28,25 @@ type Case struct {
 
 // Plan is one run of dbtester.
 type Plan struct {
-	// Load is the file's load: a YAML flow mapping's inside.
+	// Load is the load in the experiment file, as the inside of a YAML flow mapping.
 	Load string
-	// File holds further keys of the file, each a line.
+	// File holds further keys of the experiment file, one per line.
 	File string
 	// Script replaces the cluster's script before this run.
 	Script func(standin.Request) standin.Action
-	// During runs while the load does, from its first request on.
+	// During runs alongside the load, from its first request on.
 	During func(context.Context, *Live) error
-	// Exit is the exit code that control must end with, or exitAny.
+	// Exit is control's expected exit code, or exitAny.
 	Exit int
-	// Altered is set where the servers answered reads wrongly: an answered request
-	// may be a failed one.
+	// Altered means that the servers answered reads wrongly, so an answered request may be a failed
+	// one.
 	Altered bool
 }
 
-// Scale is how long runs take.
+// Scale determines how long runs take.
 type Scale struct{ Full bool }
 
-// Pick returns one of two lengths.
+// Pick returns the length for the scale.
 func (s Scale) Pick(small, full time.Duration) time.Duration {
 	if s.Full {
 		return full
@@ -54,7 +54,7 @@ func (s Scale) Pick(small, full time.Duration) time.Duration {
 	return small
 }
 
-// PickN returns one of two numbers.
+// PickN returns the number for the scale.
 func (s Scale) PickN(small, full int) int {
 	if s.Full {
 		return full
@@ -75,22 +75,22 @@ func (f *Findings) add(ok bool, what, truth, got, tolerance string) {
 	f.Checks = append(f.Checks, Check{What: what, Truth: truth, Got: got, Tolerance: tolerance, OK: ok})
 }
 
-// Near wants got within a share of truth.
+// Near requires got to be within a share of truth.
 func (f *Findings) Near(what string, truth, got, share float64) {
 	f.add(!math.IsNaN(got) && math.Abs(got-truth) <= share*math.Abs(truth), what, number(truth), number(got), fmt.Sprintf("%g %%", 100*share))
 }
 
-// Within wants low <= got <= high.
+// Within requires low <= got <= high.
 func (f *Findings) Within(what string, low, got, high float64) {
 	f.add(low <= got && got <= high, what, number(low)+" to "+number(high), number(got), "none")
 }
 
-// Equal wants two counts to be the same.
+// Equal requires two equal counts.
 func (f *Findings) Equal(what string, truth, got float64) {
 	f.add(truth == got, what, number(truth), number(got), "none")
 }
 
-// Holds wants a condition; got describes the report.
+// Holds requires a condition; got describes the report.
 func (f *Findings) Holds(what string, ok bool, truth, got string) {
 	f.add(ok, what, truth, got, "none")
 }

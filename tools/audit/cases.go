@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// cases returns all, in the order of the table.
+// cases returns all cases in table order.
 func cases() []Case {
 	return []Case{
 		overloadCoolDown(), overloadWarmUp(), straggler(),
@@ -20,34 +20,34 @@ func cases() []Case {
 	}
 }
 
-// Exit codes of control.
+// Control's exit codes.
 const (
 	exitDone    = 0
 	exitInvalid = 3
-	exitAny     = -1 // of a plan: any code is right
+	exitAny     = -1 // for a plan: any code is accepted
 )
 
-// small is the size of keys and values where size does not matter.
+// small sets key and value sizes for cases in which they do not matter.
 const small = "key_size: 16, value_size: 64"
 
-// one is a single run.
+// one returns a single run.
 func one(p func(Scale) Plan) func(Scale) []Plan {
 	return func(s Scale) []Plan { return []Plan{p(s)} }
 }
 
-// served is a cluster of three that serves about 450 requests of the load a second.
+// served is a cluster of three that serves about 450 of the load's requests per second.
 func served(Scale) standin.Options {
 	return standin.Options{Members: 3, Load: standin.Put, Slots: 9, Delay: 20 * time.Millisecond}
 }
 
-// quick is a cluster of three that answers each request of a method after a delay.
+// quick is a cluster of three that answers each request to a method after a delay.
 func quick(method standin.Method, delay time.Duration, script func(standin.Request) standin.Action) func(Scale) standin.Options {
 	return func(Scale) standin.Options {
 		return standin.Options{Members: 3, Load: method, Delay: delay, Script: script}
 	}
 }
 
-// throughput compares the three throughputs with the servers' log of the window.
+// throughput compares the three throughputs with the servers' log for the window.
 func throughput(f *Findings, r *Run, from, to time.Duration) {
 	lowest, average, highest := r.Report.Value("MIN-THROUGHPUT"), r.Report.Value("AVG-THROUGHPUT"), r.Report.Value("MAX-THROUGHPUT")
 	f.Near("AVG-THROUGHPUT is what ended ok in the window", r.Log.Rate(from, to), average, 0.02)
@@ -83,8 +83,8 @@ func overloadWarmUp() Case {
 		}),
 		Check: func(f *Findings, runs []*Run) {
 			r := runs[0]
-			// Without a cool-down the window may end with the duration or the last answer:
-			// the servers are busy all the time, so both have the same rate.
+			// Without a cool-down the window may end with the duration or with the last answer. The
+			// servers are always busy, so the rate is the same in both cases.
 			throughput(f, r, warm, r.length())
 		},
 	}

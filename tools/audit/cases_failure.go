@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// refused is the answer of a server with too much to do: the request was not applied.
+// refused is an overloaded server's answer: the request was not applied.
 var refused = status.Error(codes.ResourceExhausted, "etcdserver: too many requests")
 
 func refuseAll(standin.Request) standin.Action { return standin.Action{Refuse: refused} }
@@ -56,7 +56,7 @@ func allFailedExpected() Case {
 	}
 }
 
-// hang leaves 16 % of requests without an answer.
+// hang leaves 16 % of the requests unanswered.
 func hang(r standin.Request) standin.Action { return standin.Action{Hang: r.N%25 < 4} }
 
 func timeoutsExpected() Case {
@@ -125,18 +125,18 @@ func shed() Case {
 	}
 }
 
-// death is when a member dies, and how long the load lasts.
+// death returns when a member dies, and how long the load lasts.
 func death(s Scale) (at, length time.Duration) {
 	return s.Pick(1500*time.Millisecond, 5*time.Second), s.Pick(4500*time.Millisecond, 20*time.Second)
 }
 
-// deadMember stops one of three members. Without failover its clients, a third of
-// all, have no server from then on.
+// deadMember stops one of three members. Without failover its clients, a third of all, have no
+// server from then on.
 func deadMember(failover string) Case {
-	// Each request takes so long that the servers' delay, not the processor, decides how
-	// many are answered in a second.
+	// Each request takes so long that the servers' delay, not the processor, determines the
+	// throughput.
 	const clients, delay = 30, 40 * time.Millisecond
-	share := 0.0 // of clients that have no server
+	share := 0.0 // of clients without a server
 	if failover == "none" {
 		share = 1.0 / 3
 	}
@@ -149,7 +149,7 @@ func deadMember(failover string) Case {
 			at, length := death(s)
 			died = at
 			return Plan{
-				Exit: exitAny, // it follows from how much of the clients' time was without a server
+				Exit: exitAny, // depends on how much client time was without a server
 				Load: fmt.Sprintf("operation: write, duration: %v, clients: %d, timeout: 1s, failover: %s, %s", length, clients, failover, small),
 				During: func(ctx context.Context, live *Live) error {
 					return pause(ctx, at, func() { live.Cluster.Stop(1) })
@@ -168,14 +168,13 @@ func deadMember(failover string) Case {
 	}
 }
 
-// bounded allows each client one failed and one unknown request when its connection
-// breaks, and one more.
+// bounded allows each client one failed and one unknown request when its connection breaks, and one
+// more.
 func bounded(f *Findings, r *Run, clients float64) {
 	f.Within("failed and unknown requests: no busy loop", 0, r.Record.Totals["failed"]+r.Record.Totals["unknown"], 3*clients)
 }
 
-// withoutServer wants a row with the share of the clients' time without a server, in
-// percent.
+// withoutServer requires a row with the percentage of client time without a server.
 func withoutServer(f *Findings, r *Run, share float64) {
 	const what = "client time without a server is a row"
 	names := r.Report.Named("WITHOUT", "SERVER")
@@ -186,7 +185,7 @@ func withoutServer(f *Findings, r *Run, share float64) {
 	f.Within(what+", %", 100*share-3, r.Report.Value(names[0]), 100*share+3)
 }
 
-// slammedDoor counts on the server how often the clients of one member reconnect.
+// slammedDoor counts on the server how often one member's clients reconnect.
 func slammedDoor() Case {
 	const clients = 30
 	after := time.Duration(0)
@@ -216,7 +215,7 @@ func slammedDoor() Case {
 	}
 }
 
-// outage stops all members for 0.3 s in a load of so many requests.
+// outage stops all members for 0.3 s during a load.
 func outage() Case {
 	const clients = 20
 	return Case{
@@ -238,7 +237,7 @@ func outage() Case {
 	}
 }
 
-// each does something to all three members.
+// each calls do for all three members.
 func each(do func(member int)) {
 	for member := range 3 {
 		do(member)

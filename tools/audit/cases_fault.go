@@ -17,7 +17,7 @@ import (
 // durations finds times such as 1.98s in a text.
 var durations = regexp.MustCompile(`\d+(\.\d+)? ?(ms|s)\b`)
 
-// mentions reports whether a text holds a time within a tenth of want.
+// mentions reports whether a text contains a time within a tenth of want.
 func mentions(text string, want time.Duration) bool {
 	return slices.ContainsFunc(durations.FindAllString(text, -1), func(s string) bool {
 		d, err := time.ParseDuration(strings.ReplaceAll(s, " ", ""))
@@ -25,12 +25,12 @@ func mentions(text string, want time.Duration) bool {
 	})
 }
 
-// frozen is when control is stopped, for how long, and how long the load lasts.
+// frozen returns when control is stopped, for how long, and how long the load lasts.
 func frozen(s Scale) (at, stop, length time.Duration) {
 	return time.Second, s.Pick(1500*time.Millisecond, 5*time.Second), s.Pick(4500*time.Millisecond, 14*time.Second)
 }
 
-// frozenRun stops control in a load.
+// frozenRun stops control during a load.
 func frozenRun(load func(Scale) string) func(Scale) []Plan {
 	return one(func(s Scale) Plan {
 		at, stop, length := frozen(s)
@@ -56,7 +56,8 @@ func frozenClient() Case {
 			r := runs[0]
 			stop := r.Log.LargestGap()
 			blamed(f, r, stop)
-			// Requests fell due evenly in the stop, and that share of all was late by up to it.
+			// Requests became due evenly during the stop, and this share of all was late by up to
+			// its length.
 			late := 1000 * stop.Seconds() * (1 - 0.01*r.length().Seconds()/stop.Seconds())
 			f.Within("LATENESS p99, ms", 0.9*late, r.Report.Value("LATENESS p99"), 1.2*late)
 		},
@@ -73,7 +74,7 @@ func frozenLoop() Case {
 	}
 }
 
-// blamed wants records that the client stopped, and for how long.
+// blamed requires records that the client stopped, and for how long.
 func blamed(f *Findings, r *Run, stop time.Duration) {
 	named := slices.ContainsFunc(r.Record.Marks, func(m Mark) bool {
 		return strings.Contains(strings.ToLower(m.Code+m.Text), "client") && mentions(m.Text, stop)
@@ -86,12 +87,12 @@ func blamed(f *Findings, r *Run, stop time.Duration) {
 	f.Holds("the stretch is marked in the records", marked, "an event", fmt.Sprint(marked))
 }
 
-// stopFor stops a process and continues it, in any case.
+// stopFor stops a process and always continues it.
 func stopFor(ctx context.Context, p *os.Process, d time.Duration) {
 	if p.Signal(syscall.SIGSTOP) != nil {
 		return // the process has ended
 	}
-	_ = pause(ctx, d, func() {}) // the process is continued all the same
+	_ = pause(ctx, d, func() {}) // continue the process even if ctx has ended
 	_ = p.Signal(syscall.SIGCONT)
 }
 
@@ -111,17 +112,18 @@ func frozenServer() Case {
 		Runs: one(func(s Scale) Plan {
 			freeze, rate, length = at(s), s.PickN(200, 100), s.Pick(6*time.Second, 100*time.Second)
 			if !s.Full {
-				tolerance = 0.05 // the time that the queue drains is a larger part of a short freeze
+				tolerance = 0.05 // the time to drain the queue is a larger part of a short freeze
 			}
 			return Plan{Exit: exitAny, Load: fmt.Sprintf("operation: write, rate: %d, duration: %v, clients: 50, timeout: 60s, %s", rate, length, small)}
 		}),
 		Check: func(f *Findings, runs []*Run) {
 			r := runs[0]
-			// The servers' clock starts with the first arrival, the schedule's a little before.
+			// The servers' clock starts with the first arrival, slightly after the schedule's
+			// start.
 			shift := r.Log[0].Arrived.Sub(r.Log.Origin(float64(rate)))
 			shifted := standin.Stretch{From: freeze.From + shift, To: freeze.To + shift}
 			theory, logged := stalled(float64(rate), length, delay, shifted), r.Log.Responses(float64(rate))
-			// Theory leaves out how long the queue drains, which is the less the higher the rank.
+			// Theory ignores the time to drain the queue, which matters less at higher ranks.
 			f.Near("Latency p99 of theory, ms", quantile(0.99, theory), r.Report.Value("Latency p99"), tolerance)
 			for _, q := range []float64{0.95, 0.99} {
 				name := fmt.Sprintf("Latency p%g", 100*q)

@@ -38,7 +38,7 @@ func mixedSteps() Case {
 	}
 }
 
-// altered is a load of reads of which one in a hundred is answered wrongly.
+// altered is a load of reads, one in a hundred of which is answered wrongly.
 func altered(name, found string, how standin.Corruption) Case {
 	return Case{
 		Name:     name,
@@ -206,7 +206,7 @@ func differences() Case {
 				return slices.ContainsFunc(unequal, func(line string) bool { return strings.Contains(line, word) })
 			}
 			f.Holds("UNEQUAL names the arrivals", named("poisson"), "a line", orMissing(unequal))
-			// No request of either run took so long, so the time-outs did nothing.
+			// No request in either run took that long, so the time-outs had no effect.
 			f.Holds("UNEQUAL leaves out time-outs that did not act", !named("timeout") && !named("time-out"), "no line", orMissing(unequal))
 		},
 	}

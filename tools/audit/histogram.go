@@ -17,8 +17,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// histograms adds up a latency log by tag. It splits lines itself; the HdrHistogram
-// library decodes their histograms.
+// histograms adds up a latency log by tag. It splits the lines itself; the HdrHistogram library
+// decodes the histograms.
 func histograms(path string) (map[string]*hdrhistogram.Histogram, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func histograms(path string) (map[string]*hdrhistogram.Histogram, error) {
 	return sums, lines.Err()
 }
 
-// valueAt is the highest value of the bucket that holds rank ceil(q*n).
+// valueAt is the upper end of the bucket that contains rank ceil(q*n).
 func valueAt(h *hdrhistogram.Histogram, q float64) float64 {
 	left := int64(rank(q, int(h.TotalCount())))
 	for _, bar := range h.Distribution() {
@@ -61,8 +61,8 @@ func valueAt(h *hdrhistogram.Histogram, q float64) float64 {
 	return nan
 }
 
-// compareReaders reads latency.hlog and latency-total.hlog by HdrHistogram's own log
-// processor and compares counts and percentiles of every tag with the lines' sum.
+// compareReaders reads latency.hlog and latency-total.hlog with HdrHistogram's own log processor,
+// and compares every tag's counts and percentiles with the sum over the lines.
 func compareReaders(f *Findings, r *Run) {
 	jar, err := javaJar()
 	if err != nil {
@@ -118,7 +118,7 @@ func readByJava(jar, path, tag string) (distribution, error) {
 	return d, nil
 }
 
-// javaJar obtains the library by Maven, which keeps it in its repository.
+// javaJar obtains the library with Maven, which keeps it in its repository.
 func javaJar() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -1,9 +1,9 @@
 package main
 
-// knownFailing are the cases that fail today. The list may only shrink: a case in it
-// that passes is an error too.
+// knownFailing are the cases that currently fail. The list may only shrink: it is also an error if
+// a listed case passes.
 var knownFailing = map[string]bool{}
 
-// unsteady cases fail or pass by the load of the machine. They are reported, and are
-// no error either way. The list may only shrink.
+// unsteady cases pass or fail depending on the machine's load. They are reported, but never count
+// as errors. The list may only shrink.
 var unsteady = map[string]bool{}

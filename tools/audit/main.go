@@ -1,6 +1,6 @@
-// Command audit runs dbtester against scripted servers and compares its report with
-// the servers' log. It shares no code with dbtester: the servers, the
-// readers of records and the arithmetic are its own. Run it by `make audit`.
+// Command audit runs dbtester against scripted servers and compares its report with the servers'
+// log. It shares no code with dbtester: it has its own servers, record readers and arithmetic. Run
+// it with `make audit`.
 package main
 
 import (
@@ -23,8 +23,8 @@ func main() {
 	}
 }
 
-// audit prints a table of every case. It fails if a check fails that is not known
-// to fail, or if one that is known to fail passes.
+// audit prints a table of all cases. It fails if a check fails unexpectedly, or if a case that is
+// known to fail passes.
 func audit(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("audit", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program to audit")

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/tools/audit/realstore"
 )
 
-// RealCase is a fault on three members of a real database, in a load. The truth is what
-// the database counts by its own interfaces.
+// RealCase is a fault on three members of a real database during a load. The truth is the key count
+// from the database's own interfaces.
 type RealCase struct {
 	Database realDatabase
 	Fault    Fault
@@ -22,16 +22,16 @@ type RealCase struct {
 	Small bool
 }
 
-// Fault is what happens in the middle of the load, and what must be recorded of it.
+// Fault is what happens in the middle of the load, and what must be recorded about it.
 type Fault struct {
 	Name string
-	// Do causes the fault. It lasts for a time and returns how long it did, 0 if it does
-	// not end.
+	// Do causes the fault for about last. It returns how long the fault lasted, or 0 if it does not
+	// end.
 	Do    func(ctx context.Context, cluster *realstore.Cluster, control *os.Process, last time.Duration) (time.Duration, error)
 	Check func(f *Findings, r *Run, lasted time.Duration)
 }
 
-// realCases has every fault on every database; one of each fault at small scale.
+// realCases returns every fault on every database; at small scale, each fault once.
 func realCases() (cases []RealCase) {
 	for d, database := range realDatabases() {
 		for n, fault := range []Fault{leaderKilled(), followerStopped(), controlStarved()} {
@@ -47,7 +47,7 @@ func (c RealCase) Name() string { return "real " + c.Database.name + ": " + c.Fa
 const (
 	realClients = 30
 	realRate    = 200
-	// election is the longest that members may need for a new leader. Consul refuses
+	// election is the longest time in which members should elect a new leader. Consul refuses
 	// requests at once meanwhile.
 	election = 3 * time.Second
 )
@@ -67,8 +67,8 @@ func leaderKilled() Fault {
 			f.Within("failed and unknown requests: those in flight, and those due in the election", 0, bad, 3*realClients+realRate*election.Seconds())
 			names := r.Report.Named("RECONNECT")
 			f.Holds("reconnects are a row", len(names) > 0, "a row", orMissing(names))
-			// Followers of etcd hold what they forwarded to the dead leader for up to 7 s, which
-			// may occupy all clients to the end of a short load.
+			// etcd's followers hold requests that they forwarded to the dead leader for up to 7 s,
+			// which may occupy all clients until the end of a short load.
 			if n := len(r.Record.Intervals); n > 1 && r.length() > 15*time.Second {
 				last := r.Record.Intervals[n-2].Num("ok") // the last whole second
 				f.Within("answers in the last second, through the other members", 1, last, 2*realRate)
@@ -88,13 +88,13 @@ func followerStopped() Fault {
 			follower := (leader + 1) % len(cluster.Endpoints())
 			began := time.Now()
 			cluster.Pause(follower)
-			_ = pause(ctx, last, func() {}) // the member continues all the same
+			_ = pause(ctx, last, func() {}) // continue the member even if ctx has ended
 			cluster.Resume(follower)
 			return time.Since(began), nil
 		},
 		Check: func(f *Findings, r *Run, lasted time.Duration) {
 			f.Equal("failed and unknown requests", 0, r.Record.Totals["failed"]+r.Record.Totals["unknown"])
-			// Its clients' requests fell due evenly, so one came within some 100 ms of the stop.
+			// Its clients' requests became due evenly, so one came within about 100 ms of the stop.
 			f.Within("SLOWEST-LATENCY, ms", 1000*lasted.Seconds()-300, r.Report.Value("SLOWEST-LATENCY"), 1000*lasted.Seconds()+2500)
 		},
 	}
@@ -115,8 +115,8 @@ func controlStarved() Fault {
 	}
 }
 
-// real runs a case: first a load without the fault, which shows how many entries are not
-// the load's own, then one with it.
+// real runs a case: first a load without the fault, which shows how many entries do not come from
+// the load, then a load with it.
 func (a *auditor) real(ctx context.Context, c RealCase) (v Verdict) {
 	v.Case = Case{Name: c.Name(), Found: "no truth from the servers themselves"}
 	store, err := a.store(ctx, c.Database)
@@ -136,7 +136,7 @@ func (a *auditor) real(ctx context.Context, c RealCase) (v Verdict) {
 	return v
 }
 
-// compare runs both loads and compares each with the keys that the members count.
+// compare runs both loads and compares each with the members' key counts.
 func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster *realstore.Cluster, dir string) error {
 	first := Plan{Load: "operation: write, requests: 500, clients: 10, " + small}
 	r, err := a.control(ctx, first, c.Database.name, cluster.Endpoints(), filepath.Join(dir, "first"), func(*os.Process, <-chan struct{}) error { return nil })
@@ -153,7 +153,7 @@ func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster 
 	f.Within("a quiet load: ok <= entries of the members", r.Record.Totals["ok"], float64(before), r.Record.Totals["ok"]+layout)
 	length := a.scale.Pick(7*time.Second, 20*time.Second)
 	plan := Plan{
-		Exit: exitAny, // it follows from how long the fault lasts
+		Exit: exitAny, // depends on how long the fault lasts
 		Load: fmt.Sprintf("operation: write, rate: %d, clients: %d, duration: %v, timeout: 8s, failover: next, %s", realRate, realClients, length, small),
 	}
 	lasted := time.Duration(0)
@@ -181,12 +181,12 @@ func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster 
 	return nil
 }
 
-// layout bounds the entries that are no key of a load: the parents of ZooKeeper's keys,
-// which the documents give as 1,000, and the nodes of the server's own.
+// layout bounds the entries that are not keys of a load: the parents of ZooKeeper's keys,
+// documented as 1,000, and the server's own nodes.
 const layout = 1010
 
-// loading waits until the first second of a load is recorded, and reports false if control
-// ended before.
+// loading waits until a load's first second is recorded. It returns false if control ended before
+// that.
 func loading(dir string, ended <-chan struct{}) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -205,9 +205,9 @@ func loading(dir string, ended <-chan struct{}) bool {
 	}
 }
 
-// realDatabase is a database that the audited program has built in or installs.
+// realDatabase is a database built into the audited program or installed by it.
 type realDatabase struct {
-	name, release string // no release: built in
+	name, release string // empty release: built in
 	store         func(program, release string) realstore.Store
 }
 
@@ -219,7 +219,7 @@ func realDatabases() []realDatabase {
 	}
 }
 
-// store has the audited program install the database's release.
+// store makes the audited program install the database's release.
 func (a *auditor) store(ctx context.Context, d realDatabase) (realstore.Store, error) {
 	if d.release == "" {
 		return d.store(a.program, ""), nil

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// Record holds the files of a run's folder. It knows only the names of files, columns
-// and keys.
+// Record holds the files in a run's folder. It knows only the names of files, columns and keys.
 type Record struct {
 	Folder    string // of the database
 	Totals    map[string]float64
@@ -26,23 +25,23 @@ type Record struct {
 	Errors    []Row
 }
 
-// Mark qualifies the numbers of a manifest, or is the reason why they are invalid.
+// Mark qualifies a manifest's numbers, or is the reason why they are invalid.
 type Mark struct {
 	Code    string `json:"code"`
 	Text    string `json:"text"`
 	Invalid bool   `json:"invalid"`
 }
 
-// Step holds the times of a step in a manifest.
+// Step holds a step's times in a manifest.
 type Step struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
 }
 
-// Row is one line of a CSV file by column.
+// Row is one line of a CSV file, by column.
 type Row map[string]string
 
-// Num is a cell as a number, NaN if there is none.
+// Num returns a cell as a number; NaN if there is none.
 func (r Row) Num(column string) float64 {
 	v, err := strconv.ParseFloat(r[column], 64)
 	if err != nil {
@@ -81,7 +80,7 @@ func readRecord(folder string) (*Record, error) {
 	return r, err
 }
 
-// csv reads a file of the database's folder; a missing file has no rows.
+// csv reads a file in the database's folder. A missing file has no rows.
 func (r *Record) csv(name string) ([]Row, error) {
 	f, err := os.Open(filepath.Join(r.Folder, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +107,7 @@ func (r *Record) csv(name string) ([]Row, error) {
 	return rows, nil
 }
 
-// Sum adds up a column of intervals.csv.
+// Sum adds up a column in intervals.csv.
 func (r *Record) Sum(column string) float64 {
 	sum := 0.0
 	for _, row := range r.Intervals {
@@ -128,7 +127,7 @@ func (r *Record) Class(class string) float64 {
 	return n
 }
 
-// Marked finds a mark whose code or text holds one of the words, in lower case.
+// Marked finds a mark whose code or text contains one of the words, in lower case.
 func (r *Record) Marked(words ...string) (Mark, bool) {
 	for _, m := range r.Marks {
 		for _, w := range words {
@@ -140,7 +139,7 @@ func (r *Record) Marked(words ...string) (Mark, bool) {
 	return Mark{}, false
 }
 
-// Codes returns those of all marks.
+// Codes returns the codes of all marks.
 func (r *Record) Codes() string {
 	var codes []string
 	for _, m := range r.Marks {
@@ -165,7 +164,7 @@ type Report struct {
 	} `json:"table"`
 }
 
-// Cell is one number of the table. Value is nil if it was not measured.
+// Cell is one number in the table. Value is nil if it was not measured.
 type Cell struct {
 	Text  string   `json:"text"`
 	Value *float64 `json:"value"`
@@ -185,7 +184,7 @@ func readReport(dir string) (*Report, error) {
 	return r, json.Unmarshal(b, r)
 }
 
-// Cell returns a row's first cell by the row's exact name.
+// Cell returns the first cell of the row with this exact name.
 func (r *Report) Cell(name string) (Cell, bool) {
 	for _, row := range r.Table.Rows {
 		if row.Name == name && len(row.Cells) > 0 {
@@ -195,7 +194,7 @@ func (r *Report) Cell(name string) (Cell, bool) {
 	return Cell{}, false
 }
 
-// Value is a row's number, NaN if the row or the number is missing.
+// Value returns a row's number; NaN if the row or the number is missing.
 func (r *Report) Value(name string) float64 {
 	c, _ := r.Cell(name)
 	if c.Value == nil {
@@ -204,7 +203,7 @@ func (r *Report) Value(name string) float64 {
 	return *c.Value
 }
 
-// Text is a row's text, "no such row" without one.
+// Text returns a row's text, or "no such row".
 func (r *Report) Text(name string) string {
 	c, ok := r.Cell(name)
 	if !ok {
@@ -213,7 +212,7 @@ func (r *Report) Text(name string) string {
 	return c.Text
 }
 
-// Named finds rows whose names hold all the words.
+// Named finds the rows whose names contain all the words.
 func (r *Report) Named(words ...string) (names []string) {
 	for _, row := range r.Table.Rows {
 		all := true

@@ -22,7 +22,7 @@ type auditor struct {
 	scale   Scale
 }
 
-// Run is one run of dbtester, and the servers' log of it.
+// Run is one run of dbtester with its servers' log.
 type Run struct {
 	Plan    Plan
 	Exit    int
@@ -35,7 +35,7 @@ type Run struct {
 	Program string
 }
 
-// Live is a run before its end.
+// Live is a run that has not ended.
 type Live struct {
 	Cluster *standin.Cluster
 	Process *os.Process // control
@@ -89,7 +89,7 @@ func (a *auditor) judge(ctx context.Context, c Case) Verdict {
 	return v
 }
 
-// run runs control and analyze on scripted servers.
+// run runs control and analyze against scripted servers.
 func (a *auditor) run(ctx context.Context, cluster *standin.Cluster, p Plan, dir string) (*Run, error) {
 	r, err := a.control(ctx, p, "etcd", cluster.Endpoints(), dir, func(control *os.Process, ended <-chan struct{}) error {
 		return during(ctx, p, &Live{cluster, control}, ended)
@@ -101,14 +101,13 @@ func (a *auditor) run(ctx context.Context, cluster *standin.Cluster, p Plan, dir
 	return r, err
 }
 
-// control runs control on a cluster that runs already, and something beside it, then
-// analyze.
+// control runs control on a running cluster, with something else alongside it, and then analyze.
 func (a *auditor) control(ctx context.Context, p Plan, database string, endpoints []string, dir string, beside func(control *os.Process, ended <-chan struct{}) error) (*Run, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "experiment.yaml")
-	// With one prefix, the layout of a second run on the same cluster is that of the first.
+	// With the same prefix, a second run on the same cluster has the same layout as the first.
 	text := fmt.Sprintf("title: audit\nresults: %s\n%sload: {%s}\ndatabases:\n  %s: {endpoints: [%s], prefix: audit}\n",
 		filepath.Join(dir, "results"), p.File, p.Load, database, strings.Join(endpoints, ", "))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -143,7 +142,7 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 	return r, err
 }
 
-// during waits for the first request of the load, then runs the plan's fault.
+// during waits for the load's first request, then runs the plan's fault.
 func during(ctx context.Context, p Plan, live *Live, ended <-chan struct{}) error {
 	if p.During == nil {
 		return nil
@@ -160,8 +159,8 @@ func during(ctx context.Context, p Plan, live *Live, ended <-chan struct{}) erro
 	return p.During(ctx, live)
 }
 
-// busyMachine reports whether a run is invalid only because the machine held up its client:
-// then its exit code says nothing of the case.
+// busyMachine reports whether a run is invalid only because the machine slowed its client down. Its
+// exit code then says nothing about the case.
 func (r *Run) busyMachine() bool {
 	if r.Exit != exitInvalid || r.Record == nil {
 		return false
@@ -177,7 +176,7 @@ func exitOnly(err error) error {
 	return err
 }
 
-// newest is the last folder by name, "" if there is none.
+// newest returns the last folder by name; "" if there is none.
 func newest(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) || len(entries) == 0 {
@@ -186,7 +185,7 @@ func newest(dir string) (string, error) {
 	return filepath.Join(dir, entries[len(entries)-1].Name()), err
 }
 
-// folderOf returns the result folder of a run.
+// folderOf returns a run's result folder.
 func folderOf(r *Run) string { return filepath.Dir(r.Record.Folder) }
 
 func lastLine(s string) string {

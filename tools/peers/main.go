@@ -1,6 +1,6 @@
-// Command peers compares the cost of dbtester to its client machine with the cost of
-// public tools, on the same servers, in alternating runs, and prints tables of
-// ratios. Run it by `make bench-peers`.
+// Command peers compares dbtester's cost on its client machine with the cost of public tools, on
+// the same servers, in alternating runs, and prints tables of ratios. Run it with `make
+// bench-peers`.
 package main
 
 import (

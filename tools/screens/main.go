@@ -1,6 +1,5 @@
-// Command screens takes pictures of published reports with a headless Chromium: the first
-// screen of a desk and of a telephone, light and dark, and the first printed page. Run it by
-// `make screens`.
+// Command screens takes pictures of published reports with a headless Chromium: the first screen on
+// a desktop and on a phone, light and dark, and the first printed page. Run it with `make screens`.
 package main
 
 import (
@@ -40,7 +39,7 @@ type view struct {
 	chromium.Media
 }
 
-// views returns all of them. The last is what A4 leaves inside its margins.
+// views returns all views. The last one is the area inside the margins of A4.
 func views() []view {
 	return []view{
 		{name: "1440-light", title: "Desk, 1440 x 800", width: 1440, height: 800},
@@ -51,7 +50,7 @@ func views() []view {
 	}
 }
 
-// run writes the pictures of the reports and the list of them.
+// run writes the reports' pictures and an index of them.
 func run(ctx context.Context, reports string, names []string, out string) error {
 	path, err := chromium.Find()
 	if err != nil {
@@ -94,10 +93,10 @@ func run(ctx context.Context, reports string, names []string, out string) error 
 
 func (v view) file(name string) string { return name + "-" + v.name + ".png" }
 
-// settled is when two frames have been drawn.
+// settled resolves once two frames have been drawn.
 const settled = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`
 
-// take opens a page and returns a small picture of what the window shows.
+// take opens a page and returns a small picture of the window.
 func (v view) take(b *chromium.Browser, page string) ([]byte, error) {
 	if err := b.Size(v.width, v.height); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (v view) take(b *chromium.Browser, page string) ([]byte, error) {
 	if err := b.Open(page); err != nil {
 		return nil, err
 	}
-	if v.Paper { // which a browser says only where it prints
+	if v.Paper { // printing is the only way to find out
 		if _, err := b.Eval(`dispatchEvent(new Event('beforeprint'))`); err != nil {
 			return nil, err
 		}
@@ -123,10 +122,10 @@ func (v view) take(b *chromium.Browser, page string) ([]byte, error) {
 	return small(data)
 }
 
-// colors is how many colours a picture keeps: texts need the shades of their edges.
+// colors is the number of colours in a picture. Text needs the shades of its edges.
 const colors = 256
 
-// small returns a PNG file of fewer colours.
+// small returns a PNG file with fewer colours.
 func small(data []byte) ([]byte, error) {
 	decoded, err := png.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -142,10 +141,10 @@ func small(data []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// terminal is the file of what a terminal shows at the end of the quickstart.
+// terminal is the file with the terminal's output at the end of the quickstart.
 const terminal = "quickstart.txt"
 
-// list is the README of the folder.
+// list returns the folder's README.
 func list(names []string, withTerminal bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Screens\n\nWhat reports look like, by `make screens`: the first screen of each, and its first page on paper.\n")

@@ -1,12 +1,12 @@
-// Command testrun runs go test, prints what it prints, and keeps the names of the tests
-// that were skipped, with their reasons, and the time that each package took:
+// Command testrun runs go test and prints its output. It also records the skipped tests with their
+// reasons, and the time that each package took:
 //
 //	testrun -skipped FILE -times FILE -- ARGS...
 //	testrun -times FILE -compare FILE
 //
-// ARGS are those of go test. The files are appended to, a line for each skipped test and for
-// each package. The exit code is that of go test. The second form prints the packages whose
-// tests took much longer than in the file of an earlier run, and the sum of both.
+// ARGS are go test's arguments. The files are appended to, with a line for each skipped test and
+// for each package. The exit code is that of go test. The second form prints the packages whose
+// tests took much longer than in an earlier run's file, and both totals.
 package main
 
 import (

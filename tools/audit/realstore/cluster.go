@@ -1,6 +1,5 @@
-// Package realstore runs three members of a real database on loopback addresses and
-// counts their keys by the database's own interfaces. It shares no code with the program
-// that is audited.
+// Package realstore runs three members of a real database on loopback addresses and counts their
+// keys through the database's own interfaces. It shares no code with the audited program.
 package realstore
 
 import (
@@ -17,26 +16,26 @@ import (
 	"time"
 )
 
-// members is the size of a cluster.
+// members is a cluster's size.
 const members = 3
 
-// Store is a kind of database: how one member is started and asked. Members are numbered
-// from 1, and addresses are without a port.
+// Store is a kind of database: how to start and query one member. Members are numbered from 1, and
+// addresses have no port.
 type Store interface {
-	// Command writes what the member needs below dir and returns its command.
+	// Command writes the member's files below dir and returns its command.
 	Command(dir string, member int, addresses []string) (*exec.Cmd, error)
-	// Ready reports an error until the member of that address serves.
+	// Ready returns an error until the member at this address serves.
 	Ready(ctx context.Context, address string) error
-	// Keys counts the entries of the whole database, through one member. Entries that the
-	// database or a client's layout adds are counted too.
+	// Keys counts the entries in the whole database through one member. Entries added by the
+	// database or by a client's layout count as well.
 	Keys(ctx context.Context, address string) (int64, error)
-	// Leads reports whether the member of that address calls itself the leader.
+	// Leads reports whether the member at this address claims to be the leader.
 	Leads(ctx context.Context, address string) (bool, error)
-	// Port is where clients connect.
+	// Port is the client port.
 	Port() int
 }
 
-// Cluster is three members that run.
+// Cluster is three running members.
 type Cluster struct {
 	store     Store
 	addresses []string
@@ -45,11 +44,11 @@ type Cluster struct {
 	dead      []bool
 }
 
-// readyWithin bounds the start of a cluster; a cold JVM on a busy machine takes long.
+// readyWithin limits a cluster's start. A cold JVM on a busy machine takes long.
 const readyWithin = 90 * time.Second
 
-// Start runs three members with their files below dir, on addresses of 127.0.0.0/8, and
-// returns when each serves. The caller closes the cluster.
+// Start runs three members with their files below dir, on addresses in 127.0.0.0/8, and returns
+// once each serves. The caller closes the cluster.
 func Start(ctx context.Context, store Store, dir string, addresses [members]string) (*Cluster, error) {
 	c := &Cluster{store: store, addresses: addresses[:], dead: make([]bool, members)}
 	for i := range members {
@@ -110,7 +109,7 @@ func (c *Cluster) await(ctx context.Context, i int, address string) error {
 	}
 }
 
-// Endpoints are the addresses of all members for clients.
+// Endpoints returns all members' client addresses.
 func (c *Cluster) Endpoints() (out []string) {
 	for _, a := range c.addresses {
 		out = append(out, net.JoinHostPort(a, fmt.Sprint(c.store.Port())))
@@ -130,7 +129,7 @@ func (c *Cluster) Keys(ctx context.Context) (int64, error) {
 	return 0, errors.New("no member is left")
 }
 
-// Leader returns the member that calls itself the leader.
+// Leader returns the member that claims to be the leader.
 func (c *Cluster) Leader(ctx context.Context) (int, error) {
 	var errs []error
 	for i, address := range c.addresses {
@@ -143,7 +142,7 @@ func (c *Cluster) Leader(ctx context.Context) (int, error) {
 	return 0, errors.Join(append(errs, errors.New("no member calls itself the leader"))...)
 }
 
-// Kill ends a member at once; members are numbered from 0 here and below.
+// Kill ends a member at once. Here and below, members are numbered from 0.
 func (c *Cluster) Kill(member int) {
 	c.dead[member] = true
 	c.signal(member, syscall.SIGKILL)
@@ -158,7 +157,7 @@ func (c *Cluster) signal(member int, s syscall.Signal) {
 	_ = syscall.Kill(-c.commands[member].Process.Pid, s) // it may have ended
 }
 
-// Close kills all members and waits for them.
+// Close kills all members and waits for their ends.
 func (c *Cluster) Close() error {
 	for i := range c.commands {
 		c.Kill(i)
@@ -166,7 +165,7 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
-// ask sends a word to a port and returns all that comes back.
+// ask sends a word to a port and returns the response.
 func ask(ctx context.Context, address, word string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

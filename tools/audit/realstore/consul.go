@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Consul is a release.
+// Consul is an installed release.
 type Consul struct{ Binary string }
 
 func (Consul) Port() int { return 8500 }

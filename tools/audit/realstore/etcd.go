@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Etcd is the etcd that the audited program has built in.
+// Etcd is the etcd built into the audited program.
 type Etcd struct{ Program string }
 
 func (Etcd) Port() int { return 2379 }
@@ -39,7 +39,7 @@ func (Etcd) Ready(ctx context.Context, address string) error {
 	return err
 }
 
-// Keys is a linearizable count of the whole range, by etcd's JSON gateway.
+// Keys is a linearizable count of the whole range through etcd's JSON gateway.
 func (Etcd) Keys(ctx context.Context, address string) (int64, error) {
 	body, err := post(ctx, "http://"+address+":2379/v3/kv/range", `{"key":"AA==","range_end":"AA==","count_only":true}`)
 	if err != nil {
@@ -55,7 +55,7 @@ func (Etcd) Keys(ctx context.Context, address string) (int64, error) {
 	return strconv.ParseInt(answer.Count, 10, 64)
 }
 
-// Leads compares the member's own id with that of the leader it knows.
+// Leads compares the member's id with the id of the leader that it knows.
 func (Etcd) Leads(ctx context.Context, address string) (bool, error) {
 	body, err := post(ctx, "http://"+address+":2379/v3/maintenance/status", "{}")
 	if err != nil {
@@ -79,7 +79,7 @@ func post(ctx context.Context, url, body string) ([]byte, error) {
 	return request(ctx, http.MethodPost, url, body)
 }
 
-// errMissing is the answer 404.
+// errMissing is a response with status 404.
 var errMissing = errors.New("404")
 
 func request(ctx context.Context, method, url, body string) ([]byte, error) {

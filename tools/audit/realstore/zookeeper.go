@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ZooKeeper is a release: a directory of jars.
+// ZooKeeper is an installed release: a directory of jars.
 type ZooKeeper struct{ Jars string }
 
 func (ZooKeeper) Port() int { return 2181 }
@@ -55,8 +55,8 @@ func (z ZooKeeper) Leads(ctx context.Context, address string) (bool, error) {
 	return state["zk_server_state"] == "leader", err
 }
 
-// Keys is the number of nodes, asked until it does not change: a follower applies what the
-// leader committed a little later.
+// Keys is the number of nodes, queried until it stays the same: a follower applies the leader's
+// commits slightly later.
 func (z ZooKeeper) Keys(ctx context.Context, address string) (int64, error) {
 	last := int64(-1)
 	for {
@@ -80,7 +80,7 @@ func (z ZooKeeper) Keys(ctx context.Context, address string) (int64, error) {
 	}
 }
 
-// monitor asks the command mntr.
+// monitor sends the command mntr.
 func (ZooKeeper) monitor(ctx context.Context, address string) (map[string]string, error) {
 	text, err := ask(ctx, address+":2181", "mntr")
 	if err != nil {
