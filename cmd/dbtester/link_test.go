@@ -199,7 +199,7 @@ func TestCertificates(t *testing.T) {
 		{"agent " + hosts[0] + `:3500 cannot be reached: it demands TLS`, []string{"--insecure"}, exitFailed},
 		{"cert.pem is for an agent, not for control", []string{"--certs", "certs/agent-" + hosts[0]}, exitUsage},
 		{"--insecure does not use certificates", []string{"--insecure", "--certs", "certs/control"}, exitUsage},
-		{"the file of the key is missing", []string{"--tls-ca", "certs/ca.pem", "--tls-cert", "certs/control/cert.pem"}, exitUsage},
+		{"the key file is missing", []string{"--tls-ca", "certs/ca.pem", "--tls-cert", "certs/control/cert.pem"}, exitUsage},
 	} {
 		c := p.start(append([]string{"control", "--config", file}, refused.flags...)...)
 		c.exits(refused.code, patience)

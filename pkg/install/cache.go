@@ -64,7 +64,7 @@ func checkElement(kind, s string) error {
 // checkInside rejects a path outside a release's directory, and the path of its record.
 func checkInside(rel string) error {
 	if !filepath.IsLocal(rel) || filepath.Clean(rel) == "." || filepath.Clean(rel) == releaseFile {
-		return fmt.Errorf("the path %q is not one inside a release", rel)
+		return fmt.Errorf("the path %q is not inside a release", rel)
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func (in *Installer) sweep(own id) error {
 			}
 			defer unlock()
 		}
-		in.say("%s: removing what an interrupted install left: %s", own, stale)
+		in.say("%s: removing files left by an interrupted install: %s", own, stale)
 		if err := os.RemoveAll(stale); err != nil {
 			return fmt.Errorf("remove left-overs: %w", err)
 		}

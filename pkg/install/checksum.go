@@ -62,7 +62,7 @@ func (s sum) newHash() hash.Hash {
 // check compares the hash h with the sum. name is the hashed file's name.
 func (s sum) check(name string, h hash.Hash) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != s.hex {
-		return fmt.Errorf("bad checksum: %s has SHA-%d %s, published is %s", name, 8*h.Size(), got, s.hex)
+		return fmt.Errorf("bad checksum: %s has SHA-%d %s, but %s was published", name, 8*h.Size(), got, s.hex)
 	}
 	return nil
 }

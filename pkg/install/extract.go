@@ -55,7 +55,7 @@ func (x *extraction) run(ctx context.Context, file, dir string) (err error) {
 	case strings.HasSuffix(file, ".zip"):
 		walk = walkZip
 	case !strings.HasSuffix(file, ".tar.gz") && !strings.HasSuffix(file, ".tgz"):
-		return fmt.Errorf("its name ends in none of .tar.gz, .tgz, .zip")
+		return fmt.Errorf("its name must end in .tar.gz, .tgz or .zip")
 	}
 	if err := walk(file, func(e entry) error { return x.one(ctx, e) }); err != nil {
 		return err

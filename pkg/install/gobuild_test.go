@@ -166,7 +166,7 @@ mkdir -p "$out"; printf one >"$out/db-1.2.jar"; printf two >"$out/dep-3.jar"
 	}{
 		"good":            {mvn: copies, sums: good},
 		"good, no sums":   {mvn: copies},
-		"no java":         {mvn: copies, noJava: true, want: []string{"java is needed and was not found (install a Java runtime"}},
+		"no java":         {mvn: copies, noJava: true, want: []string{"java is needed but was not found (install a Java runtime"}},
 		"maven fails":     {mvn: "echo '[ERROR] Could not resolve dependencies'; exit 1", want: []string{"exit 1", "Could not resolve dependencies"}},
 		"killed":          {mvn: "kill -9 $$", want: []string{"killed by SIGKILL"}},
 		"nothing copied":  {mvn: "exit 0", want: []string{"maven did not copy db-1.2.jar"}},

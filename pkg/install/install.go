@@ -99,7 +99,7 @@ func failed(failures []error) error {
 	if len(failures) == 1 {
 		return failures[0]
 	}
-	return fmt.Errorf("no recipe of %d worked:\n%w", len(failures), errors.Join(failures...))
+	return fmt.Errorf("none of %d recipes worked:\n%w", len(failures), errors.Join(failures...))
 }
 
 // cached returns the cached release, verified against its hashes, or ErrAbsent.

@@ -304,7 +304,7 @@ func TestGetArchiveFailures(t *testing.T) {
 		max  int64
 		want []string
 	}{
-		"bad checksum":      {sums: sha256Line([]byte("else"), "db-v1.2.3.tar.gz"), want: []string{"bad checksum: db-v1.2.3.tar.gz has SHA-256", "published is"}},
+		"bad checksum":      {sums: sha256Line([]byte("else"), "db-v1.2.3.tar.gz"), want: []string{"bad checksum: db-v1.2.3.tar.gz has SHA-256", "was published"}},
 		"unlisted":          {sums: sha256Line(good, "db-v9.tar.gz"), want: []string{"no checksum is given for db-v1.2.3.tar.gz"}},
 		"weak checksum":     {sums: []byte("d41d8cd98f00b204e9800998ecf8427e  db-v1.2.3.tar.gz"), want: []string{"not a line with a SHA-256 or SHA-512"}},
 		"page for checksum": {sums: []byte("<html>not found</html>"), want: []string{"not a line with a SHA-256"}},
@@ -509,11 +509,11 @@ func TestRecipesInOrder(t *testing.T) {
 	needy := good
 	needy.About.Needs = []string{"frobnicator"}
 	_, err := in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{gone, source, jars, needy, recipe.Local{Path: "/nonexistent", Files: map[string]string{"db": "db"}}})
-	wantError(t, err, "install db 1.2.3: no recipe of 5 worked",
+	wantError(t, err, "install db 1.2.3: none of 5 recipes worked",
 		"archive "+m.URL+"/gone/db-v1.2.3.tar.gz: fetch "+m.URL+"/gone/SHA256SUMS: the server answered 404",
-		"go build of example.com/db@v1.2.3: go is needed and was not found (install Go from https://go.dev/dl)",
-		"maven dependencies of org.example:db:1.2.3: mvn is needed and was not found (install Maven",
-		"frobnicator is needed and was not found",
+		"go build of example.com/db@v1.2.3: go is needed but was not found (install Go from https://go.dev/dl)",
+		"maven dependencies of org.example:db:1.2.3: mvn is needed but was not found (install Maven",
+		"frobnicator is needed but was not found",
 		"copy of /nonexistent")
 	noLeftovers(t, in)
 
@@ -535,7 +535,7 @@ func TestNeeds(t *testing.T) {
 	}
 	in.Lookup = func(string) (string, error) { return "", fs.ErrNotExist }
 	_, err = in.Get(t.Context(), "db", "1.2.3", []recipe.Recipe{way})
-	wantError(t, err, "java is needed and was not found (install a Java runtime")
+	wantError(t, err, "java is needed but was not found (install a Java runtime")
 	if _, err := in.Find("db", "1.2.3"); err == nil || errors.Is(err, ErrAbsent) || !strings.Contains(err.Error(), "java") {
 		t.Errorf("find without java: %v", err)
 	}

@@ -154,7 +154,7 @@ func TestFrom(t *testing.T) {
 	}
 	in := testInstaller(t)
 	_, err = in.Get(t.Context(), "db", "1.2.3", recipes)
-	wantError(t, err, "no recipe of 2 worked", filepath.Join(built, "SHA256SUMS"), "copy of "+built)
+	wantError(t, err, "none of 2 recipes worked", filepath.Join(built, "SHA256SUMS"), "copy of "+built)
 	noLeftovers(t, in)
 }
 

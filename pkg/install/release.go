@@ -61,7 +61,7 @@ func (r Release) Verify() error {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("hash %s: %w", tool, err))
 		case got != r.SHA256[tool]:
-			problems = append(problems, fmt.Errorf("%s has SHA-256 %s, installed was %s", r.Files[tool], got, r.SHA256[tool]))
+			problems = append(problems, fmt.Errorf("%s has SHA-256 %s, but %s was installed", r.Files[tool], got, r.SHA256[tool]))
 		}
 	}
 	return errors.Join(problems...)

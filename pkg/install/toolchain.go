@@ -22,7 +22,7 @@ func (in *Installer) tool(name string) (string, error) {
 	}
 	path, err := lookup(name)
 	if err != nil {
-		return "", fmt.Errorf("%s is needed and was not found (%s): %w", name, hint(name), err)
+		return "", fmt.Errorf("%s is needed but was not found (%s): %w", name, hint(name), err)
 	}
 	return filepath.Abs(path)
 }

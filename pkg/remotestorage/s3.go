@@ -37,7 +37,7 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 		return nil, fmt.Errorf("read the AWS configuration: %w", err)
 	}
 	if cfg.Region == "" {
-		return nil, errors.New("a bucket of S3 needs its region: set AWS_REGION")
+		return nil, errors.New("an S3 bucket needs its region: set AWS_REGION")
 	}
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("find AWS credentials: %w", err)

@@ -55,7 +55,7 @@ func CheckMember(s string) error {
 		return err
 	}
 	if ip, err := netip.ParseAddr(s); err == nil && ip.Unmap().WithZone("").IsUnspecified() {
-		return fmt.Errorf("address must be that of one machine, got %s, which opens the member to every network", s)
+		return fmt.Errorf("address must belong to one machine, got %s, which opens the member to every network", s)
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 		out = append(out, Local{About: About{Source: where, Needs: r.Facts().Needs}, Path: abs, Files: files})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%q is one file and the release has several", where)
+		return nil, fmt.Errorf("%q is one file but the release has several", where)
 	}
 	return out, nil
 }

@@ -62,7 +62,7 @@ func isOurs(dir string) (bool, error) {
 		return false, fmt.Errorf("remove control group %q: %w", dir, err)
 	case !holdsGroups(s),
 		dir != filepath.Clean(dir), filepath.Base(filepath.Dir(filepath.Dir(dir))) != top:
-		return false, fmt.Errorf("remove control group %q: it is not one of dbtester", dir)
+		return false, fmt.Errorf("remove control group %q: it does not belong to dbtester", dir)
 	}
 	return true, nil
 }

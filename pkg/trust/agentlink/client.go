@@ -78,7 +78,7 @@ func (c *clientCredentials) explain(addr string, err error) error {
 	case errors.Is(err, usertoken.ErrOpen):
 		return errors.New("it was started with --insecure and lets in anyone; pass --insecure to control too if that is meant")
 	case closed(err):
-		return errors.New("it closed the connection: it does not let this control in, or is no agent of this version")
+		return errors.New("it closed the connection: it rejects this control, or is not an agent of this version")
 	}
 	var foreign *usertoken.ForeignError
 	if errors.As(err, &foreign) {

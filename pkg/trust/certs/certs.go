@@ -145,7 +145,7 @@ func (a *Authority) issue(role Role, now time.Time, life time.Duration, fill fun
 		return Pair{}, err
 	}
 	if template.NotAfter.After(a.cert.NotAfter) {
-		return Pair{}, fmt.Errorf("the CA itself ends on %s, before a certificate that lives for %d days", stamp(a.cert.NotAfter), life/(24*time.Hour))
+		return Pair{}, fmt.Errorf("the CA itself expires on %s, before a certificate valid for %d days", stamp(a.cert.NotAfter), life/(24*time.Hour))
 	}
 	template.KeyUsage, template.BasicConstraintsValid = x509.KeyUsageDigitalSignature, true
 	template.URIs = []*url.URL{mark(role)}

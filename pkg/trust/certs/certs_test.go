@@ -83,7 +83,7 @@ func TestInitRefuses(t *testing.T) {
 		"no host":         {nil, 0, "name the hosts"},
 		"a host twice":    {[]string{"a", "a"}, 0, `"a" is given twice`},
 		"a path":          {[]string{"../a"}, 0, "host name"},
-		"every address":   {[]string{"0.0.0.0"}, 0, "of one machine"},
+		"every address":   {[]string{"0.0.0.0"}, 0, "to one machine"},
 		"negative life":   {[]string{"a"}, -time.Hour, "live for up to 3650 days"},
 		"a life too long": {[]string{"a"}, certs.LongestLife + time.Hour, "live for up to 3650 days"},
 	} {
@@ -102,7 +102,7 @@ func TestInitRefuses(t *testing.T) {
 func TestIssueOutlives(t *testing.T) {
 	f := folder(t, time.Now().Add(-4*365*24*time.Hour))
 	f.Now, f.Life = time.Now(), 2*365*24*time.Hour
-	if _, err := f.IssueAgent([]string{"db3"}); err == nil || !strings.Contains(err.Error(), "the CA itself ends on") {
+	if _, err := f.IssueAgent([]string{"db3"}); err == nil || !strings.Contains(err.Error(), "the CA itself expires on") {
 		t.Errorf("a certificate that outlives its CA: %v", err)
 	}
 	f.Path = t.TempDir()

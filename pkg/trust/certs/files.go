@@ -31,7 +31,7 @@ func In(dir string) Files {
 func (f Files) complete() error {
 	for _, file := range []struct{ what, path string }{{"CA", f.CA}, {"certificate", f.Cert}, {"key", f.Key}} {
 		if file.path == "" {
-			return fmt.Errorf("the file of the %s is missing: TLS needs a CA, a certificate and its key", file.what)
+			return fmt.Errorf("the %s file is missing: TLS needs a CA, a certificate and its key", file.what)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (f Files) check(k *keys, role Role) error {
 	}
 	_, err := leaf.Verify(x509.VerifyOptions{Roots: k.roots, KeyUsages: []x509.ExtKeyUsage{usage(role)}, CurrentTime: middle(leaf)})
 	if err != nil {
-		return fmt.Errorf("certificate %s is not of the CA in %s: %w", f.Cert, f.CA, err)
+		return fmt.Errorf("certificate %s was not issued by the CA in %s: %w", f.Cert, f.CA, err)
 	}
 	return nil
 }

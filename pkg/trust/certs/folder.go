@@ -138,7 +138,7 @@ func (f Folder) open() (*Authority, []byte, error) {
 	}
 	signer, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || !pair.Leaf.IsCA {
-		return nil, nil, fmt.Errorf("%s is no CA that dbtester made", files.Cert)
+		return nil, nil, fmt.Errorf("%s is not a CA made by dbtester", files.Cert)
 	}
 	return &Authority{cert: pair.Leaf, key: signer}, text, nil
 }

@@ -127,11 +127,11 @@ func TestOpenRefuses(t *testing.T) {
 		"an agent's for control": {certs.In(agentDir), certs.RoleControl, "is for an agent, not for control"},
 		"control's for an agent": {certs.In(filepath.Join(f.Path, "control")), certs.RoleAgent, "is for control, not for an agent"},
 		"the CA's own":           {certs.Files{CA: filepath.Join(f.Path, "ca.pem"), Cert: filepath.Join(f.Path, "ca.pem"), Key: filepath.Join(f.Path, "ca-key.pem")}, certs.RoleControl, "is for a CA, not for control"},
-		"no key":                 {certs.Files{CA: "a", Cert: "b"}, certs.RoleAgent, "file of the key is missing"},
+		"no key":                 {certs.Files{CA: "a", Cert: "b"}, certs.RoleAgent, "key file is missing"},
 		"another's key": {certs.Files{CA: filepath.Join(f.Path, "ca.pem"), Cert: filepath.Join(agentDir, "cert.pem"), Key: filepath.Join(f.Path, "control/key.pem")},
 			certs.RoleAgent, "private key does not match"},
 		"another CA": {certs.Files{CA: filepath.Join(other.Path, "ca.pem"), Cert: filepath.Join(agentDir, "cert.pem"), Key: filepath.Join(agentDir, "key.pem")},
-			certs.RoleAgent, "is not of the CA in"},
+			certs.RoleAgent, "was not issued by the CA in"},
 		"absent": {certs.In(filepath.Join(f.Path, "agent-none")), certs.RoleAgent, "no such file"},
 	} {
 		if _, err := certs.Open(test.files, test.role, nil); err == nil || !strings.Contains(err.Error(), test.text) {
