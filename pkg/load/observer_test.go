@@ -44,26 +44,31 @@ func (o *observing) Observe(ended []Ended, before int64) error {
 	return nil
 }
 
-// observe runs a step while another goroutine has the ended requests delivered all the time.
+// observe runs a step while another goroutine has the ended requests delivered, every hundredth
+// time that a client has read the clock.
 func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observing, *Recorder, StepResult) {
 	t.Helper()
 	sink := &observing{memory: newMemory()}
 	rec := NewRecorder(sink, spec.Operations(), nil)
-	over := make(chan struct{})
-	var hasty sync.WaitGroup
-	hasty.Go(func() {
-		for {
+	var sends atomic.Int64
+	asked := make(chan struct{}, 1)
+	rec.history.descheduled = func() {
+		if sends.Add(1)%100 == 0 {
 			select {
-			case <-over:
-				return
-			default:
-				rec.flusher.observe()
+			case asked <- struct{}{}:
+			default: // it was asked already
 			}
+		}
+	}
+	var delivers sync.WaitGroup
+	delivers.Go(func() {
+		for range asked {
+			rec.flusher.observe()
 		}
 	})
 	res, err := NewEngine(spec, rec).Step(t.Context(), s, conns)
-	close(over)
-	hasty.Wait()
+	close(asked)
+	delivers.Wait()
 	if err != nil {
 		t.Fatalf("run the step: %v", err)
 	}
