@@ -119,10 +119,7 @@ func (s *Set) follow(ctx context.Context, p *part, r running) (*issuer.End, erro
 	p.calls(cancel)
 	defer p.calls(nil)
 	p.begin(r.step.Index)
-	out := &intake{part: p, to: s.out(p), timing: results.TimingService}
-	if r.step.Rate > 0 {
-		out.timing = results.TimingResponse
-	}
+	out := &intake{part: p, to: s.out(p), timing: results.TimingOf(r.step.Rate > 0)}
 	end, err := p.issuer.run(ctx, r, out)
 	switch {
 	case end == nil && errors.Is(err, errEnded) && !p.sent && s.stopping.Load(): // it was stopped before it was asked to run

@@ -114,10 +114,7 @@ func (r *memberRows) second(sec int64) []results.MemberSecond {
 
 // totals passes the histograms of a step to a function.
 func (r *memberRows) totals(all *memberCounts, start, end time.Time, write func(MemberTotal)) {
-	timing := results.TimingService
-	if r.step.rated() {
-		timing = results.TimingResponse
-	}
+	timing := results.TimingOf(r.step.rated())
 	for n, h := range all.histograms {
 		if h != nil {
 			series := results.MemberSeries{Timing: timing, Step: r.step.Index, Member: n - 1}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -62,10 +63,12 @@ type Interval struct {
 
 // Latency returns the recorded latencies of a timing and an outcome.
 func (i *Interval) Latency(t Timing, o workload.Outcome) *Latency {
-	if t == TimingResponse {
-		return &i.Response[o]
+	for _, declared := range timings() {
+		if declared.name == t {
+			return &declared.latencies(i)[o]
+		}
 	}
-	return &i.Service[o]
+	panic(fmt.Sprintf("timing %q is not declared", t))
 }
 
 // Gauge is the state of a load at the end of a second, all operations together.
@@ -157,7 +160,7 @@ func intervalColumns() []linefile.Column[Interval] {
 		linefile.IntColumn("in_flight", func(i *Interval) *int64 { return &i.InFlight }),
 		linefile.IntColumn("keys_cumulative", func(i *Interval) *int64 { return &i.KeysCumulative }),
 	}
-	for _, t := range Timings {
+	for _, t := range timings() {
 		for _, o := range workload.Outcomes {
 			columns = append(columns, latencyColumns(t, o)...)
 		}
@@ -172,9 +175,9 @@ func intervalColumns() []linefile.Column[Interval] {
 }
 
 // latencyColumns are the columns of one timing and outcome.
-func latencyColumns(t Timing, o workload.Outcome) []linefile.Column[Interval] {
-	prefix := string(t) + "_" + o.String() + "_"
-	at := func(i *Interval) *Latency { return i.Latency(t, o) }
+func latencyColumns(t timing, o workload.Outcome) []linefile.Column[Interval] {
+	prefix := string(t.name) + "_" + o.String() + "_"
+	at := func(i *Interval) *Latency { return &t.latencies(i)[o] }
 	return []linefile.Column[Interval]{
 		linefile.IntColumn(prefix+"count", func(i *Interval) *int64 { return &at(i).Count }),
 		linefile.IntColumn(prefix+"sum_ns", func(i *Interval) *int64 { return &at(i).SumNS }),

@@ -9,20 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Timing is the start of a latency: when the request was due, or when it was sent.
-type Timing string
-
-// The timings.
-const (
-	// TimingResponse counts from when the request was due.
-	TimingResponse Timing = "response"
-	// TimingService counts from when the driver was called.
-	TimingService Timing = "service"
-)
-
-// Timings returns all, in the order of the columns.
-var Timings = [...]Timing{TimingResponse, TimingService}
-
 // Latency summarizes the latencies that ended in one interval. Sums, minimum and
 // maximum are exact; percentiles come from a histogram of three significant
 // digits and are 0 when Count is 0 or when values were merged.

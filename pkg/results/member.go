@@ -60,12 +60,13 @@ func (m *MemberSecond) Count(o workload.Outcome) {
 
 // Merge adds the requests of another row.
 func (m *MemberSecond) Merge(o *MemberSecond) {
-	for _, e := range [][2]*Extent{{&m.Response, &o.Response}, {&m.Service, &o.Service}} {
-		if o.OK > 0 && (m.OK == 0 || e[1].MinNS < e[0].MinNS) {
-			e[0].MinNS = e[1].MinNS
+	for _, t := range timings() {
+		to, from := t.extent(m), t.extent(o)
+		if o.OK > 0 && (m.OK == 0 || from.MinNS < to.MinNS) {
+			to.MinNS = from.MinNS
 		}
-		e[0].MaxNS = max(e[0].MaxNS, e[1].MaxNS)
-		e[0].SumNS += e[1].SumNS
+		to.MaxNS = max(to.MaxNS, from.MaxNS)
+		to.SumNS += from.SumNS
 	}
 	m.OK += o.OK
 	m.Failed += o.Failed
@@ -83,17 +84,12 @@ func memberColumns() []linefile.Column[MemberSecond] {
 		linefile.IntColumn("failed", func(m *MemberSecond) *int64 { return &m.Failed }),
 		linefile.IntColumn("unknown", func(m *MemberSecond) *int64 { return &m.Unknown }),
 	}
-	for _, t := range Timings {
-		at := func(m *MemberSecond) *Extent {
-			if t == TimingResponse {
-				return &m.Response
-			}
-			return &m.Service
-		}
+	for _, t := range timings() {
+		prefix := string(t.name)
 		columns = append(columns,
-			linefile.IntColumn(string(t)+"_sum_ns", func(m *MemberSecond) *int64 { return &at(m).SumNS }),
-			linefile.IntColumn(string(t)+"_min_ns", func(m *MemberSecond) *int64 { return &at(m).MinNS }),
-			linefile.IntColumn(string(t)+"_max_ns", func(m *MemberSecond) *int64 { return &at(m).MaxNS }))
+			linefile.IntColumn(prefix+"_sum_ns", func(m *MemberSecond) *int64 { return &t.extent(m).SumNS }),
+			linefile.IntColumn(prefix+"_min_ns", func(m *MemberSecond) *int64 { return &t.extent(m).MinNS }),
+			linefile.IntColumn(prefix+"_max_ns", func(m *MemberSecond) *int64 { return &t.extent(m).MaxNS }))
 	}
 	return columns
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timing returns the timing of a step's latencies: response where requests had due times, service in a closed loop, where a request is due when it is sent.
+// Timing returns the timing of a step's figures, as [TimingOf].
 func (r *DatabaseRun) Timing(step int) Timing {
 	rate := r.Load.Rate
 	for _, s := range r.Steps {
@@ -14,10 +14,7 @@ func (r *DatabaseRun) Timing(step int) Timing {
 			rate = s.Rate
 		}
 	}
-	if rate > 0 {
-		return TimingResponse
-	}
-	return TimingService
+	return TimingOf(rate > 0)
 }
 
 // Measured is a recorded step's measured window. It begins when the step's warm-up

@@ -1,0 +1,45 @@
+package results
+
+// Timing is from when a latency counts. It is the prefix of the columns, and the first word of the
+// tags in histogram logs.
+type Timing string
+
+// The timings.
+const (
+	// TimingResponse counts from when the request was due.
+	TimingResponse Timing = "response"
+	// TimingService counts from when the driver was called.
+	TimingService Timing = "service"
+)
+
+// Timings are all, in the order of the columns.
+var Timings = [...]Timing{TimingResponse, TimingService}
+
+// timing declares where records hold a timing, in nanoseconds. The columns of intervals.csv and
+// members.csv, and the sums of rows, follow.
+type timing struct {
+	name  Timing
+	rated bool // only steps with a rate have it
+	// latencies are a second's, by outcome; extent is of a member's ok requests.
+	latencies func(*Interval) *[3]Latency
+	extent    func(*MemberSecond) *Extent
+}
+
+// TimingOf returns the timing of a step's figures: from due where requests have due times, and else
+// from sent, because a request of a closed loop is due when it is sent.
+func TimingOf(rated bool) Timing {
+	for _, t := range timings() {
+		if t.rated == rated {
+			return t.name
+		}
+	}
+	return TimingService
+}
+
+// timings declares each of [Timings], in their order.
+func timings() [len(Timings)]timing {
+	return [...]timing{
+		{TimingResponse, true, func(i *Interval) *[3]Latency { return &i.Response }, func(m *MemberSecond) *Extent { return &m.Response }},
+		{TimingService, false, func(i *Interval) *[3]Latency { return &i.Service }, func(m *MemberSecond) *Extent { return &m.Service }},
+	}
+}
