@@ -38,7 +38,7 @@ type analyzeFlags struct {
 	upload  string
 	create  bool // the bucket of upload
 	project string
-	keyFile string
+	fetch   fetchFlags
 }
 
 func newAnalyze(a *app) *cobra.Command {
@@ -58,7 +58,7 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.rows.summary, "summary", false, "also print each database in the style of HTTP benchmarks: totals, histogram, percentiles, outcomes")
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet this need, instead of the need in the runs: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
-	cmd.Flags().StringVar(&f.keyFile, "key-file", "", "file with the credentials for runs at a URL and for --upload (default: credentials from the environment)")
+	f.fetch.register(cmd.Flags(), "file with the credentials for runs at a URL and for --upload (default: credentials from the environment)")
 	registerNewest(cmd.Flags(), &f.results)
 	registerCreate(cmd.Flags(), &f.create)
 	registerProject(cmd.Flags(), &f.project)
@@ -142,15 +142,15 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if runs, err = a.namedRuns(runs, f.results); err != nil {
 		return err
 	}
-	to, err := openReportStore(ctx, f.upload, remotestorage.Options{KeyFile: f.keyFile, Create: f.create, Project: f.project})
+	to, err := openReportStore(ctx, f.upload, remotestorage.Options{KeyFile: f.fetch.keyFile, Create: f.create, Project: f.project})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	remote, err := a.fetchRuns(ctx, f.keyFile, runs)
+	remote, err := a.fetchRuns(ctx, f.fetch, runs)
 	defer func() { err = errors.Join(err, remote.remove()) }()
 	if err == nil && o.Classic != nil {
-		err = a.fetchClassic(ctx, f.keyFile, e, o.Classic, remote)
+		err = a.fetchClassic(ctx, f.fetch.keyFile, e, o.Classic, remote)
 	}
 	if err != nil {
 		return err

@@ -12,11 +12,25 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
+	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze"
 	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/results"
 )
+
+// fetchFlags are how runs at URLs are fetched. Their store may be of others.
+type fetchFlags struct {
+	keyFile string
+	most    remotestorage.Bounds
+}
+
+// register declares the flags.
+func (f *fetchFlags) register(flags *pflag.FlagSet, keyFile string) {
+	flags.StringVar(&f.keyFile, "key-file", "", keyFile)
+	flags.IntVar(&f.most.Objects, "max-objects", 100_000, "largest number of objects of a run at a URL")
+	flags.Int64Var(&f.most.Bytes, "max-bytes", 32<<30, "largest size in bytes of a run at a URL")
+}
 
 // fetched holds copies of remote runs in a temporary directory.
 type fetched struct {
@@ -30,7 +44,7 @@ type fetched struct {
 
 // fetchRuns copies every run that is named by an address. The caller removes the
 // copies, also after an error.
-func (s streams) fetchRuns(ctx context.Context, keyFile string, runs []string) (*fetched, error) {
+func (s streams) fetchRuns(ctx context.Context, from fetchFlags, runs []string) (*fetched, error) {
 	f := &fetched{runs: slices.Clone(runs)}
 	for i, run := range runs {
 		if !strings.Contains(run, "://") {
@@ -47,7 +61,7 @@ func (s streams) fetchRuns(ctx context.Context, keyFile string, runs []string) (
 		// A report names a run by the last element of its path.
 		at := strings.TrimRight(run, "/")
 		f.runs[i] = filepath.Join(dir, fmt.Sprint(i), path.Base(path.Dir(at)), path.Base(at))
-		if err := s.fetchRun(ctx, keyFile, run, f.runs[i]); err != nil {
+		if err := s.fetchRun(ctx, from, run, f.runs[i]); err != nil {
 			return f, withInterrupt(ctx, err)
 		}
 	}
@@ -76,8 +90,8 @@ func (f *fetched) remove() error {
 }
 
 // fetchRun copies one run.
-func (s streams) fetchRun(ctx context.Context, keyFile, address, dir string) (err error) {
-	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: keyFile})
+func (s streams) fetchRun(ctx context.Context, from fetchFlags, address, dir string) (err error) {
+	store, err := remotestorage.Open(ctx, address, remotestorage.Options{KeyFile: from.keyFile})
 	if err != nil {
 		return err
 	}
@@ -85,11 +99,11 @@ func (s streams) fetchRun(ctx context.Context, keyFile, address, dir string) (er
 	if err := checkRemoteRun(ctx, store, address); err != nil {
 		return err
 	}
-	sum, err := remotestorage.Download(ctx, store, dir, func(p remotestorage.Progress) {
+	sum, err := remotestorage.Download(ctx, store, dir, from.most, func(p remotestorage.Progress) {
 		fmt.Fprintln(s.err, transferLine("download", p))
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", address, err)
+		return fmt.Errorf("%s: %w (--max-objects and --max-bytes allow larger runs)", address, err)
 	}
 	fmt.Fprintf(s.err, "downloaded %s: %s (%s)\n", address, english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)))
 	return nil

@@ -63,7 +63,7 @@ func TestFetchRuns(t *testing.T) {
 			var errs bytes.Buffer
 			a := streams{err: &errs}
 			address := sentRun(t, e, run)
-			got, err := a.fetchRuns(t.Context(), "", []string{run, address, address + "/"})
+			got, err := a.fetchRuns(t.Context(), fetchFlags{most: remotestorage.Bounds{Objects: 100, Bytes: 1 << 30}}, []string{run, address, address + "/"})
 			if err != nil {
 				t.Fatalf("fetch %s: %v", address, err)
 			}
@@ -199,7 +199,7 @@ func downloaded(t *testing.T, address string) string {
 	}
 	defer b.Close()
 	dir := t.TempDir()
-	if _, err := remotestorage.Download(t.Context(), b, dir, nil); err != nil {
+	if _, err := remotestorage.Download(t.Context(), b, dir, remotestorage.Bounds{Objects: 1000, Bytes: 1 << 30}, nil); err != nil {
 		t.Fatalf("download %s: %v", address, err)
 	}
 	return dir

@@ -23,7 +23,7 @@ type compareFlags struct {
 	metrics []string
 	margin  string
 	format  string
-	keyFile string
+	fetch   fetchFlags
 	output  string
 	made    makeFlags
 }
@@ -85,7 +85,7 @@ func newCompare(a *app) *cobra.Command {
 	flags.StringVar(&f.format, "format", "text", "text, json, csv, markdown or benchstat")
 	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")
 	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128, which stops git bisect, after a wrong flag or file")
-	flags.StringVar(&f.keyFile, "key-file", "", "file with the credentials for runs at a URL (default: credentials from the environment)")
+	f.fetch.register(flags, "file with the credentials for runs at a URL (default: credentials from the environment)")
 	return cmd
 }
 
@@ -160,7 +160,7 @@ func (c comparison) report(ctx context.Context, o compare.Options, args []string
 	if err != nil {
 		return nil, err
 	}
-	remote, err := c.app.fetchRuns(ctx, f.keyFile, named)
+	remote, err := c.app.fetchRuns(ctx, f.fetch, named)
 	defer func() { err = errors.Join(err, remote.remove()) }()
 	if err != nil {
 		return nil, err

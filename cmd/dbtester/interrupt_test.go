@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -122,5 +125,41 @@ func TestLeftovers(t *testing.T) {
 	}
 	if got := leftovers(folder); len(got) != 2 {
 		t.Errorf("%v, want both", got)
+	}
+}
+
+// TestHangUp: a terminal that is lost stops a run in order, as TERM does.
+func TestHangUp(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	c := p.start("control", "--local", "--config", p.experiment("hung-up", hosts, "{duration: 5m, clients: 8}"))
+	c.loading()
+	c.signal(syscall.SIGHUP)
+	c.exits(exitInterrupted, 30*time.Second)
+	p.tidy()
+	wantText(t, "progress", c.err.String(), `dbtester: hangup: stopping; repeat to exit at once`, `collect measurements`)
+	if m := manifest(t, p.runs()[0]); m.State != results.StateInterrupted || len(m.Databases) != 1 || len(m.Databases[0].Members[0].Files) == 0 {
+		t.Errorf("manifest: %+v", m)
+	}
+}
+
+// TestNobodyReads: a run whose output nobody reads any more goes on to its end.
+func TestNobodyReads(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	file := p.experiment("unread", hosts, "{requests: 300, clients: 4}")
+	c := p.launch("sh", "-c", "{ dbtester control --local --config "+file+"; echo $? > code; } 2>&1 | head -n 1")
+	select {
+	case <-c.ended:
+	case <-time.After(patience):
+		t.Fatal("the run does not end")
+	}
+	p.tidy()
+	code, err := os.ReadFile(p.path("code"))
+	if got := strings.TrimSpace(string(code)); err != nil || got != strconv.Itoa(exitDone) && got != strconv.Itoa(exitInvalid) { // a busy machine's run may be invalid
+		t.Errorf("control ended with %q: %v", got, err)
+	}
+	if m := manifest(t, p.runs()[0]); m.State != results.StateComplete || len(m.Databases[0].Members[0].Files) == 0 {
+		t.Errorf("manifest: %+v", m)
 	}
 }

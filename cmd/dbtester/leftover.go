@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/machine/diskcheck"
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
@@ -58,7 +59,7 @@ func leftBehind(dir string) string {
 	if s, err := fileinspect.Size(dir); err == nil {
 		size = humanize.Bytes(uint64(s.Allocated))
 	}
-	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; remove it when no longer needed", relative(dir), size)
+	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
 }
 
 // lastWords holds the paths that an immediate exit prints: the result folders, and the
@@ -101,6 +102,9 @@ func (l *lastWords) print(out, errw io.Writer) {
 	}
 	if l.workDir != "" {
 		fmt.Fprintf(errw, "dbtester: %s\n", leftBehind(l.workDir))
+		if n := len(l.folders); n > 0 {
+			fmt.Fprintf(errw, "dbtester: its records are fetched by: dbtester control --collect %s\n", plaintext.Word(relative(l.folders[n-1])))
+		}
 	}
 	if l.file == "" {
 		return

@@ -14,13 +14,23 @@ import (
 // service managers send theirs to the process and then to its group.
 const oneSignal = 200 * time.Millisecond
 
-// interruptible returns a context that ends at the first INT or TERM. A second signal
+// interruptible returns a context that ends at the first INT, TERM or HUP, unless HUP was
+// ignored from the start, as by nohup. A standard output or error that breaks, as with a lost
+// connection or in "| head", ends nothing. A second signal
 // prints the paths of lastWords and exits at once; local agents' children die with this
 // process.
 func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	signal.Notify(signals, ends...)
+	// A write to a pipe that nobody reads is an error then, as for files. Nobody receives the
+	// signal; children get the default again, which they would not if it were ignored.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
 	done := make(chan struct{})
 	go watchSignals(signals, done, func(s os.Signal) {
 		fmt.Fprintf(errw, "\ndbtester: %v: stopping; repeat to exit at once\n", s)
@@ -31,6 +41,7 @@ func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	})
 	return ctx, func() {
 		signal.Stop(signals)
+		signal.Stop(broken)
 		close(done)
 		cancel(nil)
 	}

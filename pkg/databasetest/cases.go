@@ -45,6 +45,7 @@ func cases() []testCase {
 		{name: "close", run: closeCase},
 		{name: "credentials", run: credentialsCase, applies: func(f *fixture) bool { return f.suite.Auth != nil }},
 		{name: "certificates", run: certificatesCase, applies: func(f *fixture) bool { return f.suite.TLS != nil }},
+		{name: "lies", run: liesCase, breaks: true, applies: (*fixture).open},
 		{name: "stall", run: stallCase, breaks: true},
 		{name: "lose a follower", run: loseFollowerCase, breaks: true},
 		{name: "lose the server below", run: loseBelowCase, breaks: true, applies: func(f *fixture) bool { return len(below(f.Plan(0))) > 0 }},

@@ -61,14 +61,15 @@ func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (comm
 	if err != nil {
 		return "", "", err
 	}
-	ask := func(args ...string) ([]byte, error) {
-		return output(ctx, git, append([]string{"-C", c.Dir}, args...)...)
+	if err := refuseConfigured(ctx, git, c.Dir); err != nil {
+		return "", "", err
 	}
+	ask := func(args ...string) ([]byte, error) { return askGit(ctx, git, c.Dir, args...) }
 	head, err := ask("rev-parse", "--verify", "HEAD")
 	if err != nil {
 		return "", "", fmt.Errorf("find the commit of %s, which must be a git checkout: %w", c.Dir, err)
 	}
-	changed, err := ask("diff", "--binary", "--no-ext-diff", "--no-textconv", "HEAD")
+	changed, err := ask("diff", "--binary", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "HEAD")
 	if err != nil {
 		return "", "", fmt.Errorf("find the changes in %s: %w", c.Dir, err)
 	}

@@ -11,6 +11,9 @@ import (
 	"gocloud.dev/blob"
 )
 
+// mostListed bounds a listing, which is held in memory.
+const mostListed = 1_000_000
+
 // List implements [Store].
 func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 	var found []Object
@@ -23,6 +26,9 @@ func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 		for _, o := range objects {
 			if strings.HasSuffix(o.Key, "/") {
 				continue // marks an empty folder
+			}
+			if len(found) == mostListed {
+				return nil, fmt.Errorf("list %q: it has more than %d objects", prefix, mostListed)
 			}
 			found = append(found, Object{
 				Name: strings.TrimPrefix(o.Key, b.location.prefix), Size: o.Size, MD5: o.MD5, ETag: etagOf(o),

@@ -110,7 +110,7 @@ func TestFolder(t *testing.T) {
 				t.Errorf("only the changed file must be sent (-want +got):\n%s", diff)
 			}
 			to := filepath.Join(t.TempDir(), "back")
-			if _, err := Download(t.Context(), open(t, strings.TrimSuffix(address, "/")+"/run", Options{}), to, nil); err != nil {
+			if _, err := Download(t.Context(), open(t, strings.TrimSuffix(address, "/")+"/run", Options{}), to, Bounds{Objects: 1000, Bytes: 1 << 30}, nil); err != nil {
 				t.Fatalf("download: %v", err)
 			}
 			if diff := cmp.Diff(contents(t, dir), contents(t, to)); diff != "" {

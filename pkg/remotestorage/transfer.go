@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // Summary counts the files and bytes of a transfer.
@@ -207,7 +209,7 @@ func (t *transfer) send(ctx context.Context, file, to string, c Content) (err er
 
 // Download fetches every object in a store into a folder, which it creates, and compares sizes and
 // checksums as far as the store provides them.
-func Download(ctx context.Context, s Store, dir string, report func(Progress)) (Summary, error) {
+func Download(ctx context.Context, s Store, dir string, most Bounds, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
 	var objects []Object
 	err := again(ctx, func() (err error) {
@@ -217,15 +219,11 @@ func Download(ctx context.Context, s Store, dir string, report func(Progress)) (
 	if err != nil {
 		return t.Summary, err
 	}
-	for _, o := range objects {
-		t.Files++
-		t.Bytes += o.Size
+	if err := t.admit(objects, most); err != nil {
+		return t.Summary, err
 	}
 	for _, o := range objects {
 		local := filepath.FromSlash(o.Name)
-		if !filepath.IsLocal(local) {
-			return t.Summary, fmt.Errorf("the name of an object must be a path below the folder, got %q", o.Name)
-		}
 		if err := again(ctx, func() error { return t.fetch(ctx, o, filepath.Join(dir, local)) }); err != nil {
 			return t.Summary, fmt.Errorf("download %s: %w", o.Name, err)
 		}
@@ -233,6 +231,31 @@ func Download(ctx context.Context, s Store, dir string, report func(Progress)) (
 		t.SentBytes += o.Size
 	}
 	return t.Summary, nil
+}
+
+// Bounds are those of what is fetched from a store, which may be of others.
+type Bounds struct {
+	Objects int
+	Bytes   int64
+}
+
+// admit counts what is to be fetched, and refuses names that are no paths below a folder,
+// and more than the bounds.
+func (t *transfer) admit(objects []Object, most Bounds) error {
+	if len(objects) > most.Objects {
+		return fmt.Errorf("it has %d objects, and at most %d are fetched", len(objects), most.Objects)
+	}
+	for _, o := range objects {
+		if !filepath.IsLocal(filepath.FromSlash(o.Name)) || plaintext.Line(o.Name) != o.Name {
+			return fmt.Errorf("the name of an object must be a path below the folder, got %q", o.Name)
+		}
+		if o.Size < 0 || o.Size > most.Bytes-t.Bytes {
+			return fmt.Errorf("its objects have more than %d bytes, and no more are fetched", most.Bytes)
+		}
+		t.Files++
+		t.Bytes += o.Size
+	}
+	return nil
 }
 
 // DownloadFiles is like [Download], but fetches objects by name. Missing objects are skipped: they
@@ -280,7 +303,7 @@ func (t *transfer) fetch(ctx context.Context, o Object, file string) (err error)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := md5.New()
-	n, err := io.Copy(io.MultiWriter(f, sum), t.watch(r, o.Name))
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(t.watch(r, o.Name), o.Size+1)) // the store may send more than it said
 	switch {
 	case err != nil:
 		return err

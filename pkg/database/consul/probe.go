@@ -247,6 +247,10 @@ func unescaped(name []byte) string {
 	return text
 }
 
+// maxJSON bounds an answer of a member about itself, in bytes. A large configuration takes
+// some 100 KiB.
+const maxJSON = 4 << 20
+
 // getJSON decodes an answer into out.
 func (c *client) getJSON(ctx context.Context, path string, out any) (err error) {
 	resp, err := c.get(ctx, path)
@@ -254,7 +258,14 @@ func (c *client) getJSON(ctx context.Context, path string, out any) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
-	return json.NewDecoder(resp.Body).Decode(out)
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxJSON+1))
+	switch {
+	case err != nil:
+		return classify(ctx, err)
+	case len(text) > maxJSON:
+		return fmt.Errorf("the answer to %s has more than %d bytes", path, maxJSON)
+	}
+	return json.Unmarshal(text, out)
 }
 
 // get requests a path. An answer other than 200 is a classed [api.StatusError]. The

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -127,6 +128,9 @@ func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int
 			return 0, answer.Classify(err, false)
 		}
 		for _, kv := range resp.Kvs {
+			if bytes.Compare(kv.Key, key) < 0 {
+				return 0, fmt.Errorf("the server was asked for keys from %q on, and answered with the key %q", key, kv.Key)
+			}
 			key, err := database.WithoutPrefix(f.prefix, string(kv.Key))
 			if err != nil {
 				return 0, err
@@ -138,7 +142,7 @@ func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int
 		if !resp.More || len(resp.Kvs) == 0 {
 			return highest, nil
 		}
-		key = append(resp.Kvs[len(resp.Kvs)-1].Key, 0)
+		key = append(bytes.Clone(resp.Kvs[len(resp.Kvs)-1].Key), 0)
 	}
 }
 

@@ -2,6 +2,7 @@ package fake
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -76,11 +77,12 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	if keySize > maxField || valueSize > maxField {
 		return 0, nil, nil, fmt.Errorf("%w: fields of %d and %d bytes", errFrame, keySize, valueSize)
 	}
-	fields := make([]byte, keySize+valueSize)
-	if _, err := io.ReadFull(r, fields); err != nil {
+	var fields bytes.Buffer // grows with what is there, not with what the header says
+	if _, err := io.CopyN(&fields, r, int64(keySize)+int64(valueSize)); err != nil {
 		return 0, nil, nil, noEOF(err)
 	}
-	return header[0], fields[:keySize:keySize], fields[keySize:], nil
+	all := fields.Bytes()
+	return header[0], all[:keySize:keySize], all[keySize:], nil
 }
 
 // noEOF makes the end of a stream within a frame an error that can't be taken

@@ -1,0 +1,58 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// A checkout may be of others, and its git configuration can name programs that git runs:
+// hooks, a file system monitor, filters, a pager. Its source is compiled, and run only where
+// the user asks for that.
+
+// askGit asks git in a checkout. Nothing that the checkout names is run.
+func askGit(ctx context.Context, git, dir string, args ...string) ([]byte, error) {
+	off := []string{
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat", "-c", "core.untrackedCache=false",
+		"-c", "protocol.allow=never", "--no-optional-locks", "-C", dir,
+	}
+	return output(ctx, git, append(off, args...)...)
+}
+
+// harmless are the keys of a checkout's own configuration that make git run nothing.
+var harmless = regexp.MustCompile(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|longpaths|abbrev|compression|sparsecheckout|sparsecheckoutcone|fscache|protecthfs|protectntfs|quotepath|whitespace)|lfs\.repositoryformatversion|extensions\.(objectformat|refstorage|partialclone|preciousobjects|noop)|(remote|branch|fetch|push|pull|merge|rebase|gc|pack|index|init|user|color|advice|status|log|tag|maintenance|github|gui|submodule|receive|rerere|http|feature|repack|clone|checkout|commit|format|i18n|url)\..*)$`)
+
+// runs are keys below the harmless sections whose values git runs.
+var runs = regexp.MustCompile(`(^|\.)([a-z]*command|[a-z]*program|driver|helper|proxy|sslcertpasswordprotected|uploadpack|receivepack|vcs|update)$`)
+
+// refuseConfigured returns an error for a checkout whose configuration has a key that may
+// make git run something. It reads the files of configuration itself: git includes no others
+// of them.
+func refuseConfigured(ctx context.Context, git, dir string) error {
+	places, err := askGit(ctx, git, dir, "rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir")
+	if err != nil {
+		return fmt.Errorf("find the commit of %s, which must be a git checkout: %w", dir, err)
+	}
+	for place := range strings.Lines(string(places)) {
+		for _, name := range []string{"config", "config.worktree"} {
+			file := filepath.Join(strings.TrimRight(place, "\n"), name)
+			if _, err := os.Lstat(file); os.IsNotExist(err) {
+				continue
+			}
+			keys, err := askGit(ctx, git, dir, "config", "--no-includes", "--file", file, "--list", "--name-only", "-z")
+			if err != nil {
+				return fmt.Errorf("read the configuration of %s: %w", dir, err)
+			}
+			for key := range bytes.SplitSeq(bytes.TrimRight(keys, "\x00"), []byte{0}) {
+				if name := strings.ToLower(string(key)); name != "" && (!harmless.MatchString(name) || runs.MatchString(name)) {
+					return fmt.Errorf("the configuration of the checkout %s has %q, which may run programs: clone it, and name the clone", dir, key)
+				}
+			}
+		}
+	}
+	return nil
+}
