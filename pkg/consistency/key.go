@@ -185,18 +185,25 @@ func (j *Judge) open(k *key, number int64) zone {
 // keep remembers a write that did not end ok and that was not read.
 func (j *Judge) keep(k *key, group []touch) {
 	o := &j.batch[group[0].op]
-	switch {
-	case group[0].role == failedToWriteIt:
+	if group[0].role == failedToWriteIt {
 		j.failed.add(o)
-	case len(j.unknown) >= j.opts.MostUnknown:
-		k.forgot = true
-	default:
-		j.unknown[valueOf{k.number, o.Request}] = *o
-		k.unknowns++
+		return
 	}
+	j.remember(k, *o)
+}
+
+// remember keeps a write of unknown outcome until it is read, if there is room.
+func (j *Judge) remember(k *key, o Op) {
+	if len(j.unknown) >= j.opts.MostUnknown {
+		k.forgot = true
+		return
+	}
+	j.unknown[valueOf{k.number, o.Request}] = o
+	k.unknowns++
 }
 
 func (j *Judge) extendZone(k *key, z *zone, group []touch) {
+	was := *z
 	for _, t := range group {
 		o := &j.batch[t.op]
 		switch t.role {
@@ -229,7 +236,15 @@ func (j *Judge) extendZone(k *key, z *zone, group []touch) {
 		z.reads = 0
 	case z.is(written) && z.f < z.sent && !z.is(start):
 		j.violate(k, Phantom, z, nil, 1)
-		z.f, z.first, z.firstClient = z.sent, z.number+1, z.writer
+		z.f, z.first = never, 0
+		if was.f >= z.sent {
+			z.f, z.first, z.firstClient = was.f, was.first, was.firstClient
+		}
+		for _, t := range group {
+			if o := &j.batch[t.op]; t.role <= tookIt && o.End >= z.sent {
+				z.ended(o)
+			}
+		}
 	}
 }
 
@@ -240,6 +255,9 @@ func (j *Judge) expire(k *key) {
 	keep := k.zones[:0]
 	for _, z := range k.zones {
 		switch {
+		case z.is(written) && z.f == never: // it was read too early alone, so that it may not have been written yet
+			j.remember(k, Op{Key: k.number, Request: z.number, Sent: z.sent, Client: z.writer, Kind: Write, Outcome: Unknown})
+			continue
 		case z.is(written), !z.is(doomed) && z.f >= j.before:
 		case k.unstated && !z.is(doomed):
 			k.unstated = false
