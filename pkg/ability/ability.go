@@ -2,7 +2,7 @@
 // during or around a load. An ability is declared in a folder of its own below
 // this one and in the list of package all; what it does during a run is its half below
 // control/abilities, and what reports show of it is its half below analyze/abilities.
-// Nothing else knows an ability by name.
+// Nothing else knows an ability by name: CONTRIBUTING.md lists the places of a new one.
 package ability
 
 import (
