@@ -445,7 +445,7 @@ func TestEndpoints(t *testing.T) {
 	out := r.mustRun(r.parse(fmt.Sprintf("title: elsewhere\nresults: %s\n%sdatabases: {fake: {endpoints: [%s]}}",
 		r.results, small, strings.Join(endpoints, ", "))), nil)
 	rec := r.read(out.Folders[0], 0)
-	if rec.run.Totals.OK != 300 || rec.run.Keys.After != 300 || rec.run.Leader != 0 {
+	if rec.run.Totals.OK != 300 || rec.run.Keys.After-rec.run.Keys.Before != 300 || rec.run.Leader != 0 {
 		t.Errorf("run %+v, totals %+v", rec.run, rec.run.Totals)
 	}
 	if len(rec.run.Members) != rigSize {
