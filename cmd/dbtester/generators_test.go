@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -99,10 +100,17 @@ func (s *issuers) record() (*results.DatabaseRun, string) {
 	return db, runs[0].Path(db.Tag)
 }
 
+// requests are the requests of the ledger without those for the claim of the prefix, which
+// control renews by the clock.
+func (s *issuers) requests() []entry {
+	s.p.t.Helper()
+	return slices.DeleteFunc(readLedger(s.p.t, s.ledger), func(e entry) bool { return strings.Contains(e.Request, database.ClaimKey) })
+}
+
 // sent counts the requests of the ledger, whoever sent them.
 func (s *issuers) sent() map[string]int {
 	sent := map[string]int{}
-	for _, e := range readLedger(s.p.t, s.ledger) {
+	for _, e := range s.requests() {
 		sent[e.Request]++
 	}
 	return sent
@@ -174,7 +182,7 @@ func (s *issuers) wantTogether(db *results.DatabaseRun) {
 	t.Helper()
 	const gap = int64(time.Second / 400)
 	n := len(s.hosts)
-	measured := firstOf(readLedger(t, s.ledger), 40) // after the keys before the load
+	measured := firstOf(s.requests(), 40) // after the keys before the load
 	var own, seen []int64
 	for i, g := range db.Generators {
 		if g.Lost != "" || g.Clock == nil || len(g.Steps) != 1 || g.Steps[0].FirstSentNS < 0 || g.Steps[0].ClockErrorNS <= 0 {
