@@ -11,15 +11,18 @@ import (
 
 // Opcodes of requests.
 const (
-	opCreate  = 1
-	opDelete  = 2
-	opExists  = 3
-	opGetData = 4
-	opSetData = 5
-	opSync    = 9
-	opPing    = 11
-	opAuth    = 100
-	opClose   = -11
+	opCreate       = 1
+	opDelete       = 2
+	opExists       = 3
+	opGetData      = 4
+	opSetData      = 5
+	opGetACL       = 6
+	opGetChildren  = 8
+	opSync         = 9
+	opPing         = 11
+	opGetChildren2 = 12
+	opAuth         = 100
+	opClose        = -11
 )
 
 // Transaction numbers (xid) outside the sequence of requests.

@@ -83,6 +83,12 @@ func (c *checkedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Write sends a packet: the library writes each whole.
+func (c *checkedConn) Write(b []byte) (int, error) {
+	c.packets.lists.sent(b)
+	return c.Conn.Write(b)
+}
+
 // wait returns when the session is confirmed, ctx has ended, or no member confirmed
 // one.
 func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, members int) error {

@@ -1,6 +1,10 @@
 package zookeeper
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
 
 // maxConnectAnswer bounds the answer to a connect request, in bytes.
 const maxConnectAnswer = 1 << 10
@@ -10,8 +14,12 @@ const maxConnectAnswer = 1 << 10
 // follows the header of an answer to get, and the session of an answer to connect.
 // Other answers have other numbers there, which are far below any limit (a znode's
 // transaction id, whose upper half is an epoch).
+//
+// A length of -1 is an empty value, or one of an answer to multi. For a list go-zookeeper takes
+// it for 4,294,967,295 elements, so it must not come in an answer to a request for one.
 type packetLimit struct {
 	max       int // bytes of a packet after the first
+	lists     listRequests
 	connected bool
 	length    int // of the packet that is read
 	have      int // bytes of it, with its length field
@@ -33,6 +41,7 @@ func (p *packetLimit) check(b []byte) error {
 			return err
 		}
 		if p.have >= lengthField && p.have == lengthField+p.length {
+			p.lists.answered(p.xid())
 			p.have, p.connected = 0, true
 		}
 	}
@@ -61,9 +70,53 @@ func (p *packetLimit) verify() error {
 		}
 		p.length = int(length)
 	case len(p.head):
-		if length := int(lengthOf(p.head[lengthField+headerSize:])); length > limit {
+		length := int(lengthOf(p.head[lengthField+headerSize:]))
+		if length > limit {
 			return fmt.Errorf("%w: it announces a value of %d bytes, the most is %d", errMalformed, length, limit)
+		}
+		if length < -1 || length < 0 && p.lists.waits(p.xid()) {
+			return fmt.Errorf("%w: it announces a length of %d", errMalformed, length)
 		}
 	}
 	return nil
+}
+
+// xid is the number of the request that the packet answers, once its header is there.
+func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
+
+// listRequests are the requests for a list that have no answer yet. The writer of a connection
+// adds them, and its reader removes them.
+type listRequests struct {
+	mu   sync.Mutex
+	xids map[int32]bool
+}
+
+// sent takes a packet that goes to the server.
+func (l *listRequests) sent(packet []byte) {
+	if len(packet) < lengthField+8 {
+		return
+	}
+	switch xid, op := lengthOf(packet[lengthField:]), binary.BigEndian.Uint32(packet[lengthField+4:]); op {
+	case opGetACL, opGetChildren, opGetChildren2:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.xids == nil {
+			l.xids = map[int32]bool{}
+		}
+		l.xids[xid] = true
+	}
+}
+
+// waits reports whether a request for a list waits for its answer.
+func (l *listRequests) waits(xid int32) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.xids[xid]
+}
+
+// answered takes the end of an answer.
+func (l *listRequests) answered(xid int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.xids, xid)
 }

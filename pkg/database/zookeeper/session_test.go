@@ -243,6 +243,34 @@ func TestAnnouncedLengths(t *testing.T) {
 	}
 }
 
+// A list of -1 elements is refused: go-zookeeper would make one of 4,294,967,295. A value of -1
+// bytes is an empty one.
+func TestPacketLimitOfLists(t *testing.T) {
+	answer := func(xid, length int32) []byte {
+		body := binary.BigEndian.AppendUint32(nil, uint32(xid))
+		body = append(body, make([]byte, 8+4)...)
+		body = append(binary.BigEndian.AppendUint32(body, uint32(length)), make([]byte, statSize)...)
+		return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+	}
+	request := func(xid int32, op uint32) []byte {
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 8), uint32(xid)), op)
+	}
+	for _, c := range []struct {
+		op     uint32
+		length int32
+		fine   bool
+	}{{opGetData, -1, true}, {opGetData, -2, false}, {opGetChildren, -1, false}, {opGetChildren2, -1, false}, {opGetACL, -1, false}, {opGetChildren2, 3, true}} {
+		p := packetLimit{max: 4096, connected: true}
+		p.lists.sent(request(7, c.op))
+		if err := p.check(answer(7, c.length)); (err == nil) != c.fine {
+			t.Errorf("operation %d, a length of %d: %v", c.op, c.length, err)
+		}
+		if c.fine && len(p.lists.xids) > 0 {
+			t.Errorf("operation %d: a request that was answered is kept", c.op)
+		}
+	}
+}
+
 // The limits hold however the stream is cut, and packets within them pass.
 func TestPacketLimit(t *testing.T) {
 	packet := func(n int) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n)...) }
