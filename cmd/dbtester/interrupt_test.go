@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -132,10 +133,13 @@ func TestLeftovers(t *testing.T) {
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // control must not inherit that this process ignores it, as below nohup
+	defer signal.Stop(heard)
 	c := p.start("control", "--local", "--config", p.experiment("hung-up", hosts, "{duration: 5m, clients: 8}"))
 	c.loading()
 	c.signal(syscall.SIGHUP)
-	c.exits(exitInterrupted, 30*time.Second)
+	c.exits(exitInterrupted, patience)
 	p.tidy()
 	wantText(t, "progress", c.err.String(), `dbtester: hangup: stopping; repeat to exit at once`, `collect measurements`)
 	if m := manifest(t, p.runs()[0]); m.State != results.StateInterrupted || len(m.Databases) != 1 || len(m.Databases[0].Members[0].Files) == 0 {
