@@ -26,6 +26,8 @@ type echo struct {
 	tls   *tls.Config // of its clients
 	conns atomic.Int64
 	lines atomic.Int64
+	// settled has a token for each line after which the server did all that it does.
+	settled chan struct{}
 }
 
 func startEcho(t *testing.T, secure bool) *echo {
@@ -34,7 +36,7 @@ func startEcho(t *testing.T, secure bool) *echo {
 	if err != nil {
 		t.Fatalf("listen on loopback: %v", err)
 	}
-	e := &echo{addr: l.Addr().String()}
+	e := &echo{addr: l.Addr().String(), settled: make(chan struct{}, 1<<10)}
 	if secure {
 		// It lends its certificate and a client that trusts it.
 		web := httptest.NewTLSServer(nil)
@@ -77,10 +79,14 @@ func (e *echo) serve(conn net.Conn) {
 		}
 		switch line {
 		case "bye\n":
-			return
+			_ = conn.Close()
 		case "word\n":
 			time.Sleep(idleCheck / 4) // so that it arrives in a packet of its own
 			_, _ = io.WriteString(conn, "psst\n")
+		}
+		select {
+		case e.settled <- struct{}{}:
+		default: // nobody waits
 		}
 	}
 }
@@ -195,7 +201,8 @@ func TestIdle(t *testing.T) {
 			if err := e.ask(t.Context(), &c, tt.text); err != nil {
 				t.Errorf("%+v: %v", tt, err)
 			}
-			time.Sleep(2 * idleCheck)
+			<-e.settled
+			time.Sleep(2 * idleCheck) // the connection looks only after it was idle for that long
 		}
 		if e.lines.Load() != 3 || e.conns.Load() != tt.conns {
 			t.Errorf("%+v: 3 requests arrived as %d on %d connections", tt, e.lines.Load(), e.conns.Load())
