@@ -15,12 +15,32 @@ import (
 
 // store holds the keys of a cluster. It is safe for concurrent use.
 type store struct {
-	mu   sync.Mutex
-	keys map[string][]byte
-	last string // the key that was written last
+	mu     sync.Mutex
+	keys   map[string][]byte
+	last   string // the key that was written last
+	claims map[string][]byte
 }
 
-func newStore() store { return store{keys: map[string][]byte{}} }
+func newStore() store { return store{keys: map[string][]byte{}, claims: map[string][]byte{}} }
+
+// claimed reports whether a key is the claim that a run has on a prefix. It is no request of a
+// load, so it is neither scripted nor logged, nor counted among the keys.
+func claimed(key []byte) bool { return strings.HasSuffix(string(key), "/dbtester-claim") }
+
+func (s *store) claim(key, value []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claims[string(key)] = value
+}
+
+func (s *store) claimOf(key []byte) []*mvccpb.KeyValue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value, ok := s.claims[string(key)]; ok {
+		return []*mvccpb.KeyValue{{Key: key, Value: value}}
+	}
+	return nil
+}
 
 func (s *store) put(key, value []byte) {
 	s.mu.Lock()
@@ -68,6 +88,10 @@ func (s *store) len() int {
 
 // Put sets a key.
 func (m *member) Put(ctx context.Context, r *pb.PutRequest) (*pb.PutResponse, error) {
+	if claimed(r.Key) {
+		m.cluster.store.claim(r.Key, r.Value)
+		return &pb.PutResponse{Header: m.header()}, nil
+	}
 	_, err := m.serve(ctx, Put, string(r.Key), func() { m.cluster.store.put(r.Key, r.Value) })
 	if err != nil {
 		return nil, err
@@ -94,6 +118,10 @@ func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespon
 			answer.Kvs = kvs
 		}
 		return answer, nil
+	}
+	if claimed(r.Key) {
+		kvs := c.store.claimOf(r.Key)
+		return &pb.RangeResponse{Header: m.header(), Count: int64(len(kvs)), Kvs: kvs}, nil
 	}
 	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key of a load
 		return &pb.RangeResponse{Header: m.header()}, nil
