@@ -9,9 +9,6 @@ const (
 	NotDurable    = "not durable"
 	Unmeasured    = "servers not measured"
 	Upkeep        = "upkeep failed"
-	FaultFailed   = "fault failed"
-	NotRecovered  = "not recovered"
-	ProbesMissing = "probes missing"
 	Secured       = "secured"
 	Insecure      = "insecure"
 	KeysLeft      = "keys left"
@@ -65,24 +62,12 @@ func serverMarks() []Kind {
 			Help:      "a compaction, defragmentation or snapshot of `maintain` failed, so the cluster did less upkeep than planned during the load",
 			Remedy:    "see the reason next to the mark",
 		},
-		{
-			Code: FaultFailed, Weight: Invalid,
-			Sentences: []Sentence{{Text: "{kind} of member {member}: {why}"}},
-			Help:      "a fault that the experiment asks for did not take hold or could not be undone, so the numbers are of something else",
-			Remedy:    "see the reason, and the agent's log",
-		},
-		{
-			Code: NotRecovered, Weight: Invalid,
-			Sentences: []Sentence{{Text: "{kind} of member {member}: the load was not as before within {waited_seconds} of its end", Worst: "waited_seconds"}},
-			Help:      "after a fault was over, no two seconds had 95 % of the ok requests of the time before it without a failed or unknown one, before the next fault or the end of the load",
-			Remedy:    "see the members' logs; give the load more time behind the fault, or fewer requests",
-		},
-		{
-			Code: ProbesMissing, Weight: Weakens,
-			Sentences: []Sentence{{Text: "{why}", Effect: nothing}},
-			Help:      "probes of members were not recorded, or their keys not removed",
-			Remedy:    "see the reason",
-		},
+	}
+}
+
+// accessMarks are those of how servers and agents were reached, and of what is left with them.
+func accessMarks() []Kind {
+	return []Kind{
 		{
 			Code: Secured, Weight: Harmless,
 			Sentences: []Sentence{{Text: "{how}", Effect: nothing}},
