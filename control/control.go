@@ -14,8 +14,8 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/before/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		if out.Guarded {
 			break
 		}
-		if i > 0 && !settle(ctx, o.Experiment.Settle) {
+		if i > 0 && !abilities.Wait(ctx, o.Experiment.Settle) {
 			errs = append(errs, context.Cause(ctx))
 			break
 		}
@@ -98,15 +98,4 @@ func oneByOne(report func(Update)) func(Update) {
 		defer mu.Unlock()
 		report(u)
 	}
-}
-
-// settle waits between trials; false means ctx ended first.
-func settle(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
@@ -16,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -96,7 +96,7 @@ func (r *run) leaveShared(ctx context.Context) error {
 		values["keys"] = float64(s.Left)
 	}
 	if s.Cleanup != nil && s.Cleanup.Error != "" {
-		words["why"] = strings.Join(strings.Fields(s.Cleanup.Error), " ")
+		words["why"] = plaintext.Joined(s.Cleanup.Error)
 	}
 	r.mark(mark.KeysLeft, values, words)
 	r.journal.say("%s", mark.Text(mark.KeysLeft, values, words))

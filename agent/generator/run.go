@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
@@ -88,7 +89,7 @@ func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunR
 	}
 	end.Stopped, end.MembersGone = errors.Is(err, errStopped), errors.Is(err, load.ErrMembersGone)
 	if err := load.Without(load.Without(err, errStopped), load.ErrMembersGone); err != nil {
-		end.Error = strings.Join(strings.Fields(err.Error()), " ")
+		end.Error = plaintext.Joined(err.Error())
 	}
 	return end
 }

@@ -140,7 +140,7 @@ func (r renderer) heading(e *config.Experiment) string {
 	line := func(format string, args ...any) { // whatever the experiment names, a comment is one line
 		fmt.Fprintf(&b, "# %s\n", plaintext.Line(fmt.Sprintf(format, args...)))
 	}
-	line("%s", oneLine(e.Title))
+	line("%s", plaintext.Joined(e.Title))
 	line("Made by dbtester kube render; docs/kubernetes.md explains it.")
 	if before := append(r.certificates(), r.secrets()...); len(before) > 0 {
 		line("Before kubectl apply:")
@@ -205,9 +205,6 @@ func (r renderer) secrets() []string {
 	}
 	return list
 }
-
-// oneLine returns text without line breaks, for a comment.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (r renderer) meta(name string) metadata {
 	return metadata{Name: name, Namespace: r.Namespace, Labels: labels(name)}

@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/effect"
@@ -81,24 +81,12 @@ func (r *Runner) Run(ctx context.Context) error {
 		wg.Go(func() { r.prober.do(ctx) })
 	}
 	for _, d := range r.plan {
-		if !wait(ctx, time.Until(start.Add(d.After))) {
+		if !abilities.Wait(ctx, time.Until(start.Add(d.After))) {
 			return nil
 		}
 		wg.Go(func() { r.do(ctx, d) })
 	}
 	return nil
-}
-
-// wait reports whether the time was over before ctx was.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // do applies a fault to its members, one after the other.
@@ -109,7 +97,7 @@ func (r *Runner) do(ctx context.Context, d faults.Due) {
 		return
 	}
 	for turn, member := range members {
-		if turn > 0 && !wait(ctx, d.Gap) || ctx.Err() != nil {
+		if turn > 0 && !abilities.Wait(ctx, d.Gap) || ctx.Err() != nil {
 			return
 		}
 		r.one(ctx, d, member, turn)
@@ -160,7 +148,7 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 		return
 	}
 	r.run.Event(results.Event{Time: time.Now().UTC(), Kind: faults.EventReadBack, Member: member, Text: h.Saw})
-	wait(ctx, d.For)
+	abilities.Wait(ctx, d.For)
 	reply, err = r.run.Agents.Heal(own, member, id)
 	h.SawOver, h.Failed = reply.GetSawOver(), cmp.Or(reply.GetFailed(), oneLine(err))
 	r.over(h)
@@ -185,7 +173,7 @@ func oneLine(err error) string {
 	if err == nil {
 		return ""
 	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return plaintext.Joined(err.Error())
 }
 
 // Record marks a run with faults that did not take hold, and with probes that were not
@@ -225,7 +213,7 @@ func (r *Runner) Finish() error {
 	}
 	for i := range r.happened {
 		r.measure(timeline, probes, i)
-		in := r.Cut()[i]
+		in := cut(r.happened[i])
 		r.happened[i].Leaders, r.happened[i].Errors = leaderChanges(events, in), classes(counts, in)
 	}
 	effects, err := effect.Of(r.run.Dir, r.run.Record, r.Cut())
@@ -297,13 +285,18 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 }
 
 // Cut are the times between each fault and its recovery.
-func (r *Runner) Cut() (cut []results.Stretch) {
+func (r *Runner) Cut() (all []results.Stretch) {
 	for _, h := range r.happened {
-		until := h.To
-		if h.Recovery != nil {
-			until = h.Recovery.Until
-		}
-		cut = append(cut, results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)})
+		all = append(all, cut(h))
 	}
-	return cut
+	return all
+}
+
+// cut is the time between a fault and its recovery.
+func cut(h faults.Happened) results.Stretch {
+	until := h.To
+	if h.Recovery != nil {
+		until = h.Recovery.Until
+	}
+	return results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)}
 }

@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -113,11 +113,7 @@ func (p *Profiles) Run(ctx context.Context) error {
 
 // member waits for the warm-up and fetches one member's profile.
 func (p *Profiles) member(ctx context.Context, i int) ([]profile.Profile, error) {
-	warm := time.NewTimer(p.run.DB.Load.WarmUp)
-	defer warm.Stop()
-	select {
-	case <-warm.C:
-	case <-ctx.Done():
+	if !abilities.Wait(ctx, p.run.DB.Load.WarmUp) {
 		return nil, ctx.Err()
 	}
 	name := profile.File(i)
@@ -145,7 +141,7 @@ func (p *Profiles) Record() {
 		case errors.Is(err, context.Canceled):
 			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1), "profile_seconds": p.length.Seconds()}, nil)
 		case err != nil:
-			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": strings.Join(strings.Fields(err.Error()), " ")}) // on one line
+			p.run.Mark(mark.NotProfiled, mark.Values{"member": float64(i + 1)}, mark.Words{"why": plaintext.Joined(err.Error())})
 		default:
 			arrived++
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
@@ -77,11 +78,7 @@ func (r *Runner) Run(ctx context.Context) error {
 				next = j
 			}
 		}
-		timer := time.NewTimer(time.Until(next.due))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !abilities.Wait(ctx, time.Until(next.due)) {
 			return nil
 		}
 		next.do(ctx)
@@ -95,7 +92,7 @@ func (r *Runner) Run(ctx context.Context) error {
 // Record marks a run with upkeep that failed.
 func (r *Runner) Record() {
 	if r.failed != nil {
-		r.run.Mark(mark.Upkeep, nil, mark.Words{"why": oneLine(r.failed)})
+		r.run.Mark(mark.Upkeep, nil, mark.Words{"why": plaintext.Joined(r.failed.Error())})
 	}
 }
 
@@ -115,7 +112,7 @@ func (r *Runner) Between(ctx context.Context) {
 	r.run.Event(e)
 	if err != nil && ctx.Err() == nil && !r.marked {
 		r.marked = true
-		r.run.Mark(mark.Upkeep, nil, mark.Words{"when": "between two windows", "why": oneLine(err)})
+		r.run.Mark(mark.Upkeep, nil, mark.Words{"when": "between two windows", "why": plaintext.Joined(err.Error())})
 	}
 }
 
@@ -148,9 +145,6 @@ func (r *Runner) observe() error {
 	}
 	return r.run.Observe(upkeep.Observed(), seen.Take(math.MaxInt64))
 }
-
-// oneLine is the text of an error without line breaks.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // jobs returns the kinds of upkeep that the plan asks for and the driver can do.
 func (r *Runner) jobs(start time.Time) []*job {

@@ -65,6 +65,9 @@ func Line(text string) string {
 	}, Visible(text))
 }
 
+// Joined returns text with single spaces in place of white space, so on one line.
+func Joined(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // Cell returns text for a Markdown table cell that it cannot close.
 func Cell(text string) string { return strings.ReplaceAll(Markdown(Line(text)), "|", `\|`) }
 
