@@ -41,9 +41,10 @@ func (l List[T]) Schema() yamlfile.Schema {
 func (l List[T]) Read(r *yamlfile.Reader, _, key string, node *yamlfile.Node) any {
 	nodes, _ := r.Items(key, node)
 	items := make([]yamlfile.Written[T], len(nodes)) // an empty list is given too
+	item := l.Item()
 	for i, n := range nodes {
-		items[i] = l.Item().Read(r, "", key, n)
-		items[i].Is = l.Item().Filled(items[i])
+		items[i] = item.Read(r, "", key, n)
+		items[i].Is = item.Filled(items[i])
 	}
 	return items
 }

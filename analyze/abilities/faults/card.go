@@ -81,11 +81,7 @@ func cut(runs []*run.Run) string {
 	n, length := 0, time.Duration(0)
 	for _, r := range runs {
 		for _, h := range happened(r) {
-			until := h.To
-			if h.Recovery != nil {
-				until = h.Recovery.Until
-			}
-			n, length = n+1, length+until.Sub(h.From)
+			n, length = n+1, length+h.Cut().Length
 		}
 	}
 	return fmt.Sprintf("judged outside %v of faults and recoveries (%d)", length.Round(100*time.Millisecond), n)

@@ -58,7 +58,7 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	}
 	var parts []string
 	most, known := 0.0, int64(0)
-	for _, g := range groups([]*run.Run{r}) {
+	for _, g := range grouped(list) {
 		m := g.median(q)
 		parts = append(parts, fmt.Sprintf("%s: %s", g.name, m.text(q)))
 		if m.N > 0 {

@@ -20,15 +20,22 @@ type group struct {
 }
 
 // groups returns the faults of some runs of one database by their numbers in the file.
-func groups(runs []*run.Run) (list []group) {
+func groups(runs []*run.Run) []group {
+	var all []faults.Happened
 	for _, r := range runs {
-		for _, h := range happened(r) {
-			i := slices.IndexFunc(list, func(g group) bool { return g.number == h.Number })
-			if i < 0 {
-				i, list = len(list), append(list, group{number: h.Number, name: nameOf(h)})
-			}
-			list[i].of = append(list[i].of, h)
+		all = append(all, happened(r)...)
+	}
+	return grouped(all)
+}
+
+// grouped returns faults by their numbers in the file.
+func grouped(all []faults.Happened) (list []group) {
+	for _, h := range all {
+		i := slices.IndexFunc(list, func(g group) bool { return g.number == h.Number })
+		if i < 0 {
+			i, list = len(list), append(list, group{number: h.Number, name: nameOf(h)})
 		}
+		list[i].of = append(list[i].of, h)
 	}
 	slices.SortFunc(list, func(a, b group) int { return a.number - b.number })
 	return list
@@ -96,7 +103,12 @@ func silence() quantity {
 }
 
 func own() quantity {
-	return timeOf(func(h faults.Happened) (time.Duration, bool) { return silenceOf(h, h.Member+1) })
+	return timeOf(func(h faults.Happened) (time.Duration, bool) {
+		if h.Member < 0 { // none could be found
+			return 0, false
+		}
+		return silenceOf(h, h.Member+1)
+	})
 }
 
 func silenceOf(h faults.Happened, member int) (time.Duration, bool) {

@@ -30,6 +30,9 @@ type Runner struct {
 	plan   []faults.Due
 	prober *prober // nil without probes
 
+	// interrupted is whether the run ended before the load did.
+	interrupted bool
+
 	mu       sync.Mutex
 	happened []faults.Happened
 }
@@ -76,16 +79,20 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	start := time.Now()
 	var wg sync.WaitGroup
-	defer wg.Wait()
 	if r.prober != nil {
 		wg.Go(func() { r.prober.do(ctx) })
 	}
 	for _, d := range r.plan {
 		if !abilities.Wait(ctx, time.Until(start.Add(d.After))) {
-			return nil
+			break
 		}
 		wg.Go(func() { r.do(ctx, d) })
 	}
+	wg.Wait()
+	if r.prober != nil {
+		r.prober.end(context.WithoutCancel(ctx))
+	}
+	r.interrupted = ctx.Err() != nil && !errors.Is(context.Cause(ctx), abilities.ErrOver)
 	return nil
 }
 
@@ -213,7 +220,7 @@ func (r *Runner) Finish() error {
 	}
 	for i := range r.happened {
 		r.measure(timeline, probes, i)
-		in := cut(r.happened[i])
+		in := r.happened[i].Cut()
 		r.happened[i].Leaders, r.happened[i].Errors = leaderChanges(events, in), classes(counts, in)
 	}
 	effects, err := effect.Of(r.run.Dir, r.run.Record, r.Cut())
@@ -278,7 +285,7 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 		}
 	}
 	waited := h.Recovery.Until.Sub(h.To)
-	if !h.Recovery.Recovered && h.Failed == "" && (waited >= patience || d.Until.IsZero()) {
+	if !r.interrupted && !h.Recovery.Recovered && h.Failed == "" && (waited >= patience || d.Until.IsZero()) {
 		r.run.Record.Validity = append(r.run.Record.Validity, results.NewMark(mark.NotRecovered, true,
 			mark.Values{"member": float64(h.Member + 1), "waited_seconds": max(waited, 0).Seconds()}, mark.Words{"kind": h.Kind}))
 	}
@@ -287,16 +294,7 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 // Cut are the times between each fault and its recovery.
 func (r *Runner) Cut() (all []results.Stretch) {
 	for _, h := range r.happened {
-		all = append(all, cut(h))
+		all = append(all, h.Cut())
 	}
 	return all
-}
-
-// cut is the time between a fault and its recovery.
-func cut(h faults.Happened) results.Stretch {
-	until := h.To
-	if h.Recovery != nil {
-		until = h.Recovery.Until
-	}
-	return results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)}
 }

@@ -30,6 +30,8 @@ type prober struct {
 	run   *abilities.Run
 	every time.Duration
 
+	members []*memberProber
+
 	mu   sync.Mutex
 	rows []faults.Probe // not written yet
 	errs []error
@@ -44,7 +46,9 @@ func (p *prober) do(ctx context.Context) {
 	}
 	var wg sync.WaitGroup
 	for i := range p.run.Record.Members {
-		wg.Go(func() { (&memberProber{prober: p, member: i}).do(ctx) })
+		m := &memberProber{prober: p, member: i}
+		p.members = append(p.members, m)
+		wg.Go(func() { m.do(ctx) })
 	}
 	ticker := time.NewTicker(writeEvery)
 	defer ticker.Stop()
@@ -58,6 +62,16 @@ func (p *prober) do(ctx context.Context) {
 	wg.Wait()
 	p.write(&file)
 	p.failed(file.Close())
+}
+
+// end removes the keys of the probes, once they are over and so are the faults: a member that is
+// paused would not answer, and apply probes afterwards that were sent to it before.
+func (p *prober) end(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, m := range p.members {
+		wg.Go(func() { m.end(ctx) })
+	}
+	wg.Wait()
 }
 
 // write writes what was probed.
@@ -110,7 +124,6 @@ func (m *memberProber) do(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			wg.Wait()
-			m.end(context.WithoutCancel(ctx))
 			return
 		case <-ticker.C:
 		}
@@ -177,18 +190,17 @@ func (m *memberProber) giveBack(c database.Client, err error) {
 	m.idle = append(m.idle, c)
 }
 
-// end removes the key of the probes and closes the connections. Probes whose outcome is not
-// known may come after that, which the count of keys would show.
+// end removes the key of the probes and closes the connections. It writes the key once more
+// first: what the member had before it comes before that. A probe that was still on its way may
+// come after all, which the count of keys would show.
 func (m *memberProber) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	client, err := m.client(ctx)
 	if err == nil {
 		if deleter, ok := client.(database.Deleter); ok {
-			if err = deleter.Delete(ctx, m.key()); err != nil {
-				if _, class := database.Classify(err); class == database.ClassNotFound {
-					err = nil
-				}
+			if err = client.Put(ctx, m.key(), []byte("probe")); err == nil {
+				err = deleter.Delete(ctx, m.key())
 			}
 		}
 		m.giveBack(client, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/recovery"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -115,6 +116,15 @@ type Happened struct {
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
 	// Recovery is what it did to the load; nil if the load has no records of that time.
 	Recovery *recovery.Recovery `json:"recovery,omitempty"`
+}
+
+// Cut is the time between the fault and its recovery.
+func (h Happened) Cut() results.Stretch {
+	until := h.To
+	if h.Recovery != nil {
+		until = h.Recovery.Until
+	}
+	return results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)}
 }
 
 // Record is the faults of a run in the order in which they began.
