@@ -128,7 +128,7 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 	r := l.run.record
 	r.Totals = &c.Totals
 	if own := c.Own; own != nil {
-		r.SchedulingLag, r.Lateness, r.Stops = spread(own.SchedulingLag), spread(own.Lateness), &own.Stops
+		r.SchedulingLag, r.Lateness, r.Stops = own.SchedulingLag.OrNil(), own.Lateness.OrNil(), &own.Stops
 	}
 	l.run.noteStops()
 	countAfter(ctx, l.run, c)
@@ -149,14 +149,6 @@ func (l *loader) sender() (sink, func(context.Context) error, error) {
 	}
 	files, err := load.NewFiles(l.run.dir, time.Now())
 	return files, l.steps, err
-}
-
-// spread returns nil for a spread without samples.
-func spread(s results.Spread) *results.Spread {
-	if s.N == 0 {
-		return nil
-	}
-	return &s
 }
 
 // steps runs the steps one after the other, each on new connections.

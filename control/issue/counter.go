@@ -21,6 +21,7 @@ type counter struct {
 	step   load.Step
 	start  time.Time
 	counts Counts
+	before results.Totals // of the steps that are left out
 }
 
 func newCounter(out load.MemberSink, ops []workload.Op, progress func(load.Progress)) *counter {
@@ -61,18 +62,20 @@ func (c *counter) Second(s load.Second) error {
 	return err
 }
 
-// restart counts from zero again, except keys.
+// restart leaves the steps until now out of the counts, except their keys.
 func (c *counter) restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counts.Totals = results.Totals{}
+	c.before = c.counts.Totals
 }
 
 // end returns the counts of the load.
 func (c *counter) end() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts
+	all := c.counts
+	all.Totals = all.Totals.Minus(c.before)
+	return all
 }
 
 var _ load.MemberSink = (*counter)(nil)

@@ -83,6 +83,7 @@ func (p *part) close(ctx context.Context) error { return p.issuer.close(ctx) }
 func (p *part) restart() {
 	p.before = p.ended.Totals
 	p.record.Steps, p.record.Totals = nil, nil
+	p.record.SchedulingLag, p.record.Lateness, p.record.Stops = nil, nil, nil
 }
 
 // lose notes why nothing more comes from the part, and reports whether that is news.
@@ -129,21 +130,13 @@ func (p *part) finish(e *issuer.End) {
 	p.ended = *e
 	step := p.step()
 	step.FirstSentNS, step.CPUNS, step.ClientDelayNS = max(int64(e.FirstSent), -1), max(int64(e.CPU), -1), int64(e.Result.ClientDelay)
-	p.record.SchedulingLag, p.record.Lateness = spread(e.SchedulingLag), spread(e.Lateness)
+	p.record.SchedulingLag, p.record.Lateness = e.SchedulingLag.OrNil(), e.Lateness.OrNil()
 	stops := e.Stops
 	p.record.Stops = &stops
 	if t := p.record.Totals; t != nil {
 		own := e.Totals.Minus(p.before)
 		t.BytesRead, t.Clamped = own.BytesRead, own.Clamped
 	}
-}
-
-// spread returns nil for a spread without samples.
-func spread(s results.Spread) *results.Spread {
-	if s.N == 0 {
-		return nil
-	}
-	return &s
 }
 
 // intake takes the records of one part in one step: it passes them to the merger and counts

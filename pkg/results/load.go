@@ -238,6 +238,14 @@ type Spread struct {
 // does.
 func (s Spread) Enough(q float64) bool { return histogram.Enough(q, s.N) }
 
+// OrNil returns the spread, nil for one without values.
+func (s Spread) OrNil() *Spread {
+	if s.N == 0 {
+		return nil
+	}
+	return &s
+}
+
 // Minus returns what came after an earlier count.
 func (t Totals) Minus(o Totals) Totals {
 	return Totals{

@@ -43,6 +43,7 @@ type Issuer struct {
 	dialer *connect.Dialer
 	next   load.Step
 	keep   bool
+	kept   bool // a step that ran left the connections
 	// out passes the records of all steps on; rec and engine are nil before Begin.
 	out    redirect
 	rec    *load.Recorder
@@ -80,7 +81,7 @@ func (i *Issuer) Clients() int64 { return i.clients.Load() }
 func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step, keep bool) error {
 	clients := i.opts.Spec.Part.Count(int64(step.Clients))
 	n := int(min(i.share(step.Connections), clients))
-	if len(i.conns) != n || !i.keep || slices.Contains(i.conns, nil) {
+	if len(i.conns) != n || !i.kept || slices.Contains(i.conns, nil) {
 		_ = i.Disconnect() // they are lost, or of a step that did not run
 		conns, err := d.Open(ctx, n)
 		if err != nil {
@@ -88,7 +89,7 @@ func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step,
 		}
 		i.conns, i.dialer = conns, d
 	}
-	i.next, i.keep = step, keep
+	i.next, i.keep, i.kept = step, keep, false
 	i.clients.Store(clients)
 	return nil
 }
@@ -146,7 +147,7 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 	if after := processorTime(); before >= 0 && after >= before {
 		end.CPU = after - before
 	}
-	if !i.keep {
+	if i.kept = i.keep; !i.kept {
 		err = errors.Join(err, i.Disconnect())
 	}
 	if !res.FirstSent.IsZero() && !start.IsZero() {

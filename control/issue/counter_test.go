@@ -1,0 +1,37 @@
+package issue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// forgetful is a sink that keeps nothing.
+type forgetful struct{ load.MemberSink }
+
+func (forgetful) Second(load.Second) error { return nil }
+
+// TestCounterRestart: the counts of a load have no request of the steps that are left out, and
+// the progress goes on.
+func TestCounterRestart(t *testing.T) {
+	var last load.Progress
+	c := newCounter(forgetful{}, []workload.Op{workload.OpWrite}, func(p load.Progress) { last = p })
+	second := func(ok, failed int64) {
+		c.begin(load.Step{Step: workload.Step{Clients: 1}}, time.Now().Add(-time.Second))
+		if err := c.Second(load.Second{Intervals: []results.Interval{{Operation: string(workload.OpWrite), OK: ok, Failed: failed}}}); err != nil {
+			t.Fatalf("count a second: %v", err)
+		}
+	}
+	second(10, 2)
+	c.restart()
+	second(5, 1)
+	if last.Done != 18 || last.Errors != 3 {
+		t.Errorf("progress of %d requests with %d errors, want 18 with 3", last.Done, last.Errors)
+	}
+	if got := c.end(); got.Totals.OK != 5 || got.Totals.Failed != 1 || got.Surely != 15 {
+		t.Errorf("%+v, want 5 ok, 1 failed and 15 keys", got)
+	}
+}
