@@ -53,7 +53,7 @@ func (d *dialer) gone(ctx context.Context, to *connect.Dialer, refused *connect.
 	}
 	// Its agent may know how it ended before the next heartbeat is due.
 	d.fleet.Beat(ctx, refused.Member)
-	d.run.losses.Add(refused.Member, fmt.Sprintf("it accepts no connections: %v", refused))
+	d.run.losses.Suspect(refused.Member, fmt.Sprintf("it accepts no connections: %v", refused))
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,12 +40,42 @@ func (r *rig) mustLose(out *Outcome, err error, steps int, why string) record {
 	return rec
 }
 
+// heraldDriver is the fake with clients that call a function before each write.
+type heraldDriver struct {
+	*fake.Options `yaml:",inline"`
+	before        func()
+}
+
+type heraldClient struct {
+	database.Client
+	before func()
+}
+
+func (d *heraldDriver) Dial(ctx context.Context, t database.Target) (database.Client, error) {
+	c, err := d.Options.Dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return heraldClient{c, d.before}, nil
+}
+
+func (c heraldClient) Put(ctx context.Context, key, value []byte) error {
+	c.before()
+	return c.Client.Put(ctx, key, value)
+}
+
 // A member that dies during one step is left out of the next ones, which go on
 // over the others without a failure.
 func TestMemberDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	out, err := r.run(r.experiment(threeSteps+"databases: {fake: {}}"), once(loading, func() { r.kill(2) }))
+	db := fake.Database()
+	var r *rig
+	var first sync.Once // the other clients wait for it too
+	db.New = func() database.Driver {
+		return &heraldDriver{fake.New(), func() { first.Do(func() { r.kill(2) }) }}
+	}
+	r = newRigOf(t, database.NewRegistry(db))
+	out, err := r.run(r.experiment(threeSteps+"databases: {fake: {}}"), nil)
 	r.mustBeIdle()
 	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL")
 	for _, i := range rec.intervals {

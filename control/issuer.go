@@ -52,7 +52,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 		},
 		LoseMember: func(member int, why string) {
 			agents.Beat(context.Background(), member) // its agent may know how it ended
-			r.losses.Add(member, why)
+			r.losses.Suspect(member, why)
 		},
 		Event: func(e results.Event) {
 			r.journal.record(e)

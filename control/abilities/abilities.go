@@ -44,7 +44,7 @@ type Run struct {
 
 // Agents are asked for what they do to their members, who count from 0.
 type Agents interface {
-	// Fault applies a fault, and Heal undoes the one of an id unless it is over.
+	// Fault applies a fault, and Heal undoes the one of an id unless it is over or never began.
 	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)
 	Heal(ctx context.Context, member int, id string) (*dbtesterpb.FaultResponse, error)
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
@@ -20,10 +23,15 @@ func (f *Fleet) Fault(ctx context.Context, member int, req *pb.FaultRequest) (*p
 	})
 }
 
-// Heal has a member's agent undo a fault, unless it is over.
+// Heal has a member's agent undo a fault, unless it is over. The answer is empty if the agent
+// never had the fault.
 func (f *Fleet) Heal(ctx context.Context, member int, id string) (*pb.FaultResponse, error) {
 	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
-		return s.client.Heal(ctx, &pb.HealRequest{RunId: s.runID, Id: id})
+		reply, err := s.client.Heal(ctx, &pb.HealRequest{RunId: s.runID, Id: id})
+		if status.Code(err) == codes.NotFound {
+			return &pb.FaultResponse{}, nil
+		}
+		return reply, err
 	})
 }
 

@@ -10,22 +10,30 @@ import (
 type Losses struct {
 	report func(member int, why string)
 
-	mu  sync.Mutex
-	why []string // by member; "" while it is not lost
+	mu      sync.Mutex
+	why     []string // by member; "" while it is not lost
+	suspect []bool   // by member: its agent may tell more than why
 }
 
 // NewLosses returns the losses of a number of members, none of them lost. report is
 // called once for each member that is lost, by the goroutine that found it.
 func NewLosses(members int, report func(member int, why string)) *Losses {
-	return &Losses{report: report, why: make([]string, members)}
+	return &Losses{report: report, why: make([]string, members), suspect: make([]bool, members)}
 }
 
 // Add notes that a member is lost. Only the first reason counts.
-func (l *Losses) Add(member int, why string) {
+func (l *Losses) Add(member int, why string) { l.add(member, why, false) }
+
+// Suspect notes that a member is lost by what is seen of it from here. The first reason that
+// [Losses.Add] is given later takes its place: an agent may notice the end of its member only
+// after a connection was refused. It is reported once all the same.
+func (l *Losses) Suspect(member int, why string) { l.add(member, why, true) }
+
+func (l *Losses) add(member int, why string, suspect bool) {
 	l.mu.Lock()
 	known := l.why[member] != ""
-	if !known {
-		l.why[member] = why
+	if !known || l.suspect[member] && !suspect {
+		l.why[member], l.suspect[member] = why, suspect
 	}
 	l.mu.Unlock()
 	if !known {

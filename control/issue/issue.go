@@ -101,10 +101,11 @@ type Set struct {
 
 	stopping atomic.Bool // the load was interrupted
 
-	// mu guards merger and over.
-	mu     sync.Mutex
-	merger *merge.Merger // nil before Begin
-	over   bool          // the load has ended: nothing of a generator is missed any more
+	// mu guards merger, over and returned.
+	mu       sync.Mutex
+	merger   *merge.Merger // nil before Begin
+	over     bool          // the load has ended: nothing of a generator is missed any more
+	returned error         // the merger's that a method returned last
 
 	counts *counter // nil before Begin
 	// previous is how many request numbers the step before used up over all parts.
@@ -246,6 +247,18 @@ func (s *Set) merge() {
 	}
 }
 
+// unwritten returns why records were not written, unless it was returned before.
+func (s *Set) unwritten() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.merger.Err()
+	if err == s.returned {
+		return nil
+	}
+	s.returned = err
+	return err
+}
+
 // names are those of the parts.
 func (o Options) names() []string {
 	if len(o.Addrs) == 0 {
@@ -257,9 +270,7 @@ func (o Options) names() []string {
 // Restart leaves the steps until now out of all that [Set.End] and [Set.Records] return,
 // except the keys that were created. The next step may have any index.
 func (s *Set) Restart() error {
-	s.mu.Lock()
-	err := s.merger.Err()
-	s.mu.Unlock()
+	err := s.unwritten()
 	s.counts.restart()
 	for _, p := range s.parts {
 		p.restart()
@@ -283,12 +294,12 @@ type Counts struct {
 }
 
 // End ends the load: a generator that is lost from now on is missed by nobody. Its error
-// is that of the records.
+// is that of the records, unless a step returned it.
 func (s *Set) End() (Counts, error) {
 	s.mu.Lock()
 	s.over = true
-	errs := []error{s.merger.Err()}
 	s.mu.Unlock()
+	errs := []error{s.unwritten()}
 	c := s.counts.end()
 	for _, p := range s.parts {
 		own := p.ended.Totals.Minus(p.before)
@@ -372,7 +383,7 @@ const DefaultLead = 2 * time.Second
 const leadPerKey = 200 * time.Microsecond
 
 // start is when the next step begins: later than any generator takes to hear of it, and at
-// once without any.
+// once without any. Before the first requests of a load the versions of its keys are read.
 func (s *Set) start(first bool) time.Time {
 	if !s.Remote() {
 		return time.Now()

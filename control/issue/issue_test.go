@@ -173,11 +173,15 @@ func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) e
 type seconds struct {
 	mu   sync.Mutex
 	shed map[int64]int64
+	full error // of all seconds, if not nil
 }
 
 func (s *seconds) Second(rec load.Second) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.full != nil {
+		return s.full
+	}
 	for _, row := range rec.Intervals {
 		s.shed[row.Second] += row.Shed
 	}
@@ -446,6 +450,48 @@ func TestStoppedStep(t *testing.T) {
 		c, err := f.set.End()
 		if r := f.set.Records()[1]; err != nil || c.Totals.Shed != 4 || c.Totals.BytesRead != 2 || c.Lost[0] != nil || len(r.Steps) != 1 || r.Steps[0].Index != 1 || r.Totals.Shed != 2 {
 			t.Errorf("counted %+v, error %v, of the second generator %+v; want the last step alone", c, err, r)
+		}
+	})
+}
+
+// TestUnwritten: records that are not written are the error of their step, once.
+func TestUnwritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := begin(t, &scripted{run: issue(2)}, &scripted{run: issue(2)})
+		defer f.close(t)
+		f.out.full = errors.New("no space left")
+		if res, _, err := f.step(t.Context(), 0); !errors.Is(err, f.out.full) || res.Requests != 2 {
+			t.Errorf("error %v, result %+v, want %v after the whole step", err, res, f.out.full)
+		}
+		if _, err := f.set.End(); err != nil {
+			t.Errorf("the end repeats the error %v, which the step returned", err)
+		}
+	})
+}
+
+// TestVersionsAreReadOnce: the time to read the versions of a load's keys is given before its
+// first requests, and not before a window that begins new records.
+func TestVersionsAreReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &scripted{run: issue(2)}
+		f := begin(t, g)
+		defer f.close(t)
+		f.set.spec.Keys, f.set.spec.Preload = 1000, 1000
+		var leads []time.Duration
+		for range 2 {
+			before := time.Now()
+			f.set.spec.Operation = workload.OpTxn
+			if _, _, err := f.step(t.Context(), 0); err != nil {
+				t.Fatalf("step: %v", err)
+			}
+			f.set.spec.Operation = workload.OpWrite // of the records
+			leads = append(leads, time.Unix(0, g.ran.GetStartUnixNs()).Sub(before))
+			if err := f.set.Restart(); err != nil {
+				t.Fatalf("restart: %v", err)
+			}
+		}
+		if leads[0] < DefaultLead+3*time.Second || leads[1] > DefaultLead+time.Second {
+			t.Errorf("the steps begin %v after they are called, want time for versions before the first alone", leads)
 		}
 	})
 }

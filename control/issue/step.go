@@ -39,7 +39,8 @@ type Step struct {
 // when the last of them has ended.
 //
 // A generator that is lost does not end the step: the others complete it. If ctx or Until
-// ends, the parts issue nothing more, the result is complete, and the error is the cause.
+// ends, the parts issue nothing more, the result is complete, and the error is the cause. What
+// the records did not take is an error of the step that it happened in.
 func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 	if step.Until == nil {
 		step.Until = ctx
@@ -54,7 +55,7 @@ func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 	if err != nil {
 		return load.StepResult{}, err
 	}
-	start := s.start(step.Index == 0)
+	start := s.start(s.previous == 0)
 	s.counts.begin(step.Step, start)
 	calls, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
@@ -76,6 +77,7 @@ func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 		now := time.Unix(0, s.unix(time.Now())).UTC()
 		res.Start, res.IssueEnd, res.End = time.Unix(0, s.unix(start)).UTC(), now, now
 	}
+	errs = append(errs, s.unwritten())
 	if step.Until.Err() != nil {
 		return res, errors.Join(append(errs, context.Cause(step.Until))...)
 	}

@@ -149,8 +149,12 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	own := context.WithoutCancel(ctx)
 	reply, err := r.run.Agents.Fault(own, member, &dbtesterpb.FaultRequest{Id: id, Fault: d.Message(), ForNs: int64(d.For)})
 	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: member, Text: d.Kind + lasting(d.For)})
-	if h.Saw = reply.GetSaw(); err != nil || reply.GetFailed() != "" {
-		h.Failed = cmp.Or(reply.GetFailed(), oneLine(err))
+	if err != nil {
+		r.unsure(own, id, &h, err)
+		r.over(h)
+		return
+	}
+	if h.Saw, h.Failed = reply.GetSaw(), reply.GetFailed(); h.Failed != "" {
 		r.over(h)
 		return
 	}
@@ -159,6 +163,24 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	reply, err = r.run.Agents.Heal(own, member, id)
 	h.SawOver, h.Failed = reply.GetSawOver(), cmp.Or(reply.GetFailed(), oneLine(err))
 	r.over(h)
+}
+
+// unsure undoes a fault of which no answer tells whether it began. The agent would undo it when
+// its time is over, but what the load meets until then is not what the experiment asks for.
+func (r *Runner) unsure(ctx context.Context, id string, h *faults.Happened, err error) {
+	h.Failed = oneLine(err)
+	reply, err := r.run.Agents.Heal(ctx, h.Member, id)
+	if err != nil {
+		h.Failed += "; whether it began is not known, and it could not be undone: " + oneLine(err)
+		return
+	}
+	h.Saw, h.SawOver = reply.GetSaw(), reply.GetSawOver()
+	if h.Saw != "" || h.SawOver != "" {
+		h.Failed += "; it began all the same and was undone"
+	}
+	if why := reply.GetFailed(); why != "" {
+		h.Failed += ": " + why
+	}
 }
 
 // over notes a fault that is over.

@@ -46,6 +46,12 @@ func (a *asked) Fault(_ context.Context, member int, req *dbtesterpb.FaultReques
 
 func (a *asked) Heal(_ context.Context, member int, id string) (*dbtesterpb.FaultResponse, error) {
 	a.note("heal %s of %d", id, member)
+	switch {
+	case member == 2 && id == "1-1-1":
+		return nil, errors.New("no answer again")
+	case member == 2 && id == "2-1-1":
+		return &dbtesterpb.FaultResponse{}, nil // it never began
+	}
 	return &dbtesterpb.FaultResponse{Saw: "ended", SawOver: "runs"}, nil
 }
 
@@ -106,7 +112,7 @@ func TestEachAndFailures(t *testing.T) {
 	want := []string{
 		"10s restart of 0 as 1-1-1 for 0s", "10s heal 1-1-1 of 0",
 		"15s restart of 1 as 1-1-2 for 0s", "15s heal 1-1-2 of 1",
-		"20s restart of 2 as 1-1-3 for 0s",
+		"20s restart of 2 as 1-1-3 for 0s", "20s heal 1-1-3 of 2",
 		"30s pause of 1 as 2-1-1 for 1s",
 	}
 	if diff := cmp.Diff(want, agents.list); diff != "" {
@@ -117,11 +123,32 @@ func TestEachAndFailures(t *testing.T) {
 		failed = append(failed, h.Failed)
 	}
 	slices.Sort(failed)
-	if diff := cmp.Diff([]string{"", "", "find the leader: no quorum", "no answer", "not stopped"}, failed); diff != "" {
+	if diff := cmp.Diff([]string{"", "", "find the leader: no quorum", "no answer; it began all the same and was undone", "not stopped"}, failed); diff != "" {
 		t.Errorf("failures (-want +got):\n%s", diff)
 	}
 	if n := len(r.run.Record.Validity); n != 3 || r.run.Record.Validity[0].Code != mark.FaultFailed || !r.run.Record.Validity[0].Invalid {
 		t.Errorf("marks %+v, want three invalid ones", r.run.Record.Validity)
+	}
+}
+
+// A fault of which no answer tells whether it began is undone at once, whatever its time.
+func TestUnsure(t *testing.T) {
+	agents, r := runFor(t, []faults.Fault{
+		{Kind: "kill", Member: "3", At: 10 * time.Second, For: 20 * time.Second},
+		{Kind: "kill", Member: "3", At: 40 * time.Second, For: time.Second},
+	}, func() (int, error) { return 0, nil }, time.Minute)
+	want := []string{
+		"10s kill of 2 as 1-1-1 for 20s", "10s heal 1-1-1 of 2",
+		"40s kill of 2 as 2-1-1 for 1s", "40s heal 2-1-1 of 2",
+	}
+	if diff := cmp.Diff(want, agents.list); diff != "" {
+		t.Errorf("agents were asked for (-want +got):\n%s", diff)
+	}
+	wantFailed := []string{"no answer; whether it began is not known, and it could not be undone: no answer again", "no answer"}
+	for i, h := range r.happened {
+		if h.Failed != wantFailed[i] {
+			t.Errorf("fault %d failed by %q, want %q", i+1, h.Failed, wantFailed[i])
+		}
 	}
 }
 
