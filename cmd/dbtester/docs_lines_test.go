@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,7 +40,7 @@ type tested struct {
 func documented() map[string]tested {
 	const cluster = "needs a Kubernetes cluster"
 	few := []string{"dbtester analyze", "dbtester analyze --config few.yaml"} // drawing takes long with the race detector
-	return map[string]tested{
+	table := map[string]tested{
 		"README.md": {lines: []shown{
 			{begins: "curl -fsSL https://", by: "make stranger"},
 			{begins: "dbtester-v", by: "make stranger"},
@@ -89,6 +90,8 @@ func documented() map[string]tested {
 		"three-machines.md":  machineLines(),
 		"troubleshooting.md": troubleLines(),
 	}
+	maps.Copy(table, questionLines())
+	return table
 }
 
 // machineLines are those of three-machines.md.

@@ -192,13 +192,17 @@ func (p *page) troubles() {
 	p.write("FILE", string(text))
 }
 
-// sharedCluster starts a member of etcd and makes the page's experiment on it leave keys
-// there.
-func (p *page) sharedCluster() {
+// runningMember starts a member of etcd on the first host.
+func (p *page) runningMember() {
 	client, peer := "http://"+p.hosts[0]+":2379", "http://"+p.hosts[0]+":2380"
 	etcd := p.start("serve", "etcd", "--data-dir="+p.path("data"), "--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer, "--logger=zap", "--log-outputs=stderr")
 	etcd.says("ready to serve client requests")
+}
+
+// sharedCluster makes the page's experiment leave keys on a cluster that runs.
+func (p *page) sharedCluster() {
+	p.runningMember()
 	p.write("shared.yaml", p.yaml("title:", "requests: 100000, clients: 100", "requests: 200, clients: 4",
 		"10.0.0.2:2379, 10.0.0.3:2379, 10.0.0.4:2379", "HOST1:2379", "    cleanup: true\n", "", "    guard: {p99: 100ms, errors: 1%, db_size: 80%}\n", "",
 		"    tls: {ca: certs/ca.pem, cert: certs/client.pem, key: certs/client-key.pem}\n", "", "    auth: {user: bench, password_env: ETCD_PASSWORD}\n", ""))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -67,24 +68,32 @@ func TestReadmeFiles(t *testing.T) {
 
 type document struct{ name, text string }
 
-// documents are the README and what stands beside it. A tree without a README is
+// documents are the README, CONTRIBUTING.md and the pages of docs, which are named from there. A tree without a README is
 // one that somebody is only building.
 func documents(t *testing.T) (list []document) {
 	t.Helper()
 	root := filepath.Join("..", "..")
-	more, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatalf("list the files: %v", err)
+	files := []string{"README.md", "CONTRIBUTING.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		more, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			t.Fatalf("list the files: %v", err)
+		}
+		files = append(files, more...)
 	}
-	for _, file := range append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, more...) {
-		data, err := os.ReadFile(file)
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			if os.Getenv("CI") == "true" {
 				t.Errorf("read the file: %v", err)
 			}
 			continue
 		}
-		list = append(list, document{filepath.Base(file), string(data)})
+		name := strings.TrimPrefix(file, "docs/")
+		if name == "README.md" { // two files have this name
+			name = file
+		}
+		list = append(list, document{name, string(data)})
 	}
 	return list
 }
