@@ -5,11 +5,11 @@ package consistency
 // there when it was sent, and no delete can have come after that value: the last one ended
 // before a request of the value was sent. More cannot be said, as all deletes look alike.
 func (j *Judge) judgeAbsent(k *key) {
-	if len(k.absent) == 0 {
+	if k.removals == nil || len(k.removals.absent) == 0 {
 		return
 	}
-	keep := k.absent[:0]
-	for _, o := range k.absent {
+	keep := k.removals.absent[:0]
+	for _, o := range k.removals.absent {
 		if o.End >= j.before {
 			keep = append(keep, o)
 			continue
@@ -20,24 +20,28 @@ func (j *Judge) judgeAbsent(k *key) {
 			j.violate(k, LostValue, &older, newer, 1)
 		}
 	}
-	k.absent = keep
+	k.removals.absent = keep
 }
 
 // survivor returns a value that was surely there before a moment and that no delete removed, nil
 // without one.
 func (j *Judge) survivor(k *key, moment int64) (found *zone) {
+	removed := removals{last: earliest}
+	if k.removals != nil {
+		removed = *k.removals
+	}
 	for n := range k.zones {
 		z := &k.zones[n]
-		if z.is(written) && !z.is(deletes) && z.f < moment && z.s > k.lastDelete && (found == nil || z.s > found.s) {
+		if z.is(written) && !z.is(deletes) && z.f < moment && z.s > removed.last && (found == nil || z.s > found.s) {
 			found = z
 		}
 	}
-	if found == nil && k.overwritten.known && k.overwritten.s > k.lastDelete {
-		if r := j.memory.find(k, k.overwritten.number); r != nil {
+	if found == nil && removed.overwritten.known && removed.overwritten.s > removed.last {
+		if r := j.memory.find(k, removed.overwritten.number); r != nil {
 			return &r.zone
 		}
-		z := newZone(k.overwritten.number)
-		z.s = k.overwritten.s
+		z := newZone(removed.overwritten.number)
+		z.s = removed.overwritten.s
 		return &z
 	}
 	return found

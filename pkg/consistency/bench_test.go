@@ -68,7 +68,7 @@ func BenchmarkMemory(b *testing.B) {
 				r := record(s, batches)
 				for b.Loop() {
 					before := heapInUse()
-					j := New(Options{Initial: func(key int64) int64 { return -1 - key }})
+					j := New(Options{Initial: func(key int64) int64 { return -1 - key }, Keys: int64(keys)})
 					r.judge(j)
 					b.ReportMetric(float64(heapInUse()-before)/(1<<20), "MiB")
 					runtime.KeepAlive(j)

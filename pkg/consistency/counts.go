@@ -1,5 +1,10 @@
 package consistency
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Counts are numbers of requests, but for the last four.
 type Counts struct {
 	// Operations are all requests that were given to the judge. Each is one of Judged, Unjudged
@@ -55,6 +60,17 @@ type Violations struct {
 // All is the number of violations.
 func (v Violations) All() int64 {
 	return v.Stale + v.Lost + v.Phantom + v.Resurrected + v.DoubleSwaps
+}
+
+// String lists the classes that occurred with their numbers: "stale read 3, phantom 1".
+func (v Violations) String() string {
+	var parts []string
+	for _, c := range Classes() {
+		if n := *v.of(c); n > 0 {
+			parts = append(parts, string(c)+" "+strconv.FormatInt(n, 10))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (v *Violations) of(c Class) *int64 {

@@ -3,6 +3,7 @@ package consistency
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -20,6 +21,8 @@ type Options struct {
 	// Weaker is set if reads promise less than linearizability. They are given a staleness:
 	// for how long the value had surely been replaced when the read was sent.
 	Weaker bool
+	// Keys from 0 on that the load surely takes, up to MostKeys, have their memory at once.
+	Keys int64
 	// MostKeys are judged; requests of later ones are counted. 0 means 1<<20.
 	MostKeys int
 	// Remembered is how many replaced values are remembered, to explain reads of them. 0 means
@@ -38,7 +41,7 @@ type Judge struct {
 	before int64
 	index  index
 	keys   []*[keyBlock]key
-	zones  []zone // from which keys get their first zones
+	spare  [][]zone // lists that keys gave back
 	count  int
 	// touched are the keys of a batch, and again those that the next one must look at whatever
 	// its requests are.
@@ -62,10 +65,13 @@ type Judge struct {
 // valueOf is a value of a key.
 type valueOf struct{ key, number int64 }
 
-// keyBlock is how many keys are allocated at once, with room for firstZones of each.
 const (
-	keyBlock   = 256
-	firstZones = 2
+	// keyBlock is how many keys are allocated at once.
+	keyBlock = 256
+	// roomy and roomiest are the zones that lists of several have room for, when they are made and
+	// at most when they are kept for other keys.
+	roomy    = 4
+	roomiest = 64
 )
 
 // New returns a judge that has seen no requests.
@@ -82,7 +88,11 @@ func New(o Options) *Judge {
 	if o.Initial == nil {
 		o.Initial = func(int64) int64 { return Absent }
 	}
-	return &Judge{opts: o, before: math.MinInt64, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
+	j := &Judge{opts: o, before: math.MinInt64, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
+	for number := range min(o.Keys, int64(o.MostKeys)) {
+		j.find(number)
+	}
+	return j
 }
 
 // Second judges requests that ended. Every request that was sent before a moment was given by
@@ -102,6 +112,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 		} else {
 			j.register(k)
 		}
+		j.settle(k)
 		k.head, k.tail, k.listed = none, none, k.unfinished
 		if k.unfinished {
 			j.again = append(j.again, n)
@@ -198,14 +209,13 @@ func (j *Judge) find(number int64) (int32, *key) {
 	}
 	if j.count%keyBlock == 0 {
 		j.keys = append(j.keys, new([keyBlock]key))
-		j.zones = make([]zone, keyBlock*firstZones)
 	}
 	at := int32(j.count)
 	j.count++
 	j.index.set(number, at)
 	k := j.key(at)
-	*k = key{number: number, head: none, tail: none, lastDelete: earliest, zones: j.zones[:0:firstZones]}
-	j.zones = j.zones[firstZones:]
+	*k = key{number: number, head: none, tail: none}
+	k.zones = k.own[:0]
 	switch initial := j.opts.Initial(number); {
 	case initial == Unstated:
 		k.unstated = true
@@ -213,6 +223,33 @@ func (j *Judge) find(number int64) (int32, *key) {
 		k.zones = append(k.zones, startZone(initial))
 	}
 	return at, k
+}
+
+// room returns the zones of a key in a list that has room for one more.
+func (j *Judge) room(k *key) []zone {
+	if len(k.zones) < cap(k.zones) {
+		return k.zones
+	}
+	if len(k.zones) >= roomy {
+		return slices.Grow(k.zones, 1)
+	}
+	list := make([]zone, 0, roomy)
+	if n := len(j.spare); n > 0 {
+		list, j.spare = j.spare[n-1], j.spare[:n-1]
+	}
+	return append(list, k.zones...)
+}
+
+// settle moves the only zone of a key back to its own place, so that the list is free for others.
+func (j *Judge) settle(k *key) {
+	if len(k.zones) > len(k.own) || cap(k.zones) <= len(k.own) {
+		return
+	}
+	list := k.zones
+	k.zones = append(k.own[:0], list...)
+	if cap(list) <= roomiest {
+		j.spare = append(j.spare, list[:0])
+	}
 }
 
 func (j *Judge) key(at int32) *key { return &j.keys[at/keyBlock][at%keyBlock] }

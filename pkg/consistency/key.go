@@ -8,14 +8,12 @@ import (
 // key is what is known of one key.
 type key struct {
 	number int64
-	// zones are the values that a running request may still read, by number.
+	// zones are the values that a running request may still read, by number. Most keys have
+	// one, which then is own: see [Judge.settle].
 	zones []zone
-	// absent are requests that did not find the key, of a load with deletes, that cannot be
-	// judged yet. lastDelete is when the last delete of the key ended. overwritten is the value
-	// whose zone ended last of those that were forgotten.
-	absent      []Op
-	lastDelete  int64
-	overwritten zoneBound
+	own   [1]zone
+	// removals are nil in a load without deletes.
+	removals *removals
 	// closed is the number of the last of its values that the memory has, plus one.
 	closed     uint64
 	head, tail int32 // of the requests in this batch
@@ -26,6 +24,24 @@ type key struct {
 	unstated   bool  // its first value is not known
 	forgot     bool  // a write of unknown outcome
 	wrote      bool
+}
+
+// removals are what a load with deletes must know of a key.
+type removals struct {
+	// absent are requests that did not find the key that cannot be judged yet. last is when the
+	// last delete of the key ended. overwritten is the value whose zone ended last of those
+	// that were forgotten.
+	absent      []Op
+	last        int64
+	overwritten zoneBound
+}
+
+// deleted are the key's removals.
+func (k *key) deleted() *removals {
+	if k.removals == nil {
+		k.removals = &removals{last: earliest}
+	}
+	return k.removals
 }
 
 // zoneBound is the end of a zone.
@@ -60,7 +76,7 @@ type touch struct {
 // register judges the requests of a batch on a key.
 func (j *Judge) register(k *key) {
 	if k.tainted {
-		k.zones, k.absent, k.unfinished = nil, nil, false
+		k.zones, k.removals, k.unfinished = nil, nil, false
 		return
 	}
 	j.collect(k)
@@ -110,10 +126,10 @@ func (j *Judge) collectWrite(k *key, n int32) {
 		switch o.Outcome {
 		case OK:
 			k.wrote = true
-			k.lastDelete = max(k.lastDelete, o.End)
+			k.deleted().last = max(k.deleted().last, o.End)
 			j.touch(o.Request, n, deletedIt)
 		case Unknown:
-			k.lastDelete = never
+			k.deleted().last = never
 		}
 	}
 }
@@ -123,7 +139,7 @@ func (j *Judge) collectRead(k *key, n int32) {
 	switch {
 	case o.Outcome == NotFound && j.opts.Deletes:
 		if !j.opts.Weaker {
-			k.absent = append(k.absent, *o)
+			k.deleted().absent = append(k.deleted().absent, *o)
 		}
 	case o.Outcome == NotFound:
 		j.touch(Absent, n, readIt)
@@ -157,7 +173,7 @@ func (j *Judge) extend(k *key) {
 		case at < known && k.zones[at].number == number:
 			j.extendZone(k, &k.zones[at], group)
 		case group[0].role <= tookIt:
-			k.zones = append(k.zones, j.open(k, number))
+			k.zones = append(j.room(k), j.open(k, number))
 			j.extendZone(k, &k.zones[len(k.zones)-1], group)
 		default:
 			j.keep(k, group)
@@ -319,8 +335,12 @@ func (j *Judge) readsAfter(number, after int64) (n int64) {
 // forgotten while another is still compared with it.
 func (j *Judge) close(k *key) {
 	before, pending := j.before, false
-	for n := range k.absent {
-		before = min(before, k.absent[n].Sent)
+	var absent []Op
+	if k.removals != nil {
+		absent = k.removals.absent
+	}
+	for n := range absent {
+		before = min(before, absent[n].Sent)
 	}
 	last, next := none, none // the zones with the greatest and the second greatest s
 	for n := range k.zones {
@@ -334,7 +354,7 @@ func (j *Judge) close(k *key) {
 			next = n
 		}
 	}
-	k.unfinished = len(k.absent) > 0 || pending && (len(k.zones) > 1 || k.unwritten())
+	k.unfinished = len(absent) > 0 || pending && (len(k.zones) > 1 || k.unwritten())
 	if last == none || k.unstated && k.unwritten() {
 		return
 	}
@@ -354,8 +374,8 @@ func (j *Judge) close(k *key) {
 			continue
 		}
 		k.unstated = false // it could not be read any more either
-		if !z.is(deletes) && (!k.overwritten.known || z.s > k.overwritten.s) {
-			k.overwritten = zoneBound{s: z.s, number: z.number, known: true}
+		if last := k.removals; j.opts.Deletes && !z.is(deletes) && (last == nil || !last.overwritten.known || z.s > last.overwritten.s) {
+			k.deleted().overwritten = zoneBound{s: z.s, number: z.number, known: true}
 		}
 		j.memory.add(k, &z, by)
 	}

@@ -17,6 +17,23 @@ const (
 	Foreign
 )
 
+// HeldKeys counts the keys that a load wrote by what they have after it.
+type HeldKeys struct {
+	// Keys were written. Read of them were read back; the others were not in time, or the read
+	// failed.
+	Keys int64 `json:"keys"`
+	Read int64 `json:"read"`
+	// Older keys have a value that had been replaced, and Gone ones are not there: their last
+	// writes are lost. Foreign ones have a value that no request wrote there.
+	Older     int64 `json:"older"`
+	Gone      int64 `json:"gone"`
+	Foreign   int64 `json:"foreign"`
+	NotJudged int64 `json:"not_judged,omitempty"`
+}
+
+// Lost is how many keys lost their last write.
+func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
+
 // ReadBack judges what a key has after Finish, read in the store's strongest mode. Number is the
 // one of the value, or Absent.
 func (j *Judge) ReadBack(number, value int64) Held {

@@ -39,6 +39,9 @@ func Check(spec load.Spec) error {
 	return nil
 }
 
+// atOnce is for how many keys a judge takes its memory at the beginning: 19 MiB.
+const atOnce = 1 << 17
+
 // Load judges the requests of a load. One goroutine at a time calls its methods.
 type Load struct {
 	opts  Options
@@ -66,7 +69,7 @@ func New(o Options) (*Load, error) {
 			}
 			return consistency.Absent
 		},
-		Wrote: l.wrote, Deletes: o.Spec.Any(workload.Op.Deletes), Weaker: o.Weaker,
+		Wrote: l.wrote, Deletes: o.Spec.Any(workload.Op.Deletes), Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce),
 	})
 	return l, nil
 }
@@ -115,6 +118,9 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 	}
 	return o
 }
+
+// Judges reports whether requests of an operation are judged.
+func Judges(op workload.Op) bool { return kindOf(op) != consistency.Other }
 
 // kindOf is what an operation does with its key.
 func kindOf(op workload.Op) consistency.Kind {

@@ -140,7 +140,7 @@ func registers(deletes bool) load.Spec {
 }
 
 // judge runs a load against a store and reads all keys back.
-func judge(t *testing.T, spec load.Spec, s *store, requests int64) (*consistency.Judge, Held) {
+func judge(t *testing.T, spec load.Spec, s *store, requests int64) (*consistency.Judge, consistency.HeldKeys) {
 	t.Helper()
 	const clients = 8
 	s.values = map[string][][]byte{}

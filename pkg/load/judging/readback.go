@@ -13,26 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Held counts the keys that a load wrote by what they have after it.
-type Held struct {
-	// Keys were written. Read of them were read back; the others were not in time, or the read
-	// failed.
-	Keys int64 `json:"keys"`
-	Read int64 `json:"read"`
-	// Older keys have a value that had been replaced, and Gone ones are not there: their last
-	// writes are lost. Foreign ones have a value that no request wrote there.
-	Older     int64 `json:"older"`
-	Gone      int64 `json:"gone"`
-	Foreign   int64 `json:"foreign"`
-	NotJudged int64 `json:"not_judged,omitempty"`
-}
-
-// Lost is how many keys lost their last write.
-func (h Held) Lost() int64 { return h.Older + h.Gone }
-
 // ReadBack reads all keys that were written, one at a time over each connection, until ctx ends.
 // Call it after Finish. The error is the first of a read that failed; others were read.
-func (l *Load) ReadBack(ctx context.Context, conns []database.Client, mode workload.ReadMode) (Held, error) {
+func (l *Load) ReadBack(ctx context.Context, conns []database.Client, mode workload.ReadMode) (consistency.HeldKeys, error) {
 	keys := slices.Collect(l.judge.Written())
 	found := make([]answer, len(keys))
 	var workers sync.WaitGroup
@@ -44,14 +27,14 @@ func (l *Load) ReadBack(ctx context.Context, conns []database.Client, mode workl
 		})
 	}
 	workers.Wait()
-	h := Held{Keys: int64(len(keys))}
+	h := consistency.HeldKeys{Keys: int64(len(keys))}
 	var failed error
 	for i, a := range found {
 		switch {
 		case a.err != nil && failed == nil:
 			failed = fmt.Errorf("read back key %d: %w", keys[i], a.err)
 		case a.read:
-			h.add(l.judge, keys[i], a)
+			count(&h, l.judge, keys[i], a)
 		}
 	}
 	return h, failed
@@ -76,7 +59,8 @@ func (l *Load) read(ctx context.Context, conn database.Client, key int64, mode w
 	return answer{read: true, value: by.Number, wrong: err != nil || !by.Known}
 }
 
-func (h *Held) add(j *consistency.Judge, key int64, a answer) {
+// count counts a key by its answer.
+func count(h *consistency.HeldKeys, j *consistency.Judge, key int64, a answer) {
 	h.Read++
 	if a.wrong {
 		h.Foreign++
