@@ -33,6 +33,8 @@ type Database struct {
 type Info struct {
 	// Reads are the read modes the client supports, the default first.
 	Reads []workload.ReadMode
+	// Promises are what reads of each mode promise by the database's documentation.
+	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
 	// Ports are the default ports by role; "client" is the one clients dial.
@@ -60,6 +62,15 @@ type Info struct {
 	// Durability is its class.
 	Fsync      string
 	Durability declared.Durability
+}
+
+// Promise is what a database promises of the reads of a mode.
+type Promise struct {
+	// Linearizable reads return the latest value whose write ended before they were sent, or a
+	// later one. Answers are judged by that; those of other modes are measured and not judged.
+	Linearizable bool
+	// Text is the promise in a few words.
+	Text string
 }
 
 // Driver plans members of one database and dials them. A driver's fields are

@@ -150,5 +150,10 @@ func interfacesCase(t *testing.T, f *fixture) {
 		if len(info.Reads) == 0 || info.Ports["client"] == 0 || info.MaxValue <= 0 || info.Fsync == "" {
 			t.Errorf("info is incomplete: %+v", info)
 		}
+		for _, mode := range info.Reads {
+			if p := info.Promises[mode]; p.Text == "" || p.Linearizable && mode != workload.ReadLinearizable {
+				t.Errorf("the promise of %s reads is missing or contradicts their name: %+v", mode, p)
+			}
+		}
 	})
 }

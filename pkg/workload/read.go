@@ -1,6 +1,6 @@
 package workload
 
-// ReadMode names the consistency that a read promises. The set is closed. It is
+// ReadMode names what a read promises. The set is closed. It is
 // printed wherever a read is measured: reads of different modes do not compare.
 type ReadMode string
 

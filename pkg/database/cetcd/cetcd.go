@@ -34,7 +34,11 @@ func Database() database.Database {
 		Info: database.Info{
 			// etcd has no reads from a leader's lease: Consul's default and consistent modes
 			// are both linearizable here.
-			Reads:      []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
+			Reads: []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
+			Promises: map[workload.ReadMode]database.Promise{
+				workload.ReadLinearizable: {Linearizable: true, Text: "etcd confirms with a quorum"},
+				workload.ReadStale:        {Text: "an etcd member answers from its own copy, however old that is"},
+			},
 			Operations: consul.Operations(),
 			Ports:      map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},

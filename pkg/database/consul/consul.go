@@ -29,7 +29,12 @@ func Database() database.Database {
 		Name: Name,
 		Info: database.Info{
 			// Consul's own default is a read from the leader's lease.
-			Reads:      []workload.ReadMode{workload.ReadLeader, workload.ReadStale, workload.ReadLinearizable},
+			Reads: []workload.ReadMode{workload.ReadLeader, workload.ReadStale, workload.ReadLinearizable},
+			Promises: map[workload.ReadMode]database.Promise{
+				workload.ReadLinearizable: {Linearizable: true, Text: "the leader confirms with a quorum that it leads"},
+				workload.ReadLeader:       {Text: "the leader answers while its lease lasts, and one that was replaced may still do so"},
+				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
+			},
 			Operations: Operations(),
 			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
 			Tools:      []string{Name},

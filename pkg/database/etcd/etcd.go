@@ -23,7 +23,11 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			Reads:      []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
+			Reads: []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
+			Promises: map[workload.ReadMode]database.Promise{
+				workload.ReadLinearizable: {Linearizable: true, Text: "the leader confirms with a quorum that it leads"},
+				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
+			},
 			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*library.Client)(nil), (*below)(nil)),
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			Tools:      []string{Name},

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,7 +37,10 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			Reads:      []workload.ReadMode{workload.ReadLinearizable},
+			Reads: []workload.ReadMode{workload.ReadLinearizable},
+			Promises: map[workload.ReadMode]database.Promise{
+				workload.ReadLinearizable: {Linearizable: true, Text: "the leader alone has the keys"},
+			},
 			Operations: database.OperationsOf((*client)(nil)),
 			Ports:      map[string]int{"client": 7379},
 			Embedded:   Version,
@@ -55,6 +59,8 @@ type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
 	FailEvery  int           `yaml:"fail_every" doc:"refuse every n-th write without applying it; 0 means never"`
 	LoseEvery  int           `yaml:"lose_every" doc:"apply every n-th write and close the connection instead of answering; 0 means never"`
+	Lie        Lie           `yaml:"lie" doc:"what the leader does wrong: drop, older, stale, phantom, undelete or late; empty means nothing"`
+	LieEvery   int           `yaml:"lie_every" doc:"do it at every n-th request that it concerns; 0 means at each"`
 	ReadyAfter time.Duration `yaml:"ready_after" doc:"time from start until a member reports that it is ready"`
 }
 
@@ -74,7 +80,10 @@ var (
 
 // Validate refuses negative settings.
 func (o *Options) Validate(database.HostFacts) error {
-	if o.Delay < 0 || o.ReadyAfter < 0 || o.FailEvery < 0 || o.LoseEvery < 0 {
+	if !slices.Contains(append(Lies(), Honest), o.Lie) {
+		return fmt.Errorf("lie must be one of %q, got %q", Lies(), o.Lie)
+	}
+	if o.Delay < 0 || o.ReadyAfter < 0 || o.FailEvery < 0 || o.LoseEvery < 0 || o.LieEvery < 0 {
 		return fmt.Errorf("delay, ready_after, fail_every and lose_every must be at least 0, got %v, %v, %d and %d", o.Delay, o.ReadyAfter, o.FailEvery, o.LoseEvery)
 	}
 	return nil
@@ -95,6 +104,9 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}
 	if m.Index > 0 {
 		args = append(args, "--leader="+address(m.Hosts[0]))
+	}
+	if o.Lie != Honest {
+		args = append(args, "--lie="+string(o.Lie), "--lie-every="+strconv.Itoa(o.LieEvery))
 	}
 	return database.Plan{
 		Commands: []database.Command{{

@@ -26,6 +26,7 @@ type server struct {
 
 	started time.Time
 	store   *store // nil on a follower
+	liar    liar
 	logger  *log.Logger
 }
 
@@ -40,6 +41,8 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	fs.DurationVar(&s.Delay, "delay", 0, "")
 	fs.IntVar(&s.FailEvery, "fail-every", 0, "")
 	fs.IntVar(&s.LoseEvery, "lose-every", 0, "")
+	fs.StringVar((*string)(&s.Lie), "lie", "", "")
+	fs.IntVar(&s.LieEvery, "lie-every", 0, "")
 	fs.DurationVar(&s.ReadyAfter, "ready-after", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return fmt.Errorf("read fake flags: %w", err)
@@ -51,6 +54,7 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	if s.store, err = openStore(s.data); err != nil {
 		return err
 	}
+	s.liar.before = map[string]replaced{}
 	return errors.Join(s.accept(ctx), s.store.close())
 }
 
@@ -136,7 +140,7 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 		}
 		return s.clean(which, string(value))
 	case opGet:
-		value, ok := s.store.get(key)
+		value, ok := s.read(key)
 		if !ok {
 			return codeNotFound, nil
 		}
@@ -173,6 +177,9 @@ func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 	if s.FailEvery > 0 && n%s.FailEvery == 0 {
 		s.logger.Printf("refused write %d", n)
 		return codeRefused, []byte("the option fail_every refuses this write")
+	}
+	if answered, data, lied := s.lie(op, key, value); lied {
+		return answered, data
 	}
 	code, answer, err := s.apply(op, key, value)
 	if err != nil {

@@ -1,0 +1,96 @@
+package fake
+
+import (
+	"bytes"
+	"sync"
+	"time"
+)
+
+// Lie is what a leader does wrong on purpose, so that tests can show that it is found.
+type Lie string
+
+// The lies.
+const (
+	Honest Lie = ""
+	// Drop acknowledges a put that is not applied.
+	Drop Lie = "drop"
+	// Older returns the value before the last one, and Stale does so for 5 ms after a write.
+	Older Lie = "older"
+	Stale Lie = "stale"
+	// Phantom applies a put that is refused.
+	Phantom Lie = "phantom"
+	// Undelete acknowledges a delete that is not applied.
+	Undelete Lie = "undelete"
+	// Late applies a put some time after it was answered with an unknown outcome. That is
+	// legal.
+	Late Lie = "late"
+)
+
+// Lies are all of them.
+func Lies() []Lie { return []Lie{Drop, Older, Stale, Phantom, Undelete, Late} }
+
+const (
+	staleFor = 5 * time.Millisecond
+	lateBy   = 2 * time.Millisecond
+)
+
+// liar counts what it may lie about.
+type liar struct {
+	mu     sync.Mutex
+	count  int
+	before map[string]replaced // by key
+}
+
+// replaced is the value before the last one of a key, and when it was replaced.
+type replaced struct {
+	value []byte
+	at    time.Time
+}
+
+// now reports whether the next request that a lie concerns gets it.
+func (s *server) now(l Lie) bool {
+	if s.Lie != l {
+		return false
+	}
+	s.liar.mu.Lock()
+	defer s.liar.mu.Unlock()
+	s.liar.count++
+	return s.liar.count%max(s.LieEvery, 1) == 0
+}
+
+// read returns the value of a key, or the one before.
+func (s *server) read(key []byte) ([]byte, bool) {
+	if s.Lie == Older || s.Lie == Stale {
+		s.liar.mu.Lock()
+		was, known := s.liar.before[string(key)]
+		s.liar.mu.Unlock()
+		if known && (s.Lie == Older || time.Since(was.at) < staleFor) && s.now(s.Lie) {
+			return was.value, true
+		}
+	}
+	return s.store.get(key)
+}
+
+// lie answers a write with a lie, if it is the time for one.
+func (s *server) lie(op opcode, key, value []byte) (answered code, data []byte, lied bool) {
+	switch {
+	case op == opPut && (s.Lie == Older || s.Lie == Stale):
+		if old, known := s.store.get(key); known {
+			s.liar.mu.Lock()
+			s.liar.before[string(key)] = replaced{bytes.Clone(old), time.Now()}
+			s.liar.mu.Unlock()
+		}
+	case op == opPut && s.now(Drop), op == opDelete && s.now(Undelete):
+		return codeOK, nil, true
+	case op == opPut && s.now(Phantom):
+		if err := s.store.apply(op, key, value); err != nil {
+			return codeUnknown, []byte("the write could not be appended to the file"), true
+		}
+		return codeRefused, []byte("the option lie refuses this write"), true
+	case op == opPut && s.now(Late):
+		key, value := bytes.Clone(key), bytes.Clone(value)
+		time.AfterFunc(lateBy, func() { _ = s.store.apply(opPut, key, value) }) // its outcome is unknown in any case
+		return codeUnknown, []byte("the option lie applies this write later"), true
+	}
+	return 0, nil, false
+}
