@@ -111,6 +111,9 @@ type Set struct {
 	// previous is how many request numbers the step before used up over all parts.
 	previous int64
 	forget   bool // the next step is the first of new records
+	// resent and waits are of all steps; see [Counts].
+	resent int64
+	waits  load.Waits
 }
 
 // New returns a set without connections.
@@ -147,8 +150,7 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	s.spec, s.base = job.Spec, time.Now()
 	for _, p := range s.parts {
 		if l, ok := p.issuer.(*local); ok {
-			l.prepare(job.Spec)
-			return nil
+			return l.prepare(job.Spec)
 		}
 	}
 	request, err := s.request(job)
@@ -291,6 +293,10 @@ type Counts struct {
 	Lost []error
 	// Own is of this process, if it issued the load; nil if generators did.
 	Own *issuer.End
+	// Resent and Waits are of all steps, those before [Set.Restart] too: the requests that
+	// clients sent again by themselves, and the waits of clients for what watches the load.
+	Resent int64
+	Waits  load.Waits
 }
 
 // End ends the load: a generator that is lost from now on is missed by nobody. Its error
@@ -301,6 +307,7 @@ func (s *Set) End() (Counts, error) {
 	s.mu.Unlock()
 	errs := []error{s.unwritten()}
 	c := s.counts.end()
+	c.Resent, c.Waits = s.resent, s.waits
 	for _, p := range s.parts {
 		own := p.ended.Totals.Minus(p.before)
 		c.Totals.BytesRead += own.BytesRead

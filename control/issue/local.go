@@ -23,6 +23,8 @@ type Local struct {
 	Event func(kind string, member int, text string)
 	// Gone reports whether all of some members are lost.
 	Gone func(members []int) bool
+	// Watch returns what sees every request of a load, nil to see none; Watch may be nil too.
+	Watch func(load.Spec) (load.Watch, error)
 }
 
 // local is this process, which issues the whole load.
@@ -33,8 +35,17 @@ type local struct {
 
 var _ partIssuer = (*local)(nil)
 
-func (l *local) prepare(spec load.Spec) {
-	l.part = issuer.New(issuer.Options{Database: l.opts.Database, Driver: l.opts.Driver, Spec: spec, Event: l.opts.Event, Gone: l.opts.Gone})
+func (l *local) prepare(spec load.Spec) error {
+	o := issuer.Options{Database: l.opts.Database, Driver: l.opts.Driver, Spec: spec, Event: l.opts.Event, Gone: l.opts.Gone}
+	if l.opts.Watch != nil {
+		watch, err := l.opts.Watch(spec)
+		if err != nil {
+			return err
+		}
+		o.Watch = watch
+	}
+	l.part = issuer.New(o)
+	return nil
 }
 
 func (l *local) preload(ctx context.Context, p Preload, progress func(load.Progress)) error {

@@ -224,6 +224,9 @@ func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResul
 		all.LargestGap = s.longestGap(step, all)
 	}
 	s.previous = all.Requests
+	s.resent += all.Resent
+	s.waits.Count += all.ObserverWaits.Count
+	s.waits.NS += all.ObserverWaits.NS
 	switch {
 	case n == 0:
 		_, err = s.living()

@@ -47,6 +47,12 @@ type Observer interface {
 	Observe(ended []Ended, before int64) error
 }
 
+// Watch is the method of an [Observer].
+type Watch func(ended []Ended, before int64) error
+
+// Observe is the method of an [Observer].
+func (w Watch) Observe(ended []Ended, before int64) error { return w(ended, before) }
+
 const (
 	pageSize = 1024 // requests, 72 KiB
 	// mostPages is how many pages of requests may wait for the observer before clients do:

@@ -31,6 +31,8 @@ type Options struct {
 	Event func(kind string, member int, text string)
 	// Gone reports whether all of some members are lost.
 	Gone func(members []int) bool
+	// Watch sees every request of all steps, as an observer does; nil sees none.
+	Watch load.Watch
 }
 
 // Issuer issues one part of a load. One goroutine at a time calls its methods, except
@@ -56,7 +58,11 @@ func New(o Options) *Issuer { return &Issuer{opts: o} }
 // Begin declares the load: its records are in the clock that shows now at present. Progress,
 // if not nil, is called once a second.
 func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
-	i.rec = load.NewRecorderAt(now, &i.out, i.opts.Spec.Operations(), progress)
+	var sink load.Sink = &i.out
+	if i.opts.Watch != nil {
+		sink = watched{&i.out, i.opts.Watch}
+	}
+	i.rec = load.NewRecorderAt(now, sink, i.opts.Spec.Operations(), progress)
 	i.engine = load.NewEngine(i.opts.Spec, i.rec)
 }
 
@@ -185,3 +191,14 @@ func processorTime() time.Duration {
 
 // redirect is the sink of the recorder: each step has a sink of its own.
 type redirect struct{ load.MemberSink }
+
+// watched is a redirect whose requests are observed.
+type watched struct {
+	*redirect
+	load.Watch
+}
+
+var (
+	_ load.MemberSink = watched{}
+	_ load.Observer   = watched{}
+)
