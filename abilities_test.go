@@ -31,6 +31,7 @@ var knowAbilities = map[string]string{
 	"agent":                      "limits its member and applies faults to it",
 	"dbtesterpb":                 "is how agents are asked",
 	"pkg/fault":                  "declares the kinds of faults",
+	"pkg/load/judging":           "gives requests to the judge",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.

@@ -39,12 +39,12 @@ func newParts(o Options, r *run, save func() error) *parts {
 	f.Clock = clock.write
 	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.step("%s", text) }
 	agents := fleet.New(f)
+	dial := &dialer{run: r, fleet: agents}
 	r.halves = all.Halves(&abilities.Run{
-		Experiment: r.experiment, DB: r.db, Driver: r.driver, Target: &r.target, Record: r.record, Dir: r.dir,
-		Agents: agents, Leader: r.leaderNow, Event: r.journal.record, Step: r.journal.step, Mark: r.mark,
+		Experiment: r.experiment, DB: r.db, Driver: r.driver, Info: r.entry.Info, Target: &r.target, Record: r.record, Dir: r.dir,
+		Agents: agents, Leader: r.leaderNow, Dial: dial.dial, Event: r.journal.record, Step: r.journal.step, Mark: r.mark,
 	})
 	leader := &leaderWatch{run: r}
-	dial := &dialer{run: r, fleet: agents}
 	return &parts{
 		run:     r,
 		cluster: &cluster{run: r, fleet: agents, disks: make([]results.Disk, len(r.record.Members))},

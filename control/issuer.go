@@ -12,6 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/judge"
@@ -40,6 +41,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 			Gone: func(members []int) bool {
 				return !slices.ContainsFunc(members, func(i int) bool { return !r.losses.Has(i) })
 			},
+			Watch: r.watch,
 		},
 		Connect: o.ConnectGenerator, Addrs: r.experiment.GeneratorAgents(), RunID: agents.RunID(), Owner: o.Owner, Version: o.Tool.Version, Lead: o.GeneratorLead, Dir: r.dir,
 		LostMembers: func() (lost []int) {
@@ -61,6 +63,33 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 			}
 		},
 	})
+}
+
+// watch returns what sees every request of a load that this process issues: all halves that
+// want to.
+func (r *run) watch(spec load.Spec) (load.Watch, error) {
+	var all []load.Watch
+	for _, half := range r.halves {
+		if w, ok := half.(abilities.Watcher); ok {
+			one, err := w.Watch(spec)
+			if err != nil {
+				return nil, err
+			}
+			if one != nil {
+				all = append(all, one)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return func(ended []load.Ended, before int64) error {
+		var errs []error
+		for _, one := range all {
+			errs = append(errs, one(ended, before))
+		}
+		return errors.Join(errs...)
+	}, nil
 }
 
 // errNoGenerators refuses an experiment with generators where none can be reached.

@@ -116,6 +116,11 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	err = send(ctx)
 	l.run.journal.event("load end", -1, "")
 	c, unmerged := l.issue.End()
+	for _, half := range l.run.halves {
+		if e, ok := half.(abilities.Ender); ok {
+			e.End(ctx, abilities.Issued{Resent: c.Resent, Waits: c.Waits})
+		}
+	}
 	l.run.record.Generators = l.issue.Records()
 	if len(l.run.record.Steps) > 0 {
 		l.count(ctx, c)

@@ -5,8 +5,8 @@ package abilities
 
 import "github.com/coreos/dbtester/analyze/run"
 
-// Half is what reports show of an ability. It implements [Tabler], [Actor], [Setter] or
-// [Comparer], or several of them.
+// Half is what reports show of an ability. It implements [Tabler], [Actor], [Setter], [Facter]
+// or [Comparer], or several of them.
 type Half any
 
 // Row is a row of the table, in the section of another row and behind it.
@@ -53,6 +53,18 @@ type Card struct {
 type Setter interface {
 	// Settings returns that by the paths of the settings.
 	Settings() map[string]func(*run.Run) bool
+}
+
+// Facter knows what runs may differ in that no setting says alone.
+type Facter interface{ Facts() []Fact }
+
+// Fact is something in which two runs may differ. Of returns "" if the records of a run do not
+// show it: such a run differs from none.
+type Fact struct {
+	Name string
+	Of   func(*run.Run) string
+	// Covers are the paths of the settings that it stands for.
+	Covers []string
 }
 
 // Recorded is a run with its result folder.

@@ -9,6 +9,8 @@ import (
 
 	humanize "github.com/dustin/go-humanize"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -30,7 +32,7 @@ func aspects() []Aspect {
 	ofLoad := func(text func(*results.Load) string) func(*run.Run) string {
 		return func(r *run.Run) string { return text(&r.Info.Record.Load) }
 	}
-	return []Aspect{
+	list := []Aspect{
 		{Name: "operations or read modes", Of: ofLoad(operations), covers: []string{"load.operation", "load.mix", "load.same_key", "load.read_mode"}},
 		{Name: "rates", Of: rates, covers: []string{"load.rate", "load.rate_end", "load.arrival", "load.period", "load.peak", "load.burst"}},
 		{Name: "clients on connections", Of: clients, covers: []string{"load.clients", "load.connections"}},
@@ -47,6 +49,14 @@ func aspects() []Aspect {
 		{Name: "credentials", Of: credentials},
 		{Name: "versions", Of: func(r *run.Run) string { return strings.Join(run.Distinct(r.Info.Versions()), ", ") }, sameDatabase: true},
 	}
+	for _, half := range all.Halves() {
+		if f, ok := half.(abilities.Facter); ok {
+			for _, one := range f.Facts() {
+				list = append(list, Aspect{Name: one.Name, Of: one.Of, covers: one.Covers})
+			}
+		}
+	}
+	return list
 }
 
 // operations are what requests do and what a read promises.

@@ -193,6 +193,7 @@ func newRoot(a *app) *cobra.Command {
 		newAnalyze(a),
 		newIndex(a),
 		newCompare(a),
+		newConsistency(a),
 		newUpload(a),
 		newSubmit(a),
 		newInstall(a),

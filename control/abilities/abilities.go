@@ -11,12 +11,13 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Betweener], [Finisher] or [Cutter], or several of them.
+// [Watcher], [Ender], [Betweener], [Finisher] or [Cutter], or several of them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -24,12 +25,15 @@ type Run struct {
 	Experiment *config.Experiment
 	DB         *config.Database
 	Driver     database.Driver
+	Info       database.Info
 	// Target is how clients reach the members, complete when the load begins.
 	Target *database.Target
 	// Agents keep the members; a cluster without agents has none. Leader asks the members who
 	// leads now.
 	Agents Agents
 	Leader func(context.Context) (int, error)
+	// Dial opens connections as the clients of the load have them.
+	Dial func(ctx context.Context, n int) ([]database.Client, error)
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
 	// may write to the record.
 	Record *results.DatabaseRun
@@ -89,6 +93,26 @@ type Recorder interface{ Record() }
 
 // Describer describes in a dry run what a half will do, in lines; none if it will do nothing.
 type Describer interface{ Describe() []string }
+
+// Watcher sees every request of a load that this process issues itself.
+type Watcher interface {
+	// Watch is called before a load, with all of it. It returns nil to see nothing.
+	Watch(load.Spec) (load.Watch, error)
+}
+
+// Ender does something between the last request of a load and the count of its keys.
+type Ender interface {
+	// End is called once. ctx is over if the load was interrupted.
+	End(ctx context.Context, i Issued)
+}
+
+// Issued is what is known of all requests of a load besides its records.
+type Issued struct {
+	// Resent counts those that clients sent again by themselves.
+	Resent int64
+	// Waits are those of clients for what watches the load.
+	Waits load.Waits
+}
 
 // Betweener does something between two windows of a search for a capacity.
 type Betweener interface{ Between(ctx context.Context) }

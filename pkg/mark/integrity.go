@@ -6,6 +6,10 @@ const (
 	Keys        = "keys found"
 	KeysUnknown = "keys not counted"
 	Counts      = "counts"
+	// NotLinearizable and LostWrites are of answers that were judged.
+	NotLinearizable = "not linearizable"
+	LostWrites      = "lost writes"
+	JudgedInPart    = "judged in part"
 )
 
 func integrityMarks() []Kind {
@@ -36,6 +40,24 @@ func integrityMarks() []Kind {
 			Sentences: []Sentence{{Text: "offered {offered} does not equal ok {ok} + failed {failed} + unknown {unknown} + shed {shed} + unsent {unsent}"}},
 			Help:      "the counts of a load do not add up: an error of this program",
 			Remedy:    "report it, with the run's folder",
+		},
+		{
+			Code: NotLinearizable, Weight: Invalid, Foremost: true,
+			Sentences: []Sentence{{Text: "{violations} of {judged|request} that were judged had an answer that no register gives ({classes})", Worst: "violations"}},
+			Help:      "a read returned a value that had surely been replaced, that nobody wrote or whose write had failed, or two swaps replaced one value: the database does not keep the promise of its read mode, so its speed is that of no such store",
+			Remedy:    "`dbtester consistency RUN` shows the requests that exclude each other; report it to the database's project, or see [what is judged](consistency.md)",
+		},
+		{
+			Code: LostWrites, Weight: Invalid, Foremost: true,
+			Sentences: []Sentence{{Text: "{lost} of {read|key} that were read back after the load had lost their last write: {older} had an older value, {absent} were not there", Worst: "lost"}},
+			Help:      "writes that the database had acknowledged are not there after the load",
+			Remedy:    "report it to the database's project, with the faults of the load if there were some",
+		},
+		{
+			Code: JudgedInPart, Weight: Harmless,
+			Sentences: []Sentence{{Text: "{unjudged|request} could not be judged, {late} of them because they came too late", Worst: "unjudged", Effect: nothing}},
+			Help:      "not every request was judged: there are more keys than are judged, or a client was not seen in time",
+			Remedy:    "use fewer keys; otherwise report it, with the run's folder",
 		},
 	}
 }

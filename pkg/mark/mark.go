@@ -28,6 +28,8 @@ type Kind struct {
 	// Code is a short stable word.
 	Code   string
 	Weight Weight
+	// Foremost marks are the first thing that readers see of a report.
+	Foremost bool
 	// Sentences are what such marks say, in the notation of [Kind.Text]. The first one whose
 	// values and words a mark has is its.
 	Sentences []Sentence

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/consistency"
 	"github.com/coreos/dbtester/analyze/abilities/faults"
 	"github.com/coreos/dbtester/analyze/abilities/profile"
 	"github.com/coreos/dbtester/analyze/abilities/upkeep"
@@ -11,7 +12,7 @@ import (
 
 // Halves returns what reports show of each ability.
 func Halves() []abilities.Half {
-	return []abilities.Half{upkeep.Half{}, profile.Half{}, faults.Half{}}
+	return []abilities.Half{upkeep.Half{}, profile.Half{}, faults.Half{}, consistency.Half{}}
 }
 
 // Rows returns the rows of all abilities, each after the row that it names.

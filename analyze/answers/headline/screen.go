@@ -32,6 +32,9 @@ func (h *Headline) Screen() string {
 			lines = append(lines, strings.Split(text, "\n")...)
 		}
 	}
+	for _, line := range h.Foremost() {
+		add(table.Fold(line, screenWidth, "  "))
+	}
 	add(table.Fold(h.What, screenWidth, ""))
 	add(table.Fold(h.Verdict, screenWidth, ""))
 	if h.Choice != nil {

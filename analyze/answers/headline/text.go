@@ -7,6 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/mark"
 )
 
 // Text returns the first screen followed by all of its numbers, settings and reasons.
@@ -34,7 +35,7 @@ func (h *Headline) Text() string {
 
 // Top returns the lines above the numbers: the answer, the grade, and the settings that differ.
 func (h *Headline) Top() []string {
-	lines := []string{h.Verdict}
+	lines := append(h.Foremost(), h.Verdict)
 	if h.Choice != nil {
 		lines = append(lines, "Need: "+h.Choice.Verdict)
 	}
@@ -43,6 +44,24 @@ func (h *Headline) Top() []string {
 		lines = append(lines, "UNEQUAL "+line)
 	}
 	return lines
+}
+
+// Foremost returns the marks that readers must see before the answer, as lines.
+func (h *Headline) Foremost() (lines []string) {
+	for _, r := range h.Trust.Reasons {
+		if k, _ := mark.Of(r.Code); k.Foremost && r.Invalid {
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", strings.ToUpper(r.Code), strings.Join(r.Of, ", "), r.Text))
+		}
+	}
+	return lines
+}
+
+// foremostMarkdown returns the same as Markdown, "" for none.
+func (h *Headline) foremostMarkdown() (text string) {
+	for _, line := range h.Foremost() {
+		text += "**" + plaintext.Markdown(plaintext.Line(line)) + "**\n\n"
+	}
+	return text
 }
 
 // Reasons returns the marks as lines, merged. A mark on all columns does not list them.
@@ -171,7 +190,7 @@ func (h *Headline) frame() string {
 func (h *Headline) Markdown() string {
 	var b strings.Builder
 	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
-	b.WriteString(line(h.What) + "\n\n" + strings.TrimSpace("**"+line(h.Answer.Sentence)+"** "+line(h.Answer.Basis)) + "\n\n" + line(h.Grade.String()) + "\n\n")
+	b.WriteString(h.foremostMarkdown() + line(h.What) + "\n\n" + strings.TrimSpace("**"+line(h.Answer.Sentence)+"** "+line(h.Answer.Basis)) + "\n\n" + line(h.Grade.String()) + "\n\n")
 	b.WriteString(h.numbersMarkdown() + "\n" + h.Facts.markdown())
 	if h.Choice != nil {
 		b.WriteString(h.Choice.Markdown())

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/ability/all"
+	"github.com/coreos/dbtester/pkg/ability/consistency"
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/observation"
@@ -65,6 +66,8 @@ func (p *packer) rule(file string) rule {
 		return rule{treat: (*packer).histograms}
 	case name == results.FileEvents:
 		return rule{treat: (*packer).events}
+	case name == consistency.FileWitness:
+		return rule{why: "requests whose answers exclude each other, which the manifest counts"}
 	case member == results.FileAgentLog, name == results.FileAgentLog:
 		return rule{why: "the log of an agent"}
 	case name == results.FileControlLog:

@@ -1,0 +1,134 @@
+// Package consistency shows the verdict on the answers of a load.
+package consistency
+
+import (
+	"fmt"
+	"strings"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/consistency"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+)
+
+// Half is the half of reports.
+type Half struct{}
+
+var (
+	_ abilities.Tabler = Half{}
+	_ abilities.Facter = Half{}
+)
+
+// Rows are the rows of the table.
+func (Half) Rows() []abilities.Row {
+	return []abilities.Row{
+		{Name: "LINEARIZABLE", Unit: "violations", After: "KEYS-FOUND", Cell: cell(violations),
+			Definition: "answers that no register with one value for each key gives, of all requests that were judged, whole load; any makes the run invalid"},
+		{Name: "STALE-READS", Unit: "requests", After: "LINEARIZABLE", Cell: cell(stale),
+			Definition: "reads of a mode that promises less than linearizability which returned a value that had surely been replaced when they were sent: for how long at least, and how often a connection saw an older value than before"},
+		{Name: "LOST-WRITES", Unit: "keys", After: "STALE-READS", Cell: cell(lost),
+			Definition: "written keys that had an older value than the last acknowledged one, or were not there, when they were read back after the load; any makes the run invalid"},
+	}
+}
+
+// cell returns what prints a part of the verdict.
+func cell(of func(*consistency.Verdict) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
+	return func(r *run.Run) (run.Measure, string) {
+		v, err := consistency.Record().Of(r.Info.Record.Records)
+		switch {
+		case err != nil:
+			return run.Missing("%v", err), ""
+		case v.Form == "":
+			return run.Inapplicable("the records have no verdict"), ""
+		}
+		return of(&v)
+	}
+}
+
+// notJudged has its reason as its text.
+func notJudged(why string) (run.Measure, string) {
+	m := run.Missing("not judged: %s", why)
+	m.Words = "not judged"
+	return m, ""
+}
+
+// violations prints the verdict.
+func violations(v *consistency.Verdict) (run.Measure, string) {
+	if v.Form != consistency.Judged {
+		return notJudged(v.Why)
+	}
+	n := v.Violations()
+	text := "no violation"
+	if n > 0 {
+		text = fmt.Sprintf("%s violation%s (%s)", humanize.Comma(n), run.Plural(int(min(n, 2))), v.Counts.Violations)
+	}
+	return run.Measured(float64(n), v.Counts.Judged), fmt.Sprintf("%s among %s judged of %s", text, humanize.Comma(v.Counts.Judged), humanize.Comma(v.Counts.Operations))
+}
+
+// stale prints how stale reads were.
+func stale(v *consistency.Verdict) (run.Measure, string) {
+	if v.Form != consistency.Measured {
+		return run.Inapplicable("no reads of a mode that promises less than linearizability were measured"), ""
+	}
+	parts := []string{fmt.Sprintf("%s of %s requests", humanize.Comma(v.Counts.StaleReads), humanize.Comma(v.Counts.Judged))}
+	if s := v.Staleness; s != nil {
+		ms := func(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
+		for _, q := range []struct {
+			at   float64
+			name string
+			is   int64
+		}{{0.5, "p50", s.P50}, {0.99, "p99", s.P99}, {0.999, "p99.9", s.P999}} {
+			if histogram.Enough(q.at, s.N) {
+				parts = append(parts, q.name+" "+ms(q.is))
+			}
+		}
+		parts = append(parts, "longest "+ms(s.Max))
+	}
+	if n := v.Counts.StepsBack; n > 0 {
+		parts = append(parts, fmt.Sprintf("at least %s step%s back", humanize.Comma(n), run.Plural(int(min(n, 2)))))
+	}
+	return run.Measured(float64(v.Counts.StaleReads), v.Counts.Judged), strings.Join(parts, ", ")
+}
+
+// lost prints what became of the last writes.
+func lost(v *consistency.Verdict) (run.Measure, string) {
+	h := v.Held
+	switch {
+	case h == nil && v.NotReadBack != "":
+		return run.Missing("the keys were not read back: %s", v.NotReadBack), ""
+	case h == nil:
+		return run.Inapplicable("no keys were read back"), ""
+	}
+	text := "none"
+	if h.Lost() > 0 {
+		text = fmt.Sprintf("%s: %s an older value, %s not there,", humanize.Comma(h.Lost()), humanize.Comma(h.Older), humanize.Comma(h.Gone))
+	}
+	text += fmt.Sprintf(" of %s keys", humanize.Comma(h.Read))
+	if h.Read < h.Keys {
+		text += fmt.Sprintf(" (%s not read: %s)", humanize.Comma(h.Keys-h.Read), v.NotReadBack)
+	}
+	if h.Foreign > 0 {
+		text += fmt.Sprintf("; %s had a value that no request wrote", humanize.Comma(h.Foreign))
+	}
+	return run.Measured(float64(h.Lost()), h.Read), text
+}
+
+// Facts are what decides whether loads cost the client the same. Records of releases without a
+// verdict show none.
+func (Half) Facts() []abilities.Fact {
+	return []abilities.Fact{{Name: "answers judged", Covers: []string{"consistency"}, Of: func(r *run.Run) string {
+		v, err := consistency.Record().Of(r.Info.Record.Records)
+		if err != nil {
+			return ""
+		}
+		switch v.Form {
+		case consistency.Judged, consistency.Measured:
+			return "yes"
+		case consistency.Unjudged:
+			return "no"
+		}
+		return ""
+	}}}
+}

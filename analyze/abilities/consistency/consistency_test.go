@@ -1,0 +1,40 @@
+package consistency
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/consistency"
+	judge "github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// TestCells: a run without a verdict has no cells and differs from no other run, and a mode that
+// promises less never looks like a pass.
+func TestCells(t *testing.T) {
+	for _, c := range []struct {
+		verdict     consistency.Verdict
+		text, words string // of LINEARIZABLE
+		fact        string
+		value       float64
+	}{
+		{consistency.Verdict{}, "", "", "", 0},
+		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10}}, "no violation among 10 judged of 12", "", "yes", 0},
+		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10, Violations: judge.Violations{Phantom: 1}}}, "1 violation (phantom 1) among 10 judged of 12", "", "yes", 1},
+		{consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 12, Judged: 10}}, "", "not judged", "yes", 0},
+		{consistency.Verdict{Form: consistency.Unjudged, Why: "small values"}, "", "not judged", "no", 0},
+	} {
+		record := &results.DatabaseRun{}
+		if err := consistency.Record().Set(&record.Records, c.verdict); err != nil {
+			t.Fatal(err)
+		}
+		r := &run.Run{Info: run.Info{Record: record}}
+		m, text := (Half{}).Rows()[0].Cell(r)
+		if text != c.text || m.Words != c.words || m.Inapplicable != (c.verdict.Form == "") || m.Value != c.value {
+			t.Errorf("%+v: cell %+v, %q", c.verdict, m, text)
+		}
+		if got := (Half{}).Facts()[0].Of(r); got != c.fact {
+			t.Errorf("%+v: answers judged: %q, want %q", c.verdict, got, c.fact)
+		}
+	}
+}

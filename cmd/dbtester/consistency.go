@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	humanize "github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	verdicts "github.com/coreos/dbtester/analyze/abilities/consistency"
+	reading "github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/consistency"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+func newConsistency(a *app) *cobra.Command {
+	var below string
+	most := 10
+	cmd := &cobra.Command{
+		Use:   "consistency RUN",
+		Short: "Print the verdict on the answers of a run, and the requests that exclude each other",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			runs, err := a.namedRuns(args, below)
+			if err != nil {
+				return err
+			}
+			folder, err := results.Open(runs[0])
+			if err != nil {
+				return usageError{err}
+			}
+			m, err := folder.Manifest()
+			if err != nil {
+				return err
+			}
+			for _, d := range m.Databases {
+				if err := printVerdict(a.out, folder.Path(d.Tag), d, most); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		ValidArgsFunction: completeNewest,
+	}
+	registerNewest(cmd.Flags(), &below)
+	cmd.Flags().IntVar(&most, "witnesses", most, "most violations to show of each database")
+	return cmd
+}
+
+// printVerdict prints the verdict on one database's run, from its records in a folder.
+func printVerdict(w io.Writer, dir string, d *results.DatabaseRun, most int) error {
+	say := func(format string, args ...any) {
+		fmt.Fprintln(w, plaintext.Line(fmt.Sprintf(format, args...)))
+	}
+	v, err := consistency.Record().Of(d.Records)
+	if err != nil {
+		return err
+	}
+	if v.Form == "" {
+		say("%s: the records have no verdict on answers", d.Tag)
+		return nil
+	}
+	say("%s:", d.Tag)
+	for _, row := range (verdicts.Half{}).Rows() {
+		m, text := row.Cell(&reading.Run{Info: reading.Info{Record: d}})
+		if m.Inapplicable {
+			continue
+		}
+		if !m.Known() {
+			text = m.Missing
+		}
+		say("  %s: %s", row.Name, text)
+	}
+	if v.Read != "" {
+		say("  %s reads: %s", v.Read, v.Promise)
+	}
+	if v.TookNS > 0 {
+		say("  judged beside the clients in %s of time; clients waited for that %s times", humanize.SIWithDigits(float64(v.TookNS)/1e9, 2, "s"), humanize.Comma(v.Waits))
+	}
+	witnesses, err := consistency.ReadWitnesses(filepath.Join(dir, consistency.FileWitness))
+	if err != nil {
+		return err
+	}
+	for n := range witnesses[:min(most, len(witnesses))] {
+		say("  %s", witnesses[n].Words(v.Since))
+		if err := witnesses[n].Check(); err != nil {
+			say("    this witness shows no violation: %v", err)
+		}
+	}
+	if more := len(witnesses) - most; more > 0 {
+		say("  %d more in %s", more, filepath.Join(filepath.Base(dir), consistency.FileWitness))
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+// Package consistency judges the answers of a load while it runs, and reads back what it wrote.
+package consistency
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/consistency"
+	judge "github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/judging"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+)
+
+// Half judges the answers of one run.
+type Half struct {
+	run     *abilities.Run
+	verdict consistency.Verdict
+	load    *judging.Load // nil unless answers are judged
+	judge   *judge.Judge  // nil before End
+	seconds []second
+	took    time.Duration
+}
+
+// second is what was judged up to a moment.
+type second struct {
+	until  int64 // unix nanoseconds
+	counts judge.Counts
+}
+
+// New returns the verdict of a run, which is empty unless the file asks for one.
+func New(r *abilities.Run) *Half {
+	h := &Half{run: r}
+	if consistency.Keys().Of(r.DB.Abilities).Wanted() {
+		h.verdict = planned(r)
+	}
+	return h
+}
+
+// planned is the form of the verdict on a run, before it.
+func planned(r *abilities.Run) consistency.Verdict {
+	l := &r.DB.Load
+	v := consistency.Verdict{Form: consistency.Judged, Read: l.Read, Promise: r.Info.Promises[l.Read].Text}
+	none := func(why string) consistency.Verdict {
+		v.Form, v.Why = consistency.Unjudged, why
+		return v
+	}
+	switch {
+	case len(r.Experiment.Generators) > 0:
+		return none("generators issue the load, and each knows only what it wrote itself")
+	case l.ValueSize < consistency.LeastValue:
+		return none(fmt.Sprintf("values of less than %d bytes do not name the requests that wrote them", consistency.LeastValue))
+	case !slices.ContainsFunc(l.Operations(), judging.Judges):
+		return none("no operation of the load is judged")
+	case l.Read != "" && !r.Info.Promises[l.Read].Linearizable:
+		v.Form, v.Why = consistency.Measured, fmt.Sprintf("%s reads promise less than linearizability: %s", l.Read, v.Promise)
+	}
+	return v
+}
+
+// Describe says what will be judged.
+func (h *Half) Describe() []string {
+	switch v := &h.verdict; v.Form {
+	case consistency.Judged:
+		return []string{"the answer of every get and put is judged, and written keys are read back"}
+	case consistency.Measured:
+		return []string{"the staleness of reads is measured, and written keys are read back: " + v.Why}
+	case consistency.Unjudged:
+		return []string{"answers are not judged: " + v.Why}
+	}
+	return nil
+}
+
+// Watch returns what judges the requests of a load.
+func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
+	if h.verdict.Form != consistency.Judged && h.verdict.Form != consistency.Measured {
+		return nil, nil
+	}
+	clients := 1
+	for _, s := range spec.Stretches() {
+		clients = max(clients, s.Clients)
+	}
+	l, err := judging.New(judging.Options{Spec: spec, Clients: clients, Weaker: h.verdict.Form == consistency.Measured, Second: h.second})
+	if err != nil {
+		return nil, err
+	}
+	h.load, h.verdict.Since = l, time.Now().UnixNano()
+	return func(ended []load.Ended, before int64) error {
+		from := time.Now()
+		defer func() { h.took += time.Since(from) }()
+		return l.Observe(ended, before)
+	}, nil
+}
+
+// second keeps what was judged in a call.
+func (h *Half) second(until int64, c judge.Counts) {
+	h.seconds = append(h.seconds, second{until, c})
+}
+
+// atOnce is how many keys are read back at the same time. On clusters that others use it is
+// one.
+const atOnce = 16
+
+// End judges what was left open, and reads back what was written.
+func (h *Half) End(ctx context.Context, i abilities.Issued) {
+	if h.load == nil {
+		return
+	}
+	from := time.Now()
+	h.judge = h.load.Finish()
+	h.took += time.Since(from)
+	v := &h.verdict
+	v.Counts, v.Waits, v.WaitedNS = h.judge.Totals(), i.Waits.Count, i.Waits.NS
+	if v.Form == consistency.Judged && i.Resent > 0 {
+		v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice", i.Resent)
+	}
+	h.readBack(ctx)
+	v.TookNS = int64(h.took)
+}
+
+// readBack reads all written keys, within a time.
+func (h *Half) readBack(ctx context.Context) {
+	v := &h.verdict
+	v.Back = h.run.Info.Reads[0]
+	for mode, p := range h.run.Info.Promises {
+		if p.Linearizable {
+			v.Back = mode
+		}
+	}
+	if ctx.Err() != nil {
+		v.NotReadBack = "the load was interrupted"
+		return
+	}
+	n := atOnce
+	if len(h.run.DB.Endpoints) > 0 {
+		n = 1
+	}
+	h.run.Step("read back the written keys, for %v at most", consistency.Budget)
+	from := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, consistency.Budget, fmt.Errorf("not all were read within %v", consistency.Budget))
+	defer cancel()
+	conns, err := h.run.Dial(ctx, n)
+	if err != nil {
+		v.NotReadBack = plaintext.Joined(err.Error())
+		return
+	}
+	held, err := h.load.ReadBack(ctx, conns, v.Back)
+	_ = database.CloseAll(conns) // nothing was written over them
+	v.Held, v.BackNS = &held, int64(time.Since(from))
+	if held.Read < held.Keys {
+		v.NotReadBack = plaintext.Joined(cmp.Or(err, context.Cause(ctx), errors.New("a read did not succeed")).Error())
+	}
+}
+
+// Finish writes the files, the record and the marks of the verdict.
+func (h *Half) Finish() error {
+	if h.verdict.Form == "" {
+		return nil
+	}
+	var errs []error
+	if h.judge != nil {
+		errs = append(errs, h.write(), h.histogram(), consistency.WriteWitnesses(filepath.Join(h.run.Dir, consistency.FileWitness), h.judge.Witnesses()))
+		h.mark()
+	}
+	return errors.Join(append(errs, consistency.Record().Set(&h.run.Record.Records, h.verdict))...)
+}
+
+// write writes what was judged by second.
+func (h *Half) write() error {
+	if len(h.seconds) == 0 {
+		return nil
+	}
+	group := consistency.Observed()
+	rec := observation.NewRecorder(group)
+	for _, s := range h.seconds {
+		c, at := &s.counts, time.Unix(0, s.until)
+		step := h.run.StepAt(at)
+		violations := c.Violations.All()
+		if h.verdict.Form != consistency.Judged {
+			violations = 0
+		}
+		for name, number := range map[string]int64{
+			consistency.ValueJudged: c.Judged, consistency.ValueUnjudged: c.Unjudged, consistency.ValueUnnumbered: c.Unnumbered,
+			consistency.ValueViolations: violations, consistency.ValueStale: c.StaleReads, consistency.ValueStaleness: c.Staleness,
+			consistency.ValueBack: c.StepsBack, consistency.ValueOpen: c.OpenZones, consistency.ValueKeys: c.Keys,
+		} {
+			rec.Add(name, at, step, number)
+		}
+	}
+	w, err := observation.NewWriter(group, h.run.Dir, time.Unix(0, h.seconds[0].until))
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Write(rec.Take(1<<62)), w.Close())
+}
+
+// histogram records how stale the reads of a weaker mode were.
+func (h *Half) histogram() error {
+	stale := h.judge.Stale()
+	if stale == nil {
+		return nil
+	}
+	h.verdict.Staleness = &results.Spread{
+		N: stale.TotalCount(), P50: stale.ValueAtQuantile(50), P99: stale.ValueAtQuantile(99), P999: stale.ValueAtQuantile(99.9), Max: stale.Max(),
+	}
+	start := time.Unix(0, h.verdict.Since)
+	w, err := histogram.NewLogWriter(filepath.Join(h.run.Dir, consistency.Observed().Log()), start)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Write(start, h.run.Record.LoadEnd.Sub(start), consistency.ValueStaleness, stale), w.Close())
+}
+
+// mark marks a run whose answers or keys are not what they must be.
+func (h *Half) mark() {
+	v := &h.verdict
+	add := func(code string, invalid bool, values mark.Values, words mark.Words) {
+		h.run.Record.Validity = append(h.run.Record.Validity, results.NewMark(code, invalid, values, words))
+	}
+	if n := v.Violations(); n > 0 {
+		add(mark.NotLinearizable, true, mark.Values{"violations": float64(n), "judged": float64(v.Counts.Judged)}, mark.Words{"classes": v.Counts.Violations.String()})
+	}
+	if k := v.Held; k != nil && k.Lost() > 0 {
+		add(mark.LostWrites, true, mark.Values{"lost": float64(k.Lost()), "read": float64(k.Read), "older": float64(k.Older), "absent": float64(k.Gone)}, nil)
+	}
+	if v.Counts.Late > 0 {
+		add(mark.JudgedInPart, false, mark.Values{"unjudged": float64(v.Counts.Unjudged), "late": float64(v.Counts.Late)}, nil)
+	}
+}
+
+var (
+	_ abilities.Describer = (*Half)(nil)
+	_ abilities.Watcher   = (*Half)(nil)
+	_ abilities.Ender     = (*Half)(nil)
+	_ abilities.Finisher  = (*Half)(nil)
+)

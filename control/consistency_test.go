@@ -1,0 +1,87 @@
+package control
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/ability/consistency"
+	judge "github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/mark"
+)
+
+// TestConsistency runs a load on stores that lie: each lie is found, and has its mark and a
+// witness that shows it. An honest store, and one that applies a write after its time-out, have
+// no violation among all requests.
+func TestConsistency(t *testing.T) {
+	t.Parallel()
+	const reads, deletes = "{read: 50, update: 50}", "{read: 45, update: 45, delete: 10}"
+	for _, c := range []struct {
+		lie   fake.Lie
+		mix   string
+		class judge.Class // "" if there must be no violation
+		lost  bool        // when the keys are read back
+	}{
+		{fake.Honest, reads, "", false},
+		{fake.Honest, deletes, "", false},
+		{fake.Late, reads, "", false},
+		{fake.Drop, reads, judge.StaleValue, false},
+		{fake.Drop, "{update: 100}", "", true},
+		{fake.Older, reads, judge.StaleValue, false},
+		{fake.Stale, reads, judge.StaleValue, false},
+		{fake.Phantom, reads, judge.Phantom, false},
+		{fake.Undelete, deletes, judge.ResurrectedValue, false},
+	} {
+		t.Run(fmt.Sprintf("%s of %s", c.lie, c.mix), func(t *testing.T) {
+			r := newRig(t)
+			every := 50
+			if c.lost {
+				every = 3
+			}
+			out, err := r.run(r.experiment(fmt.Sprintf(`
+load: {mix: %s, keys: 20, key_law: uniform, requests: 6000, clients: 8, connections: 8, timeout: 60s, key_size: 16, value_size: 32}
+consistency: true
+databases: {fake: {options: {lie: %q, lie_every: %d}}}
+`, c.mix, c.lie, every)), nil)
+			if err != nil {
+				t.Fatalf("run: %v", err)
+			}
+			rec := r.read(out.Folders[0], 0)
+			v, err := consistency.Record().Of(rec.run.Records)
+			if err != nil || v.Form != consistency.Judged || v.Counts.Operations != 6000 || v.Counts.Judged != 6000 || v.Counts.Late != 0 {
+				t.Fatalf("the verdict is %+v, %v, want 6000 requests judged", v, err)
+			}
+			if found := v.Violations() > 0; found != (c.class != "") || found != hasMark(rec.run, mark.NotLinearizable) {
+				t.Errorf("violations %+v, marks %+v", v.Counts.Violations, rec.run.Validity)
+			}
+			if h := v.Held; h == nil || h.Keys == 0 || h.Read != h.Keys || h.Foreign > 0 && c.lie != fake.Phantom || v.NotReadBack != "" {
+				t.Errorf("the keys after the load are %+v (%s)", v.Held, v.NotReadBack)
+			} else if lost := h.Lost() > 0; c.lost && !lost || c.class == "" && lost && !c.lost || lost != hasMark(rec.run, mark.LostWrites) {
+				t.Errorf("the keys after the load are %+v, marks %+v", v.Held, rec.run.Validity)
+			}
+			mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), c.class)
+		})
+	}
+}
+
+// mustShow fails unless the witnesses in a folder show violations, one of them of a class.
+func mustShow(t *testing.T, dir string, class judge.Class) {
+	t.Helper()
+	witnesses, err := consistency.ReadWitnesses(filepath.Join(dir, consistency.FileWitness))
+	if err != nil {
+		t.Fatalf("read the witnesses: %v", err)
+	}
+	for n := range witnesses {
+		if err := witnesses[n].Check(); err != nil {
+			t.Errorf("%s: %v", witnesses[n].Words(0), err)
+		}
+	}
+	if class == "" && len(witnesses) == 0 {
+		return
+	}
+	if !slices.ContainsFunc(witnesses, func(w judge.Witness) bool { return w.Class == class }) {
+		t.Errorf("no witness of %d is a %s", len(witnesses), class)
+	}
+}

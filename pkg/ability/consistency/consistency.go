@@ -1,0 +1,152 @@
+// Package consistency declares the verdict on the answers of a load: whether they are those of
+// one register for each key. Package pkg/consistency judges them.
+package consistency
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Ability is the declaration.
+func Ability() ability.Ability {
+	return ability.Ability{Name: "consistency", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
+}
+
+// Wish is whether a file asks for a verdict.
+type Wish string
+
+// The wishes. Without one, answers are judged where they can be.
+const (
+	None Wish = ""
+	On   Wish = "on"
+	Off  Wish = "off"
+)
+
+// Wanted reports whether answers are to be judged where they can be.
+func (w Wish) Wanted() bool { return w == On }
+
+// Keys is the key in an experiment file.
+func Keys() ability.Single[Wish] {
+	truth := yamlfile.TruthKind()
+	return ability.Single[Wish]{
+		About: yamlfile.Row{Name: "consistency", Preset: "false", Meaning: "whether the answer of every get and put is [judged](consistency.md) while the load runs, and all written keys are read back after it"},
+		Kind: yamlfile.Kind[Wish]{
+			Unit: truth.Unit, Schema: truth.Schema,
+			Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (Wish, bool) {
+				is, ok := truth.Parse(r, key, node)
+				if is {
+					return On, ok
+				}
+				return Off, ok
+			},
+			Node: func(w Wish) *yamlfile.Node { return truth.Node(w == On) },
+		},
+		Resolved: func(r *yamlfile.Reader, is Wish, at *yamlfile.Node, d *ability.Database, _ ability.Values) Wish {
+			if is == On && d.Load.ValueSize < LeastValue {
+				r.Errorf(at, "consistency: values must have at least %d bytes to name the requests that wrote them, got %d", LeastValue, d.Load.ValueSize)
+			}
+			return is
+		},
+		Shown: func(is Wish) bool { return is != None },
+	}
+}
+
+// LeastValue is the size in bytes of the smallest values that name the requests that wrote them.
+const LeastValue = 16
+
+// Form is what became of the answers of a load.
+type Form string
+
+// The forms.
+const (
+	// Judged answers have a verdict.
+	Judged Form = "verdict"
+	// Measured answers are of a mode that promises less than linearizability: their staleness
+	// is known.
+	Measured Form = "staleness"
+	// Unjudged answers are neither. Why says why.
+	Unjudged Form = "none"
+)
+
+// Verdict is what a run leaves in its record.
+type Verdict struct {
+	Form Form `json:"form"`
+	// Why is why there is no verdict, "" with one.
+	Why string `json:"why,omitempty"`
+	// Read is the mode of the reads, and Promise what the database promises of it.
+	Read    workload.ReadMode `json:"read,omitempty"`
+	Promise string            `json:"promise,omitempty"`
+	// Counts are of the whole load.
+	Counts consistency.Counts `json:"counts"`
+	// Staleness is of the stale reads, in nanoseconds; nil without any.
+	Staleness *results.Spread `json:"staleness,omitempty"`
+	// Held counts the keys that were written by what they have after the load, read back in
+	// the mode Back within a time; nil if none was read. NotReadBack is why some were not.
+	Held        *consistency.HeldKeys `json:"held,omitempty"`
+	Back        workload.ReadMode     `json:"back,omitempty"`
+	BackNS      int64                 `json:"back_ns,omitempty"`
+	NotReadBack string                `json:"not_read_back,omitempty"`
+	// TookNS is how long the judge worked, beside the clients. Waits and WaitedNS are of
+	// clients that waited for it.
+	TookNS   int64 `json:"took_ns"`
+	Waits    int64 `json:"waits"`
+	WaitedNS int64 `json:"waited_ns"`
+	// Since is the unix nanosecond from which the times of witnesses are shown.
+	Since int64 `json:"since_unix_ns,omitempty"`
+}
+
+// Violations is the number of answers that no register gives, 0 without a verdict.
+func (v *Verdict) Violations() int64 {
+	if v.Form != Judged {
+		return 0
+	}
+	return v.Counts.Violations.All()
+}
+
+// Record is the verdict of a run; its form is "" in records of releases without one, and if the
+// file asks for none.
+func Record() ability.Record[Verdict] { return ability.Record[Verdict]{Key: "consistency"} }
+
+// The values by second.
+const (
+	ValueJudged     = "judged"
+	ValueUnjudged   = "unjudged"
+	ValueUnnumbered = "unnumbered"
+	ValueViolations = "violations"
+	ValueStale      = "stale_reads"
+	ValueStaleness  = "staleness_ns"
+	ValueBack       = "steps_back"
+	ValueOpen       = "open_values"
+	ValueKeys       = "judged_keys"
+)
+
+// Observed is what is counted by second. Its histogram of staleness has one line, of the whole
+// load.
+func Observed() observation.Group {
+	sum := func(name, unit, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
+	}
+	most := func(name, unit, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: unit, Merging: observation.Max, Definition: definition}
+	}
+	return observation.Group{Name: "consistency", Values: []observation.Value{
+		sum(ValueJudged, "requests", "requests that were judged"),
+		sum(ValueUnjudged, "requests", "requests that were not judged: late, of a key with a late one, beyond the keys that are judged, or of another operation"),
+		sum(ValueUnnumbered, "requests", "reads that returned a value whose writer is not known"),
+		sum(ValueViolations, "requests", "requests that no register would have answered so; of a mode that promises less, none"),
+		sum(ValueStale, "requests", "reads of a mode that promises less that returned a value which had surely been replaced"),
+		most(ValueStaleness, "ns", "longest time for which such a value had been replaced, at least"),
+		sum(ValueBack, "requests", "reads of such a mode that returned an older value than one before over the same connection; at least so many"),
+		most(ValueOpen, "values", "values that a running request may still read, of the keys of the last requests"),
+		most(ValueKeys, "keys", "keys that were seen"),
+	}}
+}
+
+// Budget is how long keys are read back at most.
+const Budget = 30 * time.Second

@@ -1,0 +1,55 @@
+package consistency
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/files/linefile"
+)
+
+// FileWitness has the witnesses of a run in a tag's folder, one in a line; a run without any has
+// no such file.
+const FileWitness = "witness.jsonl"
+
+// WriteWitnesses writes a file of witnesses.
+func WriteWitnesses(path string, witnesses []consistency.Witness) (err error) {
+	if len(witnesses) == 0 {
+		return nil
+	}
+	file, err := linefile.Open(path, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var lines []byte
+	for n := range witnesses {
+		line, err := json.Marshal(&witnesses[n])
+		if err != nil {
+			return fmt.Errorf("encode a witness: %w", err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return file.Append(lines)
+}
+
+// ReadWitnesses reads a file of witnesses; none without the file. Those before an error are
+// good.
+func ReadWitnesses(path string) (witnesses []consistency.Witness, err error) {
+	for line, err := range linefile.Lines(path) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return witnesses, err
+		}
+		var w consistency.Witness
+		if err := json.Unmarshal([]byte(line.Text), &w); err != nil {
+			return witnesses, fmt.Errorf("%s: line %d: %w", path, line.Number, err)
+		}
+		witnesses = append(witnesses, w)
+	}
+	return witnesses, nil
+}
