@@ -10,7 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
-	"github.com/coreos/dbtester/pkg/load"
+	loading "github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -18,8 +18,8 @@ import (
 // forgetting is a sink that judges nothing.
 type forgetting struct{}
 
-func (forgetting) Second(load.Second) error { return nil }
-func (forgetting) Total(load.Total) error   { return nil }
+func (forgetting) Second(loading.Second) error { return nil }
+func (forgetting) Total(loading.Total) error   { return nil }
 
 // BenchmarkJudgingCost is the processor time of the client for a request of a closed loop on one
 // etcd, without a judge and with one, in ten pairs whose order alternates. It reports the medians
@@ -62,14 +62,14 @@ func BenchmarkJudgingCost(b *testing.B) {
 func runJudged(b *testing.B, conns []database.Client, keys int64, judged bool) float64 {
 	b.Helper()
 	const clients, requests = 200, 40_000
-	spec := load.Spec{Seed: 7, Load: workload.Load{
+	spec := loading.Spec{Seed: 7, Load: workload.Load{
 		Keys: keys, KeyLaw: workload.KeysUniform, KeySize: 24, ValueSize: 100, Timeout: time.Minute, Drain: time.Minute, Read: workload.ReadLinearizable,
 		Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}},
 	}}
-	if err := load.Preload(b.Context(), spec, clients, conns, nil); err != nil {
+	if err := loading.Preload(b.Context(), spec, clients, conns, nil); err != nil {
 		b.Fatalf("preload the keys: %v", err)
 	}
-	var sink load.Sink = forgetting{}
+	var sink loading.Sink = forgetting{}
 	var l *judging.Load
 	if judged {
 		var err error
@@ -78,9 +78,9 @@ func runJudged(b *testing.B, conns []database.Client, keys int64, judged bool) f
 		}
 		sink = judgedSink{l}
 	}
-	engine := load.NewEngine(spec, load.NewRecorder(sink, spec.Operations(), nil))
+	engine := loading.NewEngine(spec, loading.NewRecorder(sink, spec.Operations(), nil))
 	before := ownTime(b)
-	if _, err := engine.Step(b.Context(), load.Step{Step: workload.Step{Clients: clients, Requests: requests}}, conns); err != nil {
+	if _, err := engine.Step(b.Context(), loading.Step{Step: workload.Step{Clients: clients, Requests: requests}}, conns); err != nil {
 		b.Fatalf("run the step: %v", err)
 	}
 	took := ownTime(b) - before
