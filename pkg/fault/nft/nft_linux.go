@@ -1,0 +1,291 @@
+package nft
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// answerTimeout bounds the wait for the kernel.
+	answerTimeout = 10 * time.Second
+	// owned is NFT_TABLE_F_OWNER.
+	owned = 0x2
+)
+
+// Table drops packets until it is closed or this process ends. Its methods are not safe for
+// concurrent use.
+type Table struct {
+	conn   *nftables.Conn
+	link   *netlink.Conn
+	table  *nftables.Table
+	chains []*nftables.Chain
+}
+
+// opening is held while a connection of this process is opened or closed. The kernel removes
+// the tables of a port shortly after it has given the port free, and would remove those of a
+// connection that got it meanwhile.
+var opening sync.Mutex
+
+// Check makes a table that matches packets to an address of documentation, and removes it. It
+// returns what is missing.
+func Check() error {
+	t, err := Drop(fmt.Sprintf("dbtester-check-%d-%d", os.Getpid(), time.Now().UnixNano()), []Rule{{To: End{netip.MustParseAddr("192.0.2.1"), 9}}}, 1)
+	if err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// Names returns the names of the tables here.
+func Names() (names []string, err error) {
+	opening.Lock()
+	defer opening.Unlock()
+	c, err := nftables.New()
+	if err != nil {
+		return nil, fmt.Errorf("open nftables: %w", err)
+	}
+	list, err := c.ListTables()
+	if err != nil {
+		return nil, fmt.Errorf("list tables of nftables: %w", err)
+	}
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return names, nil
+}
+
+// Drop makes a table of that name that drops a share of the packets, in parts of [Whole], that
+// one of the rules matches.
+func Drop(name string, rules []Rule, share int) (*Table, error) {
+	t, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.fill(rules, share); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// open makes an empty table.
+func open(name string) (*Table, error) {
+	t := &Table{table: &nftables.Table{Name: name, Family: nftables.TableFamilyINet}}
+	var err error
+	opening.Lock()
+	t.conn, err = nftables.New(nftables.AsLasting(), nftables.WithSockOptions(func(link *netlink.Conn) error {
+		t.link = link
+		return link.SetDeadline(time.Now().Add(answerTimeout))
+	}))
+	opening.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("open nftables: %w", err)
+	}
+	if err := t.own(); err != nil {
+		switch {
+		case errors.Is(err, unix.EPERM):
+			err = fmt.Errorf("%w: it needs CAP_NET_ADMIN (root, or a user and network namespace: unshare -rn)", err)
+		case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EINVAL):
+			err = fmt.Errorf("%w: tables that end with their owner need Linux 5.12 with CONFIG_NF_TABLES_INET", err)
+		}
+		return nil, errors.Join(fmt.Errorf("make a table of nftables: %w", err), t.Close())
+	}
+	return t, nil
+}
+
+// own makes the table, owned by this connection, which the library cannot ask for.
+func (t *Table) own() error {
+	attributes, err := netlink.MarshalAttributes([]netlink.Attribute{
+		{Type: unix.NFTA_TABLE_NAME, Data: append([]byte(t.table.Name), 0)},
+		{Type: unix.NFTA_TABLE_FLAGS, Data: binary.BigEndian.AppendUint32(nil, owned)},
+	})
+	if err != nil {
+		return err
+	}
+	bound := func(kind netlink.HeaderType) netlink.Message {
+		return netlink.Message{
+			Header: netlink.Header{Type: kind, Flags: netlink.Request},
+			Data:   []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, unix.NFNL_SUBSYS_NFTABLES},
+		}
+	}
+	made := netlink.Message{
+		Header: netlink.Header{
+			Type:  unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_NEWTABLE,
+			Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl,
+		},
+		Data: append([]byte{byte(t.table.Family), unix.NFNETLINK_V0, 0, 0}, attributes...),
+	}
+	if _, err := t.link.SendMessages([]netlink.Message{bound(unix.NFNL_MSG_BATCH_BEGIN), made, bound(unix.NFNL_MSG_BATCH_END)}); err != nil {
+		return err
+	}
+	_, err = t.link.Receive()
+	return err
+}
+
+// fill adds the rules.
+func (t *Table) fill(rules []Rule, share int) error {
+	for _, hook := range []struct {
+		name string
+		at   *nftables.ChainHook
+		in   bool
+	}{{"in", nftables.ChainHookInput, true}, {"out", nftables.ChainHookOutput, false}} {
+		chain := t.conn.AddChain(&nftables.Chain{Name: hook.name, Table: t.table, Type: nftables.ChainTypeFilter, Hooknum: hook.at, Priority: nftables.ChainPriorityFilter})
+		t.chains = append(t.chains, chain)
+		for _, r := range rules {
+			if r.In != hook.in {
+				continue
+			}
+			for _, protocol := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
+				matches, err := r.matches(protocol)
+				if err != nil {
+					return err
+				}
+				t.conn.AddRule(&nftables.Rule{Table: t.table, Chain: chain, Exprs: append(matches, dropped(share)...)})
+			}
+		}
+		if err := t.send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send has the kernel do what was asked of the connection.
+func (t *Table) send() error {
+	if err := t.link.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return err
+	}
+	if err := t.conn.Flush(); err != nil {
+		return fmt.Errorf("change a table of nftables: %w", err)
+	}
+	return nil
+}
+
+// matches are the expressions by which a rule matches packets of a protocol.
+func (r Rule) matches(protocol byte) ([]expr.Any, error) {
+	list := []expr.Any{&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1}, is([]byte{protocol})}
+	family, from, to, size := byte(unix.NFPROTO_IPV4), uint32(12), uint32(16), uint32(4)
+	if r.From.Addr.Is6() || r.To.Addr.Is6() {
+		family, from, to, size = unix.NFPROTO_IPV6, 8, 24, 16
+	}
+	if r.From.Addr.IsValid() || r.To.Addr.IsValid() {
+		list = append(list, &expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1}, is([]byte{family}))
+	}
+	for _, end := range []struct {
+		End
+		address, port uint32
+	}{{r.From, from, 0}, {r.To, to, 2}} {
+		if end.Addr.IsValid() {
+			list = append(list, &expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: end.address, Len: size}, is(end.Addr.AsSlice()))
+		}
+		if end.Port != 0 {
+			list = append(list, &expr.Payload{DestRegister: 1, Base: expr.PayloadBaseTransportHeader, Offset: end.port, Len: 2}, is(binary.BigEndian.AppendUint16(nil, end.Port)))
+		}
+	}
+	if r.Group == "" {
+		return list, nil
+	}
+	id, level, err := group(r.Group)
+	if err != nil {
+		return nil, err
+	}
+	return append(list,
+		&expr.Socket{Key: expr.SocketKeyCgroupv2, Level: level, Register: 1},
+		is(binary.NativeEndian.AppendUint64(nil, id))), nil
+}
+
+// is compares the first register.
+func is(data []byte) expr.Any { return &expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: data} }
+
+// dropped are the expressions that drop a share of the packets that come so far, and count
+// both.
+func dropped(share int) []expr.Any {
+	if share >= Whole {
+		return []expr.Any{&expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop}}
+	}
+	return []expr.Any{
+		&expr.Counter{},
+		&expr.Numgen{Register: 1, Type: unix.NFT_NG_RANDOM, Modulus: Whole},
+		&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
+		&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(share))},
+		&expr.Counter{},
+		&expr.Verdict{Kind: expr.VerdictDrop},
+	}
+}
+
+// group returns the kernel's number of a control group, and how far below the root it is.
+func group(dir string) (id uint64, level uint32, err error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return 0, 0, fmt.Errorf("find a control group: %w", err)
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		var s unix.Statfs_t
+		if err := unix.Statfs(at, &s); err != nil {
+			return 0, 0, fmt.Errorf("find a control group: %w", err)
+		}
+		if s.Type != unix.CGROUP2_SUPER_MAGIC {
+			break
+		}
+		level++
+	}
+	if level < 2 {
+		return 0, 0, fmt.Errorf("%s is no control group of version 2 below the root", dir)
+	}
+	return info.Sys().(*syscall.Stat_t).Ino, level - 1, nil // the root is level 0
+}
+
+// Counted returns how many packets there were so far.
+func (t *Table) Counted() (n Counted, err error) {
+	if err := t.link.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return n, err
+	}
+	for _, c := range t.chains {
+		rules, err := t.conn.GetRules(t.table, c)
+		if err != nil {
+			return n, fmt.Errorf("read a table of nftables: %w", err)
+		}
+		for _, r := range rules {
+			first, last := counters(r.Exprs)
+			n.Matched += first
+			n.Dropped += last
+		}
+	}
+	return n, nil
+}
+
+// counters are the first and the last count of a rule.
+func counters(list []expr.Any) (first, last uint64) {
+	seen := false
+	for _, e := range list {
+		if c, ok := e.(*expr.Counter); ok {
+			if last = c.Packets; !seen {
+				first, seen = c.Packets, true
+			}
+		}
+	}
+	return first, last
+}
+
+// Close removes the table. It may be called more than once.
+func (t *Table) Close() error {
+	if t.conn == nil {
+		return nil
+	}
+	opening.Lock()
+	defer opening.Unlock()
+	err := t.conn.CloseLasting() // the kernel removes what the connection owned
+	t.conn = nil
+	return err
+}

@@ -1,0 +1,25 @@
+//go:build !linux
+
+package nft
+
+import "errors"
+
+var errLinux = errors.New("tables of nftables need Linux")
+
+// Check returns that this machine cannot have tables.
+func Check() error { return errLinux }
+
+// Names returns that this machine has no tables.
+func Names() ([]string, error) { return nil, errLinux }
+
+// Table cannot be made.
+type Table struct{}
+
+// Drop returns that this machine cannot have tables.
+func Drop(string, []Rule, int) (*Table, error) { return nil, errLinux }
+
+// Counted counts nothing.
+func (t *Table) Counted() (Counted, error) { return Counted{}, errLinux }
+
+// Close has nothing to do.
+func (t *Table) Close() error { return nil }

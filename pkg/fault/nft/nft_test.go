@@ -1,0 +1,360 @@
+//go:build linux
+
+package nft
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/nftables"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	namespaceEnv = "NFT_TEST_NAMESPACE"
+	// enough is for packets of a machine that is busy, and silent for what never comes.
+	enough = time.Minute
+	silent = 300 * time.Millisecond
+)
+
+// alone reports whether this process is in a network of its own. If not, it runs the test
+// again in one, as a user without rights could make it.
+func alone(t *testing.T) bool {
+	if os.Getenv(namespaceEnv) != "" {
+		if err := up("lo"); err != nil {
+			t.Fatalf("bring the loopback interface up: %v", err)
+		}
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), namespaceEnv+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch text := string(out); {
+	case err != nil && !errors.As(err, &exit):
+		t.Skipf("this machine gives no namespaces: %v", err)
+	case err != nil:
+		t.Errorf("in the namespace: %v\n%s", err, text)
+	case strings.Contains(text, "--- SKIP"):
+		t.Skip(text)
+	}
+	return false
+}
+
+// up brings an interface up.
+func up(name string) error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(s)
+	r, err := unix.NewIfreq(name)
+	if err != nil {
+		return err
+	}
+	r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
+}
+
+// listen is a server that returns what it gets.
+func listen(t *testing.T, addr string) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				b := make([]byte, 1)
+				for {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+					if _, err := c.Write(b); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
+// echo is whether a connection is answered within a time.
+func echo(c net.Conn, within time.Duration) error {
+	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	if _, err := c.Write([]byte{1}); err != nil {
+		return err
+	}
+	_, err := c.Read(make([]byte, 1))
+	return err
+}
+
+// dial opens a connection.
+func dial(t *testing.T, to netip.AddrPort) net.Conn {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", to.String(), enough)
+	if err != nil {
+		t.Fatalf("dial: %v", err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// end is an address as an end of packets.
+func end(a netip.AddrPort) End { return End{a.Addr(), a.Port()} }
+
+// tables are the names of all tables here.
+func tables(t *testing.T) []string {
+	t.Helper()
+	names, err := Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// Packets to one address and port are dropped, in one direction or the other, for connections
+// that are open and for new ones, and nothing else is touched. Two tables end in any order.
+func TestDrop(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	if err := Check(); err != nil {
+		t.Skipf("this machine has no tables: %v", err)
+	}
+	for _, addr := range []string{"127.0.0.2", "::1"} {
+		victim, other := listen(t, addr), listen(t, addr)
+		before, beside := dial(t, victim), dial(t, other)
+		first, err := Drop("first", []Rule{{In: true, To: end(victim)}}, Whole)
+		if err != nil {
+			t.Fatalf("drop: %v", err)
+		}
+		second, err := Drop("second", []Rule{{From: end(victim)}}, Whole)
+		if err != nil {
+			t.Fatalf("drop: %v", err)
+		}
+		for range 2 {
+			if err := echo(before, silent); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("an open connection got %v", err)
+			}
+			if _, err := net.DialTimeout("tcp", victim.String(), silent); err == nil {
+				t.Error("a connection was opened")
+			}
+			if err := echo(beside, enough); err != nil {
+				t.Errorf("another port got %v", err)
+			}
+			n, err := first.Counted()
+			if err != nil {
+				t.Fatalf("count: %v", err)
+			}
+			if first == second && n.Matched == 0 {
+				continue // answers are sent of what came before alone
+			}
+			if n.Dropped == 0 || n.Dropped != n.Matched {
+				t.Errorf("counted %v", n)
+			}
+			if err := first.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			first = second
+		}
+		if err := second.Close(); err != nil {
+			t.Errorf("close again: %v", err)
+		}
+		if left := tables(t); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		if err := echo(before, enough); err != nil {
+			t.Errorf("afterwards the open connection got %v", err)
+		}
+		dial(t, victim)
+	}
+}
+
+// Many tables are made and removed at the same time, each by its own connection.
+func TestManyAtOnce(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	if err := Check(); err != nil {
+		t.Skipf("this machine has no tables: %v", err)
+	}
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			table, err := Drop(fmt.Sprintf("many-%d", i), []Rule{{In: true, To: End{netip.MustParseAddr("127.0.0.9"), 9}}}, 1)
+			if err != nil {
+				t.Errorf("drop: %v", err)
+				return
+			}
+			if _, err := table.Counted(); err != nil {
+				t.Errorf("count: %v", err)
+			}
+			if err := table.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if left := tables(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// A share of packets is dropped: connections slow down and live.
+func TestShare(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	if err := Check(); err != nil {
+		t.Skipf("this machine has no tables: %v", err)
+	}
+	victim := listen(t, "127.0.0.2")
+	c := dial(t, victim)
+	table, err := Drop("share", []Rule{{In: true, To: end(victim)}}, Whole/10)
+	if err != nil {
+		t.Fatalf("drop: %v", err)
+	}
+	defer table.Close()
+	for range 200 {
+		if err := echo(c, enough); err != nil {
+			t.Fatalf("echo: %v", err)
+		}
+	}
+	n, err := table.Counted()
+	if err != nil || n.Matched < 200 || n.Dropped < 2 || n.Dropped > n.Matched/3 {
+		t.Errorf("counted %+v, %v; want some tenth of hundreds", n, err)
+	}
+}
+
+// The kernel removes the table of a process that was killed, and nobody else can.
+func TestOwner(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	if err := Check(); err != nil {
+		t.Skipf("this machine has no tables: %v", err)
+	}
+	if os.Getenv(namespaceEnv) == "owner" {
+		if _, err := Drop("owner", []Rule{{In: true, To: End{netip.MustParseAddr("127.0.0.9"), 9}}}, Whole); err != nil {
+			t.Fatalf("drop: %v", err)
+		}
+		fmt.Println("made")
+		select {}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestOwner$")
+	cmd.Env = append(os.Environ(), namespaceEnv+"=owner")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatalf("make a pipe: %v", err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	if _, err := out.Read(make([]byte, 5)); err != nil {
+		t.Fatalf("read: %v", err)
+	}
+	if got := tables(t); len(got) != 1 || got[0] != "owner" {
+		t.Errorf("tables: %v", got)
+	}
+	c, err := nftables.New()
+	if err != nil {
+		t.Fatalf("open nftables: %v", err)
+	}
+	c.DelTable(&nftables.Table{Name: "owner", Family: nftables.TableFamilyINet})
+	if err := c.Flush(); !errors.Is(err, unix.EPERM) {
+		t.Errorf("another process deleted the table: %v", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatalf("kill: %v", err)
+	}
+	_ = cmd.Wait()
+	if left := tables(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// On one address, the sockets of a control group are told from others.
+func TestGroup(t *testing.T) {
+	mount := "/sys/fs/cgroup"
+	if _, err := os.Stat(filepath.Join(mount, "unified")); err == nil {
+		mount = filepath.Join(mount, "unified")
+	}
+	dir := filepath.Join(mount, fmt.Sprintf("nft-test-%d", os.Getpid()))
+	if os.Getenv(namespaceEnv) == "" {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Skipf("needs the right to make control groups of version 2: %v", err)
+		}
+		defer os.Remove(dir)
+		t.Setenv("NFT_TEST_GROUP", dir)
+	}
+	if !alone(t) {
+		return
+	}
+	if err := Check(); err != nil {
+		t.Skipf("this machine has no tables: %v", err)
+	}
+	victim := listen(t, "127.0.0.2")
+	dir = os.Getenv("NFT_TEST_GROUP")
+	ours := dial(t, victim) // before this process is in the group
+	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0o644); err != nil {
+		t.Skipf("needs the right to enter a control group: %v", err)
+	}
+	theirs := dial(t, victim)
+	for _, in := range []bool{false, true} {
+		r := Rule{In: in, To: end(victim), Group: dir}
+		if in {
+			r = Rule{In: true, From: end(victim), Group: dir}
+		}
+		table, err := Drop("group", []Rule{r}, Whole)
+		if err != nil {
+			t.Fatalf("drop: %v", err)
+		}
+		if err := echo(theirs, silent); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a connection of the group got %v", err)
+		}
+		if err := echo(ours, enough); err != nil {
+			t.Errorf("another connection got %v", err)
+		}
+		if n, err := table.Counted(); err != nil || n.Dropped == 0 {
+			t.Errorf("counted %+v, %v", n, err)
+		}
+		if err := table.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		// What was held back comes now, so that the connection is at one again.
+		if err := theirs.SetDeadline(time.Now().Add(enough)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := theirs.Read(make([]byte, 1)); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	}
+}
