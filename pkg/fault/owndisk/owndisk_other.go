@@ -1,0 +1,35 @@
+//go:build !linux
+
+package owndisk
+
+import (
+	"context"
+	"errors"
+)
+
+var errLinux = errors.New("disks of members' own need Linux")
+
+// Check returns that this machine cannot have them.
+func Check() error { return errLinux }
+
+// Make makes none.
+func Make(context.Context, Disk, int64) error { return errLinux }
+
+// Mount mounts none.
+func (d Disk) Mount() error { return errLinux }
+
+// Unmount has nothing to do.
+func (d Disk) Unmount(context.Context) error { return nil }
+
+// Mounted reports that it is not.
+func (d Disk) Mounted() (bool, error) { return false, nil }
+
+// Cut cuts none.
+func (d Disk) Cut() error { return errLinux }
+
+// Free knows nothing.
+func (d Disk) Free() (int64, error) { return 0, errLinux }
+
+// Fill fills none, and Drain has nothing to do.
+func (d Disk) Fill(context.Context) (int64, error) { return 0, errLinux }
+func (d Disk) Drain() error                        { return nil }
