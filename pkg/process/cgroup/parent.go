@@ -49,11 +49,17 @@ type tree struct {
 // use.
 func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
 
+// FindUnified is [Find] for groups that are in the hierarchy of version 2 as well, where the
+// kernel knows which group a socket belongs to. The limits may be none.
+func FindUnified(l resources.Limits) (*Parent, error) {
+	return find(linux{}, "/proc/self", l, "")
+}
+
 // finding is held while this process looks for its groups and may move, because several agents in
 // one process may do so at the same time.
 var finding sync.Mutex
 
-func find(k kernel, proc string, l resources.Limits) (*Parent, error) {
+func find(k kernel, proc string, l resources.Limits, more ...string) (*Parent, error) {
 	finding.Lock()
 	defer finding.Unlock()
 	groups, err := k.read(filepath.Join(proc, "cgroup"))
@@ -69,7 +75,7 @@ func find(k kernel, proc string, l resources.Limits) (*Parent, error) {
 		return nil, fmt.Errorf("find the control groups of this process: %w", err)
 	}
 	p := &Parent{kernel: k}
-	for _, controller := range controllersOf(l) {
+	for _, controller := range append(controllersOf(l), more...) {
 		memberships, err := Parse([]byte(groups), controller)
 		if err != nil {
 			return nil, fmt.Errorf("find the control groups of this process: %w", err)
@@ -99,7 +105,7 @@ func controllersOf(l resources.Limits) (list []string) {
 	return list
 }
 
-// add adds a controller to the tree that has it. A version 1 hierarchy takes precedence: version 2
+// add adds a controller to the tree that has it; "" is the unified tree by itself. A version 1 hierarchy takes precedence: version 2
 // then lacks the controller.
 func (p *Parent) add(controller string, groups []Membership, all []mounts.Mount) error {
 	slices.SortStableFunc(groups, func(a, b Membership) int { return -strings.Compare(a.Controller, b.Controller) })
@@ -109,13 +115,17 @@ func (p *Parent) add(controller string, groups []Membership, all []mounts.Mount)
 			continue
 		}
 		t := tree{unified: g.Controller == "", home: dirs[0]}
-		if at := slices.IndexFunc(p.trees, func(other tree) bool { return other.home == t.home }); at >= 0 {
-			p.trees[at].controllers = append(p.trees[at].controllers, controller)
-			return nil
+		at := slices.IndexFunc(p.trees, func(other tree) bool { return other.home == t.home })
+		if at < 0 {
+			at, p.trees = len(p.trees), append(p.trees, t)
 		}
-		t.controllers = []string{controller}
-		p.trees = append(p.trees, t)
+		if controller != "" {
+			p.trees[at].controllers = append(p.trees[at].controllers, controller)
+		}
 		return nil
+	}
+	if controller == "" {
+		return errors.New("this machine shows no control groups of version 2")
 	}
 	return fmt.Errorf("this machine shows no control groups with the controller %q", controller)
 }
@@ -202,6 +212,16 @@ func (p *Parent) stepDown(t *tree) error {
 
 // pids returns the processes in a group.
 func (p *Parent) pids(dir string) ([]int, error) { return pidsIn(p.kernel, dir) }
+
+// Unified returns the directory of a group in the hierarchy of version 2, "" if it has none there.
+func (p *Parent) Unified(run, name string) string {
+	for _, t := range p.trees {
+		if t.unified {
+			return filepath.Join(t.base, top, run, name)
+		}
+	}
+	return ""
+}
 
 // Dirs returns a group's directories before it is made, for [Remove].
 func (p *Parent) Dirs(run, name string) []string {
