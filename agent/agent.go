@@ -29,6 +29,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/runlog"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
@@ -68,6 +69,9 @@ type Options struct {
 	AllowFlags bool
 	// AllowFaults are the kinds of faults that may be applied to the member.
 	AllowFaults []string
+	// Disk gives each member a disk of its own, which faults may fill or cut: "loop:SIZE", see
+	// [owndisk.Size]; "" gives it none.
+	Disk string
 	// Device and Interface are sampled; "" finds the data directory's device and
 	// the member's interface.
 	Device, Interface string
@@ -88,13 +92,15 @@ type Options struct {
 // Agent keeps at most one session and one member. All methods are safe for
 // concurrent use.
 type Agent struct {
-	opts    Options
-	host    []byte // this machine, as a record in messages
-	bootID  string // of this machine
-	planner *planner
-	runs    *runlog.Handler // of opts.Log
-	root    *os.Root        // of WorkDir; sessions write and remove files through it
-	hold    *os.File        // locked while this agent has WorkDir
+	opts   Options
+	host   []byte // this machine, as a record in messages
+	bootID string // of this machine
+	// diskBytes is the size of a member's own disk, 0 for none.
+	diskBytes int64
+	planner   *planner
+	runs      *runlog.Handler // of opts.Log
+	root      *os.Root        // of WorkDir; sessions write and remove files through it
+	hold      *os.File        // locked while this agent has WorkDir
 
 	// ctx ends with Close; every session's context is a child of it.
 	ctx  context.Context
@@ -120,6 +126,15 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	var diskBytes int64
+	if opts.Disk != "" {
+		if diskBytes, err = owndisk.Size(opts.Disk); err == nil {
+			err = owndisk.Check()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if _, err := process.StartTicks(os.Getpid()); err != nil {
 		return nil, fmt.Errorf("agents need Linux with /proc, to identify the processes that they start: %w", err)
 	}
@@ -137,7 +152,7 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: opts, host: record, bootID: host.BootID, planner: &planner{opts: opts, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
+	a := &Agent{opts: opts, host: record, bootID: host.BootID, diskBytes: diskBytes, planner: &planner{opts: opts, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
 	a.ctx, a.end = context.WithCancelCause(context.Background())
 	a.done = sync.OnceValue(a.waitAll)
 	if err := a.recoverSession(); err != nil {

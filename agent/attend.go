@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -26,6 +27,8 @@ const (
 type attended struct {
 	life
 	member *member.Member // that ran last
+	// held is what faults need until they are over, by their ids.
+	held map[string]io.Closer
 }
 
 var _ fault.Victim = (*attended)(nil)
@@ -34,7 +37,7 @@ var _ fault.Victim = (*attended)(nil)
 // child dies that no fault has ended. What a fault would leave behind is undone then. It
 // returns the member that ran last.
 func (l life) attend(m *member.Member) *member.Member {
-	s, a := l.s, &attended{l, m}
+	s, a := l.s, &attended{l, m, map[string]io.Closer{}}
 	defer a.release()
 	for {
 		died := a.member.Done()
@@ -113,7 +116,7 @@ func (a *attended) apply(r fault.Record) changed {
 	r.Saw, err = k.Apply(s.ctx, a, r)
 	r.Applied = time.Now()
 	if err != nil {
-		r.Failed = errors.Join(err, fault.Release([]fault.Record{r})).Error()
+		r.Failed = errors.Join(err, a.LetGo(r.ID), fault.Release([]fault.Record{r})).Error()
 		r.Over = time.Now()
 	}
 	s.noteFault(r)
@@ -146,7 +149,11 @@ func (a *attended) release() {
 		t.Set(tap.Effect{})
 	}
 	lasting := a.s.lasting()
-	if err := fault.Release(lasting); err != nil {
+	var errs []error
+	for _, r := range lasting {
+		errs = append(errs, a.LetGo(r.ID))
+	}
+	if err := errors.Join(append(errs, fault.Release(lasting))...); err != nil {
 		a.s.problem("a fault was not undone", err)
 	}
 	for _, r := range lasting {

@@ -62,7 +62,7 @@ func (s *session) measurable(p *planned) (err error) {
 		Addr:      p.member.Self().Addr,
 		Clients:   s.clients.Load,
 		Period:    p.period,
-		Group:     p.grouping.dirs(),
+		Group:     p.grouping.limited(),
 	})
 	if err != nil {
 		return status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)
@@ -109,6 +109,11 @@ func (l life) conduct(t *attempt) {
 		defer p.tap.Close() // the member has ended then
 	}
 	if err := l.makeDir(t.req); err != nil {
+		s.fail(t, err)
+		return
+	}
+	defer l.removeDisk()
+	if err := l.makeDisk(); err != nil {
 		s.fail(t, err)
 		return
 	}

@@ -81,6 +81,9 @@ func (a *planner) allowsFault(r fault.Record) error {
 		}
 		return status.Errorf(codes.PermissionDenied, "this agent may not apply the fault %s (allowed: %s): start it with dbtester agent --allow-faults %s", k.Name, allowed, k.Name)
 	}
+	if k.NeedsDisk(r) && a.opts.Disk == "" {
+		return status.Errorf(codes.FailedPrecondition, "the fault %s needs a disk of the member's own, which may be filled or cut: start the agent with --disk loop:SIZE, such as --disk loop:2GiB", k.Name)
+	}
 	if err := k.Possible(); err != nil {
 		return status.Errorf(codes.FailedPrecondition, "this machine cannot have the fault %s: %v", k.Name, err)
 	}

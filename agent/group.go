@@ -16,11 +16,15 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// grouping is the control group of a planned member with limits.
+// grouping is the control group of a planned member with limits, or with faults for which it
+// is told from other members of this machine.
 type grouping struct {
 	limits resources.Limits
-	// run and name are the group's directories below the parent, which is nil without
-	// limits.
+	// tag is the member's, and apart is whether faults need the group.
+	tag   string
+	apart bool
+	// run and name are the group's directories below the parent, which is nil where no group
+	// is needed.
 	run, name string
 	parent    *cgroup.Parent
 	// group is nil before it is made.
@@ -33,7 +37,8 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 	if err != nil {
 		return grouping{}, err
 	}
-	g := grouping{run: pb.RunHash(req.GetRunId())[:16], name: req.GetTag() + "-" + strconv.Itoa(int(req.GetIndex())+1)}
+	g := grouping{run: pb.RunHash(req.GetRunId())[:16], tag: req.GetTag()}
+	g.name = g.nameOf(int(req.GetIndex()))
 	if asked != nil {
 		g.limits = *asked
 	}
@@ -42,6 +47,9 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 	}
 	return g, nil
 }
+
+// nameOf is the name of the group of a member, from 0.
+func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
 // facts are those of the machine that a member with the limits can use.
 func (g grouping) facts(memory int64, cpus int) database.HostFacts {
@@ -69,14 +77,21 @@ func (g grouping) limit(plan *database.Plan) {
 // find finds where the group can be made, and tries whether it can: it makes a group and
 // removes it, and may move this process to another group before. It is not to be left to itself.
 func (g *grouping) find() error {
-	if !g.limits.Any() {
+	if !g.limits.Any() && !g.apart {
 		return nil
 	}
-	parent, err := cgroup.Find(g.limits)
+	find := cgroup.Find
+	if g.apart {
+		find = cgroup.FindUnified
+	}
+	parent, err := find(g.limits)
 	if err == nil {
 		err = parent.Check(g.run, g.name, g.limits)
 	}
-	if err != nil {
+	switch {
+	case err != nil && !g.limits.Any():
+		return status.Errorf(codes.FailedPrecondition, "the members on this machine cannot be told apart, which needs control groups of version 2: %v", err)
+	case err != nil:
 		return status.Errorf(codes.FailedPrecondition, "the member cannot be limited to %s on this machine: %v", g.limits, err)
 	}
 	g.parent = parent
@@ -91,7 +106,15 @@ func (g *grouping) dirs() []string {
 	return g.parent.Dirs(g.run, g.name)
 }
 
-// makeGroup makes the member's group, if it has limits. The record names it already.
+// limited are the group's directories if it has limits.
+func (g *grouping) limited() []string {
+	if !g.limits.Any() {
+		return nil
+	}
+	return g.dirs()
+}
+
+// makeGroup makes the member's group, if it needs one. The record names it already.
 func (l life) makeGroup() (err error) {
 	if g := &l.p.grouping; g.parent != nil {
 		g.group, err = g.parent.Make(g.run, g.name, g.limits)
@@ -106,10 +129,12 @@ func (l life) removeGroup() {
 	if group == nil {
 		return
 	}
-	use := group.Use()
-	s.agent.mu.Lock()
-	s.now.use = &use
-	s.agent.mu.Unlock()
+	if l.p.grouping.limits.Any() {
+		use := group.Use()
+		s.agent.mu.Lock()
+		s.now.use = &use
+		s.agent.mu.Unlock()
+	}
 	// Not s.ctx, which has ended: the removal has a bound of its own.
 	if err := group.Remove(context.Background()); err != nil {
 		s.problem("the member's control group was not removed", err)

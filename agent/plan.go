@@ -118,6 +118,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 		Tools: p.tools.paths,
 		TLS:   tls,
 	}
+	p.grouping.apart = shares(req, p.member)
 	p.target = targetOf(hosts)
 	p.target.TLS = tls
 	if p.plan, err = p.driver.Plan(p.member); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
@@ -29,6 +30,8 @@ type record struct {
 	Files    []string      `json:"files"`
 	// Group holds the directories of the member's control group; none if it has no limits.
 	Group []string `json:"group,omitempty"`
+	// Disk is the member's own disk, if it has one.
+	Disk *owndisk.Disk `json:"disk,omitempty"`
 	// Faults are those that the member had, each recorded before it was applied.
 	Faults         []fault.Record `json:"faults,omitempty"`
 	ApparentBytes  int64          `json:"apparent_bytes"`
@@ -89,6 +92,7 @@ func (s *session) currentRecord() (record, string) {
 		Files:          s.now.files,
 		Group:          s.now.group,
 		Faults:         s.now.faults,
+		Disk:           s.now.disk,
 		ApparentBytes:  s.now.sizes.apparent,
 		AllocatedBytes: s.now.sizes.allocated,
 	}

@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/cgroup"
@@ -103,6 +104,15 @@ func (a *Agent) endLeftover(l leftover) error {
 	for _, c := range slices.Backward(l.record.Children) {
 		if err := killLeftover(c.Pid, c.StartTicks); err != nil {
 			return fmt.Errorf("end %s (pid %d) of an earlier agent: %w", c.Name, c.Pid, err)
+		}
+	}
+	if d := l.record.Disk; d != nil {
+		// Only what a session of this directory can have mounted: records may be edited.
+		own := filepath.Join(a.opts.WorkDir, l.dir)
+		if *d != (owndisk.Disk{Image: filepath.Join(own, fileDisk), Point: filepath.Join(own, dirData)}) {
+			a.opts.Log.Warn("the disk of an earlier agent's session is not in its directory and is left alone", "disk", *d)
+		} else if err := d.Unmount(a.ctx); err != nil {
+			a.opts.Log.Warn("the disk of an earlier agent's member was not unmounted", "error", err)
 		}
 	}
 	if err := cgroup.Remove(a.ctx, l.record.Group); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
@@ -85,6 +86,7 @@ type sessionState struct {
 	files      []string // the files that Collect indexes, below dir
 	spawned    []member.Child
 	member     *member.Member
+	disk       *owndisk.Disk     // the member's own, nil for none
 	faults     []fault.Record    // in the order in which they were asked for
 	down       bool              // a fault ended the member: its end is no end of the session
 	tails      map[string]string // the last log lines of children that died unasked, by name

@@ -21,6 +21,7 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/runlog"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
@@ -33,6 +34,7 @@ type agentFlags struct {
 	cache       string
 	logPath     string
 	device      string
+	disk        string
 	iface       string
 	clientNum   string
 	lease       time.Duration
@@ -68,6 +70,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	flags.StringVar(&f.listen, "agent-port", "127.0.0.1:"+agentPort, "address to listen on, as HOST:PORT")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for databases' data, logs and measurements (default: dbtester-agent/ADDRESS in the user's cache directory)")
 	flags.StringVar(&f.logPath, "agent-log", "", "file for the agent's own log, as JSON (default: standard error)")
+	flags.StringVar(&f.disk, "disk", "", diskUsage)
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample (default: the one below --work-dir)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample (default: the one with the member's address)")
 	flags.StringVar(&f.clientNum, "client-num-path", "", "file to keep the current number of clients in")
@@ -102,10 +105,28 @@ func agentFlagError(cmd *cobra.Command, err error) error {
 	}
 }
 
+// diskUsage describes --disk.
+const diskUsage = "give each database a disk of its own, which faults may fill or cut: loop:SIZE, such as loop:2GiB, is ext4 in a file below --work-dir; needs root"
+
 // stopTimeout bounds an agent's shutdown: all its deadlines plus 10 s.
 func stopTimeout() time.Duration {
 	d := process.DefaultDeadlines()
 	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
+}
+
+// checkDisk returns why members cannot have such a disk of their own here; "" is none.
+func checkDisk(disk string) error {
+	if disk == "" {
+		return nil
+	}
+	_, err := owndisk.Size(disk)
+	if err == nil {
+		err = owndisk.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("--disk: %w", err)
+	}
+	return nil
 }
 
 // check returns every flag whose value cannot be used on this machine.
@@ -122,6 +143,9 @@ func (f agentFlags) check() error {
 		} else if err := k.Possible(); err != nil {
 			errs = append(errs, fmt.Errorf("--allow-faults: this machine cannot have the fault %s: %w", name, err))
 		}
+	}
+	if err := checkDisk(f.disk); err != nil {
+		errs = append(errs, err)
 	}
 	if f.lease <= 0 {
 		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
@@ -176,7 +200,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	ag, err := agent.New(agent.Options{
 		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: tools, Self: a.self, Lease: f.lease,
-		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, AllowFaults: f.allowFaults, Device: f.device, Interface: f.iface,
+		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, AllowFaults: f.allowFaults, Device: f.device, Interface: f.iface, Disk: f.disk,
 		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
 	})
 	if err != nil {

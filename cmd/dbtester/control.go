@@ -35,6 +35,7 @@ type controlFlags struct {
 	cache      string
 	device     string
 	iface      string
+	disk       string
 	local      bool
 	all        bool // rows of the report
 	verbose    bool
@@ -96,6 +97,7 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
 	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
 	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
+	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage)
 	registerCache(flags, &f.cache, "directory of releases for --local")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
 	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto: before each load, measure on a loopback server the latency that this client adds; otherwise FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
@@ -222,6 +224,12 @@ const verboseHelp = "print a line for each step of the run also at a terminal, i
 
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
+	if err := checkDisk(f.disk); err != nil {
+		return &control.Outcome{}, usageError{err}
+	}
+	if f.disk != "" && !f.local {
+		return &control.Outcome{}, usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}
+	}
 	var link agentlink.Client
 	if !f.local {
 		if link, err = f.link.client(a, e.AgentCerts); err != nil {
@@ -239,7 +247,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 			return &control.Outcome{}, err
 		}
 		agents := newLocalAgents(a, f.localDir(e), tools)
-		agents.options.Device, agents.options.Interface = f.device, f.iface
+		agents.options.Device, agents.options.Interface, agents.options.Disk = f.device, f.iface, f.disk
 		agents.options.Cache = f.localCache()
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect, connectGenerator = agents.connect, nil

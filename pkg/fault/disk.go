@@ -21,18 +21,28 @@ const (
 func disk() Kind {
 	return Kind{
 		Name:     "disk",
-		Meaning:  "each fsync, fdatasync, msync and sync_file_range of the member takes longer, waits or fails, as `fsync` says; calls of io_uring and files opened with O_DSYNC do not pass it",
+		Meaning:  "each fsync, fdatasync, msync and sync_file_range of the member takes longer, waits or fails, as `fsync` says; calls of io_uring and files opened with O_DSYNC do not pass it. Or its own disk has no space left (`full`), which its agent needs `--disk` for",
 		Taps:     true,
-		mayEnd:   func(p Parameters) bool { return p.Fsync == fsyncFails || p.Fsync == fsyncNoSpace },
+		keys:     []string{"fsync", "full"},
+		mayEnd:   func(p Parameters) bool { return p.Full || p.Fsync == fsyncFails || p.Fsync == fsyncNoSpace },
 		possible: tap.Check,
 		check: func(p Parameters) error {
+			if p.Full && p.Fsync == "" {
+				return nil
+			}
+			if p.Full {
+				return wrong("full", "a disk has fsync or full, not both")
+			}
 			_, err := effectOf(p.Fsync)
 			return err
 		},
-		apply: func(_ context.Context, v Victim, r Record) (string, error) {
+		apply: func(ctx context.Context, v Victim, r Record) (string, error) {
 			p, err := r.decoded()
 			if err != nil {
 				return "", err
+			}
+			if p.Full {
+				return fill(ctx, v, r)
 			}
 			e, err := effectOf(p.Fsync)
 			switch t := v.Tap(); {
@@ -50,6 +60,9 @@ func disk() Kind {
 			}
 		},
 		undo: func(ctx context.Context, v Victim, r Record) (string, error) {
+			if p, err := r.decoded(); err == nil && p.Full {
+				return drain(ctx, v)
+			}
 			t := v.Tap()
 			if t == nil {
 				return "", nil // it was never applied
@@ -78,7 +91,7 @@ func effectOf(fsync string) (e tap.Effect, err error) {
 		return tap.Effect{Errno: syscall.ENOSPC}, nil
 	}
 	if e.Delay, err = time.ParseDuration(fsync); err != nil || e.Delay <= 0 || e.Delay > longestDelay {
-		return e, fmt.Errorf("fsync must be %s, %s, %s or a time up to %v, got %q", fsyncStall, fsyncFails, fsyncNoSpace, longestDelay, fsync)
+		return e, wrong("fsync", "fsync must be %s, %s, %s or a time up to %v, got %q", fsyncStall, fsyncFails, fsyncNoSpace, longestDelay, fsync)
 	}
 	return e, nil
 }

@@ -10,10 +10,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
@@ -26,6 +29,12 @@ type Kind struct {
 	Immediate bool
 	// Taps is whether the member's processes must be started under a tap.
 	Taps bool
+	// groups is whether members of one machine are told apart by their control groups.
+	groups bool
+	// disk is whether the member needs a disk of its own.
+	disk bool
+	// keys are the parameters that it has, by their names in JSON and in files.
+	keys []string
 	// possible returns why this machine cannot have the fault, and check why the parameters
 	// are not those of one. Nil functions refuse nothing.
 	possible func() error
@@ -45,6 +54,27 @@ type Parameters struct {
 	// Fsync is what becomes of calls that put writes on disk: a time by which each takes
 	// longer, "stall", "EIO" or "ENOSPC".
 	Fsync string `json:"fsync,omitempty"`
+	// Full is whether the member's own disk has no space left.
+	Full bool `json:"full,omitempty"`
+	// From is whose packets are dropped, Direction whether those that come in, go out, or
+	// both, and Loss the share of them, such as 5%.
+	From      string `json:"from,omitempty"`
+	Direction string `json:"direction,omitempty"`
+	Loss      string `json:"loss,omitempty"`
+	// Beside are the members on the victim's side of a partition, which it is not cut from:
+	// numbers from 1 with commas between them.
+	Beside string `json:"beside,omitempty"`
+}
+
+// ParameterError is of a parameter of a fault. Key is its name in JSON and in files.
+type ParameterError struct{ Key, Text string }
+
+// Error is the text, which names the parameter.
+func (e *ParameterError) Error() string { return e.Text }
+
+// wrong is a [*ParameterError].
+func wrong(key, format string, args ...any) error {
+	return &ParameterError{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
 // Encoded returns the parameters as they stand in a [Record], nil for none.
@@ -59,6 +89,17 @@ func (p Parameters) Encoded() json.RawMessage {
 	return data
 }
 
+// given are the names of the parameters that are not zero, in alphabetical order.
+func (p Parameters) given() []string {
+	var all map[string]json.RawMessage
+	if data := p.Encoded(); data != nil {
+		if err := json.Unmarshal(data, &all); err != nil {
+			panic(err) // it was encoded just now
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
 // Victim is the member that a fault is applied to.
 type Victim interface {
 	// Processes are the commands that run.
@@ -70,6 +111,15 @@ type Victim interface {
 	// Tap has the calls by which the processes put writes on disk; nil if they were started
 	// without one.
 	Tap() *tap.Tap
+	// Disk is the member's own disk, if it has one.
+	Disk() (owndisk.Disk, bool)
+	// Network is where the members listen.
+	Network() (Network, error)
+	// Hold keeps what a fault needs until it is over, by the fault's id; LetGo closes it, and
+	// so does the end of the session. Held returns it, nil for none.
+	Hold(id string, held io.Closer)
+	Held(id string) io.Closer
+	LetGo(id string) error
 }
 
 // Process is the leader of a process group, by its pid and its start in clock ticks since
@@ -105,7 +155,9 @@ func (r Record) Same(o Record) bool {
 }
 
 // Kinds returns the kinds of faults.
-func Kinds() []Kind { return []Kind{kill(), restart(), pause(), disk()} }
+func Kinds() []Kind {
+	return []Kind{kill(), restart(), pause(), disk(), power(), partition(), loss()}
+}
 
 // Names returns the names of the kinds.
 func Names() (names []string) {
@@ -147,12 +199,22 @@ func Check(r Record) (Kind, error) {
 		return k, fmt.Errorf("%s: %w", k.Name, err)
 	case r.For < 0:
 		return k, fmt.Errorf("%s cannot last %v", k.Name, r.For)
-	case k.check == nil && p != (Parameters{}):
-		return k, fmt.Errorf("%s has no fsync", k.Name)
-	case k.check == nil:
+	}
+	for _, key := range p.given() {
+		if !slices.Contains(k.keys, key) {
+			return k, wrong(key, "%s has no %s", k.Name, key)
+		}
+	}
+	if k.check == nil {
 		return k, nil
 	}
 	return k, k.check(p)
+}
+
+// NeedsDisk reports whether a fault of these parameters is one of the member's own disk.
+func (k Kind) NeedsDisk(r Record) bool {
+	p, err := r.decoded()
+	return k.disk || err == nil && p.Full
 }
 
 // MayEnd reports whether one of some faults may have had their member end itself.

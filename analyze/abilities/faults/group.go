@@ -48,6 +48,10 @@ func nameOf(h faults.Happened) string {
 		who = "member " + h.Target
 	} else if h.Target == faults.Each {
 		who = "each member"
+	} else if h.Target == faults.All {
+		who = "all members"
+	} else if h.Target == faults.Followers {
+		who = "followers"
 	}
 	text := h.Kind + " of " + who
 	if h.For > 0 {
@@ -55,6 +59,9 @@ func nameOf(h faults.Happened) string {
 	}
 	if h.Fsync != "" {
 		text += ", fsync " + h.Fsync
+	}
+	if h.Detail != "" {
+		text += ", " + h.Detail
 	}
 	return text
 }

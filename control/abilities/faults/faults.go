@@ -56,7 +56,7 @@ func (r *Runner) Name() string { return "apply faults" }
 func (r *Runner) Describe() (lines []string) {
 	for _, d := range r.plan {
 		if d.Repeat == 0 {
-			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s", d.Kind, d.Member, d.At, lasting(d.For)))
+			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s", d.Kind, d.Member, d.At, lasting(d.For)+detailed(d.Detail())))
 		}
 	}
 	if repeat := faults.Repeated().Of(r.run.DB.Abilities); len(lines) > 0 && repeat.Times > 1 {
@@ -70,6 +70,13 @@ func lasting(d time.Duration) string {
 		return ""
 	}
 	return fmt.Sprintf(" for %v", d)
+}
+
+func detailed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ", " + text
 }
 
 // Run applies each fault when it is due. Those that are not over when ctx ends are undone.
@@ -98,6 +105,10 @@ func (r *Runner) Run(ctx context.Context) error {
 
 // do applies a fault to its members, one after the other.
 func (r *Runner) do(ctx context.Context, d faults.Due) {
+	if d.Member == faults.All || d.Member == faults.Minority || d.Member == faults.Followers {
+		r.together(ctx, d)
+		return
+	}
 	members, err := r.members(ctx, d.Member)
 	if err != nil {
 		r.note(faults.Happened{Number: d.Number, Repeat: d.Repeat, Member: -1, Kind: d.Kind, Target: d.Member, From: time.Now().UTC(), To: time.Now().UTC(), For: d.For, Failed: err.Error()})
@@ -143,7 +154,7 @@ func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 // one applies one fault to one member, waits for its end, and notes it.
 func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	id := fmt.Sprintf("%d-%d-%d", d.Number+1, d.Repeat+1, turn+1)
-	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, From: time.Now().UTC(), For: d.For}
+	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), From: time.Now().UTC(), For: d.For}
 	r.run.Step("fault: %s of member %d%s", d.Kind, member+1, lasting(d.For))
 	// A fault that began is undone whatever happens, so that nothing waits for its timer.
 	own := context.WithoutCancel(ctx)

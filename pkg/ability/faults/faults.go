@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -28,6 +29,14 @@ const (
 	Each     = "each"
 )
 
+// The groups of members that have a fault at the same time: all, as many with the leader as
+// are no majority, and as many without it.
+const (
+	All       = "all"
+	Minority  = "minority"
+	Followers = "followers"
+)
+
 // Ability is the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
@@ -49,6 +58,12 @@ type Fault struct {
 	Member string `json:"member"`
 	// Fsync is what becomes of the calls of a disk.
 	Fsync string `json:"fsync,omitempty"`
+	// Full is whether the member's own disk has no space left.
+	Full bool `json:"full,omitempty"`
+	// From and Direction name the packets that are dropped, Loss the share of them.
+	From      string `json:"from,omitempty"`
+	Direction string `json:"direction,omitempty"`
+	Loss      string `json:"loss,omitempty"`
 	// At is when it is applied, after the first request of the load, and For how long it
 	// lasts. Gap is the time between the end of a member's fault and the next member's.
 	At  time.Duration `json:"at_ns"`
@@ -56,12 +71,30 @@ type Fault struct {
 	Gap time.Duration `json:"gap_ns,omitempty"`
 	// Overlap lets it overlap with others.
 	Overlap bool `json:"overlap,omitempty"`
+	// Beside are the members that have it at the same time, see [fault.Parameters].
+	Beside string `json:"-"`
 	// Place is where the file asks for it.
 	Place string `json:"-"`
 }
 
 // Parameters are those of its kind.
-func (f Fault) Parameters() fault.Parameters { return fault.Parameters{Fsync: f.Fsync} }
+func (f Fault) Parameters() fault.Parameters {
+	return fault.Parameters{Fsync: f.Fsync, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, Beside: f.Beside}
+}
+
+// Detail is what the file says of it besides its kind, its members and its times; fsync aside.
+func (f Fault) Detail() string {
+	var list []string
+	if f.Full {
+		list = append(list, "full")
+	}
+	for _, said := range []struct{ key, is string }{{"from", f.From}, {"direction", f.Direction}, {"loss", f.Loss}} {
+		if said.is != "" {
+			list = append(list, said.key+" "+said.is)
+		}
+	}
+	return strings.Join(list, ", ")
+}
 
 // Message is the fault as agents are asked for it.
 func (f Fault) Message() *dbtesterpb.FaultKind {
@@ -89,6 +122,10 @@ type Happened struct {
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
 	Fsync  string `json:"fsync,omitempty"`
+	// Members are all that had it at the same time, Member first; nil if it was one.
+	Members []int `json:"members,omitempty"`
+	// Detail is what else the file says of it, see [Fault.Detail].
+	Detail string `json:"detail,omitempty"`
 	// From is when it was asked for, To when it was over, by control's clock.
 	From time.Time     `json:"from"`
 	To   time.Time     `json:"to"`

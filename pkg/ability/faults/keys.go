@@ -2,6 +2,7 @@ package faults
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ func section() yamlfile.Section[Fault] {
 	return yamlfile.Section[Fault]{Fields: []yamlfile.Field[Fault]{
 		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "kind", Meaning: meaning},
 			Kind: yamlfile.WordKind(fault.Names()...), At: func(f *Fault) *string { return &f.Kind }}.Field(),
-		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "member", Preset: Leader, Meaning: "`leader`, `follower` (the first that does not lead), `each` in turn, or a number from 1. Who leads is asked just before"},
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "member", Preset: Leader, Meaning: "`leader`, `follower` (the first that does not lead), `each` in turn, or a number from 1; at the same time: `all`, `minority` (with the leader, as many as are no majority) or `followers` (as many that do not lead). Who leads is asked just before"},
 			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Member }}.Field(),
 		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "at", Meaning: "when it is applied, after the first request of the load, behind `warm_up`"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.At }}.Field(),
@@ -34,6 +35,14 @@ func section() yamlfile.Section[Fault] {
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.For }, Shown: func(f *Fault) bool { return f.For > 0 }}.Field(),
 		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "fsync", Meaning: "of `disk`: a time by which each call takes longer, `stall` (each is held until the fault is over), `EIO` or `ENOSPC`"},
 			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Fsync }, Shown: func(f *Fault) bool { return f.Fsync != "" }}.Field(),
+		yamlfile.Key[Fault, bool]{Row: yamlfile.Row{Name: "full", Preset: "false", Meaning: "of `disk`: whether the member's own disk has no space left"},
+			Kind: yamlfile.TruthKind(), At: func(f *Fault) *bool { return &f.Full }, Shown: func(f *Fault) bool { return f.Full }}.Field(),
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "from", Usually: "members", Meaning: "of `partition` and `loss`: whose packets, `members` (the ports for other members), `clients` (the port for clients) or `all`"},
+			Kind: yamlfile.WordKind(fault.Origins()...), At: func(f *Fault) *string { return &f.From }, Shown: func(f *Fault) bool { return f.From != "" }}.Field(),
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "direction", Usually: "both", Meaning: "of `partition` and `loss`: which packets, `in` (to the member), `out` (from it) or `both`"},
+			Kind: yamlfile.WordKind(fault.Directions()...), At: func(f *Fault) *string { return &f.Direction }, Shown: func(f *Fault) bool { return f.Direction != "" }}.Field(),
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "loss", Meaning: "of `loss`: the share of these packets that is dropped, such as `5%`"},
+			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Loss }, Shown: func(f *Fault) bool { return f.Loss != "" }}.Field(),
 		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "gap", Preset: "10s", Meaning: "with `member: each`: the time after the end of one member's fault before the next member has it"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.Gap }, Shown: func(f *Fault) bool { return f.Member == Each }}.Field(),
 		yamlfile.Key[Fault, bool]{Row: yamlfile.Row{Name: "overlap", Preset: "false", Meaning: "whether it may overlap with others"},
@@ -127,16 +136,22 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	case !k.Immediate && f.For <= 0:
 		c.Errorf(at("for"), "%s needs for: how long it lasts", f.Kind)
 	case wrong != nil:
-		c.Errorf(at("fsync"), "%v", wrong)
+		key := ""
+		if p := (*fault.ParameterError)(nil); errors.As(wrong, &p) {
+			key = p.Key
+		}
+		c.Errorf(at(key), "%v", wrong)
 	case f.At <= c.d.Load.WarmUp:
 		c.Errorf(at("at"), "at must be behind the warm-up of %v, to compare with the load before, got %v", c.d.Load.WarmUp, f.At)
 	case notNumber == nil && (n < 1 || n > c.d.Members):
 		c.Errorf(at("member"), "member must be from 1 to %d, got %d", c.d.Members, n)
-	case notNumber != nil && !slices.Contains([]string{Leader, Follower, Each}, f.Member):
-		c.Errorf(at("member"), "member must be leader, follower, each or a number from 1, got %q", f.Member)
+	case notNumber != nil && !slices.Contains([]string{Leader, Follower, Each, All, Minority, Followers}, f.Member):
+		c.Errorf(at("member"), "member must be leader, follower, each, all, minority, followers or a number from 1, got %q", f.Member)
 	case f.Member == Follower && c.d.Members < 2:
 		c.Errorf(at("member"), "member: follower needs more than one member")
-	case f.Member == Leader || f.Member == Follower:
+	case (f.Member == Minority || f.Member == Followers) && c.d.Members < 3:
+		c.Errorf(at("member"), "member: %s needs three members", f.Member)
+	case f.Member == Leader || f.Member == Follower || f.Member == Minority || f.Member == Followers:
 		driver, known := c.d.Options.(database.Driver)
 		if _, leads := driver.(database.Leader); known && !leads && c.d.Members > 1 {
 			c.Errorf(at("member"), "member: %s: %s does not report who leads; give a number or each", f.Member, c.d.Name)

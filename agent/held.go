@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fault"
+)
+
+// resolveTimeout bounds the search for the addresses of a member that has a name.
+const resolveTimeout = 5 * time.Second
+
+// Hold is the method of [fault.Victim].
+func (a *attended) Hold(id string, held io.Closer) { a.held[id] = held }
+
+// Held is the method of [fault.Victim].
+func (a *attended) Held(id string) io.Closer { return a.held[id] }
+
+// LetGo is the method of [fault.Victim].
+func (a *attended) LetGo(id string) error {
+	held := a.held[id]
+	delete(a.held, id)
+	if held == nil {
+		return nil
+	}
+	return held.Close()
+}
+
+// Network is the method of [fault.Victim].
+func (a *attended) Network() (fault.Network, error) {
+	p := a.p
+	n := fault.Network{Name: "dbtester-" + p.grouping.run + "-" + p.grouping.name, Member: p.member.Index, Shared: sharesMachine(p.member)}
+	if parent := p.grouping.parent; parent != nil && p.grouping.group != nil {
+		n.Group = parent.Unified(p.grouping.run, p.grouping.name)
+	}
+	for i, h := range p.member.Hosts {
+		addrs, err := addressesOf(h.Addr)
+		if err != nil {
+			return n, fmt.Errorf("find member %d: %w", i+1, err)
+		}
+		host := fault.Host{Addrs: addrs}
+		for role, port := range h.Ports {
+			if role == "client" {
+				host.Client = uint16(port)
+			} else {
+				host.Members = append(host.Members, uint16(port))
+			}
+		}
+		n.Hosts = append(n.Hosts, host)
+		if n.Group != "" {
+			n.Groups = append(n.Groups, p.grouping.parent.Unified(p.grouping.run, p.grouping.nameOf(i)))
+		}
+	}
+	return n, nil
+}
+
+// addressesOf are the addresses of a member.
+func addressesOf(host string) (addrs []netip.Addr, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range found {
+		addrs = append(addrs, a.Unmap().WithZone(""))
+	}
+	return addrs, nil
+}
+
+// sharesMachine reports whether other members have addresses of this machine, where the
+// source of a packet says nothing of who sent it.
+func sharesMachine(m database.Member) bool {
+	own := map[netip.Addr]bool{}
+	if list, err := net.InterfaceAddrs(); err == nil {
+		for _, a := range list {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				own[p.Addr().Unmap()] = true
+			}
+		}
+	}
+	for i, h := range m.Hosts {
+		if i == m.Index {
+			continue
+		}
+		addrs, err := addressesOf(h.Addr)
+		if err != nil {
+			continue // not of this machine, whose names are known here
+		}
+		for _, a := range addrs {
+			if a.IsLoopback() || own[a] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shares reports whether a start announces faults for which the members of this machine are
+// told apart, and there are others.
+func shares(req *pb.StartRequest, m database.Member) bool {
+	for _, f := range req.GetFaults() {
+		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}
+		if k, err := fault.Find(r.Kind); err == nil && k.SharesGroups(r) {
+			return sharesMachine(m)
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	reading "github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/nft"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
+	"github.com/coreos/dbtester/pkg/process/resources"
+)
+
+// cutOff is an experiment in which the members are cut from one another, one time whole, one
+// time in one direction, and lose packets.
+func cutOff(p place, hosts []string) string {
+	return p.file("cut.yaml", fmt.Sprintf(`
+title: cut off
+results: %s
+hosts: [%s]
+load: {operation: write, rate: 50, duration: 27s, clients: 30, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+faults:
+- {kind: partition, member: leader, at: 2s, for: 3s}
+- {kind: partition, member: leader, at: 10s, for: 2s, direction: out}
+- {kind: loss, member: all, at: 17s, for: 2s, loss: 20%%, from: all}
+- {kind: partition, member: followers, at: 22s, for: 1s, from: clients}
+databases:
+  etcd: {options: {log_level: error}}
+`, p.path("results"), strings.Join(hosts, ", ")))
+}
+
+// file writes a file of the place and returns its path.
+func (p place) file(name, text string) string {
+	p.t.Helper()
+	if err := os.WriteFile(p.path(name), []byte(text), 0o644); err != nil {
+		p.t.Fatalf("write a file for the test: %v", err)
+	}
+	return p.path(name)
+}
+
+// wantFaults checks that so many faults of the only run took hold and are over, and that a
+// fault of nobody else is on record. A busy machine may have made the load invalid.
+func (p place) wantFaults(c *command, n int) []faults.Happened {
+	p.t.Helper()
+	eventually(p.t, "the run ends", func() bool {
+		select {
+		case <-c.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if code := c.cmd.ProcessState.ExitCode(); code != exitInvalid {
+		c.exits(exitDone, patience)
+	}
+	runs, err := reading.FromFolder(p.runs()[0].Dir())
+	if err != nil || len(runs) != 1 {
+		p.t.Fatalf("read the records: %d runs, %v", len(runs), err)
+	}
+	record := runs[0].Info.Record
+	list, err := faults.Record().Of(record.Records)
+	if err != nil || len(list) != n {
+		p.t.Fatalf("faults %+v, %v\n%s", list, err, c.err)
+	}
+	for _, h := range list {
+		if h.Failed != "" || h.Saw == "" || h.SawOver == "" {
+			p.t.Errorf("fault %+v", h)
+		}
+		p.t.Logf("%s of %s (%s): %s; %s; recovery %+v", h.Kind, h.Target, h.Detail, h.Saw, h.SawOver, h.Recovery)
+	}
+	for _, m := range record.Validity {
+		if m.Code == mark.Lost || m.Code == mark.FaultFailed || m.Code == mark.Keys {
+			p.t.Errorf("mark %s: %s", m.Code, m.Text)
+		}
+	}
+	return list
+}
+
+// needFaults skips a test where this machine cannot have a kind of fault.
+func needFaults(t *testing.T, kinds ...string) {
+	t.Helper()
+	for _, name := range kinds {
+		if k, err := fault.Find(name); err != nil {
+			t.Fatal(err)
+		} else if err := k.Possible(); err != nil {
+			t.Skipf("needs the fault %s: %v", name, err)
+		}
+	}
+}
+
+// Members that share the addresses of one machine are cut from one another by their control
+// groups. Nothing is left of it.
+func TestPartitionLocal(t *testing.T) {
+	needFaults(t, "partition", "loss")
+	if p, err := cgroup.FindUnified(resources.Limits{}); err != nil {
+		t.Skipf("needs control groups of version 2: %v", err)
+	} else if err := p.Check("check", "partition", resources.Limits{}); err != nil {
+		t.Skipf("needs control groups of version 2: %v", err)
+	}
+	t.Parallel()
+	p := newPlace(t)
+	c := p.start("control", "--local", "--config", cutOff(p, freeHosts(t)))
+	p.wantFaults(c, 4)
+	if names, err := nft.Names(); err != nil || strings.Contains(strings.Join(names, " "), "dbtester-etcd") {
+		t.Errorf("tables %q, %v", names, err)
+	}
+}
+
+// Members on machines of their own are cut from one another without control groups, also by a
+// user without rights in namespaces of its own.
+func TestPartitionMachines(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t)
+	agents := make([]*command, len(n.hosts))
+	for i, host := range n.hosts {
+		agents[i] = n.start(n.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", n.p.path("agent-"+host), "--insecure", "--allow-faults", "partition,loss")
+	}
+	for _, a := range agents {
+		a.says("agent listens")
+	}
+	c := n.start(n.client, "control", "--insecure", "--config", cutOff(n.p, n.hosts))
+	n.p.wantFaults(c, 4)
+}

@@ -1,0 +1,66 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
+)
+
+// power ends a member as a power failure would: what its disk has not written is lost.
+func power() Kind {
+	return Kind{
+		Name:     "power",
+		Meaning:  "its disk loses what was not synchronized, at once, and its processes are killed; mounted and started again after `for`. Its agent needs `--disk`",
+		disk:     true,
+		possible: owndisk.Check,
+		apply:    powerOff,
+		undo: func(ctx context.Context, v Victim, r Record) (string, error) {
+			d, ok := v.Disk()
+			if !ok {
+				return "", nil // it was never applied
+			}
+			is, err := d.Mounted()
+			if err == nil && !is {
+				err = d.Mount()
+			}
+			if err != nil {
+				return "", err
+			}
+			saw, err := again(ctx, v, r)
+			return "the disk is mounted again; " + saw, err
+		},
+	}
+}
+
+// powerOff stops the processes, so that none answers to what is to come, cuts their disk, and
+// only then kills them: what is killed first gives the kernel time to write.
+func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
+	d, ok := v.Disk()
+	if !ok {
+		return "", errNoDisk
+	}
+	if len(r.Processes) == 0 {
+		return "", errNotRunning
+	}
+	begin := time.Now()
+	if err := signalAll(r.Processes, unix.SIGSTOP); err != nil {
+		return "", err
+	}
+	if err := d.Cut(); err != nil {
+		return "", errors.Join(err, signalAll(r.Processes, unix.SIGCONT))
+	}
+	took := time.Since(begin)
+	saw, err := end(ctx, v, r, false)
+	if err == nil {
+		err = d.Unmount(ctx)
+	}
+	return fmt.Sprintf("cut within %v, and refused a file; %s", took.Round(time.Millisecond/10), saw), err
+}
+
+// errNoDisk is that a member has no disk of its own.
+var errNoDisk = errors.New("the member has no disk of its own, which may be filled or cut: start its agent with --disk loop:SIZE")
