@@ -121,8 +121,9 @@ func (x *exports) copy(r *run, trial *results.Manifest) error {
 	if r.record.Totals == nil {
 		return nil // nothing was measured
 	}
-	m := *trial
-	m.State, m.Ended, m.Databases = r.record.State, r.record.Ended, []*results.DatabaseRun{r.record}
+	m, db := *trial, *r.record
+	db.Digests = nil // classic files are not the recorded ones
+	m.State, m.Ended, m.Databases = r.record.State, r.record.Ended, []*results.DatabaseRun{&db}
 	var errs []error
 	if summary := filepath.Join(r.dir, results.FileClassicSummary); r.experiment.Classic && exists(summary) {
 		errs = append(errs, sidecar.Write(summary, &m))

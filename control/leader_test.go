@@ -73,7 +73,7 @@ func watched(t *testing.T, driver database.Driver, auth *database.Auth, first in
 		t.Fatalf("undo the watch: %v", err)
 	}
 	w.recordFirst()
-	written, err := results.ReadEvents(file)
+	written, err := results.ReadEvents(file, 3)
 	if err != nil {
 		t.Fatalf("read the events: %v", err)
 	}
@@ -261,7 +261,7 @@ func TestWatchNamesLeaderInTime(t *testing.T) {
 			if err := errors.Join(<-ended, j.close()); err != nil {
 				t.Errorf("end the watch: %v", err)
 			}
-			events, err := results.ReadEvents(file)
+			events, err := results.ReadEvents(file, 3)
 			if err != nil || len(events) != 1 || events[0].Member != next {
 				t.Fatalf("events %+v, error %v; want one, that member %d leads", events, err, next)
 			}

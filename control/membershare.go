@@ -16,11 +16,11 @@ import (
 // which the member of a request is not known is left out.
 func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	answers, unknown := map[int][]int64{}, map[int]bool{}
-	err := results.EachMemberSecond(filepath.Join(dir, results.FileMembers), func(m *results.MemberSecond) {
+	err := results.EachMemberSecond(filepath.Join(dir, results.FileMembers), members, func(m *results.MemberSecond) {
 		switch {
 		case m.Phase != results.PhaseMeasure:
 			return
-		case m.Member < 0 || m.Member >= members:
+		case m.Member < 0:
 			unknown[m.Step] = true
 			return
 		case answers[m.Step] == nil:

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
@@ -298,9 +299,12 @@ func (r *rig) read(folder string, n int) record {
 	}
 	rec.run = rec.manifest.Databases[n]
 	rec.dir = f.Path(rec.run.Tag)
-	rec.events, err = results.ReadEvents(filepath.Join(rec.dir, results.FileEvents))
+	rec.events, err = results.ReadEvents(filepath.Join(rec.dir, results.FileEvents), len(rec.run.Members))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.t.Errorf("read the events: %v", err)
+	}
+	if rec.manifest.State != results.StateRunning {
+		r.checkDigests(rec)
 	}
 	if rec.run.Totals == nil {
 		return rec
@@ -375,3 +379,15 @@ func at(text string) func(Update) bool {
 
 // loading tells the first second of the load.
 func loading(u Update) bool { return u.Load != nil }
+
+// checkDigests wants a digest of every file that was recorded, and each as the file is.
+func (r *rig) checkDigests(rec record) {
+	r.t.Helper()
+	files, err := results.Digest(rec.dir)
+	if err != nil {
+		r.t.Fatalf("hash the records: %v", err)
+	}
+	if diff := cmp.Diff(files, rec.run.Digests.ByFile); diff != "" || len(rec.run.Digests.Changes) > 0 {
+		r.t.Errorf("digests in the manifest (-files +manifest):\n%s\nchanges %v", diff, rec.run.Digests.Changes)
+	}
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/declared"
+	"github.com/coreos/dbtester/pkg/results/digest"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -116,7 +117,7 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
 		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Swept: db.Swept, Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(), Durability: r.durability(),
-		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(),
+		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(), Digests: &digest.Set{},
 	}, nil
 }
 

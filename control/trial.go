@@ -118,7 +118,17 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 		r.journal.text.update(Update{Text: "error: " + err.Error()})
 	}
 	copies := newExports(r)
-	return errors.Join(err, r.journal.text.close(), copies.copy(r, t.manifest))
+	return errors.Join(err, r.journal.text.close(), copies.copy(r, t.manifest), t.digest(r))
+}
+
+// digest records the digests of what a run recorded, after the last of it was written.
+func (t *trial) digest(r *run) error {
+	files, err := results.Digest(r.dir)
+	if err != nil {
+		return err
+	}
+	r.record.Digests.Renew("", files)
+	return t.save()
 }
 
 // conduct carries out a run and records how it ended.

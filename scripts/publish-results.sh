@@ -289,7 +289,7 @@ complete() {
 
 # publish NAME copies the records of a set, or the report of a comparison, to test-results.
 publish() {
-	local name=$1 out=test-results/$1 trials number run database
+	local name=$1 out=test-results/$1 trials number run packed=$scratch/packed database
 	if test -e "$out/a.yaml"; then
 		find "$out" -mindepth 1 -maxdepth 1 ! -name a.yaml ! -name b.yaml -exec rm -r {} +
 		find "$kept/$name/report" -maxdepth 1 -type f ! -name '*.png' ! -name '*.txt' -exec cp {} "$out" \;
@@ -300,28 +300,37 @@ publish() {
 	rm -rf "$out/records"
 	for number in $(seq "${trials% *}"); do
 		run=$(sed -n 4p "$kept/$name/trial-$number")
+		"$dbtester" digests "$run" >/dev/null || fail "records of trial $number of $name are not as they were recorded: $dbtester digests $run"
 		mkdir -p "$out/records/$number"
-		sed "s|$PWD/|/dbtester/|g" "$run/manifest.json" >"$out/records/$number/manifest.json" # where this checkout lies is nobody's concern
-		for database in "$run"/*/; do
-			database=$(basename "$database")
-			test -e "$run/$database/intervals.csv" || continue
-			rm -rf "$scratch/packed"
-			mkdir "$scratch/packed"
-			cp -r "$run/$database" "$scratch/packed"
-			pack "$scratch/packed" "$database" "$out/records/$number/$database.tar.gz"
+		rm -rf "$packed"
+		cp -r "$run" "$packed"
+		sed -i "s|$PWD/|/dbtester/|g" "$packed/manifest.json" # where this checkout lies is nobody's concern
+		for database in "$packed"/*/; do
+			if test -e "$database/intervals.csv"; then cut_records "${database%/}"; else rm -rf "$database"; fi
+		done
+		"$dbtester" digests --renew publish-results.sh "$packed" >/dev/null
+		cp "$packed/manifest.json" "$out/records/$number"
+		for database in "$packed"/*/; do
+			test ! -d "$database" || pack "${database%/}" "$out/records/$number" # a pattern without a match
 		done
 	done
 	report "$name"
 }
 
-# pack FOLDER DATABASE FILE packs the records of a database.
-pack() {
-	local records=$1/$2
+# cut_records removes and cuts what need not be published of the records of a database.
+cut_records() {
+	local records=$1
 	rm -f "$records"/client-latency-* "$records"/*-interpolated.csv # analyze and control export them again
 	rm -f "$records"/capacity/{,hold-*/}latency{,-total}.hlog # capacity.csv has what the search saw of its windows
 	grep -rlIF "$PWD/" "$records" | xargs -r sed -i "s|$PWD/|/dbtester/|g" || true
 	find "$records" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
-	tar -C "$1" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$2" | gzip -9n >"$3"
+}
+
+# pack FOLDER TO packs the records of a database into an archive in another folder.
+pack() {
+	local database
+	database=$(basename "$1")
+	tar -C "$(dirname "$1")" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$database" | gzip -9n >"$2/$database.tar.gz"
 }
 
 # report analyzes the records of test-results/NAME. Tables of seconds in the classic layout

@@ -54,7 +54,7 @@ type placeRecords struct {
 
 // readPlaceRecords reads the records of all stages at once.
 func (f *folderReader) readPlaceRecords() *placeRecords {
-	events, err := results.ReadEvents(f.path(results.FileEvents))
+	events, err := results.ReadEvents(f.path(results.FileEvents), len(f.record.Members))
 	known := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrTruncated)
 	p := &placeRecords{}
 	if known {

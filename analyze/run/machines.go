@@ -175,8 +175,8 @@ func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 
 // readEvents reads the load's events and the leaders in order, starting with the member that led
 // when the load began. A missing file is a gap, because every run has events.
-func (m *Machines) readEvents(path string, load Span, gaps *Gaps) {
-	events, err := results.ReadEvents(path)
+func (m *Machines) readEvents(path string, members int, load Span, gaps *Gaps) {
+	events, err := results.ReadEvents(path, members)
 	if err != nil {
 		gaps.broken(filepath.Base(path), problem(path, err))
 	}

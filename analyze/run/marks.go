@@ -16,7 +16,7 @@ type Mark struct {
 }
 
 // Marks returns the marks that control recorded, followed by marks found here: wrong values, a
-// shared host, a rate above the self-check's, a changed level, gaps.
+// shared host, a rate above the self-check's, files that are not as recorded, a changed level, gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m.Told()})
@@ -26,7 +26,7 @@ func (r *Run) Marks() (marks []Mark) {
 			marks = append(marks, Mark{r.Info.Tag, *m})
 		}
 	}
-	for _, m := range r.Unsteady {
+	for _, m := range slices.Concat(r.damage, r.Unsteady) {
 		marks = append(marks, Mark{r.Info.Tag, m})
 	}
 	for _, g := range r.Gaps.List {

@@ -168,11 +168,31 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if o.Labels, err = labelsOf(f.labels, f.results, o.Folders); err != nil {
 		return usageError{err}
 	}
+	a.noteUndigested(o.Folders)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryFor(bytesOf(o.Folders), stepsOf(o.Folders))))
 	}
 	f.rows.more = "the same command with --all"
 	return a.printReport(ctx, o, f.rows, to)
+}
+
+// noteUndigested reports which runs are older than digests of records. Their reports stay as
+// they are.
+func (a *app) noteUndigested(folders []string) {
+	old := 0
+	for _, dir := range folders {
+		folder, err := results.Open(dir)
+		if err != nil {
+			continue
+		}
+		m, err := folder.Manifest() // its error is that of the report
+		if err == nil && slices.ContainsFunc(m.Databases, func(d *results.DatabaseRun) bool { return d.Digests == nil }) {
+			old++
+		}
+	}
+	if old > 0 {
+		fmt.Fprintf(a.err, "no digests in %d of %d runs, which are older than digests: what was lost or damaged may not show\n", old, len(folders))
+	}
 }
 
 // runsBelow replaces folders that are no runs, but hold some, by these, in the order of

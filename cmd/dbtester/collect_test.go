@@ -35,6 +35,10 @@ func (p place) mustBeCollected(file string) {
 	if notes, err := filepath.Glob(run.Path("*", ".*")); err != nil || len(notes) > 0 {
 		p.t.Errorf("the folder still has %q, %v", notes, err)
 	}
+	d := m.Databases[0].Digests
+	if damaged := d.Check(run.Path(m.Databases[0].Tag)); len(d.ByFile) < 8 || len(damaged) > 0 || len(d.Changes) == 0 || d.Changes[0].By != "control --collect" {
+		p.t.Errorf("digests of %d files, changes %+v, not as recorded: %+v", len(d.ByFile), d.Changes, damaged)
+	}
 	c := p.start("analyze", "--all", "--config", file, run.Dir())
 	c.exits(exitInvalid, patience)
 	wantText(p.t, "table", c.out.String(), `INVALID incomplete: the run was interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
@@ -86,8 +90,12 @@ func TestCollectLocal(t *testing.T) {
 	run.signal(syscall.SIGKILL)
 	<-run.ended
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
-	c := p.start("control", "--collect", p.runs()[0].Dir())
+	c := p.start("analyze", "--all", "--config", file, p.runs()[0].Dir())
+	c.exits(exitInvalid, patience)
+	wantText(t, "table", c.out.String(), `no digests: the run did not end with sizes and hashes of its records`)
+	c = p.start("control", "--collect", p.runs()[0].Dir())
 	c.exits(exitDone, patience)
+	wantText(t, "progress", c.err.String(), `digests of [0-9]+ files were made now: what was lost before does not show`)
 	p.tidy()
 	p.mustBeCollected(file)
 }

@@ -196,6 +196,7 @@ func newRoot(a *app) *cobra.Command {
 		newConsistency(a),
 		newUpload(a),
 		newSubmit(a),
+		newDigests(a),
 		newInstall(a),
 		newConfig(a),
 		newKube(a),

@@ -46,7 +46,7 @@ func TestMembersAreRecorded(t *testing.T) {
 		if err := errors.Join(err, files.Close()); err != nil {
 			t.Fatalf("run the step: %v", err)
 		}
-		run := &results.DatabaseRun{Leader: 1, Steps: []results.Step{{Start: res.Start, End: res.End}}}
+		run := &results.DatabaseRun{Leader: 1, Members: make([]results.Member, 3), Steps: []results.Step{{Start: res.Start, End: res.End}}}
 		roles := results.RoleSums{}
 		members, missing, err := results.SummarizeMembers(dir, run, func(m *results.MemberSecond) { roles.Add(run, m, nil) })
 		if err != nil || missing != "" || len(members) != 3 {

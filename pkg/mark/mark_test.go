@@ -56,7 +56,7 @@ func TestKinds(t *testing.T) {
 func examples(s mark.Sentence) (mark.Values, mark.Words) {
 	words := []string{
 		"generator", "from", "library", "elsewhere", "because", "why", "reason", "limit", "filesystem", "when", "how", "agents", "prefix", "others", "who", "host",
-		"parts", "stage", "what", "state", "url", "database",
+		"parts", "stage", "what", "state", "url", "database", "file", "by",
 	}
 	v, w := mark.Values{}, mark.Words{}
 	for text := s.Text; ; {

@@ -5,8 +5,14 @@ const (
 	Gap         = "gap"
 	Incomplete  = "incomplete"
 	NotUploaded = "not uploaded"
-	Profiled    = "profiled"
-	NotProfiled = "not profiled"
+	// RequestsDamaged is of files that numbers of requests are computed from, and
+	// RecordsDamaged of all others.
+	RequestsDamaged = "requests damaged"
+	RecordsDamaged  = "records damaged"
+	RecordsChanged  = "records changed"
+	NoDigests       = "no digests"
+	Profiled        = "profiled"
+	NotProfiled     = "not profiled"
 )
 
 func recordMarks() []Kind {
@@ -26,6 +32,33 @@ func recordMarks() []Kind {
 			},
 			Help:   "the run failed, was interrupted, or its control died, so its result was never judged",
 			Remedy: "run it again; `dbtester analyze` prints the recorded part and exits with 3",
+		},
+		{
+			Code: RequestsDamaged, Weight: Invalid,
+			Sentences: damages(),
+			Help:      "a file that numbers of requests are computed from is not as it was when the run ended: a part of it was lost, or it was edited or copied wrongly",
+			Remedy:    "take the records from where they were made, or run it again",
+		},
+		{
+			Code: RecordsDamaged, Weight: Weakens,
+			Sentences: damages(),
+			Help:      "samples, logs, events or clocks are not as they were when the run ended: rows about servers and machines may lack a part",
+			Remedy:    "take the records from where they were made",
+		},
+		{
+			Code: RecordsChanged, Weight: Harmless,
+			Sentences: []Sentence{
+				{Text: "{by} changed {files|file} after the run: {what}", Effect: nothing},
+				{Text: "{by} made the digests after the run: what was lost before does not show", Effect: nothing},
+			},
+			Help:   "records were changed on purpose after the run, such as logs that were cut to publish them, or were collected later",
+			Remedy: "read which files they are; numbers of requests are those of the run",
+		},
+		{
+			Code: NoDigests, Weight: Weakens,
+			Sentences: []Sentence{{Text: "the run did not end with sizes and hashes of its records: loss and damage of them would not show"}},
+			Help:      "control was lost before it had noted the sizes and hashes of the records",
+			Remedy:    "run it again",
 		},
 		{
 			Code: NotUploaded, Weight: Harmless,
@@ -50,5 +83,15 @@ func recordMarks() []Kind {
 			Help:   "a profile that the file requests is missing or too short",
 			Remedy: "use a longer load",
 		},
+	}
+}
+
+// damages are what is said of a file that is not as recorded.
+func damages() []Sentence {
+	return []Sentence{
+		{Text: "{file} has {bytes|byte} in place of the {recorded_bytes} that were recorded"},
+		{Text: "{file} has other contents than were recorded, of the same size: {same_bytes|byte}"},
+		{Text: "{file} is missing or cannot be read: {why}"},
+		{Text: "{more|more file} are not as they were recorded either"},
 	}
 }

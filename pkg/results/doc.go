@@ -7,7 +7,8 @@
 // return [ErrTruncated]. Columns are found by name. Times are unix seconds of
 // the client's clock, latencies nanoseconds, sizes bytes.
 //
-//	manifest.json            the experiment, the machines, the marks ([Manifest])
+//	manifest.json            the experiment, the machines, the marks, the digests of
+//	                         all files below that are recorded ([Manifest])
 //	TAG/intervals.csv        a row per second, step, phase and operation ([Interval])
 //	TAG/errors.csv           a row per second, class and message of errors ([ErrorCount])
 //	TAG/events.jsonl         members, leaders, boundaries of steps ([Event])

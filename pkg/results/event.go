@@ -89,9 +89,9 @@ func (w *EventWriter) Close() error {
 	return w.rows.Close()
 }
 
-// ReadEvents reads events.jsonl in the order written; its errors are those of
-// [ReadIntervals].
-func ReadEvents(path string) ([]Event, error) {
+// ReadEvents reads events.jsonl of a run with so many members in the order written; its
+// errors are those of [ReadIntervals], and of an event of another member.
+func ReadEvents(path string, members int) ([]Event, error) {
 	var events []Event
 	for line, err := range linefile.Lines(path) {
 		if err != nil {
@@ -99,6 +99,9 @@ func ReadEvents(path string) ([]Event, error) {
 		}
 		var e Event
 		if err := json.Unmarshal([]byte(line.Text), &e); err != nil {
+			return events, &SyntaxError{File: path, Line: line.Number, Reason: err.Error()}
+		}
+		if err := checkMember(e.Member, members); err != nil {
 			return events, &SyntaxError{File: path, Line: line.Number, Reason: err.Error()}
 		}
 		events = append(events, e)

@@ -46,10 +46,10 @@ func FuzzReaders(f *testing.F) {
 		}
 		_, _ = ReadIntervals(path)
 		_, _ = ReadProgress(path)
-		_ = EachMemberSecond(path, func(*MemberSecond) {})
-		_, _ = ReadMemberHistograms(path)
+		_ = EachMemberSecond(path, 3, func(*MemberSecond) {})
+		_, _ = ReadMemberHistograms(path, 3)
 		_, _ = ReadErrors(path)
-		_, _ = ReadEvents(path)
+		_, _ = ReadEvents(path, 3)
 		_, _ = ReadSamples(path)
 		_, _ = ReadDatabaseSamples(path)
 		_, _ = ReadTotals(path)

@@ -25,7 +25,7 @@ func TestReadersRefuse(t *testing.T) {
 	for name, read := range map[string]func(path string) error{
 		"intervals": func(path string) error { _, err := ReadIntervals(path); return err },
 		"samples":   func(path string) error { _, err := ReadSamples(path); return err },
-		"events":    func(path string) error { _, err := ReadEvents(path); return err },
+		"events":    func(path string) error { _, err := ReadEvents(path, 3); return err },
 		"errors":    func(path string) error { _, err := ReadErrors(path); return err },
 		"totals":    func(path string) error { _, err := ReadTotals(path); return err },
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/environment"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results/declared"
+	"github.com/coreos/dbtester/pkg/results/digest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -221,6 +222,9 @@ type DatabaseRun struct {
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// OtherLoad is what each sampled machine did besides the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
+	// Digests are those of the recorded files, which are made when the run of the database
+	// ends. They are nil in manifests of releases that had none.
+	Digests *digest.Set `json:"digests,omitempty"`
 	// Records are what the abilities of the program left, by their keys in the manifest.
 	Records  Records `json:"-"`
 	Validity []Mark  `json:"validity"`

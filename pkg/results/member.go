@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -73,13 +74,14 @@ func (m *MemberSecond) Merge(o *MemberSecond) {
 	m.Unknown += o.Unknown
 }
 
-// memberColumns declares members.csv, in the order of its columns.
-func memberColumns() []linefile.Column[MemberSecond] {
+// memberColumns declares members.csv, in the order of its columns. A row that is read must
+// be of one of so many members, or of one that is not known.
+func memberColumns(members int) []linefile.Column[MemberSecond] {
 	columns := []linefile.Column[MemberSecond]{
 		linefile.IntColumn("second", func(m *MemberSecond) *int64 { return &m.Second }),
 		linefile.IntColumn("step", func(m *MemberSecond) *int { return &m.Step }),
 		linefile.TextColumn("phase", func(m *MemberSecond) *Phase { return &m.Phase }),
-		linefile.IntColumn("member", func(m *MemberSecond) *int { return &m.Member }),
+		linefile.IntColumn("member", func(m *MemberSecond) *int { return &m.Member }).Checked(func(m *MemberSecond) error { return checkMember(m.Member, members) }),
 		linefile.IntColumn("ok", func(m *MemberSecond) *int64 { return &m.OK }),
 		linefile.IntColumn("failed", func(m *MemberSecond) *int64 { return &m.Failed }),
 		linefile.IntColumn("unknown", func(m *MemberSecond) *int64 { return &m.Unknown }),
@@ -101,7 +103,7 @@ type MemberWriter struct {
 
 // NewMemberWriter opens or creates the file; a new one gets its header at once.
 func NewMemberWriter(path string) (*MemberWriter, error) {
-	table, err := linefile.NewTableWriter(path, memberColumns())
+	table, err := linefile.NewTableWriter(path, memberColumns(0))
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +124,19 @@ func NewMemberHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
 }
 
+// checkMember returns why there is no member of an index; -1 is one that is not known.
+func checkMember(index, members int) error {
+	if index == -1 {
+		return nil
+	}
+	return declared.CheckMember(index, 0, members)
+}
+
 // EachMemberSecond calls each with one row of members.csv after another; its errors are
-// those of [ReadIntervals]. A row holds until the next.
-func EachMemberSecond(path string, each func(*MemberSecond)) error {
-	return linefile.EachRow(path, memberColumns(), linefile.OneRow[MemberSecond], each)
+// those of [ReadIntervals], and of a row of a member that a run of so many does not have. A
+// row holds until the next.
+func EachMemberSecond(path string, members int, each func(*MemberSecond)) error {
+	return linefile.EachRow(path, memberColumns(members), linefile.OneRow[MemberSecond], each)
 }
 
 // MemberSeries names one histogram of latency-members.hlog.
@@ -141,9 +152,9 @@ func (s MemberSeries) Tag() string {
 	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
 
-// ReadMemberHistograms reads latency-members.hlog. Its errors are those of
-// [histogram.ReadLog], with what was read before.
-func ReadMemberHistograms(path string) (map[MemberSeries]*hdrhistogram.Histogram, error) {
+// ReadMemberHistograms reads latency-members.hlog of a run with so many members. Its errors
+// are those of [histogram.ReadLog], with what was read before.
+func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistogram.Histogram, error) {
 	out := map[MemberSeries]*hdrhistogram.Histogram{}
 	for l, err := range histogram.ReadLog(path) {
 		if err != nil {
@@ -151,12 +162,15 @@ func ReadMemberHistograms(path string) (map[MemberSeries]*hdrhistogram.Histogram
 		}
 		s, err := ParseSeries(l.Tag)
 		if err != nil {
-			return out, fmt.Errorf("read %s: %w", path, err)
+			return out, &SyntaxError{File: path, Line: l.Line, Reason: err.Error()}
 		}
 		number, ok := strings.CutPrefix(s.Operation, "member")
 		member, err := strconv.Atoi(number)
 		if !ok || err != nil {
-			return out, fmt.Errorf("read %s: tag %q must name a member, got %q", path, l.Tag, s.Operation)
+			return out, &SyntaxError{File: path, Line: l.Line, Reason: fmt.Sprintf("tag %q must name a member, got %q", l.Tag, s.Operation)}
+		}
+		if err := checkMember(member, members); err != nil {
+			return out, &SyntaxError{File: path, Line: l.Line, Reason: err.Error()}
 		}
 		out[MemberSeries{s.Timing, s.Step, member}] = l.Histogram
 	}
@@ -178,7 +192,7 @@ type MemberSummary struct {
 func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (members []MemberSummary, missing Reason, err error) {
 	type place struct{ step, member int }
 	all := map[place]*MemberSummary{}
-	err = EachMemberSecond(filepath.Join(dir, FileMembers), func(m *MemberSecond) {
+	err = EachMemberSecond(filepath.Join(dir, FileMembers), len(run.Members), func(m *MemberSecond) {
 		each(m)
 		if m.Phase != PhaseMeasure {
 			return
@@ -195,7 +209,7 @@ func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (m
 	if err != nil && !errors.Is(err, ErrTruncated) {
 		return nil, "", err
 	}
-	histograms, err := ReadMemberHistograms(filepath.Join(dir, FileMembersLatency))
+	histograms, err := ReadMemberHistograms(filepath.Join(dir, FileMembersLatency), len(run.Members))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", err
 	}

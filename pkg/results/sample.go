@@ -121,7 +121,7 @@ func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
 // member without either has the client's clock. The error is of a file that cannot be
 // read; the rows before it count.
 func Tracks(dir string, run *DatabaseRun) ([]clocks.Track, error) {
-	exchanges, err := clocks.Read(filepath.Join(dir, FileClock))
+	exchanges, err := clocks.Read(filepath.Join(dir, FileClock), len(run.Members))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}

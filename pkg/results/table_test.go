@@ -119,7 +119,7 @@ func TestEventsFromManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 	check(t, w.Close())
-	events, err := ReadEvents(path)
+	events, err := ReadEvents(path, 8)
 	check(t, err)
 	next := map[int]int{}
 	for _, e := range events {
@@ -184,13 +184,13 @@ func TestReadTruncated(t *testing.T) {
 func TestReadEventsTruncatedAndMalformed(t *testing.T) {
 	good := `{"time":"2026-11-21T08:00:00Z","kind":"start","member":1}` + "\n"
 	path := mustWrite(t, filepath.Join(t.TempDir(), FileEvents), good+good[:20])
-	events, err := ReadEvents(path)
+	events, err := ReadEvents(path, 3)
 	if !errors.Is(err, ErrTruncated) {
 		t.Errorf("error %v", err)
 	}
 	diff(t, "events", []Event{{Time: epoch, Kind: "start", Member: 1}}, events)
 	mustWrite(t, path, good+"{\n"+good)
-	if events, err = ReadEvents(path); len(events) != 1 || err == nil || !strings.HasPrefix(err.Error(), path+":2: ") {
+	if events, err = ReadEvents(path, 3); len(events) != 1 || err == nil || !strings.HasPrefix(err.Error(), path+":2: ") {
 		t.Errorf("%d events and %v", len(events), err)
 	}
 }
@@ -207,7 +207,7 @@ func TestColumnsByName(t *testing.T) {
 func TestMissingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nothing")
 	_, err := ReadIntervals(path)
-	_, events := ReadEvents(path)
+	_, events := ReadEvents(path, 3)
 	for _, err := range []error{err, events} {
 		if err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("error %v", err)

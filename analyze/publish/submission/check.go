@@ -77,7 +77,11 @@ func (c *checked) checkRun(r *run.Run) (problems []error) {
 		}
 	}
 	for _, m := range r.Marks() {
-		if m.Code != mark.Gap {
+		switch m.Code {
+		case mark.Gap:
+		case mark.RequestsDamaged, mark.RecordsDamaged: // digests of the archive would hide it
+			bad("%s", m.Mark.Text)
+		default:
 			c.mark(m)
 		}
 	}

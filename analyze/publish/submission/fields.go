@@ -59,19 +59,19 @@ func asDevice(n *names, s string) string {
 var treatments = fieldsOf(map[string]treatment{
 	"started ended ready load_start load_end start end issue_end from to date time": asTime,
 	"run_id sha256": asHash,
-	"title description text error help note notes exit unavailable lost jvm prefix os kernel source default":          asText,
-	"mount_options model queue cpu_model value clock_sync time_service":                                               asText,
-	"state database id label tag asked_version built fsync durability bind version commit go code kind event command": asWord,
-	"operation workload key_law arrival backlog read read_mode failover law reason unheld compiler key of at":         asWord,
-	"release.name changed.name settings.release filesystem cpu_governor swept.value class unit log format":            asWord,
-	"files file": asWord,
+	"title description text error changes.by help note notes exit unavailable lost jvm prefix os kernel source default":  asText,
+	"mount_options model queue cpu_model value clock_sync time_service":                                                  asText,
+	"state database id label tag asked_version built fsync durability bind version commit go code kind event command":    asWord,
+	"operation workload key_law arrival backlog read read_mode failover law reason unheld compiler key of at":            asWord,
+	"release.name changed.name settings.release filesystem cpu_governor swept.value class unit log format":               asWord,
+	"files file changes.changed changes.shortened changes.removed changes.added":                                         asWord,
 	"log_rules.pattern log_rules.value log_rules.event log_rules.unit log_rules.help log_times.pattern log_times.layout": asRule,
-	"client.name host.name other_load.host": asHost,
-	"addr agent endpoint listen target":     asAddress,
-	"boot_id":                               asMachine,
-	"net_ns":                                asNetwork,
-	"device":                                asDevice,
-	"value_sizes.file config.path":          asBase,
+	"client.name host.name other_load.host":                                                                              asHost,
+	"addr agent endpoint listen target":                                                                                  asAddress,
+	"boot_id":                                                                                                            asMachine,
+	"net_ns":                                                                                                             asNetwork,
+	"device":                                                                                                             asDevice,
+	"value_sizes.file config.path":                                                                                       asBase,
 })
 
 // fieldsOf makes an entry for each name in the space-separated keys.
@@ -86,7 +86,7 @@ func fieldsOf(lists map[string]treatment) map[string]treatment {
 }
 
 // scrubJSON treats the texts in a JSON object. It does not preserve the order of names.
-func (p *packer) scrubJSON(data []byte) (any, error) {
+func (p *packer) scrubJSON(data []byte) (map[string]any, error) {
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber() // nanoseconds and seeds have more digits than a float
@@ -143,7 +143,7 @@ func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 		return p.config(v), true
 	case "argv":
 		return p.programs(v), true
-	case "profiles":
+	case "profiles", "digests": // digests are those of the packed files
 		return nil, false
 	case "options", "option_texts", "words":
 		return p.free(name, v), true

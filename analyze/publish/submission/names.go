@@ -84,7 +84,7 @@ const ordinaryWords = `localhost host server client member node test root admin 
 	state running complete interrupted failed pass fail stalled void store full search again hold last
 	kind event start ready load end stop guard cleanup preloaded profiles cut died child reconnected stopped generator generators compact defragment
 	take snapshot memory limit counts unsent keys counted shared durable saturated late rate sustained queueing outcomes without nothing measured expected
-	clock secured servers uploaded profiled insecure left steady capacity drift upkeep gap self-check self check valid invalid
+	clock secured servers uploaded profiled insecure left steady capacity drift upkeep gap damaged digests records changed self-check self check valid invalid
 	intervals progress members latency latencies total errors events disk system metrics database logs log report manifest json jsonl csv hlog distribution
 	size count limit revision term index lease java key_size value_size range_end range_response_count
 	summary percentile all timeseries throughput by number key interpolated run

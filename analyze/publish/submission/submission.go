@@ -23,6 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
 // mostBytes limits the size of a record's file. Each file is processed in memory.
@@ -75,6 +76,8 @@ type packer struct {
 	// unknown are fields without a treatment. lostLines are log lines that would no longer match
 	// their rules.
 	unknown, lostLines map[string]bool
+	// digests are those of the packed files, by tag as it is packed.
+	digests map[string]*digest.Set
 	// leftOut maps file paths to reasons. strays are the paths of files that do not belong to the
 	// record. unlisted are the logs that the manifest does not list.
 	leftOut                   map[string]string
@@ -205,11 +208,9 @@ func (p *packer) folderName() string {
 // nil.
 func (p *packer) files(a *archive) error {
 	p.unknown, p.lostLines, p.leftOut, p.strays, p.unlisted, p.reduced = map[string]bool{}, map[string]bool{}, map[string]string{}, nil, nil, nil
+	p.digests = map[string]*digest.Set{}
 	manifest, err := p.scrubManifest()
 	if err != nil {
-		return err
-	}
-	if err := p.add(a, results.FileManifest, manifest); err != nil {
 		return err
 	}
 	tags := map[string]*results.DatabaseRun{}
@@ -224,11 +225,18 @@ func (p *packer) files(a *archive) error {
 			return err
 		}
 	}
+	text, err := p.withDigests(manifest)
+	if err != nil {
+		return err
+	}
+	if err := p.add(a, results.FileManifest, text); err != nil {
+		return err
+	}
 	return p.strangers()
 }
 
-// scrubManifest returns the packed manifest.
-func (p *packer) scrubManifest() ([]byte, error) {
+// scrubManifest returns the packed manifest, without digests.
+func (p *packer) scrubManifest() (map[string]any, error) {
 	data, err := regularfile.Read(p.folder.Path(results.FileManifest), mostBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
@@ -238,7 +246,19 @@ func (p *packer) scrubManifest() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}
-	text, err := json.MarshalIndent(object, "", "  ")
+	return object, nil
+}
+
+// withDigests encodes a packed manifest with the digests of the packed files.
+func (p *packer) withDigests(manifest map[string]any) ([]byte, error) {
+	databases, _ := manifest["databases"].([]any)
+	for _, one := range databases {
+		database, _ := one.(map[string]any)
+		if tag, _ := database["tag"].(string); p.digests[tag] != nil {
+			database["digests"] = p.digests[tag]
+		}
+	}
+	text, err := json.MarshalIndent(manifest, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode manifest: %w", err)
 	}
@@ -284,6 +304,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		return fmt.Errorf("list the records: %w", err)
 	}
 	slices.Sort(files)
+	var change renewal
 	for _, file := range files {
 		path := tag + "/" + p.packedName(file)
 		r := p.rule(file)
@@ -294,6 +315,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		if r.treat == nil {
 			if r.why != "" {
 				p.leftOut[path] = r.why
+				change.leaveOut(strings.TrimPrefix(path, tag+"/"), results.Recorded(file))
 			} else {
 				p.strays = append(p.strays, record.Tag+"/"+file)
 			}
@@ -311,10 +333,12 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		if filepath.Ext(file) == ".log" {
 			p.reduced = append(p.reduced, fmt.Sprintf("%s: %d of %d lines", path, strings.Count(string(treated), "\n"), strings.Count(string(data), "\n")))
 		}
+		change.pack(strings.TrimPrefix(path, tag+"/"), results.Recorded(file), data, treated)
 		if err := p.add(a, path, treated); err != nil {
 			return err
 		}
 	}
+	p.digests[tag] = change.set(p, record.Digests)
 	return nil
 }
 

@@ -159,7 +159,9 @@ func TestPublishedRecord(t *testing.T) {
 		t.Errorf("a record of one machine has %d names: %v", len(packed.Pseudonyms), packed.Pseudonyms)
 	}
 	t.Logf("pseudonyms: %v", packed.Pseudonyms)
+	removed := regexp.MustCompile(`(?s)"removed": \[.*?\]`) // those that packing left out
 	for name, text := range files(t, again) {
+		text = removed.ReplaceAllString(text, "")
 		for _, bad := range []string{"/tmp/tmp", "root@", "--data-dir", "agent.log\"", `"name": "vm"`, "96e9db65"} {
 			if strings.Contains(text, bad) && name != FileAccount {
 				t.Errorf("%s has %q", name, bad)

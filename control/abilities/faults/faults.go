@@ -238,12 +238,12 @@ func (r *Runner) Finish() error {
 	if err != nil {
 		return fmt.Errorf("find what faults did to the load: %w", err)
 	}
-	probes, err := faults.ReadProbes(filepath.Join(r.run.Dir, results.FileProbes))
+	probes, err := faults.ReadProbes(filepath.Join(r.run.Dir, results.FileProbes), len(r.run.Record.Members))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, results.ErrTruncated) {
 		return fmt.Errorf("find what faults did to probes: %w", err)
 	}
 	slices.SortStableFunc(r.happened, func(a, b faults.Happened) int { return a.From.Compare(b.From) })
-	events, err := results.ReadEvents(filepath.Join(r.run.Dir, results.FileEvents))
+	events, err := results.ReadEvents(filepath.Join(r.run.Dir, results.FileEvents), len(r.run.Record.Members))
 	if err != nil && !errors.Is(err, results.ErrTruncated) {
 		return fmt.Errorf("find changes of leader during faults: %w", err)
 	}

@@ -127,7 +127,7 @@ func (r *Runner) Finish() error {
 
 // observe records the pieces that succeeded during the load, from their events.
 func (r *Runner) observe() error {
-	events, err := results.ReadEvents(filepath.Join(r.run.Dir, results.FileEvents))
+	events, err := results.ReadEvents(filepath.Join(r.run.Dir, results.FileEvents), len(r.run.Record.Members))
 	if err != nil {
 		return err
 	}

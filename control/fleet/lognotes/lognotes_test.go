@@ -58,7 +58,7 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 		t.Fatal(err)
 	}
 	to.Close()
-	events, err := results.ReadEvents(file)
+	events, err := results.ReadEvents(file, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

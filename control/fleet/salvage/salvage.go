@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet/lognotes"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
 // Options are the inputs of [Run].
@@ -107,7 +108,7 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 			member.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
 		}
 	}
-	errs = append(errs, noteLogs(dir, db, fetched))
+	errs = append(errs, o.finish(dir, db, fetched))
 	if end(&db.State, &db.Ended) {
 		db.Error = interrupted
 	}
@@ -115,6 +116,45 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 		return errors.Join(append(errs, err, mark.Close(false))...)
 	}
 	return errors.Join(append(errs, mark.Close(!again))...)
+}
+
+// collected is what renews digests here.
+const collected = "control --collect"
+
+// finish adds what came late to the events and to the digests. Files that were there before
+// keep theirs, so that damage of them goes on to show.
+func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) error {
+	if db.Digests == nil {
+		db.Digests = &digest.Set{}
+	}
+	before := len(db.Digests.ByFile) > 0
+	late := []string{results.FileEvents}
+	if before && !db.Digests.Intact(dir, results.FileEvents) {
+		late = nil
+	}
+	err := noteLogs(dir, db, fetched)
+	if !before {
+		files, unread := results.Digest(dir)
+		if unread != nil {
+			return errors.Join(err, unread)
+		}
+		db.Digests.Renew(collected, files)
+		o.Report(fmt.Sprintf("%s: digests of %d files were made now: what was lost before does not show", db.Tag, len(files)))
+		return err
+	}
+	for _, i := range fetched {
+		late = append(late, db.Members[i].Files...)
+	}
+	if len(fetched) == 0 {
+		return err
+	}
+	if unread := db.Digests.Amend(collected, dir, late); unread != nil {
+		return errors.Join(err, unread)
+	}
+	if n := len(db.Digests.Changes); n > 0 {
+		o.Report(fmt.Sprintf("%s: digests were renewed: %s", db.Tag, db.Digests.Changes[n-1]))
+	}
+	return err
 }
 
 // noteLogs adds what the logs of the members that were fetched report to the events.

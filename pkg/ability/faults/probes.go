@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
@@ -26,9 +27,11 @@ const NotSent = "not sent"
 // OK reports whether the probe was answered.
 func (p Probe) OK() bool { return p.Class == "" }
 
-func probeColumns() []linefile.Column[Probe] {
+// probeColumns declares the file of probes. A row that is read must be of one of so many
+// members.
+func probeColumns(members int) []linefile.Column[Probe] {
 	return []linefile.Column[Probe]{
-		linefile.IntColumn("member", func(p *Probe) *int { return &p.Member }),
+		linefile.IntColumn("member", func(p *Probe) *int { return &p.Member }).Checked(func(p *Probe) error { return declared.CheckMember(p.Member, 1, members) }),
 		linefile.IntColumn("sent_unix_ns", func(p *Probe) *int64 { return &p.SentNS }),
 		linefile.IntColumn("took_ns", func(p *Probe) *int64 { return &p.TookNS }),
 		linefile.TextColumn("error", func(p *Probe) *string { return &p.Class }),
@@ -37,12 +40,13 @@ func probeColumns() []linefile.Column[Probe] {
 
 // NewProbeWriter opens or creates the file of probes.
 func NewProbeWriter(path string) (linefile.TableWriter[Probe], error) {
-	return linefile.NewTableWriter(path, probeColumns())
+	return linefile.NewTableWriter(path, probeColumns(0))
 }
 
-// ReadProbes reads the file of probes.
-func ReadProbes(path string) ([]Probe, error) {
-	return linefile.ReadTable(path, probeColumns(), linefile.ZeroRows[Probe])
+// ReadProbes reads the file of probes of a run with so many members; a row of another is an
+// error.
+func ReadProbes(path string, members int) ([]Probe, error) {
+	return linefile.ReadTable(path, probeColumns(members), linefile.ZeroRows[Probe])
 }
 
 // Silence is the longest time in which a member answered no probe, or no member one.

@@ -117,6 +117,18 @@ func IntColumn[T any, N int | int64](name string, at func(*T) *N) Column[T] {
 	}
 }
 
+// Checked returns the column with a check of each row after it has parsed its field.
+func (c Column[T]) Checked(check func(row *T) error) Column[T] {
+	parse := c.Parse
+	c.Parse = func(row *T, field string) error {
+		if err := parse(row, field); err != nil {
+			return err
+		}
+		return check(row)
+	}
+	return c
+}
+
 // FloatColumn holds a number with full precision.
 func FloatColumn[T any](name string, at func(*T) *float64) Column[T] {
 	return Column[T]{

@@ -177,7 +177,7 @@ func TestFile(t *testing.T) {
 	if _, err := f.WriteString("17000"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path)
+	got, err := Read(path, 2)
 	if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, linefile.ErrTruncated) {
 		t.Errorf("rows (-want +got):\n%s\nerror %v, want one that matches %v", diff, err, linefile.ErrTruncated)
 	}

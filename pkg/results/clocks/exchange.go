@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // Exchange is one exchange of four time stamps with the agent of a member, as NTP does
@@ -80,10 +81,11 @@ func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.mo
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 
 // columns declares clock.csv, in the order of its columns.
-func columns() []linefile.Column[Exchange] {
+// columns declares clock.csv. A row that is read must be of one of so many members.
+func columns(members int) []linefile.Column[Exchange] {
 	return []linefile.Column[Exchange]{
 		linefile.IntColumn("unix_ns", func(e *Exchange) *int64 { return &e.UnixNano }),
-		linefile.IntColumn("member", func(e *Exchange) *int { return &e.Member }),
+		linefile.IntColumn("member", func(e *Exchange) *int { return &e.Member }).Checked(func(e *Exchange) error { return declared.CheckMember(e.Member, 0, members) }),
 		linefile.IntColumn("offset_ns", func(e *Exchange) *int64 { return &e.OffsetNS }),
 		linefile.IntColumn("error_ns", func(e *Exchange) *int64 { return &e.ErrorNS }),
 		linefile.IntColumn("round_trip_ns", func(e *Exchange) *int64 { return &e.RoundTripNS }),
@@ -97,7 +99,7 @@ type Writer struct {
 
 // NewWriter opens or creates the file; a new one gets its header at once.
 func NewWriter(path string) (*Writer, error) {
-	table, err := linefile.NewTableWriter(path, columns())
+	table, err := linefile.NewTableWriter(path, columns(0))
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +113,8 @@ func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
 // Close closes the file.
 func (w *Writer) Close() error { return w.table.Close() }
 
-// Read reads clock.csv. The rows before an error are good; it matches
+// Read reads clock.csv of a run with so many members; a row of another is an error. The rows before an error are good; it matches
 // [linefile.ErrTruncated] if only an incomplete last line was dropped.
-func Read(path string) ([]Exchange, error) {
-	return linefile.ReadTable(path, columns(), linefile.ZeroRows[Exchange])
+func Read(path string, members int) ([]Exchange, error) {
+	return linefile.ReadTable(path, columns(members), linefile.ZeroRows[Exchange])
 }

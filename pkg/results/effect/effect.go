@@ -38,7 +38,7 @@ type Effect struct {
 // them. Latencies are of ok requests of the measured phase: response times of steps with a
 // rate, else service times.
 func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect, error) {
-	events, err := results.ReadEvents(filepath.Join(dir, results.FileEvents))
+	events, err := results.ReadEvents(filepath.Join(dir, results.FileEvents), len(record.Members))
 	if err != nil {
 		return nil, err
 	}

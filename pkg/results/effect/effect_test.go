@@ -53,7 +53,7 @@ func TestAround(t *testing.T) {
 	if err := errors.Join(events.Close(), log.Close()); err != nil {
 		t.Fatalf("close: %v", err)
 	}
-	got, err := Around(dir, &results.DatabaseRun{}, "compact", "take snapshot")
+	got, err := Around(dir, &results.DatabaseRun{Members: make([]results.Member, 1)}, "compact", "take snapshot")
 	if err != nil {
 		t.Fatalf("effects: %v", err)
 	}

@@ -86,6 +86,8 @@ func seconds(ms int64) string { return fmt.Sprintf("%d.%03d", ms/1000, ms%1000) 
 
 // LogLine is a histogram with its time and tag.
 type LogLine struct {
+	// Line is its number in the file, from 1.
+	Line   int
 	Start  time.Time
 	Length time.Duration
 	// Tag is "" for a line without one.
@@ -113,6 +115,7 @@ func ReadLog(path string) iter.Seq2[LogLine, error] {
 				yield(LogLine{}, err)
 				return
 			}
+			l.Line = line.Number
 			if !yield(l, nil) {
 				return
 			}
@@ -130,7 +133,7 @@ func parseLine(text string) (LogLine, *linefile.SyntaxError) {
 	if err != nil {
 		return LogLine{}, err
 	}
-	return LogLine{l.Start, l.Length, l.Tag, h}, nil
+	return LogLine{Start: l.Start, Length: l.Length, Tag: l.Tag, Histogram: h}, nil
 }
 
 // parseFields parses [Tag=TAG,]START,LENGTH,MAX,HISTOGRAM, and leaves the histogram

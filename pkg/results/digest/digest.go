@@ -1,0 +1,190 @@
+// Package digest has the sizes and hashes of files as they were recorded, so that loss and
+// damage of them show. It is no protection against somebody who changes both.
+package digest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/files/regularfile"
+)
+
+// Digest is the size and the hash of a file.
+type Digest struct {
+	Bytes int64 `json:"bytes"`
+	// SHA256 is in hexadecimal.
+	SHA256 string `json:"sha256"`
+}
+
+// Set has the digests of the files of one folder, by their slash-separated paths below it.
+type Set struct {
+	// ByFile is empty as long as the files are being written.
+	ByFile map[string]Digest `json:"by_file,omitempty"`
+	// Changes are what was done to the files on purpose since then, oldest first.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Change is a list of files that were changed on purpose, and whose digests were made again.
+type Change struct {
+	// By is what changed them, such as "submit".
+	By      string   `json:"by"`
+	Changed []string `json:"changed,omitempty"`
+	// Shortened are files that are smaller than before.
+	Shortened []string `json:"shortened,omitempty"`
+	Removed   []string `json:"removed,omitempty"`
+	Added     []string `json:"added,omitempty"`
+}
+
+// Files is the number of files that were changed.
+func (c Change) Files() int { return len(c.Changed) + len(c.Shortened) + len(c.Removed) + len(c.Added) }
+
+// String lists what was done, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".
+func (c Change) String() string {
+	var parts []string
+	for _, part := range []struct {
+		verb  string
+		files []string
+	}{{"changed", c.Changed}, {"shortened", c.Shortened}, {"removed", c.Removed}, {"added", c.Added}} {
+		if len(part.files) > 0 {
+			parts = append(parts, part.verb+" "+strings.Join(part.files, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Difference is a file that is not as it was recorded.
+type Difference struct {
+	File string
+	Was  Digest
+	// Is is zero for a file that cannot be read, of which Err is why.
+	Is  Digest
+	Err error
+}
+
+// Missing reports whether the file is not there.
+func (d Difference) Missing() bool { return errors.Is(d.Err, fs.ErrNotExist) }
+
+// OfData returns the digest of a file's contents.
+func OfData(data []byte) Digest {
+	sum := sha256.Sum256(data)
+	return Digest{int64(len(data)), hex.EncodeToString(sum[:])}
+}
+
+// OfFile returns the digest of a regular file, which is read piece by piece.
+func OfFile(path string) (Digest, error) {
+	f, err := regularfile.Open(path)
+	if err != nil {
+		return Digest{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err != nil {
+		return Digest{}, err
+	}
+	return Digest{n, hex.EncodeToString(sum.Sum(nil))}, nil
+}
+
+// OfFolder returns the digests of the regular files in a folder and below that keep accepts,
+// by their paths. Hidden files are none of them.
+func OfFolder(dir string, keep func(file string) bool) (map[string]Digest, error) {
+	all := map[string]Digest{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		file, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if file = filepath.ToSlash(file); keep(file) {
+			all[file], err = OfFile(path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a folder without files may be missing
+		return nil, fmt.Errorf("hash records: %w", err)
+	}
+	return all, nil
+}
+
+// Check returns the files in a folder that are not as recorded, in the order of their names.
+// Files without a digest do not count.
+func (s *Set) Check(dir string) (list []Difference) {
+	for _, file := range slices.Sorted(maps.Keys(s.ByFile)) {
+		d := Difference{File: file, Was: s.ByFile[file]}
+		if filepath.IsLocal(file) && fs.ValidPath(file) { // the set may be of others
+			d.Is, d.Err = OfFile(filepath.Join(dir, filepath.FromSlash(file)))
+		} else {
+			d.Err = errors.New("the name leads out of the folder")
+		}
+		if d.Err != nil || d.Is != d.Was {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// Renew replaces the digests by those of the files as they are now, and lists what is
+// different as a change. A set that has no digests yet gets them without a list.
+func (s *Set) Renew(by string, now map[string]Digest) {
+	change := Change{By: by}
+	for _, file := range slices.Sorted(maps.Keys(s.ByFile)) {
+		was := s.ByFile[file]
+		is, there := now[file]
+		switch {
+		case !there:
+			change.Removed = append(change.Removed, file)
+		case is.Bytes < was.Bytes:
+			change.Shortened = append(change.Shortened, file)
+		case is != was:
+			change.Changed = append(change.Changed, file)
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(now)) {
+		if _, known := s.ByFile[file]; !known && len(s.ByFile) > 0 {
+			change.Added = append(change.Added, file)
+		}
+	}
+	if change.Files() > 0 || len(s.ByFile) == 0 && by != "" {
+		s.Changes = append(s.Changes, change)
+	}
+	s.ByFile = now
+}
+
+// Amend renews the digests of some files in a folder. Those of all others stay, so that
+// damage of them goes on to show.
+func (s *Set) Amend(by, dir string, files []string) error {
+	now := maps.Clone(s.ByFile)
+	if now == nil {
+		now = map[string]Digest{}
+	}
+	for _, file := range files {
+		d, err := OfFile(filepath.Join(dir, filepath.FromSlash(file)))
+		switch {
+		case err == nil:
+			now[file] = d
+		case errors.Is(err, fs.ErrNotExist):
+			delete(now, file)
+		default:
+			return fmt.Errorf("hash a record: %w", err)
+		}
+	}
+	s.Renew(by, now)
+	return nil
+}
+
+// Intact reports whether a file in a folder is as recorded.
+func (s *Set) Intact(dir, file string) bool {
+	was, known := s.ByFile[file]
+	is, err := OfFile(filepath.Join(dir, filepath.FromSlash(file)))
+	return known && err == nil && is == was
+}

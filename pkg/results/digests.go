@@ -1,0 +1,35 @@
+package results
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/results/digest"
+)
+
+// Recorded reports whether a file of a tag's folder was recorded, by its slash-separated
+// path: it can't be made again. What [Derive] makes, and what lies beside it for programs
+// that read classic files, can.
+func Recorded(file string) bool {
+	if path.Dir(file) != "." {
+		return true
+	}
+	_, name, numbered := strings.Cut(file, "-")
+	switch {
+	case slices.Contains([]string{FileDisk, FileClientInterpolated, FileManifest}, file), numbered && name == FileServerInterpolated:
+		return false
+	case strings.HasPrefix(file, "client-latency-"): // five files, and a manifest beside one
+		return false
+	}
+	return true
+}
+
+// OfRequests reports whether the numbers of requests are computed from a recorded file of a
+// tag's folder.
+func OfRequests(file string) bool {
+	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileTotal, FileCapacity}, file)
+}
+
+// Digest returns the digests of the recorded files in a tag's folder.
+func Digest(dir string) (map[string]digest.Digest, error) { return digest.OfFolder(dir, Recorded) }
