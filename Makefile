@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results consistency-check reports stranger kill cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results consistency-check reports stranger kill matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -99,6 +99,10 @@ stranger: ## the way of a stranger by the documents, in network namespaces: test
 
 kill: ## kill -9 of control, agents and members of etcd at every step of a run; minutes
 	DBTESTER_KILL_ETCD=1 $(GO) test -count=1 -timeout 30m -run '^TestKill$$' ./control
+
+matrix: ## kill and stop everybody at every step, fill disks, take descriptors away, cut an agent off, send a million mutated calls: test-results/matrix.md; needs root or a user namespace; half an hour
+	@mkdir -p bin
+	GO='$(GO)' scripts/matrix.sh >bin/matrix.md; status=$$?; mv bin/matrix.md test-results/matrix.md && exit $$status
 
 cycles: ## fifty starts and stops of etcd leave nothing in their agent; a minute
 	DBTESTER_CYCLES_ETCD=1 $(GO) test -count=1 -timeout 10m -run '^TestCycles$$' ./control

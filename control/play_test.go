@@ -3,6 +3,7 @@ package control
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/agent/generator"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -34,11 +37,19 @@ import (
 func play(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if n, err := strconv.ParseUint(os.Getenv(filesEnv), 10, 64); err == nil {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: n, Max: n}); err != nil {
+			return err
+		}
+	}
 	if args[0] == "agent" {
 		return playAgent(ctx, args[1], args[2])
 	}
 	return playControl(ctx, args[1], args[2])
 }
+
+// filesEnv is how many files a player may have open, if it is set.
+const filesEnv = "DBTESTER_PLAY_FILES"
 
 // played is what is played: the fake, or etcd.
 func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
@@ -60,9 +71,16 @@ func playAgent(ctx context.Context, addr, workDir string) error {
 	}
 	server := grpc.NewServer(agent.ServerOptions(log)...)
 	ag.Register(server)
+	loads, err := generator.New(generator.Options{
+		Registry: played(), Allowed: true, Lease: playedLease, Interface: "lo", Machine: ag.Machine, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	loads.Register(server)
 	go func() {
 		<-ctx.Done()
-		_ = ag.Close(context.Background())
+		_ = errors.Join(loads.Close(context.Background()), ag.Close(context.Background()))
 		server.Stop()
 	}()
 	fmt.Println("listens")
@@ -89,18 +107,30 @@ func playControl(ctx context.Context, file, point string) error {
 		}
 	}
 	_, err = Run(ctx, Options{
-		Experiment: e, Registry: played(), Connect: dialTCP, Owner: "player", Interface: "lo", Report: report,
+		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: 4 * time.Second, Owner: "player", Interface: "lo", Report: report,
 		ReadyTimeout: 20 * time.Second, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	return err
 }
 
 func dialTCP(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := plainTCP(addr)
 	if err != nil {
 		return nil, nil, err
 	}
 	return pb.NewAgentClient(conn), conn, nil
+}
+
+func dialGeneratorTCP(_ context.Context, addr string) (pb.GeneratorClient, io.Closer, error) {
+	conn, err := plainTCP(addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pb.NewGeneratorClient(conn), conn, nil
+}
+
+func plainTCP(addr string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
 // pointOf is an update as a point of a run.

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -126,26 +124,9 @@ func TestDiskFull(t *testing.T) {
 	r := newRig(t)
 	disk := r.agents[1]
 	disk.workDir = t.TempDir()
-	if err := unix.Mount("tmpfs", disk.workDir, "tmpfs", 0, "size=2m"); err != nil {
-		t.Skipf("a small disk can't be made here: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(disk.workDir, unix.MNT_DETACH) })
+	mountDisk(t, disk.workDir)
 	r.serve(disk)
-	fill := func() {
-		f, err := os.Create(filepath.Join(disk.workDir, "filler"))
-		if err != nil {
-			t.Errorf("make a file: %v", err)
-			return
-		}
-		defer f.Close()
-		for block := make([]byte, 4096); err == nil; {
-			_, err = f.Write(block)
-		}
-		if !errors.Is(err, unix.ENOSPC) {
-			t.Errorf("fill the disk: %v", err)
-		}
-	}
-	out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, fill))
+	out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, func() { fillDisk(t, disk.workDir) }))
 	rec := r.mustBeFailed(out, err, "member 2", "the session was not recorded", "no space left on device")
 	checkFiles(t, rec.dir, rigSize)
 }

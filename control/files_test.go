@@ -1,0 +1,80 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/databasetest/matrix"
+)
+
+// fewFiles are fewer files than a load of many clients needs.
+const fewFiles = 64
+
+// TestFewFiles: control, an agent or a generator that may open few files works with a small load.
+// With a large one the run ends and says why, leaves nothing, and the next one works where there
+// are more.
+func TestFewFiles(t *testing.T) {
+	t.Parallel()
+	table := matrix.New(t, "files", fmt.Sprintf("%d file descriptors", fewFiles))
+	for _, clients := range []int{4, 200} {
+		for _, who := range []string{"control", "agent", "generator"} {
+			if !matrix.Whole() && (clients == 4 || who == "agent") {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, %d clients", who, clients), func(t *testing.T) {
+				t.Parallel()
+				generators := 0
+				if who == "generator" {
+					generators = 2
+				}
+				load := fmt.Sprintf("load: {requests: 2000, clients: %d, key_size: 32, value_size: 64, timeout: 5s}\n", clients)
+				s := newStage(t, 2, generators, load, "fake: {}")
+				ended := s.withFewFiles(who)
+				s.mustBeClean()
+				s.clear()
+				table.Add(t, matrix.Row{
+					Step: "the whole run", Done: fmt.Sprintf("%s, %d clients", who, clients), Ended: ended, Next: s.mustRunNext("few files"),
+				})
+			})
+		}
+	}
+}
+
+// withFewFiles plays a run in which someone may open few files, and gives it as many as the
+// others afterwards. It returns how the run ended.
+func (s *stage) withFewFiles(who string) string {
+	s.t.Helper()
+	few := []string{fmt.Sprintf("%s=%d", filesEnv, fewFiles)}
+	again := func() {
+		switch who {
+		case "agent":
+			s.agents[1].kill()
+			s.serve(1)
+		case "generator":
+			s.issuers[1].kill()
+			s.issue(1)
+		}
+	}
+	s.env = few
+	again()
+	if who != "control" {
+		s.env = nil
+	}
+	p := s.play("control", s.file, "")
+	s.env = nil
+	done := s.finish(p)
+	again()
+	said := strings.TrimSpace(p.erred.String())
+	if !done && !strings.Contains(said, "open files") {
+		s.t.Errorf("the run fails and does not say that too few files may be open:\n%s", said)
+	}
+	if f := s.last(); f != nil {
+		m, err := f.Manifest()
+		if err != nil {
+			s.t.Fatalf("read the manifest: %v", err)
+		}
+		return s.ending(m)
+	}
+	return "refused: " + said[strings.LastIndex(said, "\n")+1:]
+}

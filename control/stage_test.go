@@ -1,0 +1,409 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	reading "github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/table"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// patience is how long anything may take on a busy machine.
+const patience = 2 * time.Minute
+
+// stage is where the matrix of kills is played: agents, with members and with generators, in
+// processes of their own, and runs on them in others.
+type stage struct {
+	t       *testing.T
+	dir     string
+	file    string
+	members []*rigAgent
+	agents  []*player
+	// generators are addresses of agents that issue parts of the load, and issuers their
+	// processes; none if control issues it.
+	generators []string
+	issuers    []*player
+	steps      []step
+	env        []string // of players that start from now on, besides the usual one
+}
+
+// player is a process of the test binary.
+type player struct {
+	cmd   *exec.Cmd
+	in    *os.File
+	lines chan string // of standard output; closed at its end
+	said  []string
+	erred bytes.Buffer // standard error, once it has ended
+}
+
+// newStage returns a stage of so many members of a database, which is YAML, and generators.
+func newStage(t *testing.T, members, generators int, load, database string) *stage {
+	t.Helper()
+	s := &stage{t: t, dir: t.TempDir()}
+	var file strings.Builder
+	fmt.Fprintf(&file, "title: killed\nresults: %s\nhosts:\n", s.path("results"))
+	first := int(rigs.Add(1)%maxRigs)*rigSize + 1
+	for i := range members {
+		host := fmt.Sprintf("127.0.62.%d", first+i)
+		addr := net.JoinHostPort(host, strconv.Itoa(freePort(t, host)))
+		s.members = append(s.members, &rigAgent{host: host, addr: addr, port: freePort(t, host), workDir: s.path("agent" + strconv.Itoa(i+1))})
+		peer := ""
+		if strings.HasPrefix(database, "etcd") {
+			peer = fmt.Sprintf(", peer: %d", freePort(t, host))
+		}
+		fmt.Fprintf(&file, "- {addr: %s, agent_port: %s, ports: {client: %d%s}}\n", host, addr[strings.LastIndex(addr, ":")+1:], s.members[i].port, peer)
+	}
+	for i := range generators {
+		host := fmt.Sprintf("127.0.63.%d", first+i)
+		s.generators = append(s.generators, net.JoinHostPort(host, strconv.Itoa(freePort(t, host))))
+	}
+	if generators > 0 {
+		fmt.Fprintf(&file, "generators: ['%s']\n", strings.Join(s.generators, "', '"))
+	}
+	file.WriteString(load + "databases: {" + database + "}\n")
+	s.file = s.path("experiment.yaml")
+	if err := os.WriteFile(s.file, []byte(file.String()), 0o600); err != nil {
+		t.Fatalf("write the experiment: %v", err)
+	}
+	for _, dir := range []string{"tmp", "here"} {
+		if err := os.Mkdir(s.path(dir), 0o755); err != nil {
+			t.Fatalf("make a folder: %v", err)
+		}
+	}
+	e, _, err := config.Parse(s.file, []byte(file.String()), played().All())
+	if err != nil {
+		t.Fatalf("read the experiment: %v", err)
+	}
+	r, err := newRun(e, played(), &e.Databases[0], &journal{})
+	if err != nil {
+		t.Fatalf("make a run: %v", err)
+	}
+	for _, step := range newParts(Options{Experiment: e, Registry: played()}, r, nil).steps() {
+		if !step.skip {
+			s.steps = append(s.steps, step)
+		}
+	}
+	s.agents, s.issuers = make([]*player, len(s.members)), make([]*player, len(s.generators))
+	for i := range s.members {
+		s.serve(i)
+	}
+	for i := range s.generators {
+		s.issue(i)
+	}
+	return s
+}
+
+func (s *stage) path(elem ...string) string {
+	return filepath.Join(append([]string{s.dir}, elem...)...)
+}
+
+// play starts a player. It is killed when the test ends.
+func (s *stage) play(args ...string) *player {
+	s.t.Helper()
+	in, hold, err := os.Pipe()
+	if err != nil {
+		s.t.Fatalf("make a pipe: %v", err)
+	}
+	defer in.Close()
+	p := &player{cmd: exec.Command(os.Args[0], append([]string{"play"}, args...)...), in: hold, lines: make(chan string, 1000)}
+	p.cmd.Dir, p.cmd.Stdin, p.cmd.Stderr = s.path("here"), in, io.MultiWriter(s.t.Output(), &p.erred)
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+s.path("tmp"), "HOME="+s.path("here"))
+	p.cmd.Env = append(p.cmd.Env, s.env...)
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		s.t.Fatalf("start a player: %v", err)
+	}
+	go func() {
+		defer close(p.lines)
+		for text := bufio.NewScanner(out); text.Scan(); {
+			p.lines <- text.Text()
+		}
+	}()
+	s.t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		_ = p.in.Close()
+	})
+	return p
+}
+
+// says waits for a line, or with "" for the end of the player. It returns false if the
+// player ended before.
+func (s *stage) says(p *player, line string) bool {
+	s.t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case got, open := <-p.lines:
+			if !open {
+				return line == ""
+			}
+			p.said = append(p.said, got)
+			if got == line && line != "" {
+				return true
+			}
+		case <-late:
+			s.t.Fatalf("a player does not come to %q after %q", line, p.said)
+		}
+	}
+}
+
+// serve starts the agent of a member.
+func (s *stage) serve(member int) {
+	s.t.Helper()
+	s.agents[member] = s.listen(s.members[member].addr, s.members[member].workDir)
+}
+
+// issue starts the agent of a generator.
+func (s *stage) issue(n int) {
+	s.t.Helper()
+	s.issuers[n] = s.listen(s.generators[n], s.path("generator"+strconv.Itoa(n+1)))
+}
+
+// listen starts an agent.
+func (s *stage) listen(addr, workDir string) *player {
+	s.t.Helper()
+	p := s.play("agent", addr, workDir)
+	if !s.says(p, "listens") {
+		s.t.Fatalf("the agent at %s does not listen", addr)
+	}
+	return p
+}
+
+// ends waits for the end of a player, and no longer than a time.
+func (p *player) ends(within time.Duration) {
+	late := time.After(within)
+	for {
+		select {
+		case got, open := <-p.lines:
+			if !open {
+				return
+			}
+			p.said = append(p.said, got)
+		case <-late:
+			return
+		}
+	}
+}
+
+// kill kills a player and waits for its end.
+func (p *player) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// finish waits for the end of a control and returns whether it succeeded.
+func (s *stage) finish(p *player) bool {
+	s.t.Helper()
+	s.says(p, "")
+	return p.cmd.Wait() == nil
+}
+
+// last returns the newest result folder, nil if there is none.
+func (s *stage) last() *results.Folder {
+	s.t.Helper()
+	paths, err := filepath.Glob(s.path("results", "*", "*", results.FileManifest))
+	if err != nil {
+		s.t.Fatalf("list the results: %v", err)
+	}
+	slices.SortFunc(paths, func(a, b string) int {
+		x, _ := os.Stat(filepath.Dir(a))
+		y, _ := os.Stat(filepath.Dir(b))
+		return x.ModTime().Compare(y.ModTime())
+	})
+	if len(paths) == 0 {
+		return nil
+	}
+	f, err := results.Open(filepath.Dir(paths[len(paths)-1]))
+	if err != nil {
+		s.t.Fatalf("open the result folder: %v", err)
+	}
+	return f
+}
+
+// clear removes the results, so that the next run's are the only ones.
+func (s *stage) clear() {
+	s.t.Helper()
+	if err := os.RemoveAll(s.path("results")); err != nil {
+		s.t.Fatalf("remove the results: %v", err)
+	}
+}
+
+// rehearse plays a whole run and returns its points. Every step is among them.
+func (s *stage) rehearse() []string {
+	s.t.Helper()
+	p := s.play("control", s.file, "")
+	if !s.finish(p) {
+		s.t.Fatalf("the run fails after %q", p.said)
+	}
+	list := points(p.said, s.steps)
+	for _, step := range s.steps {
+		if !slices.Contains(list, step.name) {
+			s.t.Errorf("step %q is not among the points %q", step.name, list)
+		}
+	}
+	s.mustBeClean()
+	s.clear()
+	return list
+}
+
+// to plays a run up to a point.
+func (s *stage) to(point string) *player {
+	s.t.Helper()
+	p := s.play("control", s.file, point)
+	if !s.says(p, "at "+point) {
+		s.t.Fatalf("a run ends before %q: %q", point, p.said)
+	}
+	return p
+}
+
+// mustBeReadable reads the last run as analyze does, and returns its manifest.
+func (s *stage) mustBeReadable(point string) *results.Manifest {
+	s.t.Helper()
+	f := s.last()
+	if f == nil {
+		s.t.Fatalf("at %q: there is no result folder", point)
+	}
+	m, err := f.Manifest()
+	if err != nil {
+		s.t.Fatalf("at %q: %v", point, err)
+	}
+	runs, err := reading.FromFolder(f.Dir())
+	if err != nil {
+		s.t.Errorf("at %q: analyze: %v", point, err)
+	}
+	if tab := table.New(runs); len(runs) > 0 && tab == nil {
+		s.t.Errorf("at %q: analyze has no table", point)
+	}
+	s.clear()
+	return m
+}
+
+// mustRunNext plays a whole run as soon as the agents are free, which leaves nothing. It
+// returns how that run ended.
+func (s *stage) mustRunNext(point string) string {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		p := s.play("control", s.file, "")
+		if s.finish(p) {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("after %q: the next run fails after %q", point, p.said)
+		}
+		s.clear()
+		time.Sleep(100 * time.Millisecond) // until the leases end
+	}
+	s.mustBeClean()
+	if s.t.Failed() {
+		s.t.Fatalf("after what was done at %q", point)
+	}
+	return s.ending(s.mustBeReadable(point))
+}
+
+// ending is how a run ended by its manifest: its state, the marks that make it not valid and do
+// not tell of a busy machine, and its error. Folders and addresses have the names of their owners.
+func (s *stage) ending(m *results.Manifest) string {
+	text := string(m.State)
+	for _, d := range m.Databases {
+		for _, mark := range d.Validity {
+			if mark.Invalid && !slices.Contains(ofMachine[:], mark.Code) {
+				text += ", " + mark.Code
+			}
+		}
+		if d.Error != "" {
+			text += ": " + strings.ReplaceAll(d.Error, "\n", "; ")
+		}
+	}
+	names := []string{s.dir, "DIR"}
+	for i, m := range s.members {
+		names = append(names, m.addr, fmt.Sprintf("ADDRESS %d", i+1), m.host, fmt.Sprintf("HOST %d", i+1))
+	}
+	for i, addr := range s.generators {
+		names = append(names, addr, fmt.Sprintf("GENERATOR %d", i+1))
+	}
+	return strings.NewReplacer(names...).Replace(text)
+}
+
+// mustBeClean fails the test if a run left anything but its results.
+func (s *stage) mustBeClean() {
+	s.t.Helper()
+	for _, what := range s.left() {
+		s.t.Error(what)
+	}
+}
+
+// left lists what a run left but its results: a process, a session, a port, or a file elsewhere.
+func (s *stage) left() (list []string) {
+	s.t.Helper()
+	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for i, m := range s.members {
+		if pids := m.servers(s.t); len(pids) > 0 {
+			note("member %d still runs: pids %v", i+1, pids)
+		}
+		if now, err := s.status(i); err != nil || now.State != pb.State_STATE_IDLE {
+			note("agent %d is %v, %v, want it idle", i+1, now.GetState(), err)
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort(m.host, strconv.Itoa(m.port)))
+		if err != nil {
+			note("the port of member %d is not free: %v", i+1, err)
+			continue
+		}
+		l.Close()
+	}
+	for i, addr := range s.generators {
+		client, conn, err := dialGeneratorTCP(s.t.Context(), addr)
+		if err != nil {
+			s.t.Fatalf("dial generator %d: %v", i+1, err)
+		}
+		if _, err := client.GeneratorHeartbeat(s.t.Context(), &pb.GeneratorHeartbeatRequest{RunId: "another"}); status.Code(err) != codes.FailedPrecondition {
+			note("generator %d is not free: %v", i+1, err)
+		}
+		conn.Close()
+	}
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if path == s.path("results") {
+			return filepath.SkipDir
+		}
+		if err == nil && !d.IsDir() && path != s.file && d.Name() != ".lock" {
+			note("%s is left over", path)
+		}
+		return err
+	})
+	if err != nil {
+		note("what is left cannot be listed: %v", err)
+	}
+	return list
+}
+
+// status asks the agent of a member for its status.
+func (s *stage) status(member int) (*pb.StatusResponse, error) {
+	s.t.Helper()
+	client, conn, err := dialTCP(s.t.Context(), s.members[member].addr)
+	if err != nil {
+		s.t.Fatalf("dial agent %d: %v", member+1, err)
+	}
+	defer conn.Close()
+	return client.Status(s.t.Context(), &pb.StatusRequest{})
+}
