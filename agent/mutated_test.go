@@ -171,8 +171,12 @@ func (m *mutants) pick(rng *rand.Rand) (seed, []byte) {
 	i := slices.IndexFunc(m.seeds, func(s seed) bool { n -= s.weight; return n < 0 })
 	s := m.seeds[i]
 	data := marshal(m.t, s.message)
-	if rng.IntN(10) > 0 {
-		data = mutate(rng, data, marshal(m.t, m.seeds[rng.IntN(len(m.seeds))].message))
+	whole := data
+	for tries := rng.IntN(10); tries > 0; tries-- { // most that are no messages end in gRPC
+		data = mutate(rng, whole, marshal(m.t, m.seeds[rng.IntN(len(m.seeds))].message))
+		if proto.Unmarshal(data, s.message.ProtoReflect().New().Interface()) == nil {
+			break
+		}
 	}
 	return s, m.tame(s, data, rng)
 }

@@ -66,7 +66,7 @@ func TestDisks(t *testing.T) {
 		{"loading", "fill the disk of the results", true, resultsOf, fillDisk, emptyDisk, []string{"no space left on device"}},
 		{"before the run", "fill the disk of an agent", false, secondOf, fillDisk, emptyDisk, []string{"member 2", "no space left on device"}},
 		{"loading", "fill the disk of an agent", false, secondOf, fillDisk, emptyDisk, []string{"member 2", "no space left on device"}},
-		{"before the run", "mount the disk of the results read-only", true, resultsOf, readOnly, writable, []string{"read-only file system"}},
+		{"before the run", "mount the disk of the results read-only", true, resultsOf, makeReadOnly, makeWritable, []string{"read-only file system"}},
 	} {
 		if !tc.usual && !matrix.Whole() {
 			continue
@@ -95,7 +95,7 @@ func TestDisks(t *testing.T) {
 	t.Run("start an agent on a read-only disk", func(t *testing.T) {
 		dir := t.TempDir()
 		mountDisk(t, dir)
-		readOnly(t, dir)
+		makeReadOnly(t, dir)
 		_, err := agent.New(agent.Options{Registry: registry(), WorkDir: filepath.Join(dir, "work")})
 		if err == nil || !strings.Contains(err.Error(), "read-only file system") {
 			t.Errorf("the agent starts with the error %v, want that its disk is read-only", err)
@@ -126,14 +126,14 @@ func emptyDisk(t *testing.T, dir string) {
 	}
 }
 
-func readOnly(t *testing.T, dir string) {
+func makeReadOnly(t *testing.T, dir string) {
 	t.Helper()
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatalf("make the disk read-only: %v", err)
 	}
 }
 
-func writable(t *testing.T, dir string) {
+func makeWritable(t *testing.T, dir string) {
 	t.Helper()
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT, ""); err != nil {
 		t.Fatalf("make the disk writable: %v", err)

@@ -253,10 +253,7 @@ func (s *stage) clear() {
 // rehearse plays a whole run and returns its points. Every step is among them.
 func (s *stage) rehearse() []string {
 	s.t.Helper()
-	p := s.play("control", s.file, "")
-	if !s.finish(p) {
-		s.t.Fatalf("the run fails after %q", p.said)
-	}
+	p := s.mustPlay("before the rehearsal")
 	list := points(p.said, s.steps)
 	for _, step := range s.steps {
 		if !slices.Contains(list, step.name) {
@@ -300,14 +297,14 @@ func (s *stage) mustBeReadable(point string) *results.Manifest {
 	return m
 }
 
-// mustRunNext plays a whole run as soon as the agents are free, which leaves nothing. It
-// returns how that run ended.
-func (s *stage) mustRunNext(point string) string {
+// mustPlay plays a whole run as soon as the agents are free, and the machine is not too busy for
+// generators.
+func (s *stage) mustPlay(point string) *player {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		p := s.play("control", s.file, "")
 		if s.finish(p) {
-			break
+			return p
 		}
 		if time.Now().After(deadline) {
 			s.t.Fatalf("after %q: the next run fails after %q", point, p.said)
@@ -315,6 +312,12 @@ func (s *stage) mustRunNext(point string) string {
 		s.clear()
 		time.Sleep(100 * time.Millisecond) // until the leases end
 	}
+}
+
+// mustRunNext plays a whole run, which leaves nothing, and returns how it ended.
+func (s *stage) mustRunNext(point string) string {
+	s.t.Helper()
+	s.mustPlay(point)
 	s.mustBeClean()
 	if s.t.Failed() {
 		s.t.Fatalf("after what was done at %q", point)
