@@ -208,8 +208,11 @@ func (s *stage) collected(i int, point string) string {
 func (s *stage) mustBeNamed(d deed, m *results.Manifest, point string) {
 	s.t.Helper()
 	names := []string{"member 2", s.members[1].addr, "agent "}
-	if d.who == "generator" {
+	switch d.who {
+	case "generator":
 		names = []string{s.generators[1]}
+	case "control":
+		names = append(names, "member 1") // all have given it up
 	}
 	for _, db := range m.Databases {
 		named := strings.Contains(db.Error, "it did not begin step") // a busy machine loses generators

@@ -7,7 +7,7 @@ tables=$(mktemp -d -t dbtester-matrix.XXXXXX)
 trap 'rm -rf "$tables"' EXIT
 
 status=0
-DBTESTER_MATRIX=$tables "${GO:-go}" test -count=1 -p 1 -timeout 120m \
+DBTESTER_MATRIX=$tables DBTESTER_MUTATED_CALLS=${CALLS:-1000000} "${GO:-go}" test -count=1 -p 1 -timeout 120m \
 	-run '^Test(Kill|FewFiles|Disks|ResultsReadOnly|CutOff|MutatedCalls)$' ./control ./cmd/dbtester ./agent >&2 || status=$?
 
 cat <<END
