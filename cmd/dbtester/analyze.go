@@ -150,7 +150,7 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	remote, err := a.fetchRuns(ctx, f.fetch, runs)
 	defer func() { err = errors.Join(err, remote.remove()) }()
 	if err == nil && o.Classic != nil {
-		err = a.fetchClassic(ctx, f.fetch.keyFile, e, o.Classic, remote)
+		err = a.fetchClassic(ctx, f.fetch, e, o.Classic, remote)
 	}
 	if err != nil {
 		return err

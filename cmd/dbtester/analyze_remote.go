@@ -103,11 +103,22 @@ func (s streams) fetchRun(ctx context.Context, from fetchFlags, address, dir str
 		fmt.Fprintln(s.err, transferLine("download", p))
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w (--max-objects and --max-bytes allow larger runs)", address, err)
+		return fmt.Errorf("%s: %w", address, offerBounds(err))
 	}
 	fmt.Fprintf(s.err, "downloaded %s: %s (%s)\n", address, english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)))
 	return nil
 }
+
+// offerBounds names the flags that raise bounds, if they are the reason of an error.
+func offerBounds(err error) error {
+	if !errors.Is(err, remotestorage.ErrBounds) {
+		return err
+	}
+	return fmt.Errorf("%w (--max-objects and --max-bytes allow larger runs)", err)
+}
+
+// mostNamed is how many runs below an address an error names.
+const mostNamed = 10
 
 // checkRemoteRun fails if an address holds no manifest, which an upload sends last. The
 // error names runs below the address.
@@ -126,6 +137,9 @@ func checkRemoteRun(ctx context.Context, store remotestorage.Store, address stri
 		}
 	}
 	switch {
+	case len(below) > mostNamed:
+		below = append(below[:mostNamed], fmt.Sprintf("%d more", len(below)-mostNamed))
+		fallthrough
 	case len(below) > 0:
 		return usageError{fmt.Errorf("%s is not a result folder: it has no %s; the result folders below it are %s",
 			address, results.FileManifest, english.WordSeries(below, "and"))}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 
@@ -58,10 +59,15 @@ func classicFiles(run string) (files []remotestorage.File, err error) {
 	if err := json.Unmarshal(m.Config, &e); err != nil || !e.Classic {
 		return nil, nil // it describes itself as nothing that the classic tool could read
 	}
+	root, err := os.OpenRoot(run)
+	if err != nil {
+		return nil, fmt.Errorf("list the classic files: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
 	names := classicNames(e.Export)
 	for _, db := range m.Databases {
 		for _, dir := range []string{"", results.DirLogs} {
-			entries, err := os.ReadDir(filepath.Join(run, db.Tag, dir))
+			entries, err := fs.ReadDir(root.FS(), path.Join(db.Tag, dir)) // no link leads out
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("list the files of %s: %w", db.Tag, err)
 			}
@@ -82,7 +88,7 @@ func classicFiles(run string) (files []remotestorage.File, err error) {
 // fetchClassic copies the inputs of runs that have none on this machine from the bucket
 // that the experiment file names, as an upload of control left them there. Runs without
 // files there stay as they are: a report names what is missing.
-func (s streams) fetchClassic(ctx context.Context, keyFile string, e *config.Experiment, c *analyze.Classic, to *fetched) error {
+func (s streams) fetchClassic(ctx context.Context, from fetchFlags, e *config.Experiment, c *analyze.Classic, to *fetched) error {
 	var absent []*analyze.ClassicRun
 	for i := range c.Runs {
 		if !anyExists(c.Runs[i].ClassicFiles) {
@@ -92,22 +98,22 @@ func (s streams) fetchClassic(ctx context.Context, keyFile string, e *config.Exp
 	if e.Upload == nil || len(absent) == 0 {
 		return nil
 	}
-	if keyFile == "" && e.Upload.KeyFile != "" && os.Getenv("STORAGE_EMULATOR_HOST") == "" {
-		keyFile = e.Upload.KeyFile
+	if from.keyFile == "" && e.Upload.KeyFile != "" && os.Getenv("STORAGE_EMULATOR_HOST") == "" {
+		from.keyFile = e.Upload.KeyFile
 	}
-	store, err := remotestorage.Open(ctx, e.Upload.URL, remotestorage.Options{KeyFile: keyFile})
+	store, err := remotestorage.Open(ctx, e.Upload.URL, remotestorage.Options{KeyFile: from.keyFile})
 	if err != nil {
 		fmt.Fprintf(s.err, "dbtester: the inputs of %s are not on this machine, and cannot be fetched: %v\n", absent[0].Record.Tag, err)
 		return withInterrupt(ctx, nil)
 	}
 	for _, run := range absent {
-		err = errors.Join(err, s.fetchInputs(ctx, store, e, run, to))
+		err = errors.Join(err, s.fetchInputs(ctx, store, from.most, e, run, to))
 	}
 	return errors.Join(err, store.Close())
 }
 
 // fetchInputs copies the inputs of one run and makes it read the copies.
-func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, e *config.Experiment, run *analyze.ClassicRun, to *fetched) error {
+func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, most remotestorage.Bounds, e *config.Experiment, run *analyze.ClassicRun, to *fetched) error {
 	dir, err := to.directory()
 	if err != nil {
 		return err
@@ -127,11 +133,11 @@ func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, e *
 		in.Servers = append(in.Servers, add(fmt.Sprintf("%d-%s", i+1, results.FileServerInterpolated)))
 	}
 	add(names[sidecar.Path(results.FileClassicSummary)])
-	sum, err := remotestorage.DownloadFiles(ctx, store, files, func(p remotestorage.Progress) {
+	sum, err := remotestorage.DownloadFiles(ctx, store, files, most, func(p remotestorage.Progress) {
 		fmt.Fprintln(s.err, transferLine("download", p))
 	})
 	if err != nil {
-		return withInterrupt(ctx, fmt.Errorf("fetch the inputs of %s from %s: %w", tag, e.Upload.URL, err))
+		return withInterrupt(ctx, fmt.Errorf("fetch the inputs of %s from %s: %w", tag, e.Upload.URL, offerBounds(err)))
 	}
 	if sum.Sent == 0 {
 		fmt.Fprintf(s.err, "dbtester: the inputs of %s are neither on this machine nor in %s\n", tag, e.Upload.URL)

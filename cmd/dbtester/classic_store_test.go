@@ -107,6 +107,9 @@ func TestClassicFromEndToEnd(t *testing.T) {
 	// Elsewhere it reads what the bucket holds, and says so.
 	p.remove("2018Q1")
 	p.remove("home")
+	c = with("analyze", "--max-bytes", "100", "--config", "classic.yaml", "--out", "bounded")
+	c.exits(exitFailed, patience)
+	wantText(t, "refusal", c.err.String(), `fetch the inputs of etcd-v3\.2\.0-go1\.8\.3 from gs://results/2018Q1/write: too large: its objects have more than 100 bytes.*--max-bytes allow larger runs`)
 	c = with("analyze", "--all", "--config", "classic.yaml", "--upload", e.URL("2018Q1/write"))
 	c.exits(exitDone, patience)
 	wantText(t, "progress", c.err.String(), `downloaded the inputs of etcd-v3\.3\.0-go1\.9\.3 from gs://results/2018Q1/write: [0-9]+ files`)

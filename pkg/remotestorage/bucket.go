@@ -5,30 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"gocloud.dev/blob"
 )
 
-// mostListed bounds a listing, which is held in memory.
+// mostListed bounds a listing, which is held in memory. What is left out of it counts too: a
+// store may send pages of nothing without an end.
 const mostListed = 1_000_000
 
-// List implements [Store].
+// List implements [Store]. It leaves out marks of empty folders and, for file://, what is no
+// regular file: a link may lead anywhere, and a pipe is never read to its end.
 func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 	var found []Object
 	page := blob.FirstPageToken
-	for len(page) > 0 {
+	for seen := 0; len(page) > 0; seen++ {
 		objects, next, err := b.blobs.ListPage(ctx, page, 1000, &blob.ListOptions{Prefix: b.location.prefix + prefix})
 		if err != nil {
 			return nil, fmt.Errorf("list %q: %w", prefix, err)
 		}
+		if seen += len(objects); seen > mostListed {
+			return nil, fmt.Errorf("list %q: %w: it has more than %d objects", prefix, errListed, mostListed)
+		}
 		for _, o := range objects {
-			if strings.HasSuffix(o.Key, "/") {
-				continue // marks an empty folder
-			}
-			if len(found) == mostListed {
-				return nil, fmt.Errorf("list %q: it has more than %d objects", prefix, mostListed)
+			var file fs.FileInfo
+			if strings.HasSuffix(o.Key, "/") || o.As(&file) && !file.Mode().IsRegular() {
+				continue
 			}
 			found = append(found, Object{
 				Name: strings.TrimPrefix(o.Key, b.location.prefix), Size: o.Size, MD5: o.MD5, ETag: etagOf(o),

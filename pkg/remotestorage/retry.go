@@ -45,13 +45,16 @@ func again(ctx context.Context, do func() error) error {
 // errDiffers means that the stored object differs from the sent file.
 var errDiffers = errors.New("its checksum in the store differs from the file's")
 
+// errListed means that a listing is longer than any folder of records.
+var errListed = errors.New("too long a list")
+
 // passing reports whether the same request may succeed later: after a broken connection, an
 // overloaded server or a damaged transfer, but not after a refusal or an error reading local files.
 func passing(err error) bool {
 	var file *fs.PathError
 	var errno syscall.Errno
 	switch {
-	case errors.Is(err, context.Canceled), errors.As(err, &file):
+	case errors.Is(err, context.Canceled), errors.Is(err, errListed), errors.Is(err, ErrBounds), errors.As(err, &file):
 		return false
 	case errors.Is(err, errDiffers):
 		return true

@@ -221,16 +221,12 @@ func Download(ctx context.Context, s Store, dir string, most Bounds, report func
 	if err := t.admit(objects, most); err != nil {
 		return t.Summary, err
 	}
-	for _, o := range objects {
-		local := filepath.FromSlash(o.Name)
-		if err := again(ctx, func() error { return t.fetch(ctx, o, filepath.Join(dir, local)) }); err != nil {
-			return t.Summary, fmt.Errorf("download %s: %w", o.Name, err)
-		}
-		t.Sent++
-		t.SentBytes += o.Size
-	}
-	return t.Summary, nil
+	err = t.fetchAll(ctx, objects, func(o Object) string { return filepath.Join(dir, filepath.FromSlash(o.Name)) })
+	return t.Summary, err
 }
+
+// ErrBounds means that a store has more than [Bounds] allow; nothing was fetched.
+var ErrBounds = errors.New("too large")
 
 // Bounds are those of what is fetched from a store, which may be of others.
 type Bounds struct {
@@ -242,14 +238,14 @@ type Bounds struct {
 // and more than the bounds.
 func (t *transfer) admit(objects []Object, most Bounds) error {
 	if len(objects) > most.Objects {
-		return fmt.Errorf("it has %d objects, and at most %d are fetched", len(objects), most.Objects)
+		return fmt.Errorf("%w: it has %d objects, and at most %d are fetched", ErrBounds, len(objects), most.Objects)
 	}
 	for _, o := range objects {
 		if !filepath.IsLocal(filepath.FromSlash(o.Name)) || strings.ContainsFunc(o.Name, unicode.IsControl) {
 			return fmt.Errorf("the name of an object must be a path below the folder, got %q", o.Name)
 		}
 		if o.Size < 0 || o.Size > most.Bytes-t.Bytes {
-			return fmt.Errorf("its objects have more than %d bytes, and no more are fetched", most.Bytes)
+			return fmt.Errorf("%w: its objects have more than %d bytes, and no more are fetched", ErrBounds, most.Bytes)
 		}
 		t.Files++
 		t.Bytes += o.Size
@@ -257,11 +253,10 @@ func (t *transfer) admit(objects []Object, most Bounds) error {
 	return nil
 }
 
-// DownloadFiles is like [Download], but fetches objects by name. Missing objects are skipped: they
-// count as files that were not sent.
-func DownloadFiles(ctx context.Context, s Store, files []File, report func(Progress)) (Summary, error) {
+// DownloadFiles is like [Download], but fetches objects by name; only those count for the bounds.
+// Missing objects are skipped: they count as files that were not sent.
+func DownloadFiles(ctx context.Context, s Store, files []File, most Bounds, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
-	t.Files = len(files)
 	var there []Object
 	err := again(ctx, func() (err error) {
 		there, err = s.List(ctx, commonPrefix(files))
@@ -270,20 +265,29 @@ func DownloadFiles(ctx context.Context, s Store, files []File, report func(Progr
 	if err != nil {
 		return t.Summary, err
 	}
+	paths := make(map[string]string, len(files))
 	for _, f := range files {
-		i := slices.IndexFunc(there, func(o Object) bool { return o.Name == f.Name })
-		if i < 0 {
-			continue
-		}
-		o := there[i]
-		if err := again(ctx, func() error { return t.fetch(ctx, o, f.Path) }); err != nil {
-			return t.Summary, fmt.Errorf("download %s: %w", f.Name, err)
+		paths[f.Name] = f.Path
+	}
+	wanted := slices.DeleteFunc(there, func(o Object) bool { return paths[o.Name] == "" })
+	if err := t.admit(wanted, most); err != nil {
+		return t.Summary, err
+	}
+	t.Files = len(files)
+	err = t.fetchAll(ctx, wanted, func(o Object) string { return paths[o.Name] })
+	return t.Summary, err
+}
+
+// fetchAll fetches objects, each into the file that to names.
+func (t *transfer) fetchAll(ctx context.Context, objects []Object, to func(Object) string) error {
+	for _, o := range objects {
+		if err := again(ctx, func() error { return t.fetch(ctx, o, to(o)) }); err != nil {
+			return fmt.Errorf("download %s: %w", o.Name, err)
 		}
 		t.Sent++
-		t.Bytes += o.Size
 		t.SentBytes += o.Size
 	}
-	return t.Summary, nil
+	return nil
 }
 
 // fetch fetches one object into a file.
