@@ -15,6 +15,8 @@ const maxConnectAnswer = 1 << 10
 // Other answers have other numbers there, which are far below any limit (a znode's
 // transaction id, whose upper half is an epoch).
 //
+// A session time-out that is not positive makes go-zookeeper panic.
+//
 // A length of -1 is an empty value, or one of an answer to multi. For a list go-zookeeper takes
 // it for 4,294,967,295 elements, so it must not come in an answer to a request for one.
 type packetLimit struct {
@@ -70,6 +72,11 @@ func (p *packetLimit) verify() error {
 		}
 		p.length = int(length)
 	case len(p.head):
+		if !p.connected {
+			if _, err := parseConnectAnswer(p.head[lengthField:]); err != nil {
+				return err
+			}
+		}
 		length := int(lengthOf(p.head[lengthField+headerSize:]))
 		if length > limit {
 			return fmt.Errorf("%w: it announces a value of %d bytes, the most is %d", errMalformed, length, limit)

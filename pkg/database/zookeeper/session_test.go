@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"runtime"
@@ -284,6 +285,25 @@ func TestPacketLimit(t *testing.T) {
 		}
 		if err := p.check(packet(4097)); err == nil {
 			t.Errorf("pieces of %d bytes: a packet above the limit passes", step)
+		}
+	}
+}
+
+// A session needs a time-out: go-zookeeper panics without one.
+func TestPacketLimitOfConnect(t *testing.T) {
+	for timeout, fine := range map[int32]bool{1: true, 10_000: true, 0: false, -1: false, -1 << 31: false} {
+		b := binary.BigEndian.AppendUint32(nil, 4+4+8+4+16)
+		b = append(binary.BigEndian.AppendUint32(append(b, 0, 0, 0, 0), uint32(timeout)), 0, 0, 0, 0, 0, 0, 0, 7)
+		b = append(binary.BigEndian.AppendUint32(b, 16), make([]byte, 16)...)
+		for _, cut := range []int{1, len(b)} {
+			p := packetLimit{max: 4096}
+			var err error
+			for piece := range slices.Chunk(b, cut) {
+				err = errors.Join(err, p.check(piece))
+			}
+			if (err == nil) != fine {
+				t.Errorf("a time-out of %d ms in pieces of %d bytes: %v", timeout, cut, err)
+			}
 		}
 	}
 }
