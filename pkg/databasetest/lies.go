@@ -1,7 +1,6 @@
 package databasetest
 
 import (
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // liars is how many servers lie, each in ways of its own.
@@ -20,6 +18,12 @@ const liars = 12
 
 // lieWithin bounds each call to a server that lies: it may never answer.
 const lieWithin = 300 * time.Millisecond
+
+// mostAllocated is far more bytes than the largest answer takes, for one call or some dozens.
+const mostAllocated = 512 << 20
+
+// liedPrefix is the prefix of the keys that calls ask for.
+const liedPrefix = "lies/below"
 
 // liesCase: whatever a server answers, a driver returns: an error, or what the answer says.
 // It neither panics nor takes memory by what an answer claims. The answers are those of a
@@ -30,7 +34,7 @@ func liesCase(t *testing.T, f *fixture) {
 	for seed := range uint64(liars) {
 		liar := lieFor(t, member, seed)
 		lied := target
-		lied.Endpoints, lied.Prefix = []string{liar.addr}, "lies/below"
+		lied.Endpoints, lied.Prefix = []string{liar.addr}, liedPrefix
 		f.believe(t, lied)
 		liar.end()
 	}
@@ -40,88 +44,15 @@ func liesCase(t *testing.T, f *fixture) {
 // other.
 func (f *fixture) believe(t *testing.T, lied database.Target) {
 	t.Helper()
-	for _, call := range lieCalls(f, lied) {
+	for _, call := range serverCalls(f.driver) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		ctx, cancel := context.WithTimeout(t.Context(), lieWithin)
-		func() {
-			defer func() {
-				if p := recover(); p != nil {
-					t.Errorf("%s panics: %v", call.name, database.Panicked(p))
-				}
-			}()
-			call.do(ctx)
-		}()
-		cancel()
+		call.try(t, lied, lieWithin)
 		runtime.ReadMemStats(&after)
-		const most = 512 << 20 // far more than the largest answer takes
-		if took := after.TotalAlloc - before.TotalAlloc; took > most {
+		if took := after.TotalAlloc - before.TotalAlloc; took > mostAllocated {
 			t.Errorf("%s allocated %d MiB for what a server claims", call.name, took>>20)
 		}
 	}
-}
-
-type lieCall struct {
-	name string
-	do   func(context.Context)
-}
-
-func lieCalls(f *fixture, lied database.Target) []lieCall {
-	d, which := f.driver, database.Removable{Numbers: workload.KeySpans{{Size: prefixKeySize, First: 0, End: 5}}}
-	calls := []lieCall{
-		{"ready", func(ctx context.Context) { _ = d.Ready(ctx, lied, 0) }},
-		{"use a client", func(ctx context.Context) { lieClient(ctx, d, lied) }},
-	}
-	if v, ok := d.(database.Versioner); ok {
-		calls = append(calls, lieCall{"version", func(ctx context.Context) { _, _ = v.Version(ctx, lied, 0) }})
-	}
-	if l, ok := d.(database.Leader); ok {
-		calls = append(calls, lieCall{"leader", func(ctx context.Context) { _, _ = l.Leader(ctx, lied) }})
-	}
-	if c, ok := d.(database.Counter); ok {
-		calls = append(calls, lieCall{"count", func(ctx context.Context) { _, _ = c.CountKeys(ctx, lied) }})
-	}
-	if k, ok := d.(database.KeyFinder); ok {
-		calls = append(calls, lieCall{"highest key", func(ctx context.Context) { _, _ = k.HighestKey(ctx, lied, prefixKeySize) }})
-	}
-	if c, ok := d.(database.Cleaner); ok {
-		calls = append(calls, lieCall{"clean", func(ctx context.Context) { _ = c.Clean(ctx, lied, which, func(int64) {}) }})
-	}
-	if c, ok := d.(database.Claimer); ok {
-		calls = append(calls, lieCall{"claim", func(ctx context.Context) { _, _, _ = c.Claim(ctx, lied) }})
-	}
-	if r, ok := d.(database.FillReporter); ok {
-		calls = append(calls, lieCall{"fill", func(ctx context.Context) { _, _, _ = r.Fill(ctx, lied) }})
-	}
-	return calls
-}
-
-// lieClient applies every operation once.
-func lieClient(ctx context.Context, d database.Driver, lied database.Target) {
-	c, err := d.Dial(ctx, lied)
-	if err != nil {
-		return
-	}
-	key := workload.AppendKey(nil, 1, prefixKeySize)
-	_ = c.Put(ctx, key, []byte("value"))
-	_, _ = c.Get(ctx, key, workload.ReadLinearizable)
-	if s, ok := c.(database.Swapper); ok {
-		_ = s.Swap(ctx, key, []byte("value"), []byte("other"))
-	}
-	if r, ok := c.(database.Ranger); ok {
-		_, _, _ = r.Range(ctx, key, 10, workload.ReadLinearizable)
-	}
-	if x, ok := c.(database.Transactor); ok {
-		_, _ = x.Version(ctx, key)
-		_ = x.Txn(ctx, []database.GuardedPut{{Key: key, Value: []byte("txn"), Version: 1}})
-	}
-	if m, ok := c.(database.ManyVersions); ok {
-		_ = m.Versions(ctx, [][]byte{key, workload.AppendKey(nil, 2, prefixKeySize)}, make([]int64, 2))
-	}
-	if x, ok := c.(database.Deleter); ok {
-		_ = x.Delete(ctx, key)
-	}
-	_ = c.Close()
 }
 
 // liar passes requests on to a member, and changes what it answers.

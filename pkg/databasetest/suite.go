@@ -83,6 +83,7 @@ func (s Suite) cases() string {
 // binary was started as "serve NAME ARGS...". It does not return.
 func Main(m *testing.M, r *database.Registry) {
 	flag.Bool("update", false, "rewrite the files that results are compared with")
+	flag.Bool("record", false, "record answers of a real member again, in tests that replay some")
 	flag.Int("neighbour-keys", neighbourKeys, "number of others' keys that a load below a prefix must not touch")
 	if len(os.Args) < 3 || os.Args[1] != "serve" {
 		// Built with -race, every member would sleep a second before it exits.

@@ -1,0 +1,30 @@
+package cetcd
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/databasetest"
+)
+
+// answersSuite is for recorded answers of cetcd. Only their recording starts something.
+func answersSuite(t testing.TB, transport string) databasetest.Suite {
+	t.Helper()
+	s := suite()
+	s.Addrs, s.Options = []string{"127.0.6.7"}, "transport: "+transport
+	return s
+}
+
+// What members answer may be anything: calls return without a panic and without memory for
+// what is only claimed.
+func TestRecordedAnswers(t *testing.T) {
+	for _, transport := range []string{"lean", "standard"} {
+		t.Run(transport, func(t *testing.T) { databasetest.Answers(t, answersSuite(t, transport), transport) })
+	}
+}
+
+// Each transport parses in its own way.
+func FuzzAnswersLean(f *testing.F) { databasetest.FuzzAnswers(f, answersSuite(f, "lean"), "lean") }
+
+func FuzzAnswersStandard(f *testing.F) {
+	databasetest.FuzzAnswers(f, answersSuite(f, "standard"), "standard")
+}

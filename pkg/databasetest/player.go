@@ -1,0 +1,99 @@
+package databasetest
+
+import (
+	"net"
+	"sync"
+	"testing"
+)
+
+// slack is by how many bytes requests may be shorter than when their answers were recorded:
+// names in them have numbers of ports.
+const slack = 8
+
+// player is a server that says what a member said.
+type player struct {
+	listener net.Listener
+	tasks    sync.WaitGroup
+	mu       sync.Mutex
+	moved    *sync.Cond // a client sent something, or a connection ended
+	conns    []net.Conn
+	played   int // pieces
+}
+
+// play starts a server that says this, a connection after the other. Further connections are
+// closed at once.
+func play(t testing.TB, said conversation) *player {
+	t.Helper()
+	p := &player{listener: listen(t)}
+	p.moved = sync.NewCond(&p.mu)
+	p.tasks.Go(func() {
+		for n := 0; ; n++ {
+			conn, err := p.listener.Accept()
+			if err != nil {
+				return
+			}
+			if n >= len(said) {
+				_ = conn.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, conn)
+			p.mu.Unlock()
+			p.serve(conn, said[n])
+		}
+	})
+	return p
+}
+
+// serve says the pieces of one connection, each when the client has sent enough.
+func (p *player) serve(conn net.Conn, pieces []piece) {
+	sent, over := 0, false
+	p.tasks.Go(func() {
+		buffer := make([]byte, 32<<10)
+		for {
+			n, err := conn.Read(buffer)
+			p.mu.Lock()
+			sent += n
+			over = err != nil
+			p.mu.Unlock()
+			p.moved.Broadcast()
+			if err != nil {
+				_ = conn.Close()
+				return
+			}
+		}
+	})
+	p.tasks.Go(func() {
+		for _, one := range pieces {
+			p.mu.Lock()
+			for sent < one.After-slack && !over {
+				p.moved.Wait()
+			}
+			ended := over
+			p.mu.Unlock()
+			if ended {
+				return
+			}
+			if _, err := conn.Write(one.Data); err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.played++
+			p.mu.Unlock()
+		}
+		// The client reads all before it learns that no more will come.
+		_ = conn.(*net.TCPConn).CloseWrite()
+	})
+}
+
+// end closes all connections, and returns how many pieces were said.
+func (p *player) end() int {
+	_ = p.listener.Close()
+	p.mu.Lock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.mu.Unlock()
+	p.tasks.Wait()
+	return p.played
+}
