@@ -4,24 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// claimStore reads and writes the claim of the target's prefix.
+// claimStore reads and writes the claim of the target's prefix. It is not safe for
+// concurrent use, and is closed when it is not needed any more.
 type claimStore struct {
 	driver database.Driver
 	target database.Target
+	// client is kept from one call to the next, nil before the first and after an error. A
+	// driver that keeps claims otherwise than as a key has none.
+	client database.Client
 }
 
-// claimWithin bounds each call of a claimStore.
-const claimWithin = 15 * time.Second
+// claimWithin bounds each call of a claimStore, and dialWithin a connection to one member: a
+// claim whose client lost a member is renewed by another one before it expires.
+const (
+	claimWithin = 15 * time.Second
+	dialWithin  = 10 * time.Second
+)
 
 // counted is how many keys a claim adds to a count of those below the prefix.
-func (s claimStore) counted() int64 {
+func (s *claimStore) counted() int64 {
 	if _, ok := s.driver.(database.Claimer); ok {
 		return 0
 	}
@@ -29,17 +36,21 @@ func (s claimStore) counted() int64 {
 }
 
 // read returns the claim and its version, nil if there is none.
-func (s claimStore) read(ctx context.Context) (c *Claim, version int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, claimWithin)
-	defer cancel()
+func (s *claimStore) read(ctx context.Context) (c *Claim, version int64, err error) {
 	var text []byte
 	if own, ok := s.driver.(database.Claimer); ok {
+		ctx, cancel := context.WithTimeout(ctx, claimWithin)
+		defer cancel()
 		text, version, err = own.Claim(ctx, s.target)
 	} else {
-		err = s.dial(ctx, func(client database.Client) error {
+		read := func(ctx context.Context, client database.Client) (err error) {
 			text, version, err = readKey(ctx, client)
 			return err
-		})
+		}
+		kept := s.client != nil
+		if err = s.call(ctx, read); err != nil && kept {
+			err = s.call(ctx, read) // its member may have been lost since
+		}
 	}
 	if err != nil || version == database.NoVersion {
 		return nil, database.NoVersion, err
@@ -67,32 +78,31 @@ func readKey(ctx context.Context, client database.Client) (text []byte, version 
 }
 
 // write replaces the claim that has a version; another one is a conflict.
-func (s claimStore) write(ctx context.Context, c *Claim, version int64) error {
-	ctx, cancel := context.WithTimeout(ctx, claimWithin)
-	defer cancel()
+func (s *claimStore) write(ctx context.Context, c *Claim, version int64) error {
 	text, err := c.encode()
 	if err != nil {
 		return err
 	}
 	if own, ok := s.driver.(database.Claimer); ok {
+		ctx, cancel := context.WithTimeout(ctx, claimWithin)
+		defer cancel()
 		return own.SetClaim(ctx, s.target, text, version)
 	}
-	return s.dial(ctx, func(client database.Client) error { return writeKey(ctx, client, text, version) })
+	return s.call(ctx, func(ctx context.Context, client database.Client) error { return writeKey(ctx, client, text, version) })
 }
 
 // writeKey writes the claim in a transaction. A proxy may know none: then it is put, and
-// must be what is read.
+// must be what is read. After any other error nothing is put: another run may have claimed
+// the prefix meanwhile.
 func writeKey(ctx context.Context, client database.Client, text []byte, version int64) error {
-	var refused error
 	if t, ok := client.(database.Transactor); ok {
-		refused = t.Txn(ctx, []database.GuardedPut{{Key: []byte(database.ClaimKey), Value: text, Version: version}})
-		_, class := database.Classify(refused)
-		if refused == nil || ctx.Err() != nil || slices.Contains([]database.Class{database.ClassConflict, database.ClassDenied}, class) {
-			return refused
+		err := t.Txn(ctx, []database.GuardedPut{{Key: []byte(database.ClaimKey), Value: text, Version: version}})
+		if !errors.Is(err, database.ErrNoTransactions) {
+			return err
 		}
 	}
 	if err := client.Put(ctx, []byte(database.ClaimKey), text); err != nil {
-		return errors.Join(refused, err)
+		return err
 	}
 	held, err := client.Get(ctx, []byte(database.ClaimKey), workload.ReadLinearizable)
 	if err == nil && string(held) != string(text) {
@@ -102,13 +112,13 @@ func writeKey(ctx context.Context, client database.Client, text []byte, version 
 }
 
 // remove removes the claim.
-func (s claimStore) remove(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, claimWithin)
-	defer cancel()
+func (s *claimStore) remove(ctx context.Context) error {
 	if own, ok := s.driver.(database.Claimer); ok {
+		ctx, cancel := context.WithTimeout(ctx, claimWithin)
+		defer cancel()
 		return own.RemoveClaim(ctx, s.target)
 	}
-	return s.dial(ctx, func(client database.Client) error {
+	return s.call(ctx, func(ctx context.Context, client database.Client) error {
 		d, ok := client.(database.Deleter)
 		if !ok {
 			return errors.New("the client cannot delete a key")
@@ -117,17 +127,45 @@ func (s claimStore) remove(ctx context.Context) error {
 	})
 }
 
-// dial calls f with a connection to the first member that can be dialed.
-func (s claimStore) dial(ctx context.Context, f func(database.Client) error) error {
+// call calls f with the client, which is kept unless f fails.
+func (s *claimStore) call(ctx context.Context, f func(context.Context, database.Client) error) error {
+	if s.client == nil {
+		var err error
+		if s.client, err = s.dial(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, claimWithin)
+	defer cancel()
+	if err := f(ctx, s.client); err != nil {
+		return errors.Join(err, s.close())
+	}
+	return nil
+}
+
+// dial connects to the first member that can be dialed.
+func (s *claimStore) dial(ctx context.Context) (database.Client, error) {
 	var errs []error
 	for member := range s.target.Endpoints {
 		t := s.target
 		t.Prefer = member
-		client, err := s.driver.Dial(ctx, t)
+		one, cancel := context.WithTimeout(ctx, dialWithin)
+		client, err := s.driver.Dial(one, t)
+		cancel()
 		if err == nil {
-			return errors.Join(f(client), client.Close())
+			return client, nil
 		}
 		errs = append(errs, fmt.Errorf("dial member %d: %w", member, err))
 	}
-	return errors.Join(errs...)
+	return nil, errors.Join(errs...)
+}
+
+// close closes the client, if there is one.
+func (s *claimStore) close() error {
+	if s.client == nil {
+		return nil
+	}
+	client := s.client
+	s.client = nil
+	return client.Close()
 }

@@ -31,7 +31,7 @@ const (
 
 // Hold is a claim that is renewed until it ends. Its methods are safe for concurrent use.
 type Hold struct {
-	store claimStore
+	store *claimStore // its calls are under mu
 	end   context.CancelFunc
 	done  chan struct{}
 
@@ -43,11 +43,16 @@ type Hold struct {
 // Take claims the target's prefix. It refuses a prefix that a run uses, and keys that are
 // not of earlier runs of the owner, unless they may be reused. say is told what could not be
 // checked.
-func Take(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(format string, args ...any)) (*Hold, error) {
+func Take(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(format string, args ...any)) (h *Hold, err error) {
 	if err := checkAbove(ctx, driver, t, who, say); err != nil {
 		return nil, err
 	}
-	store := claimStore{driver, t}
+	store := &claimStore{driver: driver, target: t}
+	defer func() {
+		if h == nil {
+			err = errors.Join(err, store.close())
+		}
+	}()
 	earlier, version, err := store.read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the claim of the prefix %s: %w", t.Prefix, err)
@@ -70,7 +75,7 @@ func Take(ctx context.Context, driver database.Driver, t database.Target, who Cl
 		return nil, fmt.Errorf("claim the prefix %s: %w", t.Prefix, err)
 	}
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
-	h := &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
+	h = &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
 	go func() {
 		defer close(h.done)
 		h.keep(ctx)
@@ -91,7 +96,7 @@ func describe(c *Claim) string {
 }
 
 // checkForeign refuses keys below the prefix that no claim of the owner has.
-func checkForeign(ctx context.Context, store claimStore, earlier, c *Claim, who Claimant, say func(string, ...any)) error {
+func checkForeign(ctx context.Context, store *claimStore, earlier, c *Claim, who Claimant, say func(string, ...any)) error {
 	n, err := Count(ctx, store.driver, store.target)
 	if err != nil {
 		return fmt.Errorf("count the keys below the prefix %s: %w", store.target.Prefix, err)
@@ -118,7 +123,9 @@ func checkAbove(ctx context.Context, driver database.Driver, t database.Target, 
 	for end := strings.LastIndexByte(t.Prefix, '/'); end > 0; end = strings.LastIndexByte(t.Prefix[:end], '/') {
 		above := t
 		above.Prefix = t.Prefix[:end]
-		c, _, err := claimStore{driver, above}.read(ctx)
+		store := claimStore{driver: driver, target: above}
+		c, _, err := store.read(ctx)
+		err = errors.Join(err, store.close())
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -193,10 +200,13 @@ func (h *Hold) keys() (workload.KeySpans, error) {
 // left.
 func (h *Hold) End(ctx context.Context, change func(workload.KeySpans) workload.KeySpans) error {
 	h.stop()
-	return h.update(ctx, func(c *Claim) {
+	err := h.update(ctx, func(c *Claim) {
 		c.Expires = time.Time{}
 		c.Keys = change(c.Keys).Add()
 	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return errors.Join(err, h.store.close())
 }
 
 // Remove stops the renewal and removes the claim: no keys are left.
@@ -208,7 +218,7 @@ func (h *Hold) Remove(ctx context.Context) error {
 		return h.lost
 	}
 	h.lost = errors.New("the claim was removed")
-	return h.store.remove(ctx)
+	return errors.Join(h.store.remove(ctx), h.store.close())
 }
 
 // Count returns how many keys are below the prefix, those of others included, -1 if that is

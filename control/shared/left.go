@@ -25,9 +25,9 @@ type Left struct {
 // Find looks for the keys of a run below the target's prefix. It returns an error if a run
 // uses the prefix.
 func Find(ctx context.Context, driver database.Driver, t database.Target, run string) (Left, error) {
-	store := claimStore{driver, t}
+	store := claimStore{driver: driver, target: t}
 	c, _, err := store.read(ctx)
-	if err != nil {
+	if err = errors.Join(err, store.close()); err != nil {
 		return Left{}, fmt.Errorf("read the claim of the prefix %s: %w", t.Prefix, err)
 	}
 	var l Left
@@ -56,9 +56,10 @@ func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l
 		return done, left
 	}
 	if l.Claimed {
-		if err := (claimStore{driver, t}).remove(ctx); err != nil {
+		store := claimStore{driver: driver, target: t}
+		if err := errors.Join(store.remove(ctx), store.close()); err != nil {
 			done.Error = fmt.Sprintf("remove the claim: %v", err)
-		} else if l.Which.All && (claimStore{driver, t}).counted() > 0 {
+		} else if l.Which.All && store.counted() > 0 {
 			done.Removed = max(done.Removed-1, 0) // the claim went with the keys
 		}
 	}

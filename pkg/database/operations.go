@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"errors"
 
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -28,6 +29,9 @@ type Swapper interface {
 	// [ClassConflict].
 	Swap(ctx context.Context, key, old, value []byte) error
 }
+
+// ErrNoTransactions is in the error of a Txn to a server that has none: a proxy may lack them.
+var ErrNoTransactions = errors.New("the server has no transactions")
 
 // Transactor writes keys in one transaction if they have the versions that the caller
 // expects.

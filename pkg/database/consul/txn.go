@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,6 +84,16 @@ func (a *txnAnswer) settle(puts []database.GuardedPut) error {
 	return nil
 }
 
+// withoutTxn makes [database.ErrNoTransactions] of the answer of a server that does not know
+// the path: a cetcd executable sends the client on to "/v1/txn/".
+func withoutTxn(err error) error {
+	var status api.StatusError
+	if errors.As(err, &status) && slices.Contains([]int{http.StatusMovedPermanently, http.StatusNotFound, http.StatusMethodNotAllowed}, status.Code) {
+		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: %w", database.ErrNoTransactions, err))
+	}
+	return err
+}
+
 // Txn makes all puts if the keys have the indexes that are expected, by operations with
 // the verb cas. The answer to a conflict does not have the index of the key.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
@@ -96,7 +107,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	}
 	_, resp, _, err := c.kv.Txn(ops, (&api.QueryOptions{}).WithContext(ctx))
 	if err != nil {
-		return classify(ctx, err)
+		return withoutTxn(classify(ctx, err))
 	}
 	var a txnAnswer
 	a.Results = make([]struct{ KV struct{ ModifyIndex int64 } }, len(resp.Results))
@@ -151,7 +162,7 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 		c.answer = text
 	}
 	if status != http.StatusOK && status != http.StatusConflict {
-		return classify(ctx, api.StatusError{Code: status, Body: string(text)})
+		return withoutTxn(classify(ctx, api.StatusError{Code: status, Body: string(text)}))
 	}
 	var a txnAnswer
 	if err := json.Unmarshal(text, &a); err != nil {
