@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/fleet/lognotes"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
@@ -78,8 +79,12 @@ func end(state *results.State, ended *time.Time) bool {
 	return true
 }
 
-// database fetches the records of one database into the folder of its tag.
+// database fetches the records of one database into the folder of its tag, which must lead
+// nowhere else: it may be of others.
 func (o Options) database(ctx context.Context, dir string, note Note, m *results.Manifest, db *results.DatabaseRun) error {
+	if err := regularfile.Only(dir); err != nil {
+		return err
+	}
 	lock, err := hold(dir)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -45,6 +46,22 @@ func Read(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// Only returns an error if dir is no folder, or if anything below it is neither a folder nor
+// a regular file: what is written there would be written elsewhere.
+func Only(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == dir && !d.IsDir():
+			return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("must be a folder, got %s", kindOf(d.Type()))}
+		case !d.IsDir() && !d.Type().IsRegular():
+			return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("must be a regular file, got %s", kindOf(d.Type()))}
+		}
+		return nil
+	})
+}
+
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -55,6 +72,10 @@ func kindOf(mode fs.FileMode) string {
 		return "a device"
 	case mode&fs.ModeSocket != 0:
 		return "a socket"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsRegular():
+		return "a regular file"
 	default:
 		return mode.Type().String()
 	}

@@ -40,3 +40,40 @@ func TestRead(t *testing.T) {
 		t.Errorf("a file of 5 bytes: %v, want it refused above 4", err)
 	}
 }
+
+// A folder with anything that leads elsewhere is refused.
+func TestOnly(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "deep")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(deep, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := regularfile.Only(dir); err != nil {
+		t.Errorf("folders and files: %v", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := regularfile.Only(link); err == nil || !strings.Contains(err.Error(), "must be a folder, got a symbolic link") {
+		t.Errorf("a link to a folder: %v", err)
+	}
+	for name, made := range map[string]func(string) error{
+		"a symbolic link": func(path string) error { return os.Symlink("/dev/null", path) },
+		"a FIFO":          func(path string) error { return syscall.Mkfifo(path, 0o600) },
+	} {
+		path := filepath.Join(deep, "evil")
+		if err := made(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := regularfile.Only(dir); err == nil || !strings.Contains(err.Error(), "must be a regular file, got "+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
