@@ -1,0 +1,32 @@
+package zetcd
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/databasetest"
+)
+
+// answersSuite is for recorded answers of a zetcd. Only their recording starts something.
+func answersSuite(t testing.TB, transport string) databasetest.Suite {
+	t.Helper()
+	s := databasetest.Suite{Database: Database(), Addrs: []string{"127.0.8.7"}, Options: "key_parents: 20\ntransport: " + transport}
+	if databasetest.Recording() {
+		s.Tools = databasetest.Release(t, Database(), version)
+	}
+	return s
+}
+
+// What members answer may be anything: calls return without a panic and without memory for
+// what is only claimed.
+func TestRecordedAnswers(t *testing.T) {
+	for _, transport := range []string{"lean", "standard"} {
+		t.Run(transport, func(t *testing.T) { databasetest.Answers(t, answersSuite(t, transport), transport) })
+	}
+}
+
+// Each transport parses in its own way.
+func FuzzAnswersLean(f *testing.F) { databasetest.FuzzAnswers(f, answersSuite(f, "lean"), "lean") }
+
+func FuzzAnswersStandard(f *testing.F) {
+	databasetest.FuzzAnswers(f, answersSuite(f, "standard"), "standard")
+}
