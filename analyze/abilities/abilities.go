@@ -5,8 +5,8 @@ package abilities
 
 import "github.com/coreos/dbtester/analyze/run"
 
-// Half is what reports show of an ability. It implements [Tabler], [Actor], [Setter], [Facter]
-// or [Comparer], or several of them.
+// Half is what reports show of an ability. It implements [Tabler], [Actor], [Setter], [Facter],
+// [Finder] or [Comparer], or several of them.
 type Half any
 
 // Row is a row of the table, in the section of another row and behind it.
@@ -65,6 +65,19 @@ type Fact struct {
 	Of   func(*run.Run) string
 	// Covers are the paths of the settings that it stands for.
 	Covers []string
+}
+
+// Finder has findings about the whole load for the first screen, beside whether all keys were
+// found.
+type Finder interface{ Findings() []Finding }
+
+// Finding is one value for each database. Of returns it for all runs of a database, and "" if
+// there is none.
+type Finding struct {
+	Name string
+	// Short is the name as a column heading.
+	Short string
+	Of    func([]*run.Run) string
 }
 
 // Recorded is a run with its result folder.

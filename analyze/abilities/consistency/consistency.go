@@ -19,6 +19,7 @@ type Half struct{}
 var (
 	_ abilities.Tabler = Half{}
 	_ abilities.Facter = Half{}
+	_ abilities.Finder = Half{}
 )
 
 // Rows are the rows of the table.
@@ -31,6 +32,49 @@ func (Half) Rows() []abilities.Row {
 		{Name: "LOST-WRITES", Unit: "keys", After: "STALE-READS", Cell: cell(lost),
 			Definition: "written keys that had an older value than the last acknowledged one, or were not there, when they were read back after the load; any makes the run invalid"},
 	}
+}
+
+// Findings are the verdicts on all runs of a database.
+func (Half) Findings() []abilities.Finding {
+	return []abilities.Finding{{Name: "answers judged", Short: "answers", Of: judged}}
+}
+
+// judged sums the verdicts up. Runs without a verdict are named, and never count as a pass.
+func judged(runs []*run.Run) string {
+	var violations, judged, operations int64
+	verdicts, without := 0, 0
+	for _, r := range runs {
+		v, err := consistency.Record().Of(r.Info.Record.Records)
+		switch {
+		case err != nil || v.Form == "":
+			continue
+		case v.Form != consistency.Judged:
+			without++
+			continue
+		}
+		verdicts++
+		violations, judged, operations = violations+v.Violations(), judged+v.Counts.Judged, operations+v.Counts.Operations
+	}
+	switch {
+	case verdicts == 0 && without == 0:
+		return ""
+	case verdicts == 0:
+		return "not judged"
+	}
+	text := among(violations, judged, operations)
+	if without > 0 {
+		text += fmt.Sprintf("; %d of %d runs not judged", without, verdicts+without)
+	}
+	return text
+}
+
+// among words a number of violations.
+func among(violations, judged, operations int64) string {
+	text := "no violation"
+	if violations > 0 {
+		text = fmt.Sprintf("%s violation%s", humanize.Comma(violations), run.Plural(int(min(violations, 2))))
+	}
+	return fmt.Sprintf("%s among %s judged of %s", text, humanize.Comma(judged), humanize.Comma(operations))
 }
 
 // cell returns what prints a part of the verdict.
@@ -60,11 +104,11 @@ func violations(v *consistency.Verdict) (run.Measure, string) {
 		return notJudged(v.Why)
 	}
 	n := v.Violations()
-	text := "no violation"
+	text := among(n, v.Counts.Judged, v.Counts.Operations)
 	if n > 0 {
-		text = fmt.Sprintf("%s violation%s (%s)", humanize.Comma(n), run.Plural(int(min(n, 2))), v.Counts.Violations)
+		text += fmt.Sprintf(": %s", v.Counts.Violations)
 	}
-	return run.Measured(float64(n), v.Counts.Judged), fmt.Sprintf("%s among %s judged of %s", text, humanize.Comma(v.Counts.Judged), humanize.Comma(v.Counts.Operations))
+	return run.Measured(float64(n), v.Counts.Judged), text
 }
 
 // stale prints how stale reads were.

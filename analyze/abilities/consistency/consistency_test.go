@@ -20,7 +20,7 @@ func TestCells(t *testing.T) {
 	}{
 		{consistency.Verdict{}, "", "", "", 0},
 		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10}}, "no violation among 10 judged of 12", "", "yes", 0},
-		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10, Violations: judge.Violations{Phantom: 1}}}, "1 violation (phantom 1) among 10 judged of 12", "", "yes", 1},
+		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10, Violations: judge.Violations{Phantom: 1}}}, "1 violation among 10 judged of 12: phantom 1", "", "yes", 1},
 		{consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 12, Judged: 10}}, "", "not judged", "yes", 0},
 		{consistency.Verdict{Form: consistency.Unjudged, Why: "small values"}, "", "not judged", "no", 0},
 	} {
@@ -35,6 +35,37 @@ func TestCells(t *testing.T) {
 		}
 		if got := (Half{}).Facts()[0].Of(r); got != c.fact {
 			t.Errorf("%+v: answers judged: %q, want %q", c.verdict, got, c.fact)
+		}
+	}
+}
+
+// TestJudged: the finding of several runs sums their verdicts up, and a run without one is named.
+func TestJudged(t *testing.T) {
+	of := func(verdicts ...consistency.Verdict) (runs []*run.Run) {
+		for _, v := range verdicts {
+			record := &results.DatabaseRun{}
+			if err := consistency.Record().Set(&record.Records, v); err != nil {
+				t.Fatal(err)
+			}
+			runs = append(runs, &run.Run{Info: run.Info{Record: record}})
+		}
+		return runs
+	}
+	good := consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10}}
+	bad := consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 5, Judged: 5, Violations: judge.Violations{Phantom: 2}}}
+	stale := consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 12, Judged: 10}}
+	for _, c := range []struct {
+		runs []*run.Run
+		want string
+	}{
+		{of(consistency.Verdict{}), ""},
+		{of(good, good), "no violation among 20 judged of 24"},
+		{of(good, bad), "2 violations among 15 judged of 17"},
+		{of(stale), "not judged"},
+		{of(good, stale), "no violation among 10 judged of 12; 1 of 2 runs not judged"},
+	} {
+		if got := (Half{}).Findings()[0].Of(c.runs); got != c.want {
+			t.Errorf("%d runs: %q, want %q", len(c.runs), got, c.want)
 		}
 	}
 }

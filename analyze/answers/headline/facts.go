@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/answers"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
@@ -33,16 +35,24 @@ func factsOf(columns []answers.Column) Facts {
 	for _, c := range columns {
 		f.Columns = append(f.Columns, c.Name)
 	}
-	for _, one := range []struct {
+	type shown struct {
 		name, short string
 		of          func(answers.Column) string
-	}{
-		{"longest time without an answer", "longest pause", pauseFact},
-		{"keys", "keys", keysFact},
+	}
+	list := []shown{{"longest time without an answer", "longest pause", pauseFact}, {"keys", "keys", keysFact}}
+	for _, half := range all.Halves() {
+		if finder, ok := half.(abilities.Finder); ok {
+			for _, finding := range finder.Findings() {
+				list = append(list, shown{finding.Name, finding.Short, func(c answers.Column) string { return finding.Of(c.Runs) }})
+			}
+		}
+	}
+	list = append(list, []shown{
 		{"server CPU per 1,000 requests", "CPU/1,000 requests", measureFact(serverCPU, func(v float64) string { return table.Significant(v) + " s" })},
 		{"server memory", "server memory", measureFact(serverMemory, table.HumanSize)},
 		{"disk bytes per payload byte", "disk bytes/payload byte", measureFact(diskBytes, table.Significant)},
-	} {
+	}...)
+	for _, one := range list {
 		fact := Fact{Name: one.name, Short: one.short}
 		for _, c := range columns {
 			fact.Texts = append(fact.Texts, one.of(c))
