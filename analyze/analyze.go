@@ -34,6 +34,27 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return d.Report, nil
 }
 
+// Read analyzes and writes nothing; errors are as those of [Run].
+func Read(ctx context.Context, o Options) (*Report, error) {
+	d, err := newDocument(ctx, o)
+	if err == nil {
+		err = d.encode()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	return d.Report, nil
+}
+
+// encode makes the parts of the report that are for programs.
+func (d *document) encode() (err error) {
+	if d.numbers, err = table.Tidy(d.runs); err != nil {
+		return err
+	}
+	d.encoded, err = d.json()
+	return err
+}
+
 // newDocument reads the records and makes everything except the files.
 func newDocument(ctx context.Context, o Options) (*document, error) {
 	in, err := readAll(ctx, o)

@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // commands returns the command lines that make the runs and the report again. Files are
@@ -44,6 +45,9 @@ func commandOf(m *results.Manifest) string {
 	}
 	// A manifest without a readable configuration still names its run.
 	_ = json.Unmarshal(m.Config, &e)
+	if e.Path == yamlfile.Stdin {
+		e.Path = "-"
+	}
 	switch {
 	case e.Path != "" && m.Local:
 		return "dbtester control --local --config " + plaintext.Word(filepath.Base(e.Path))

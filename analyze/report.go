@@ -27,11 +27,22 @@ type Report struct {
 	Marks []run.Mark
 
 	errors []columnErrors
+	// numbers and encoded are the contents of numbers.csv and of the JSON file.
+	numbers, encoded []byte
 	// failures are the errors of all trials of a database together.
 	failures  []columnErrors
 	logEvents []logEvents
 	summary   string
 }
+
+// CSV returns the numbers of numbers.csv: one row for each value, with its unit and samples.
+func (r *Report) CSV() []byte { return r.numbers }
+
+// JSON returns the contents of all-aggregated.json, which docs/report.schema.json describes.
+func (r *Report) JSON() []byte { return r.encoded }
+
+// Markdown returns the first screen as Markdown, for a comment or the summary of a job.
+func (r *Report) Markdown() string { return r.Headline.Markdown() }
 
 // Valid reports whether no mark makes the numbers invalid.
 func (r *Report) Valid() bool {

@@ -60,16 +60,13 @@ func (d *document) writeTable() error {
 	if err := d.out.write(d.out.tableCSV, data); err != nil {
 		return err
 	}
-	if data, err = table.Tidy(d.runs); err != nil {
+	if err := d.encode(); err != nil {
 		return err
 	}
-	if err := d.out.write(filepath.Join(filepath.Dir(d.out.tableCSV), fileTidy), data); err != nil {
+	if err := d.out.write(filepath.Join(filepath.Dir(d.out.tableCSV), fileTidy), d.numbers); err != nil {
 		return err
 	}
-	if data, err = d.json(); err != nil {
-		return err
-	}
-	return d.out.write(d.out.tableJSON, data)
+	return d.out.write(d.out.tableJSON, d.encoded)
 }
 
 // writeSeries writes the seconds and the by-key files of each run. The series then has all

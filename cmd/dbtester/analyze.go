@@ -56,6 +56,8 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "RUN=NAME: name for the columns of a run, given by its path or by the path's last element; repeatable")
 	cmd.Flags().BoolVar(&f.rows.all, "all", false, "print every row of the report with its definition, not only the first screen; all rows are in the report's files")
 	cmd.Flags().BoolVar(&f.rows.summary, "summary", false, "also print each database in the style of HTTP benchmarks: totals, histogram, percentiles, outcomes")
+	cmd.Flags().BoolVar(&f.rows.open, "open", false, openHelp)
+	f.rows.format.register(cmd, usualFormats()...)
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet this need, instead of the need in the runs: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	f.fetch.register(cmd.Flags(), "file with the credentials for runs at a URL and for --upload (default: credentials from the environment)")
@@ -321,6 +323,8 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 type shownRows struct {
 	all     bool // every row, and not the first screen alone
 	summary bool // each database as HTTP benchmarks print one
+	open    bool // the page in a browser
+	format  format
 	// more is what prints every row, next a command for what follows; "" for none.
 	more, next string
 }
@@ -332,24 +336,76 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	if err != nil {
 		return err
 	}
-	if rows.all {
-		fmt.Fprint(s.out, report.Text())
-	} else {
-		fmt.Fprint(s.out, screenText(report.Headline))
-	}
-	if rows.summary {
-		fmt.Fprintf(s.out, "\n%s\n", strings.TrimRight(plaintext.Visible(report.Summary()), "\n"))
-	}
-	fmt.Fprintf(s.out, "\nreport in %s\n", relative(pageOf(report)))
-	if !rows.all && rows.more != "" {
-		fmt.Fprintf(s.out, "every row: %s\n", rows.more)
-	}
-	if rows.next != "" {
-		fmt.Fprintf(s.out, "next: %s\n", rows.next)
-	}
-	if err := s.sendReport(ctx, to, report); err != nil {
+	if err := s.showReport(report, rows); err != nil {
 		return err
 	}
+	if err := s.notes(rows.format).sendReport(ctx, to, report); err != nil {
+		return err
+	}
+	if rows.open {
+		if err := s.open(ctx, pageOf(report)); err != nil {
+			s.warn("%v", err) // the report is there
+		}
+	}
+	return reportError(report)
+}
+
+// printUnwritten prints the report of runs for a program and writes no files. The error is
+// that of the report, unless the run itself has one.
+func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, of error) error {
+	report, err := analyze.Read(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := s.result(report, f); err != nil || of != nil {
+		return err
+	}
+	return needError(report.Headline)
+}
+
+// result prints a report for a program or as a document.
+func (s streams) result(report *analyze.Report, f format) error {
+	var text []byte
+	switch f.word {
+	case formatJSON:
+		text = []byte(plaintext.JSON(string(report.JSON())))
+	case formatCSV:
+		text = report.CSV()
+	case formatMarkdown:
+		text = []byte(report.Markdown())
+	}
+	_, err := s.out.Write(text)
+	return err
+}
+
+// showReport prints a report and where it is.
+func (s streams) showReport(report *analyze.Report, rows shownRows) error {
+	notes := s.notes(rows.format)
+	switch {
+	case rows.format.machine():
+		if err := s.result(report, rows.format); err != nil {
+			return err
+		}
+	case rows.all:
+		fmt.Fprint(s.out, report.Text())
+	default:
+		fmt.Fprint(s.out, s.screen(report.Headline))
+	}
+	if rows.summary {
+		fmt.Fprintf(notes.out, "\n%s\n", strings.TrimRight(plaintext.Visible(report.Summary()), "\n"))
+	}
+	fmt.Fprintf(notes.out, "\nreport in %s\n", notes.path(pageOf(report)))
+	if !rows.all && rows.more != "" {
+		fmt.Fprintf(notes.out, "every row: %s\n", rows.more)
+	}
+	if rows.next != "" {
+		fmt.Fprintf(notes.out, "next: %s\n", rows.next)
+	}
+	return nil
+}
+
+// reportError is what the exit code of a report comes from.
+func reportError(report *analyze.Report) error {
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
 	}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"path/filepath"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -26,7 +26,7 @@ const agentPort = "3500"
 type checkDiskFlags struct {
 	duration time.Duration
 	peers    []string
-	format   string
+	format   format
 }
 
 func newCheckDisk(a *app) *cobra.Command {
@@ -46,16 +46,13 @@ measured; 130: interrupted, after it printed what it had measured.`,
 	flags := cmd.Flags()
 	flags.DurationVar(&f.duration, "duration", diskcheck.DefaultDuration, "how long to append")
 	flags.StringSliceVar(&f.peers, "peers", nil, "machines to measure the round trip to, as HOST[:PORT],... (port: "+agentPort+", that of agents)")
-	flags.StringVar(&f.format, "format", "text", "text or json")
+	f.format.register(cmd, usualFormats()...)
 	return cmd
 }
 
 func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) error {
 	if f.duration < time.Second {
 		return usageError{fmt.Errorf("--duration must be at least 1s, got %v", f.duration)}
-	}
-	if f.format != "text" && f.format != "json" {
-		return usageError{fmt.Errorf("--format must be text or json, got %q", f.format)}
 	}
 	peers, err := roundtrip.Addresses(f.peers, agentPort)
 	if err != nil {
@@ -68,22 +65,25 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 	report, err := a.checkDisk(ctx, dir, diskcheck.Options{Duration: f.duration})
 	if err != nil && report != nil { // of a check that was interrupted
 		report.Interrupted = true
-		if f.format == "json" {
-			return errors.Join(err, printTrips(a.out, f.format, report, nil))
+		if f.format.machine() {
+			return errors.Join(err, diskListing(report, nil).print(a.out, f.format))
 		}
 		return errors.Join(err, report.Print(a.out))
 	}
 	if err != nil {
 		return err
 	}
-	if f.format == "text" {
-		err = report.Print(a.out)
-	}
-	if err != nil {
-		return err
+	if !f.format.machine() {
+		if err := report.Print(a.out); err != nil {
+			return err
+		}
 	}
 	trips, err := roundtrip.Measure(ctx, (&net.Dialer{}).DialContext, peers)
-	err = errors.Join(err, printTrips(a.out, f.format, report, trips)) // what was measured before an interrupt
+	if f.format.machine() { // also what was measured before an interrupt
+		err = errors.Join(err, diskListing(report, trips).print(a.out, f.format))
+	} else {
+		err = errors.Join(err, printTrips(a.out, trips))
+	}
 	return errors.Join(err, diskError(report), roundtrip.Unreachable(trips))
 }
 
@@ -102,16 +102,36 @@ func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*
 	return diskcheck.NewReport(diskcheck.NewPlace(dir, facts), o.Duration, result), err
 }
 
-// printTrips prints the round trips below the report as text, or both as JSON.
-func printTrips(out io.Writer, format string, report *diskcheck.Report, trips []roundtrip.Times) error {
-	if format == "json" {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+// diskListing is the report with the round trips: a row for each time that was measured.
+func diskListing(report *diskcheck.Report, trips []roundtrip.Times) listing {
+	l := listing{
+		header: []string{"what", "n", "p50_ms", "p99_ms", "p99_9_ms", "longest_ms", "verdict"},
+		value: struct {
 			*diskcheck.Report
 			RoundTrips []roundtrip.Times `json:"round_trips,omitempty"`
-		}{report, trips})
+		}{report, trips},
 	}
+	ms := func(d time.Duration) string {
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'g', 6, 64)
+	}
+	for _, one := range []struct {
+		what, verdict string
+		diskcheck.Times
+	}{{"fdatasync", string(report.Verdict), report.Sync}, {"append and fdatasync", "", report.Both}} {
+		l.rows = append(l.rows, []string{one.what, strconv.FormatInt(one.N, 10), ms(one.P50), ms(one.P99), ms(one.P999), ms(one.Longest), one.verdict})
+	}
+	for _, trip := range trips {
+		row := []string{"round trip to " + trip.Address, strconv.Itoa(trip.N), ms(trip.Median), "", "", ms(trip.Max), trip.Error}
+		if trip.N == 0 {
+			row[2], row[5] = "", ""
+		}
+		l.rows = append(l.rows, row)
+	}
+	return l
+}
+
+// printTrips prints the round trips below the report.
+func printTrips(out io.Writer, trips []roundtrip.Times) error {
 	if len(trips) == 0 {
 		return nil
 	}

@@ -50,8 +50,8 @@ func pageOf(report *analyze.Report) string {
 
 // verdictLines are the folders of a run and a line for each database of each trial. If there
 // are more than n, the verdicts of those that are not valid come first.
-func verdictLines(out *control.Outcome, n int) []string {
-	lines := folderLines(out)
+func (s streams) verdictLines(out *control.Outcome, n int) []string {
+	lines := s.folderLines(out)
 	verdicts := slices.Clone(out.Verdicts)
 	if len(lines)+len(verdicts) > n {
 		slices.SortStableFunc(verdicts, func(a, b control.Verdict) int { return order(a.Valid(), b.Valid()) })
@@ -79,13 +79,13 @@ func order(a, b bool) int {
 }
 
 // folderLines name the result folders.
-func folderLines(out *control.Outcome) (lines []string) {
+func (s streams) folderLines(out *control.Outcome) (lines []string) {
 	what := "results"
 	if out.Useless() {
 		what = "no load was run; logs and events are"
 	}
 	for _, dir := range out.Folders {
-		lines = append(lines, fmt.Sprintf("%s in %s", what, relative(dir)))
+		lines = append(lines, fmt.Sprintf("%s in %s", what, s.path(dir)))
 	}
 	return lines
 }

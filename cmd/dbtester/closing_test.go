@@ -41,14 +41,14 @@ func TestVerdictLines(t *testing.T) {
 			"... and 2 more lines; dbtester analyze --all prints all",
 		}},
 	} {
-		got := verdictLines(outcomeOf(tt.trials, tt.databases), tt.n)
+		got := streams{}.verdictLines(outcomeOf(tt.trials, tt.databases), tt.n)
 		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
 			t.Errorf("%d trials of %d databases in %d lines:\n%s\nwant\n%s", tt.trials, tt.databases, tt.n,
 				strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 		}
 	}
 	for n := range 20 {
-		if got := verdictLines(outcomeOf(5, 5), n); len(got) > max(n, 1) {
+		if got := (streams{}).verdictLines(outcomeOf(5, 5), n); len(got) > max(n, 1) {
 			t.Errorf("%d lines, want at most %d", len(got), max(n, 1))
 		}
 	}

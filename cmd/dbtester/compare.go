@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
@@ -22,7 +23,7 @@ type compareFlags struct {
 	toTag   string
 	metrics []string
 	margin  string
-	format  string
+	format  format
 	fetch   fetchFlags
 	output  string
 	made    makeFlags
@@ -82,7 +83,7 @@ func newCompare(a *app) *cobra.Command {
 	flags.StringVar(&f.toTag, "to-tag", "", "the same for B's runs (default: as --tag)")
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
-	flags.StringVar(&f.format, "format", "text", "text, json, csv, markdown or benchstat")
+	f.format.register(cmd, append(usualFormats(), "benchstat")...)
 	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")
 	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128, which stops git bisect, after a wrong flag or file")
 	f.fetch.register(flags, "file with the credentials for runs at a URL (default: credentials from the environment)")
@@ -117,10 +118,6 @@ func (c comparison) run(ctx context.Context, args []string) (err error) {
 	if err := compare.CheckMetrics(f.metrics); err != nil {
 		return usageError{err}
 	}
-	render, ok := compare.Formats()[f.format]
-	if !ok {
-		return usageError{fmt.Errorf("format must be text, json, csv, markdown or benchstat, got %q", f.format)}
-	}
 	report, err := c.report(ctx, o, args)
 	if refusal := (*compare.Refusal)(nil); errors.As(err, &refusal) {
 		return usageError{err}
@@ -128,9 +125,12 @@ func (c comparison) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := render(report)
+	text, err := compare.Formats()[f.format.word](report)
 	if err != nil {
 		return err
+	}
+	if f.format.word == formatJSON {
+		text = plaintext.JSON(text)
 	}
 	fmt.Fprint(c.app.out, text)
 	if f.output != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // makeFlags are those of a comparison that makes its runs.
@@ -50,6 +52,7 @@ func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
 	registerCache(flags, &c.cache, "directory of releases for --local, and of builds")
 	c.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
 	c.tools.register(flags, a.registry)
+	flags.BoolVar(&c.quiet, "quiet", false, quietHelp)
 	c.noUpload = true
 }
 
@@ -105,6 +108,9 @@ func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if err := c.typedSides(); err != nil {
+		return nil, err
+	}
 	if err := c.prepareSides(ctx, s); err != nil {
 		return nil, err
 	}
@@ -112,7 +118,7 @@ func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.
 		return nil, usageError{err}
 	}
 	s.Change = versus.Change(&f.a, &f.b)
-	s.Say = func(text string) { fmt.Fprintf(c.app.err, "dbtester: %s\n", plaintext.Visible(text)) }
+	s.Say = func(text string) { fmt.Fprintf(c.progress(), "dbtester: %s\n", plaintext.Visible(text)) }
 	s.Make = func(ctx context.Context, side string) (string, error) {
 		if side == f.b.Name {
 			return c.makeRun(ctx, &f.b, "b")
@@ -120,6 +126,28 @@ func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.
 		return c.makeRun(ctx, &f.a, "a")
 	}
 	return s.Conduct(ctx)
+}
+
+// progress is where the progress of a comparison goes.
+func (c comparison) progress() io.Writer {
+	if c.flags.made.control.quiet {
+		return io.Discard
+	}
+	return c.app.err
+}
+
+// typedSides reads the experiment of the sides that are on standard input.
+func (c comparison) typedSides() (err error) {
+	for _, side := range []*versus.Side{&c.flags.made.a, &c.flags.made.b} {
+		if side.File != stdinWord {
+			continue
+		}
+		if side.Text, err = c.app.standardInput(); err != nil {
+			return err
+		}
+		side.File = yamlfile.Stdin
+	}
+	return nil
 }
 
 // runOverhead is about how long a run takes beside its load: three members start, stop
@@ -138,7 +166,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	p := versus.Preparer{
 		Registry: a.registry, Upstream: f.a.Given() || f.b.Given(),
 		Capacity:  slices.Contains(s.Metrics, compare.Capacity),
-		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, plaintext.Visible(line)) }},
+		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(c.progress(), plaintext.Visible(line)) }},
 	}
 	known, pair := true, time.Duration(0)
 	for _, side := range []*versus.Side{&f.a, &f.b} {

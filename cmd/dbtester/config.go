@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
+	"slices"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/control"
@@ -46,11 +45,13 @@ func newConfig(a *app) *cobra.Command {
 
 func newConfigCheck(a *app) *cobra.Command {
 	var use []string
+	var f format
 	cmd := &cobra.Command{
 		Use: "check FILE...", Short: "Report every error of experiment files, as file:line:col",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args, use) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args, use, f) },
 	}
+	f.register(cmd, usualFormats()...)
 	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
 	return cmd
 }
@@ -67,7 +68,7 @@ func newConfigMigrate(a *app) *cobra.Command {
 }
 
 func (a *app) runConfigMigrate(path string, use []string) error {
-	e, warnings, err := config.Read(path, a.registry.All())
+	e, warnings, err := a.readVariant(path, config.Variant{})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usageError{err}
@@ -87,42 +88,49 @@ func (a *app) runConfigMigrate(path string, use []string) error {
 	return err
 }
 
-func (a *app) runConfigCheck(paths, use []string) error {
+func (a *app) runConfigCheck(paths, use []string, f format) error {
 	var errs []error
+	all := []checkedFile{}
 	for _, path := range paths {
-		e, err := a.readExperiment(path)
-		if err == nil {
-			err = useVersions(e, a.registry, use)
+		one := checkedFile{File: nameOf(path), Databases: []checkedDatabase{}}
+		err := a.checkFile(path, use, &one)
+		one.OK, one.Problems = err == nil, problemsOf(one.File, err)
+		if one.OK && !f.machine() {
+			one.print(a.out)
 		}
-		if err == nil {
-			if err = control.CheckBinaries(e, a.registry); err != nil {
-				err = usageError{err}
-			}
-			// Agents on this machine usually have the cache of this user.
-			err = errors.Join(err, a.checkReleases(e, cached(controlFlags{}.localCache())))
-		}
-		if err == nil {
-			err = a.checkForecast(path, e)
-		}
-		errs = append(errs, err)
+		all, errs = append(all, one), append(errs, err)
+	}
+	if f.machine() {
+		errs = append(errs, checkedListing(all).print(a.out, f))
 	}
 	return errors.Join(errs...)
 }
 
-// checkForecast checks whether the data of an experiment fits, and prints about how long
-// its loads take.
-func (a *app) checkForecast(path string, e *config.Experiment) error {
+// checkFile checks an experiment file, and notes what is in it.
+func (a *app) checkFile(path string, use []string, one *checkedFile) error {
+	e, err := a.readExperiment(path)
+	if err != nil {
+		return err
+	}
+	if err := useVersions(e, a.registry, use); err != nil {
+		return err
+	}
+	if err = control.CheckBinaries(e, a.registry); err != nil {
+		err = usageError{err}
+	}
+	// Agents on this machine usually have the cache of this user.
+	if err := errors.Join(err, a.checkReleases(e, cached(controlFlags{}.localCache()))); err != nil {
+		return err
+	}
 	here := forecast.Here(e.Results)
 	here.Usually = true
 	all := forecast.All(e, here)
 	if err := checkFill(a.err, all); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: ok, %s, expected duration %s\n", path, english.Plural(len(e.Databases), "database", ""), forecast.Total(e, all))
+	one.Duration = forecast.Total(e, all)
 	for i, f := range all {
-		if lines := f.Lines(); len(lines) > 0 {
-			fmt.Fprintf(a.out, "  %s: %s\n", e.Databases[i].Tag, strings.Join(lines, "; "))
-		}
+		one.Databases = append(one.Databases, checkedDatabase{e.Databases[i].Tag, slices.Concat([]string{}, f.Lines())})
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ type controlFlags struct {
 	local      bool
 	all        bool // rows of the report
 	verbose    bool
+	quiet      bool // no progress
+	open       bool // the report in a browser
+	format     format
 	dryRun     bool
 	noUpload   bool
 	fullSpeed  bool
@@ -79,7 +82,7 @@ func newControl(a *app) *cobra.Command {
 // register declares the flags of a run.
 func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry) {
 	flags := cmd.Flags()
-	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic")
+	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic; - reads standard input")
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
 	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
 	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file's number")
@@ -89,6 +92,8 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
 	flags.BoolVar(&f.all, "all", false, "also make the report, and print every row of it")
 	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
+	f.registerOutput(cmd)
+	flags.BoolVar(&f.open, "open", false, "also make the report, and "+openHelp)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
@@ -104,7 +109,19 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	f.tools.register(flags, registry)
 }
 
+// registerOutput declares the flags of what a run prints.
+func (f *controlFlags) registerOutput(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, quietHelp)
+	f.format.register(cmd, usualFormats()...)
+}
+
+// quietHelp is the help of --quiet.
+const quietHelp = "print no progress; results, warnings and errors are printed as always"
+
 func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
+	if f.format.machine() && (f.collect != "" || f.dryRun) {
+		return usageError{fmt.Errorf("--format %s is of a run's numbers, and --collect and --dry-run print none", f.format.word)}
+	}
 	if f.collect != "" {
 		return a.collect(ctx, f)
 	}
@@ -173,23 +190,28 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 // returns the error of the run, or that of its need. Records that cannot be read have been
 // reported.
 func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, out *control.Outcome, err error) error {
-	print := func(lines []string) { fmt.Fprint(a.out, strings.Join(append(lines, ""), "\n")) }
+	notes := a.notes(f.format)
+	print := func(lines []string) { fmt.Fprint(notes.out, strings.Join(append(lines, ""), "\n")) }
 	if out.Useless() || len(out.Folders) == 0 {
-		print(verdictLines(out, closingLines))
+		print(notes.verdictLines(out, closingLines))
 		return err
 	}
-	if f.all {
-		print(verdictLines(out, closingLines))
+	if f.all || f.open {
+		print(notes.verdictLines(out, closingLines))
 		report := analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}
-		return errors.Join(err, a.printReport(ctx, report, shownRows{all: true}, reportStore{}))
+		return errors.Join(err, a.printReport(ctx, report, shownRows{all: f.all, open: f.open, format: f.format}, reportStore{}))
+	}
+	if f.format.machine() {
+		print(notes.verdictLines(out, closingLines))
+		return errors.Join(err, a.printUnwritten(ctx, analyze.Options{Folders: out.Folders}, f.format, err))
 	}
 	screen, screenErr := analyze.FirstScreen(ctx, analyze.Options{Folders: out.Folders})
 	text := ""
 	if screenErr == nil {
-		text = "\n" + screenText(screen)
+		text = "\n" + a.screen(screen)
 	}
 	const below = 2 // a free line and the next command
-	print(verdictLines(out, closingLines-strings.Count(text, "\n")-below-linesOf(err)))
+	print(a.verdictLines(out, closingLines-strings.Count(text, "\n")-below-linesOf(err)))
 	fmt.Fprintf(a.out, "%s\nnext: dbtester analyze %s\n", text, runsWords(out.Folders))
 	if err == nil && screenErr == nil {
 		return needError(screen)
@@ -208,7 +230,7 @@ func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Ex
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}
 	}
-	e, warnings, err := config.Variant{Capacity: given}.Read(path, a.registry.All())
+	e, warnings, err := a.readVariant(path, config.Variant{Capacity: given})
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, w)
 	}
@@ -252,7 +274,11 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect, connectGenerator = agents.connect, nil
 	}
-	progress := newProgress(a.err, f.verbose)
+	shown := a.err
+	if f.quiet {
+		shown = io.Discard
+	}
+	progress := newProgress(shown, f.verbose)
 	defer progress.end()
 	report := func(u control.Update) {
 		if u.Folder != "" {

@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -23,6 +24,8 @@ type installFlags struct {
 	from  string
 	cache string
 	list  bool
+
+	format format // of list
 }
 
 func newInstall(a *app) *cobra.Command {
@@ -41,6 +44,7 @@ recorded with the release and in every result that runs it.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "take the release from here: an executable, an unpacked release, or a mirror as a directory or URL")
 	flags.BoolVar(&f.list, "list", false, "list the releases in the cache")
+	f.format.register(cmd, usualFormats()...)
 	registerCache(flags, &f.cache, "directory of releases")
 	return cmd
 }
@@ -63,6 +67,8 @@ func cacheDir(named string) (string, error) {
 
 func (a *app) runInstall(ctx context.Context, f installFlags, args []string) error {
 	switch {
+	case !f.list && f.format.machine():
+		return usageError{fmt.Errorf("--format %s is of --list", f.format.word)}
 	case f.list && (len(args) > 0 || f.from != ""):
 		return usageError{errors.New("--list takes no releases and no --from")}
 	case !f.list && len(args) == 0:
@@ -76,7 +82,7 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 	}
 	in := &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
 	if f.list {
-		return listReleases(a.out, in)
+		return listReleases(a.out, in, f.format)
 	}
 	// All names are checked before the first install, which may take minutes.
 	wanted := make([]wantedRelease, len(args))
@@ -146,16 +152,26 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 }
 
 // listReleases prints the cached releases. The error names unusable ones.
-func listReleases(out io.Writer, in *install.Installer) error {
+func listReleases(out io.Writer, in *install.Installer, f format) error {
 	releases, err := in.List()
-	if len(releases) == 0 {
+	if len(releases) == 0 && !f.machine() {
 		fmt.Fprintf(out, "no releases in %s\n", in.Cache)
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RELEASE\tKIND\tSIZE\tOBTAINED\tSOURCE")
-	for _, r := range releases {
-		fmt.Fprintf(w, "%s@%s\t%s\t%s\t%s\t%s\n", r.Name, r.Version, r.Kind, humanize.Bytes(uint64(r.Bytes)), r.Obtained.Format("2006-01-02"), r.Source)
+	type release struct {
+		install.Release
+		Directory string `json:"directory"`
 	}
-	return errors.Join(err, w.Flush())
+	found := []release{}
+	l := listing{header: []string{"release", "kind", "size", "obtained", "source"}}
+	for _, r := range releases {
+		found = append(found, release{r, r.Dir})
+		size := humanize.Bytes(uint64(r.Bytes))
+		if f.word == formatCSV {
+			size = strconv.FormatInt(r.Bytes, 10)
+		}
+		l.rows = append(l.rows, []string{r.Name + "@" + r.Version, r.Kind, size, r.Obtained.Format(time.DateOnly), r.Source})
+	}
+	l.value = found
+	return errors.Join(err, l.print(out, f))
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/files/regularfile"
 	"github.com/coreos/dbtester/pkg/kube"
-	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 func newKube(a *app) *cobra.Command {
@@ -39,7 +36,7 @@ recorded a run that is not valid.`,
 		RunE: func(*cobra.Command, []string) error { return a.runKubeRender(path, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&path, "config", "c", "", "experiment file, compact or classic")
+	flags.StringVarP(&path, "config", "c", "", "experiment file, compact or classic; - reads standard input")
 	flags.StringVar(&o.Namespace, "namespace", "dbtester", "namespace of all objects, which must exist")
 	flags.StringVar(&o.Image, "image", o.Image, "image of agents and control, with dbtester as its entry point")
 	flags.StringVar(&o.PullPolicy, "pull-policy", "", "when nodes pull the image: Always, IfNotPresent or Never (default: the cluster's)")
@@ -63,9 +60,9 @@ func (a *app) runKubeRender(path string, o kube.Options) error {
 	if err != nil {
 		return err
 	}
-	text, err := regularfile.Read(path, yamlfile.MaxSize)
+	text, err := a.fileText(path)
 	if err != nil {
-		return fmt.Errorf("read experiment file: %w", err)
+		return err
 	}
 	file, err := kube.File(e, text, o.Namespace)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -68,7 +69,7 @@ func (f linkFlags) open(a *app, role certs.Role, log *slog.Logger) (*certs.Sourc
 
 // warn prints a warning to standard error.
 func (s streams) warn(format string, args ...any) {
-	fmt.Fprintf(s.err, "dbtester: warning: %s\n", plaintext.Visible(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(s.err, "dbtester: %s %s\n", looksOf(isTerminal(s.err), os.Getenv).paint(yellow, "warning:"), plaintext.Visible(fmt.Sprintf(format, args...)))
 }
 
 // tokenFile is the file of the user's token.

@@ -45,7 +45,7 @@ const plainEvery = 5 * time.Second
 
 func newProgress(out io.Writer, verbose bool) *progress {
 	p := &progress{out: out, verbose: verbose, started: time.Now()}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := out.(*os.File); ok && isTerminal(out) {
 		p.columns = func() int {
 			width, _, err := term.GetSize(int(f.Fd()))
 			if err != nil || width == 0 {

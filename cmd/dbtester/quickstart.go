@@ -25,6 +25,9 @@ type quickstartFlags struct {
 	all     bool
 	verbose bool
 	faults  bool
+	quiet   bool
+	open    bool
+	format  format
 }
 
 func newQuickstart(a *app) *cobra.Command {
@@ -38,6 +41,9 @@ func newQuickstart(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.faults, "faults", false, "kill the leader and stall its disk during a load, and show how long nobody was answered, in a minute")
 	cmd.Flags().BoolVar(&f.all, "all", false, "print every row of the report")
 	cmd.Flags().BoolVar(&f.verbose, "verbose", false, verboseHelp)
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, quietHelp)
+	cmd.Flags().BoolVar(&f.open, "open", false, openHelp)
+	f.format.register(cmd, usualFormats()...)
 	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
 	return cmd
 }
@@ -55,13 +61,14 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	if f.results != "" {
 		e.Results = f.results
 	}
-	out, err := a.conduct(ctx, e, controlFlags{local: true, verbose: f.verbose})
+	out, err := a.conduct(ctx, e, controlFlags{local: true, verbose: f.verbose, quiet: f.quiet})
 	var invalid *invalidError
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
-		fmt.Fprint(a.out, strings.Join(append(folderLines(out), ""), "\n"))
+		notes := a.notes(f.format)
+		fmt.Fprint(notes.out, strings.Join(append(notes.folderLines(out), ""), "\n"))
 		return err
 	}
-	rows := shownRows{all: f.all, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f)}
+	rows := shownRows{all: f.all, open: f.open, format: f.format, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f)}
 	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, rows, reportStore{}); analyzeErr != nil {
 		return errors.Join(err, fmt.Errorf("analyze: %w", analyzeErr))
 	}

@@ -56,7 +56,8 @@ type app struct {
 	registry *database.Registry
 	self     []string // argv that runs this program again
 	last     *lastWords
-	bisect   bool // exit codes are those of git bisect run
+	typed    typed // standard input
+	bisect   bool  // exit codes are those of git bisect run
 }
 
 // run runs one command line and returns its exit code.
@@ -129,8 +130,9 @@ func (a *app) exitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
+	prefix := looksOf(isTerminal(a.err), os.Getenv).paint(red, "dbtester:")
 	for _, line := range strings.Split(strings.TrimRight(plaintext.Visible(message(err)), "\n"), "\n") {
-		fmt.Fprintf(a.err, "dbtester: %s\n", line)
+		fmt.Fprintf(a.err, "%s %s\n", prefix, line)
 	}
 	var usage usageError
 	var problems *yamlfile.Problems

@@ -10,6 +10,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// Stdin is the name of a file that was read from standard input, in positions and in records.
+const Stdin = "<stdin>"
+
 // MaxSize is the maximum size of a file in bytes.
 const MaxSize = 4 << 20
 

@@ -23,6 +23,8 @@ import (
 type Side struct {
 	// Name is "A" or "B", and File its experiment file.
 	Name, File string
+	// Text is the contents of File if it was read from standard input; nil reads the file.
+	Text []byte
 	// Version is the release that runs in place of the file's, Exec the executable that
 	// does, and Source the checkout that one is built from. At most one of Exec and Source
 	// is given; Version then says which release's defaults the executable has.
@@ -199,6 +201,9 @@ func executableSum(path string) (sum string, err error) {
 
 // Read returns the experiment of the side, a new one each time.
 func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Problem, error) {
+	if s.Text != nil {
+		return s.variant.Parse(s.File, s.Text, catalog)
+	}
 	return s.variant.Read(s.File, catalog)
 }
 

@@ -36,6 +36,23 @@ func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
+// JSON returns a JSON text with the characters that [Visible] escapes as escapes of JSON, which
+// mean the same to its readers. Encoders leave some of them in strings.
+func JSON(text string) string {
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
 // Markdown escapes text so that Markdown shows it literally, without HTML, links, images, code or
 // headings.
 func Markdown(text string) string {

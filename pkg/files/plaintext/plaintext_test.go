@@ -1,6 +1,7 @@
 package plaintext_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -35,6 +36,23 @@ func TestMarkdown(t *testing.T) {
 	}
 	if got := plaintext.Fenced("```\n<b>"); strings.Contains(got, "```") {
 		t.Errorf("%q ends the block that it is in", got)
+	}
+}
+
+// JSON stays the same value, with nothing that a terminal obeys.
+func TestJSON(t *testing.T) {
+	const hostile = "a\u009b2J\u202e\u2028\"ü\n"
+	data, err := json.Marshal(map[string]string{hostile: hostile})
+	if err != nil {
+		t.Fatalf("encode for the test: %v", err)
+	}
+	got := plaintext.JSON(string(data) + "\n")
+	var back map[string]string
+	if err := json.Unmarshal([]byte(got), &back); err != nil || back[hostile] != hostile {
+		t.Errorf("%s reads as %q (%v), want the same value", got, back, err)
+	}
+	if got != plaintext.Visible(got) {
+		t.Errorf("%q has characters that a terminal obeys", got)
 	}
 }
 

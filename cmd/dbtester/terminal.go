@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/coreos/dbtester/analyze/answers/headline"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+)
+
+// looks is what an output shows besides plain text.
+type looks struct{ colour, links bool }
+
+// looksOf decides from the environment what an output may show. Only terminals show anything;
+// NO_COLOR (https://no-color.org) leaves out colour, and a terminal that calls itself dumb, or
+// has no name, shows nothing. The console of Linux prints links as text.
+func looksOf(terminal bool, env func(string) string) looks {
+	name := env("TERM")
+	able := terminal && name != "" && name != "dumb"
+	return looks{colour: able && env("NO_COLOR") == "", links: able && name != "linux"}
+}
+
+// isTerminal reports whether an output is a terminal.
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// looks are those of standard output.
+func (s streams) looks() looks { return looksOf(isTerminal(s.out), os.Getenv) }
+
+// Colours, by their numbers in ECMA-48. Bold is for the answer, red for errors, yellow for
+// warnings; nothing else has a colour.
+const (
+	bold   = "1"
+	red    = "31"
+	yellow = "33"
+)
+
+// paint returns text in a colour, if the output has colours. Text of others must be visible
+// already.
+func (l looks) paint(colour, text string) string {
+	if !l.colour || text == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// link returns the path of a file or folder as [relative] does, which a terminal with links
+// opens.
+func (l looks) link(path string) string {
+	shown := plaintext.Line(relative(path))
+	absolute, err := filepath.Abs(path)
+	if !l.links || err != nil {
+		return shown
+	}
+	host, err := os.Hostname() // a terminal may show another machine's files, by ssh
+	if err != nil {
+		return shown
+	}
+	address := url.URL{Scheme: "file", Host: host, Path: absolute}
+	return "\x1b]8;;" + address.String() + "\x1b\\" + shown + "\x1b]8;;\x1b\\"
+}
+
+// path is a path for standard output, as a link where the terminal has them.
+func (s streams) path(path string) string { return s.looks().link(path) }
+
+// screen is the first screen at the end of a command, with its answer in bold.
+func (s streams) screen(h *headline.Headline) string {
+	text, l := screenText(h), s.looks()
+	if !l.colour {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	verdict := plaintext.Joined(plaintext.Visible(h.Verdict))
+	end := slices.Index(lines, "")
+	for i, line := range lines[:max(end, 0)] {
+		if strings.Contains(verdict, plaintext.Joined(line)) {
+			lines[i] = l.paint(bold, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
