@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/coreos/dbtester/analyze/chart"
-	"github.com/coreos/dbtester/analyze/table"
 )
 
 // write writes every part of the report in order.

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Names every tool that building (build), testing (test) or make kube (kube) needs and this
 # machine lacks, each with a line that installs it, and fails if there is one.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -u
 missing=0
 need() { # need TOOL WHAT-FOR INSTALL-LINE

@@ -6,6 +6,8 @@
 # Each package is compiled once, with the race detector. A loop for each processor keeps the
 # machine busy meanwhile. The output of each run that failed stays in results/flakes. The exit
 # code is 1 if any failed.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}

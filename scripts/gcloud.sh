@@ -22,6 +22,8 @@
 #	SSH_FROM=35.235.240.0/20
 #	BINARY=bin/dbtester for the machines, DBTESTER=$BINARY for this one
 #	CERTS=certs         the CA; it is made if there is none
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 
 zone=${ZONE:-us-central1-a}

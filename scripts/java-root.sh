@@ -12,6 +12,8 @@
 # what dbtester install needs. The scripts of packages do not run: Java needs none of them.
 # A package that Debian has replaced since is not found: then --resolve, and look at the
 # difference.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022

@@ -9,6 +9,8 @@
 # (10.77.0.11, 10.77.0.12; pods in 10.88.1.0/24 and 10.88.2.0/24), kube-switch joins them.
 # No packet leaves them. Control groups are below dbtester-kube. Needs control groups
 # of version 1, and what scripts/check-tools.sh kube names.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 verb=${1:?up or down}

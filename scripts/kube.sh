@@ -7,6 +7,8 @@
 #	CACHE     where executables are kept; by default the cache of dbtester
 #	STORIES   those to run; by default "etcd deleted zookeeper"
 #	KEEP=1    leaves the scratch folder with all logs
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=v1.34.4 # of Kubernetes, as in tools/kube/parts/go.mod

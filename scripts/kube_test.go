@@ -75,3 +75,33 @@ func TestKubePage(t *testing.T) {
 		t.Errorf("tools/kube decodes manifests into other types than %s", types)
 	}
 }
+
+// TestHelp: every script that a user runs explains itself, and does nothing else.
+func TestHelp(t *testing.T) {
+	files, err := filepath.Glob("*.sh")
+	if err != nil {
+		t.Fatalf("list the scripts: %v", err)
+	}
+	for _, file := range files {
+		switch file {
+		case "help.sh", "machine-common.sh", "kube-node.sh": // parts of others
+			continue
+		}
+		cmd := exec.Command("bash", filepath.Join("scripts", file), "--help")
+		cmd.Dir = ".."
+		out, err := cmd.CombinedOutput()
+		text := strings.TrimSpace(string(out))
+		if err != nil || text == "" || strings.Contains(text, "#!") || !strings.Contains(scriptText(t, file), "# "+strings.SplitN(text, "\n", 2)[0]) {
+			t.Errorf("%s --help: %v, %q, want the comment at its top", file, err, text)
+		}
+	}
+}
+
+func scriptText(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read the script: %v", err)
+	}
+	return string(data)
+}

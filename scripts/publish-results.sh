@@ -19,6 +19,8 @@
 # alone is kept.
 # --reports runs nothing. Its names may be records that were submitted without an experiment;
 # comparisons have no records, and stay as they are.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")/.."

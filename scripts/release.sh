@@ -13,6 +13,8 @@
 #	GO             the go command
 #
 # Needs GNU tar, gzip and sha256sum.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 umask 022

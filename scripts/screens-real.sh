@@ -10,6 +10,8 @@
 # WORKERS=1: how many sets are made at once, each with members on addresses of its own.
 #
 # Both tags run one executable. A screen notes that, and decides as for any other databases.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sets=${SETS:-20} trials=${TRIALS:-8} requests=${REQUESTS:-3000} clients=${CLIENTS:-4} version=${VERSION:-3.6.16}

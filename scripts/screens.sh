@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Takes pictures of published reports, and of the end of the quickstart in a terminal:
 # test-results/screens. Needs bin/dbtester and Chromium.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=test-results/screens

@@ -11,6 +11,8 @@
 # machine and everything else empty. They end with the script, and leave nothing.
 #
 # Needs root, overlayfs, ip, nsenter, setpriv, git and Go. Minutes.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 export LC_ALL=C
 release=v0.3.0 # what the README downloads

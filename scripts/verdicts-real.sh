@@ -12,6 +12,8 @@
 # and they disturb each other.
 #
 # Two clients do not use up what members have, so that a delay is one of requests.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-results/verdicts-real}" && cd "${1:-results/verdicts-real}" && pwd)

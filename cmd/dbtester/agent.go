@@ -58,6 +58,8 @@ func newAgent(a *app) *cobra.Command {
 With certificates (--certs; see dbtester certs) an agent lets in only control with a
 certificate of the same CA. Without, it listens on loopback addresses only and lets in
 processes of its own user, which know the token. --insecure lets in anyone.`,
+		Example: `  dbtester agent --agent-port 10.0.0.2:3500 --certs certs/10.0.0.2
+  dbtester agent --check --work-dir /var/lib/dbtester --peers 10.0.0.3,10.0.0.4`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.dryCheck {
@@ -82,6 +84,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	flags.StringSliceVar(&f.allowFaults, "allow-faults", nil, "kinds of faults to apply to the database when control asks, of "+strings.Join(fault.Names(), ", ")+" (default: none)")
 	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and exit: exit code 0 if it can start")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: as in --agent-port)")
+	completeList(cmd, "allow-faults", fault.Names())
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
 	cmd.SetFlagErrorFunc(agentFlagError)

@@ -66,20 +66,9 @@ func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	if err != nil {
 		return err
 	}
-	c.say("address", "%s", c.address())
-	c.say("lets in", "%s", callers)
-	c.directory(ctx)
-	if ctx.Err() != nil { // nothing that follows is of use to whoever interrupts
-		return errors.Join(c.w.Flush(), context.Cause(ctx))
-	}
-	c.network()
-	if err := c.roundTrips(ctx); err != nil {
+	if err := c.facts(ctx, callers); err != nil {
 		return errors.Join(c.w.Flush(), err)
 	}
-	c.software(ctx)
-	c.ports()
-	c.machine()
-	c.limits()
 	err = errors.Join(c.problems...)
 	if err == nil {
 		c.say("usable", "yes")
@@ -87,6 +76,26 @@ func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 		c.say("usable", "no")
 	}
 	return errors.Join(c.w.Flush(), err)
+}
+
+// facts prints all that an agent would use. The error is that of an interrupt: nothing that
+// follows is of use then.
+func (c *agentCheck) facts(ctx context.Context, callers string) error {
+	c.say("address", "%s", c.address())
+	c.say("lets in", "%s", callers)
+	c.directory(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.network()
+	if err := c.roundTrips(ctx); err != nil {
+		return err
+	}
+	c.software(ctx)
+	c.ports()
+	c.machine()
+	c.limits()
+	return nil
 }
 
 // say prints one fact.
@@ -152,6 +161,10 @@ func (c *agentCheck) directory(ctx context.Context) {
 		c.say("work directory", "%s: %s", dir, c.problem(err))
 		return
 	}
+	if err := tryFolder(there); err != nil {
+		c.say("work directory", "%s: %s", dir, c.problem(fmt.Errorf("no folder can be made in %s: %w", there, err)))
+		return
+	}
 	note := ""
 	if there != dir {
 		note = ", to be made"
@@ -181,6 +194,19 @@ func (c *agentCheck) directory(ctx context.Context) {
 	if report.Warning != "" {
 		c.say("disk warning", "%s", report.Warning)
 	}
+}
+
+// tryFolder makes a folder in a directory, as an agent does, and removes it.
+func tryFolder(dir string) error {
+	made, err := os.MkdirTemp(dir, ".dbtester-check-*")
+	if err != nil {
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			return failed.Err // the name is nobody's
+		}
+		return err
+	}
+	return os.Remove(made)
 }
 
 // keepsFromWriting reports whether a disk could not be measured because an agent could not

@@ -46,7 +46,11 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "analyze RUN... | FOLDER... | URL... | --config FILE",
 		Short: "Turn recorded runs into a table, percentiles, plots, a README and a page",
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
+		Example: `  dbtester analyze LAST --open
+  dbtester analyze LAST~1 LAST --label LAST~1=before --label LAST=after
+  dbtester analyze --format json LAST
+  dbtester analyze --need "rate: 5000/s, latency: 10ms, at: p99.9" results`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
 
 		ValidArgsFunction: completeNewest,
 	}
@@ -244,10 +248,11 @@ func labelsOf(texts []string, results string, folders []string) (map[string]stri
 func newIndex(a *app) *cobra.Command {
 	var title string
 	cmd := &cobra.Command{
-		Use:   "index FOLDER",
-		Short: "List the reports below a folder in its README.md and index.html: date, databases, machines, verdict, link",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.runIndex(args[0], title) },
+		Use:     "index FOLDER",
+		Short:   "List the reports below a folder in its README.md and index.html: date, databases, machines, verdict, link",
+		Example: `  dbtester index test-results`,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.runIndex(args[0], title) },
 	}
 	cmd.Flags().StringVar(&title, "title", "Results", "title of the page, and of a README that is new")
 	return cmd

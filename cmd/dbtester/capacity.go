@@ -16,10 +16,11 @@ func newCapacity(a *app) *cobra.Command {
 		Long: `Search for the rate that each database of an experiment file sustains under a limit
 on latency: control with a block such as capacity: {latency: 20ms}. Flags precede the
 file's values; a file without the block has the defaults.`,
-		Args: cobra.NoArgs,
+		Example: "  dbtester capacity --local --config FILE --latency 20ms --at p99",
+		Args:    cobra.NoArgs,
 	}
 	flags := cmd.Flags()
-	f.register(cmd, a.registry)
+	f.register(cmd, a)
 	texts := map[string]*string{}
 	for _, k := range config.CapacityKeys() {
 		texts[k.Name] = flags.String(k.Name, "", k.Meaning+" (default: the file's, or "+k.Preset+")")

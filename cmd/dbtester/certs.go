@@ -60,8 +60,9 @@ Agents and control read the files again when they change.`,
 		RunE:    func(*cobra.Command, []string) error { return f.issue(a.out) },
 	}
 	show := &cobra.Command{
-		Use:   "show [FILE|DIR]...",
-		Short: "Print subject, role, hosts and end of certificates, with a warning from 30 days before the end",
+		Use:     "show [FILE|DIR]...",
+		Short:   "Print subject, role, hosts and end of certificates, with a warning from 30 days before the end",
+		Example: "  dbtester certs show certs",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{defaultCerts}

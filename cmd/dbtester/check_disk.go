@@ -40,8 +40,9 @@ It appends to a file in the folder as stores append to their logs, with fdatasyn
 each append, and removes the file. The verdict is by etcd's guidance for the p99 of
 fdatasync. Exit code 0: the disk meets it; 4: it does not; 1: something could not be
 measured; 130: interrupted, after it printed what it had measured.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runCheckDisk(cmd.Context(), f, args[0]) },
+		Example: "  dbtester check-disk /var/lib/dbtester\n  dbtester check-disk . --duration 1m --format json",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.runCheckDisk(cmd.Context(), f, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.DurationVar(&f.duration, "duration", diskcheck.DefaultDuration, "how long to append")

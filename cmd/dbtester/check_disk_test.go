@@ -63,7 +63,7 @@ func TestCheckDiskJSON(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{streams: streams{out: &out}}
 	trips := []roundtrip.Times{{Address: "10.0.0.3:3500", N: 20, Min: 1, Median: 2, Max: 3}}
-	if err := printTrips(a.out, "json", diskReport("ext4", time.Millisecond), trips); err != nil {
+	if err := diskListing(diskReport("ext4", time.Millisecond), trips).print(a.out, format{word: formatJSON}); err != nil {
 		t.Fatalf("print: %v", err)
 	}
 	var got map[string]any

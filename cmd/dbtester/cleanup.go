@@ -31,7 +31,9 @@ func newCleanup(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cleanup RUN",
 		Short: "Remove the keys that a run left below its prefix on a cluster that others use",
-		Args:  cobra.ExactArgs(1),
+		Example: `  dbtester cleanup LAST
+  dbtester cleanup LAST --config FILE --yes`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			runs, err := a.namedRuns(args, f.below)
 			if err != nil {

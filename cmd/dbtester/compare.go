@@ -70,7 +70,10 @@ func newCompare(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare RUN... --to RUN... | --a FILE --b FILE | --config FILE --b-version VERSION",
 		Short: "Decide whether B is better than A, worse or equivalent, from recorded runs or from runs made in turns",
-		RunE:  func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
+		Example: `  dbtester compare LAST~1 --to LAST
+  dbtester compare results/before/* --to results/after/* --margin 5% --format markdown
+  dbtester compare --local --config FILE --b-version v3.6.16 --pairs 8`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 
 		ValidArgsFunction: completeNewest,
 	}
@@ -82,6 +85,7 @@ func newCompare(a *app) *cobra.Command {
 	flags.StringVar(&f.tag, "tag", "", "folder of the database in A's runs (default: the only one)")
 	flags.StringVar(&f.toTag, "to-tag", "", "the same for B's runs (default: as --tag)")
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
+	completeList(cmd, "metric", compare.Names())
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
 	f.format.register(cmd, append(usualFormats(), "benchstat")...)
 	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")

@@ -25,19 +25,22 @@ func newConfig(a *app) *cobra.Command {
 		newConfigCheck(a),
 		&cobra.Command{
 			Use: "show FILE", Short: "Print an experiment file with every default filled in",
-			Args: cobra.ExactArgs(1),
-			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigShow(args[0]) },
+			Example: "  dbtester config show FILE",
+			Args:    cobra.ExactArgs(1),
+			RunE:    func(_ *cobra.Command, args []string) error { return a.runConfigShow(args[0]) },
 		},
 		newConfigMigrate(a),
 		&cobra.Command{
 			Use: "schema", Short: "Print the JSON Schema of experiment files, for editors",
-			Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error { return a.runConfigSchema() },
+			Example: "  dbtester config schema >experiment.schema.json",
+			Args:    cobra.NoArgs,
+			RunE:    func(*cobra.Command, []string) error { return a.runConfigSchema() },
 		},
 		&cobra.Command{
 			Use: "init FILE", Short: "Write a starting experiment file",
-			Args: cobra.ExactArgs(1),
-			RunE: func(_ *cobra.Command, args []string) error { return a.runConfigInit(args[0]) },
+			Example: "  dbtester config init experiment.yaml",
+			Args:    cobra.ExactArgs(1),
+			RunE:    func(_ *cobra.Command, args []string) error { return a.runConfigInit(args[0]) },
 		},
 	)
 	return cmd
@@ -48,11 +51,13 @@ func newConfigCheck(a *app) *cobra.Command {
 	var f format
 	cmd := &cobra.Command{
 		Use: "check FILE...", Short: "Report every error of experiment files, as file:line:col",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args, use, f) },
+		Example: "  dbtester config check *.yaml\n  dbtester config check - <FILE\n  dbtester config check --format json FILE",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.runConfigCheck(args, use, f) },
 	}
 	f.register(cmd, usualFormats()...)
 	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
+	completeUse(cmd)
 	return cmd
 }
 
@@ -60,10 +65,12 @@ func newConfigMigrate(a *app) *cobra.Command {
 	var use []string
 	cmd := &cobra.Command{
 		Use: "migrate FILE", Short: "Print a classic experiment file in the compact form, with comments where something changed",
-		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.runConfigMigrate(args[0], use) },
+		Example: "  dbtester config migrate old.yaml >new.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.runConfigMigrate(args[0], use) },
 	}
 	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
+	completeUse(cmd)
 	return cmd
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/results"
@@ -64,7 +63,12 @@ func newControl(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "control --config FILE | --collect RUN",
 		Short: "Run on the client machine: start the cluster, drive the load, collect the measurements",
-		Args:  cobra.NoArgs,
+		Example: `  dbtester control --local --config FILE
+  dbtester control --config FILE --dry-run
+  dbtester control --config FILE --quiet --format json >report.json
+  dbtester control --local --config - <FILE
+  dbtester control --collect LAST`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("requests") && f.requests < 1 {
 				return usageError{fmt.Errorf("--requests must be positive, got %d", f.requests)}
@@ -72,7 +76,7 @@ func newControl(a *app) *cobra.Command {
 			return a.runControl(cmd.Context(), f)
 		},
 	}
-	f.register(cmd, a.registry)
+	f.register(cmd, a)
 	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch the records that the agents of an interrupted run still hold into its result folder, and release the agents; LAST is the newest run below --results")
 	// An error would mean that the flag is not declared.
 	_ = cmd.RegisterFlagCompletionFunc("collect", completeNewest)
@@ -80,7 +84,7 @@ func newControl(a *app) *cobra.Command {
 }
 
 // register declares the flags of a run.
-func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry) {
+func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic; - reads standard input")
 	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
@@ -93,6 +97,8 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	flags.BoolVar(&f.all, "all", false, "also make the report, and print every row of it")
 	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	f.registerOutput(cmd)
+	a.completeIDs(cmd, &f.config)
+	completeUse(cmd)
 	flags.BoolVar(&f.open, "open", false, "also make the report, and "+openHelp)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
@@ -106,7 +112,7 @@ func (f *controlFlags) register(cmd *cobra.Command, registry *database.Registry)
 	registerCache(flags, &f.cache, "directory of releases for --local")
 	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
 	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto: before each load, measure on a loopback server the latency that this client adds; otherwise FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
-	f.tools.register(flags, registry)
+	f.tools.register(flags, a.registry)
 }
 
 // registerOutput declares the flags of what a run prints.

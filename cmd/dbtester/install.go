@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -40,6 +43,8 @@ published checksum, then a build from source with pinned hashes. The way that wo
 recorded with the release and in every result that runs it.`,
 		Example: "  dbtester install etcd@v3.6.16\n  dbtester install etcd@v3.4.23 --from /usr/bin/etcd",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.runInstall(cmd.Context(), f, args) },
+
+		ValidArgsFunction: a.completeReleases,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "take the release from here: an executable, an unpacked release, or a mirror as a directory or URL")
@@ -107,6 +112,7 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 type wantedRelease struct {
 	name, version string
 	recipes       []recipe.Recipe
+	server        string // name of the database's own server
 }
 
 // wantRelease reads NAME@VERSION.
@@ -124,6 +130,9 @@ func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
 		return wantedRelease{}, fmt.Errorf("%w%s", err, didYouMean(words, name))
 	}
 	w := wantedRelease{name: name, version: database.PlainVersion(version)}
+	if len(db.Info.Tools) > 0 {
+		w.server = db.Info.Tools[0]
+	}
 	if from != "" {
 		w.recipes, err = db.RecipesFrom(from, version)
 	} else {
@@ -145,6 +154,11 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 		return err
 	}
 	fmt.Fprintf(a.out, "%s %s (%s) is in %s\n", r.Name, r.Version, r.Kind, r.Dir)
+	if _, holds := r.Files[w.server]; w.server != "" && !holds {
+		tools := slices.Sorted(maps.Keys(r.Files))
+		fmt.Fprintf(a.out, "  it is %s %s, which members run behind %s: the one in dbtester, or the executable that agents get with --%[3]s-exec\n",
+			english.WordSeries(tools, "and"), r.Version, w.server)
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(a.out, "  note: %s\n", note)
 	}

@@ -32,8 +32,9 @@ Each host of the file becomes a pod of a StatefulSet that runs an agent on a dis
 own; control runs as a Job that starts when all agents listen. Comments at the top name
 the Secrets that must exist before. A Job that failed with the reason PodFailurePolicy
 recorded a run that is not valid.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.runKubeRender(path, o) },
+		Example: "  dbtester kube render --config FILE | kubectl apply -f -",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.runKubeRender(path, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&path, "config", "c", "", "experiment file, compact or classic; - reads standard input")

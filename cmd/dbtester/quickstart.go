@@ -35,8 +35,10 @@ func newQuickstart(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quickstart",
 		Short: "Benchmark three members of the embedded etcd on this machine, in under a minute",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
+		Example: `  dbtester quickstart
+  dbtester quickstart --faults --open`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
 	}
 	cmd.Flags().BoolVar(&f.faults, "faults", false, "kill the leader and stall its disk during a load, and show how long nobody was answered, in a minute")
 	cmd.Flags().BoolVar(&f.all, "all", false, "print every row of the report")

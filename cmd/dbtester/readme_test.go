@@ -132,13 +132,13 @@ func jobLines(markdown string) (list []string) {
 }
 
 // shellWords are the words of a simple command, without settings before it,
-// redirections and a comment.
+// redirections, what follows a pipe, and a comment.
 func shellWords(line string) (words []string) {
 	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
 		switch {
-		case strings.HasPrefix(word, "#"):
+		case strings.HasPrefix(word, "#"), word == "|":
 			return words
-		case len(words) == 0 && (word == "sudo" || strings.Contains(word, "=")), strings.HasPrefix(word, ">"):
+		case len(words) == 0 && (word == "sudo" || strings.Contains(word, "=")), strings.HasPrefix(word, ">"), strings.HasPrefix(word, "<"):
 			continue
 		}
 		words = append(words, strings.Trim(word, `'"`))

@@ -174,6 +174,7 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "dbtester",
 		Short:         "Benchmark distributed, consistent key-value stores",
+		Example:       "  dbtester quickstart        # three members of etcd on this machine, in under a minute\n  dbtester doctor            # what this machine lacks for runs of your own\n  dbtester compare LAST~1 --to LAST",
 		Version:       tool().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -188,6 +189,8 @@ func newRoot(a *app) *cobra.Command {
 	root.SetHelpCommand(newHelp())
 	root.AddCommand(
 		newQuickstart(a),
+		newLoad(a),
+		newDoctor(a),
 		newAgent(a),
 		newControl(a),
 		newCapacity(a),
@@ -209,6 +212,7 @@ func newRoot(a *app) *cobra.Command {
 		newVersion(a),
 		newServe(a),
 	)
+	root.SetUsageFunc(usage)
 	for _, c := range withChildren(root) {
 		if c.Args != nil {
 			c.Args = usageArgs(c.Args)

@@ -19,9 +19,10 @@ func newSelfcheck(a *app) *cobra.Command {
 	var duration time.Duration
 	var file string
 	cmd := &cobra.Command{
-		Use:   "selfcheck",
-		Short: "Check this machine's measurements against a server with known delays",
-		Args:  cobra.NoArgs,
+		Use:     "selfcheck",
+		Short:   "Check this machine's measurements against a server with known delays",
+		Example: "  dbtester selfcheck\n  dbtester selfcheck --json selfcheck.json",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if duration < time.Second {
 				return usageError{fmt.Errorf("--duration must be at least 1s, got %v", duration)}

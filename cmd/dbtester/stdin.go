@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ const stdinWord = "-"
 // several times.
 type typed struct {
 	read bool
+	name string // in positions; "" is that of standard input
 	data []byte
 }
 
@@ -36,7 +38,7 @@ func (a *app) standardInput() ([]byte, error) {
 	case len(data) == 0:
 		return nil, usageError{errors.New(yamlfile.Stdin + " is empty: - reads an experiment from standard input")}
 	}
-	a.typed = typed{true, data}
+	a.typed = typed{read: true, data: data}
 	return data, nil
 }
 
@@ -61,8 +63,8 @@ func (a *app) readVariant(path string, v config.Variant) (*config.Experiment, []
 	if err != nil {
 		return nil, nil, err
 	}
-	e, warnings, err := v.Parse(yamlfile.Stdin, data, a.registry.All())
-	if e != nil {
+	e, warnings, err := v.Parse(cmp.Or(a.typed.name, yamlfile.Stdin), data, a.registry.All())
+	if e != nil && a.typed.name == "" {
 		e.Path = yamlfile.Stdin
 	}
 	return e, warnings, err

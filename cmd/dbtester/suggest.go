@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,6 +66,9 @@ func flagError(cmd *cobra.Command, err error) error {
 func didYouMean(parent *cobra.Command, word string) string {
 	var names []string
 	for _, c := range parent.Commands() {
+		if slices.Contains(c.SuggestFor, word) {
+			return fmt.Sprintf(", did you mean %q?", c.Name())
+		}
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}

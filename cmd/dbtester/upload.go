@@ -32,7 +32,9 @@ func newUpload(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upload RUN... URL",
 		Short: "Copy result folders to gs://, s3:// or file://, sending only missing files",
-		Args:  cobra.MinimumNArgs(2),
+		Example: `  dbtester upload LAST gs://bucket/folder
+  dbtester upload LAST file:///mnt/archive --create-bucket`,
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runUpload(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
 		},

@@ -68,9 +68,10 @@ func tool() results.Tool {
 
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of dbtester and of its built-in databases",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version of dbtester and of its built-in databases",
+		Example: "  dbtester version",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			s := builtFrom()
 			fmt.Fprintf(a.out, "dbtester %s", s.version)

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/workload"
@@ -31,6 +33,21 @@ type loadKey[T any] = key[loadSpec, T]
 func loadSection(c Catalog) section[loadSpec] {
 	return section[loadSpec]{Check: checkLoad, Fields: slices.Concat(
 		operationFields(c), lengthFields(), paceFields(), dataFields(c), limitFields(), verdictFields())}
+}
+
+// markdownLink is a link in the meaning of a key.
+var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+
+// LoadKeys describes the keys of a load by name, which a command line may give. Their meanings
+// are plain text.
+func LoadKeys(c Catalog) map[string]yamlfile.Row {
+	rows := map[string]yamlfile.Row{}
+	for _, f := range loadSection(c).Fields {
+		r := f.Row
+		r.Meaning = strings.ReplaceAll(markdownLink.ReplaceAllString(r.Meaning, "$1"), "`", "")
+		rows[r.Name] = r
+	}
+	return rows
 }
 
 // operationFields declares operations and the keys they take.

@@ -99,7 +99,7 @@ func (r *reader) bucket(f *fileSpec) *Upload {
 		r.Errorf(at, "%s: want gs://bucket/folder, s3://bucket/folder or file:///folder, got %s", u.Called("url"), yamlfile.Describe(at))
 		return nil
 	}
-	if file := u.Place("key_file"); wanted && file.Set() {
+	if file := u.Place("key_file"); wanted && file.Set() && parsed.Scheme != "file" { // a folder needs no key
 		if _, err := os.Stat(u.Is.KeyFile); errors.Is(err, fs.ErrNotExist) {
 			r.Warnf(file.At, "%s: %q does not exist here; the upload will need it", file.Key, u.Is.KeyFile)
 		}

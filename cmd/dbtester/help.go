@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/analyze/table"
+)
+
+// helpWidth is the largest width of help in characters.
+const helpWidth = 100
+
+// group is a part of help with a heading.
+type group struct {
+	title string
+	names []string
+}
+
+// commandGroups are the commands in the order of the help. Those in no group come last.
+func commandGroups() []group {
+	return []group{
+		{"Start here", []string{"quickstart", "load", "doctor", "config"}},
+		{"Run experiments", []string{"control", "capacity", "compare", "cleanup", "kube"}},
+		{"Read results", []string{"analyze", "index", "upload", "submit"}},
+		{"Prepare machines", []string{"agent", "install", "certs", "check-disk", "selfcheck"}},
+	}
+}
+
+// flagGroups are flags by what they are about. Those in no group come first.
+func flagGroups() []group {
+	return []group{
+		{"Output", []string{"format", "quiet", "verbose", "open", "all", "summary", "out", "output", "title", "label", "dry-run", "print-file"}},
+		{"Storage", []string{"upload", "no-upload", "key-file", "create-bucket", "project", "max-objects", "max-bytes"}},
+		{"Agents and who may call them", []string{"certs", "tls-ca", "tls-cert", "tls-key", "token", "insecure", "local", "wait",
+			"allow-binary", "allow-flags", "allow-load", "allow-faults"}},
+		{"This machine and its executables", []string{"work-dir", "disk-device", "network-interface", "cache", "cpuprofile", "selfcheck",
+			"agent-log", "client-num-path"}},
+	}
+}
+
+// ofGroup reports whether a group has a flag. Executables have flags of their own.
+func (g group) ofGroup(flag string) bool {
+	return slices.Contains(g.names, flag) || strings.HasSuffix(flag, "-exec") && slices.Contains(g.names, "cache")
+}
+
+// usage prints how a command is called, below its description.
+func usage(c *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if c.Runnable() {
+		for _, line := range useLines(c) {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	if c.HasAvailableSubCommands() {
+		b.WriteString("  " + c.CommandPath() + " COMMAND\n")
+	}
+	if c.Example != "" {
+		b.WriteString("\nExamples:\n" + strings.TrimRight(c.Example, "\n") + "\n")
+	}
+	commandHelp(&b, c)
+	flagHelp(&b, c)
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n" + c.CommandPath() + " COMMAND --help explains a command.\n")
+	}
+	_, err := c.OutOrStderr().Write([]byte(b.String()))
+	return err
+}
+
+// useLines are the ways to call a command, each on a line of its own if one would be too long.
+func useLines(c *cobra.Command) []string {
+	line := c.UseLine()
+	if len(line)+2 <= helpWidth {
+		return []string{line}
+	}
+	ways := strings.Split(line, " | ")
+	for i := range ways[1:] {
+		ways[i+1] = c.CommandPath() + " " + ways[i+1]
+	}
+	return ways
+}
+
+// commandHelp lists the commands below one by groups. Only the root has several.
+func commandHelp(b *strings.Builder, c *cobra.Command) {
+	left := map[string]*cobra.Command{}
+	width := 0
+	for _, child := range c.Commands() {
+		if child.IsAvailableCommand() || child.Name() == "help" {
+			left[child.Name()] = child
+			width = max(width, len(child.Name()))
+		}
+	}
+	list := func(title string, names []string) {
+		for _, name := range names {
+			child := left[name]
+			if child == nil {
+				continue
+			}
+			if title != "" {
+				b.WriteString("\n" + title + ":\n")
+			}
+			title = ""
+			short := strings.ReplaceAll(table.Fold(child.Short, helpWidth-width-4, ""), "\n", "\n"+strings.Repeat(" ", width+4))
+			fmt.Fprintf(b, "  %-*s  %s\n", width, name, short)
+			delete(left, name)
+		}
+	}
+	title := "Commands"
+	if !c.HasParent() {
+		for _, g := range commandGroups() {
+			list(g.title, g.names)
+		}
+		title = "Other commands"
+	}
+	var rest []string
+	for _, child := range c.Commands() {
+		rest = append(rest, child.Name())
+	}
+	list(title, rest)
+}
+
+// flagHelp lists the flags of a command by groups.
+func flagHelp(b *strings.Builder, c *cobra.Command) {
+	flags := c.Flags()
+	groups := append([]group{{title: "Flags"}}, flagGroups()...)
+	sets := make([]*pflag.FlagSet, len(groups))
+	for i := range sets {
+		sets[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		at := max(0, slices.IndexFunc(groups, func(g group) bool { return g.ofGroup(f.Name) }))
+		shown := *f
+		shown.NoOptDefVal = strings.TrimSpace(f.NoOptDefVal) // a space is no value to show
+		sets[at].AddFlag(&shown)
+	})
+	for i, set := range sets {
+		if set.HasAvailableFlags() {
+			b.WriteString("\n" + groups[i].title + ":\n" + strings.TrimRight(set.FlagUsagesWrapped(helpWidth), "\n") + "\n")
+		}
+	}
+}

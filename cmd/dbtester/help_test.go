@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/coreos/dbtester/pkg/database/all"
+)
+
+// helpOf is the help of every command that is shown.
+func helpOf(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, c := range withChildren(newRoot(&app{registry: all.Registry()})) {
+		if !c.IsAvailableCommand() && c.HasParent() || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
+			continue // cobra's own
+		}
+		var b bytes.Buffer
+		c.SetOut(&b)
+		c.InitDefaultHelpFlag()
+		if err := c.Help(); err != nil {
+			t.Fatalf("%s --help: %v", c.CommandPath(), err)
+		}
+		texts[c.CommandPath()] = b.String()
+	}
+	return texts
+}
+
+// Help fits a terminal, and shows no value of a flag that is none.
+func TestHelpWidth(t *testing.T) {
+	texts := helpOf(t)
+	if len(texts) < 20 {
+		t.Fatalf("help of %d commands: the test looks in the wrong place", len(texts))
+	}
+	for name, text := range texts {
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s --help has a line of %d characters: %s", name, n, line)
+			}
+		}
+		if strings.Contains(text, "[= ]") {
+			t.Errorf("%s --help shows a space as the value of a flag", name)
+		}
+	}
+}
+
+// Every command that does something has an example; TestHelpExamples parses them.
+func TestEveryCommandHasExample(t *testing.T) {
+	for _, c := range withChildren(newRoot(&app{registry: all.Registry()})) {
+		if c.Hidden || !c.HasParent() || c.HasSubCommands() && c.Name() != "selfcheck" || c.Name() == "completion" {
+			continue
+		}
+		if c.Example == "" {
+			t.Errorf("%s has no Example: show what people type first", c.CommandPath())
+		}
+	}
+}
+
+// The first commands of the help are those to start with, and each name of a group is one.
+func TestHelpGroups(t *testing.T) {
+	root := newRoot(&app{registry: all.Registry()})
+	text := helpOf(t)[root.Name()]
+	first, rest := strings.Index(text, "\nStart here:\n  quickstart "), strings.Index(text, "\nRun experiments:\n")
+	if first < 0 || rest < first {
+		t.Errorf("the help does not begin with what to start with:\n%s", text)
+	}
+	for _, g := range commandGroups() {
+		for _, name := range g.names {
+			if c, _, err := root.Find([]string{name}); err != nil || c.Name() != name {
+				t.Errorf("%s lists %q, which is no command", g.title, name)
+			}
+		}
+	}
+	flags := map[string]bool{}
+	for _, c := range withChildren(root) {
+		for _, g := range flagGroups() {
+			for _, name := range g.names {
+				flags[name] = flags[name] || c.Flags().Lookup(name) != nil
+			}
+		}
+	}
+	for name, known := range flags {
+		if !known {
+			t.Errorf("a group lists --%s, which no command has", name)
+		}
+	}
+}
+
+// A shell is offered values: words of formats, metrics after others, databases, releases.
+func TestCompletion(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"analyze", "--format", "j"}, "json\n"},
+		{[]string{"compare", "--metric", "p50,through"}, "p50,throughput\n"},
+		{[]string{"install", "zookee"}, "zookeeper@\n"},
+		{[]string{"load", "con"}, "consul\n"},
+		{[]string{"agent", "--allow-faults", "kill,pau"}, "kill,pause\n"},
+	} {
+		var out, errw bytes.Buffer
+		if code := run(append([]string{"__complete"}, tt.args...), strings.NewReader(""), &out, &errw); code != exitDone {
+			t.Errorf("%q: exit code %d, %s", tt.args, code, errw.String())
+		}
+		if !strings.HasPrefix(out.String(), tt.want) {
+			t.Errorf("%q offers %q, want %q", tt.args, out.String(), tt.want)
+		}
+	}
+}
