@@ -61,7 +61,7 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.rows.all, "all", false, "print every row of the report with its definition, not only the first screen; all rows are in the report's files")
 	cmd.Flags().BoolVar(&f.rows.summary, "summary", false, "also print each database in the style of HTTP benchmarks: totals, histogram, percentiles, outcomes")
 	cmd.Flags().BoolVar(&f.rows.open, "open", false, openHelp)
-	f.rows.format.register(cmd, usualFormats()...)
+	f.rows.format.register(cmd, reportFormats()...)
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet this need, instead of the need in the runs: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
 	f.fetch.register(cmd.Flags(), "file with the credentials for runs at a URL and for --upload (default: credentials from the environment)")
@@ -249,7 +249,7 @@ func newIndex(a *app) *cobra.Command {
 	var title string
 	cmd := &cobra.Command{
 		Use:     "index FOLDER",
-		Short:   "List the reports below a folder in its README.md and index.html: date, databases, machines, verdict, link",
+		Short:   "List the reports below a folder in its README.md and index.html, with their verdicts",
 		Example: `  dbtester index test-results`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runIndex(args[0], title) },
@@ -369,7 +369,7 @@ func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format
 }
 
 // result prints a report for a program or as a document.
-func (s streams) result(report *analyze.Report, f format) error {
+func (s streams) result(report *analyze.Report, f format) (err error) {
 	var text []byte
 	switch f.word {
 	case formatJSON:
@@ -378,8 +378,13 @@ func (s streams) result(report *analyze.Report, f format) error {
 		text = report.CSV()
 	case formatMarkdown:
 		text = []byte(report.Markdown())
+	case formatJUnit:
+		text, err = junitOf(report)
 	}
-	_, err := s.out.Write(text)
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(text)
 	return err
 }
 

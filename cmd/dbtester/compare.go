@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
@@ -69,7 +72,7 @@ func newCompare(a *app) *cobra.Command {
 	c := comparison{app: a, flags: &f}
 	cmd := &cobra.Command{
 		Use:   "compare RUN... --to RUN... | --a FILE --b FILE | --config FILE --b-version VERSION",
-		Short: "Decide whether B is better than A, worse or equivalent, from recorded runs or from runs made in turns",
+		Short: "Decide whether B is better than A, worse or equivalent, from runs recorded or made in turns",
 		Example: `  dbtester compare LAST~1 --to LAST
   dbtester compare results/before/* --to results/after/* --margin 5% --format markdown
   dbtester compare --local --config FILE --b-version v3.6.16 --pairs 8`,
@@ -87,7 +90,7 @@ func newCompare(a *app) *cobra.Command {
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
 	completeList(cmd, "metric", compare.Names())
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
-	f.format.register(cmd, append(usualFormats(), "benchstat")...)
+	f.format.register(cmd, append(reportFormats(), "benchstat")...)
 	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")
 	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128, which stops git bisect, after a wrong flag or file")
 	f.fetch.register(flags, "file with the credentials for runs at a URL (default: credentials from the environment)")
@@ -122,6 +125,9 @@ func (c comparison) run(ctx context.Context, args []string) (err error) {
 	if err := compare.CheckMetrics(f.metrics); err != nil {
 		return usageError{err}
 	}
+	if f.format.machine() && f.made.asked() {
+		c.app.last.beside()
+	}
 	report, err := c.report(ctx, o, args)
 	if refusal := (*compare.Refusal)(nil); errors.As(err, &refusal) {
 		return usageError{err}
@@ -129,20 +135,48 @@ func (c comparison) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := compare.Formats()[f.format.word](report)
-	if err != nil {
+	if err := c.print(report); err != nil {
 		return err
 	}
-	if f.format.word == formatJSON {
-		text = plaintext.JSON(text)
-	}
-	fmt.Fprint(c.app.out, text)
 	if f.output != "" {
-		if err := report.Write(f.output); err != nil {
+		if err := c.write(report); err != nil {
 			return errors.Join(err, verdictError(report))
 		}
 	}
 	return verdictError(report)
+}
+
+// print prints the report in the format that was asked for.
+func (c comparison) print(report *compare.Report) error {
+	word := c.flags.format.word
+	if word == formatJUnit {
+		text, err := junitOfComparison(report)
+		if err == nil {
+			_, err = c.app.out.Write(text)
+		}
+		return err
+	}
+	text, err := compare.Formats()[word](report)
+	if err != nil {
+		return err
+	}
+	if word == formatJSON {
+		text = plaintext.JSON(text)
+	}
+	_, err = fmt.Fprint(c.app.out, text)
+	return err
+}
+
+// write writes the report into a folder in all formats.
+func (c comparison) write(report *compare.Report) error {
+	if err := report.Write(c.flags.output); err != nil {
+		return err
+	}
+	text, err := junitOfComparison(report)
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(filepath.Join(c.flags.output, "junit.xml"), func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
 // report compares recorded runs, or makes runs in turns.

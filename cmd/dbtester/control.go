@@ -118,7 +118,7 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 // registerOutput declares the flags of what a run prints.
 func (f *controlFlags) registerOutput(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, quietHelp)
-	f.format.register(cmd, usualFormats()...)
+	f.format.register(cmd, reportFormats()...)
 }
 
 // quietHelp is the help of --quiet.
@@ -279,6 +279,9 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 		agents.options.Cache = f.localCache()
 		defer func() { err = errors.Join(err, agents.close(ctx)) }()
 		connect, connectGenerator = agents.connect, nil
+	}
+	if f.format.machine() {
+		a.last.beside()
 	}
 	shown := a.err
 	if f.quiet {

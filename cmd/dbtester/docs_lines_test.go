@@ -42,6 +42,7 @@ func documented() map[string]tested {
 	few := []string{"dbtester analyze", "dbtester analyze --config few.yaml"} // drawing takes long with the race detector
 	table := map[string]tested{
 		"README.md": {lines: []shown{
+			{begins: "make quickstart", why: "builds, and runs what TestQuickstart does"},
 			{begins: "curl -fsSL https://", by: "make stranger"},
 			{begins: "dbtester-v", by: "make stranger"},
 			{begins: "dbtester ", by: "TestReadmeRuns"},

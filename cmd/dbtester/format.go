@@ -28,6 +28,9 @@ const (
 // usualFormats are these words in the order of the help.
 func usualFormats() []string { return []string{formatText, formatJSON, formatCSV, formatMarkdown} }
 
+// reportFormats are those of reports of runs.
+func reportFormats() []string { return append(usualFormats(), formatJUnit) }
+
 // format is --format: how a command prints its result on standard output. With every word but
 // text, standard output holds the result alone, and all else goes to standard error. It is set
 // by register.
@@ -42,7 +45,7 @@ func (f *format) Type() string   { return "FORMAT" }
 func (f *format) Set(word string) error {
 	known := strings.Split(f.words, " ")
 	if !slices.Contains(known, word) {
-		return fmt.Errorf("must be %s%s", english.OxfordWordSeries(known, "or"), nearest(word, known))
+		return fmt.Errorf("must be %s, got %q%s", english.WordSeries(known, "or"), word, nearest(word, known))
 	}
 	f.word = word
 	return nil

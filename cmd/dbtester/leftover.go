@@ -69,6 +69,14 @@ type lastWords struct {
 	folders []string
 	workDir string // "" if there is none
 	file    string // to be removed; "" if there is none
+	aside   bool   // standard output holds a result alone
+}
+
+// beside has print write to standard error alone.
+func (l *lastWords) beside() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aside = true
 }
 
 // folder remembers a result folder.
@@ -97,6 +105,9 @@ func (l *lastWords) temporary(path string) {
 func (l *lastWords) print(out, errw io.Writer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.aside {
+		out = errw
+	}
 	for _, dir := range l.folders {
 		fmt.Fprintf(out, "results in %s\n", relative(dir))
 	}

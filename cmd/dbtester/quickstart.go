@@ -45,7 +45,7 @@ func newQuickstart(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, quietHelp)
 	cmd.Flags().BoolVar(&f.open, "open", false, openHelp)
-	f.format.register(cmd, usualFormats()...)
+	f.format.register(cmd, reportFormats()...)
 	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
 	return cmd
 }
@@ -63,7 +63,7 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	if f.results != "" {
 		e.Results = f.results
 	}
-	out, err := a.conduct(ctx, e, controlFlags{local: true, verbose: f.verbose, quiet: f.quiet})
+	out, err := a.conduct(ctx, e, controlFlags{local: true, verbose: f.verbose, quiet: f.quiet, format: f.format})
 	var invalid *invalidError
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		notes := a.notes(f.format)
