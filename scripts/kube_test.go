@@ -76,8 +76,8 @@ func TestKubePage(t *testing.T) {
 	}
 }
 
-// TestHelp: every script that a user runs explains itself, and does nothing else.
-func TestHelp(t *testing.T) {
+// TestEveryScriptHelps: every script that a user runs explains itself, and does nothing else.
+func TestEveryScriptHelps(t *testing.T) {
 	files, err := filepath.Glob("*.sh")
 	if err != nil {
 		t.Fatalf("list the scripts: %v", err)
