@@ -19,9 +19,10 @@ func newConsistency(a *app) *cobra.Command {
 	var below string
 	most := 10
 	cmd := &cobra.Command{
-		Use:   "consistency RUN",
-		Short: "Print the verdict on the answers of a run, and the requests that exclude each other",
-		Args:  cobra.ExactArgs(1),
+		Use:     "consistency RUN",
+		Short:   "Print the verdict on the answers of a run, and the requests that exclude each other",
+		Example: "  dbtester consistency LAST",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			runs, err := a.namedRuns(args, below)
 			if err != nil {

@@ -25,7 +25,7 @@ func commandGroups() []group {
 	return []group{
 		{"Start here", []string{"quickstart", "load", "doctor", "config"}},
 		{"Run experiments", []string{"control", "capacity", "compare", "cleanup", "kube"}},
-		{"Read results", []string{"analyze", "index", "upload", "submit"}},
+		{"Read results", []string{"analyze", "consistency", "index", "upload", "submit"}},
 		{"Prepare machines", []string{"agent", "install", "certs", "check-disk", "selfcheck"}},
 	}
 }
