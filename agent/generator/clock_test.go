@@ -1,14 +1,18 @@
 package generator
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -66,4 +70,27 @@ func checkStart(t *testing.T, e issuer.End, start time.Time) {
 	if e.Error != "" || !e.Result.Start.Equal(start.Round(0)) || e.FirstSent < 0 || e.FirstSent > time.Millisecond {
 		t.Errorf("the step began at %v and sent %v later, error %q; want %v, and at once", e.Result.Start, e.FirstSent, e.Error, start)
 	}
+}
+
+// TestImpossibleClock: a clock or a start that is lifetimes away is refused. Seconds of such a
+// load would wrap around, and the generator would write all between them.
+func TestImpossibleClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := serve(t, allowed(newStore()))
+		mustPrepare(t, c, prepare(t, "run1", writes(), 0, 1))
+		soon := time.Now().Add(3 * time.Second).UnixNano()
+		for _, req := range []*pb.RunRequest{
+			{RunId: "run1", StartUnixNs: soon, OffsetNs: math.MinInt64},
+			{RunId: "run1", StartUnixNs: soon, OffsetNs: math.MaxInt64},
+			{RunId: "run1", StartUnixNs: math.MinInt64},
+			{RunId: "run1", StartUnixNs: math.MaxInt64},
+		} {
+			mustConnect(t, c, "run1", loadwire.StepMessage(load.Step{Step: workload.Step{Clients: 2, Connections: 2, Rate: 10, Requests: 40}}))
+			stream, err := c.Run(t.Context(), req)
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			wantCode(t, err, codes.FailedPrecondition)
+		}
+	})
 }

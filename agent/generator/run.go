@@ -53,6 +53,9 @@ func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end 
 	return s.step(ctx, start, out), nil
 }
 
+// furthestClock bounds how far control's clock may be from this machine's, and a start from now.
+const furthestClock = 50 * 365 * 24 * time.Hour
+
 // ready prepares the step that is connected, and returns its start in the clock of the
 // records.
 func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
@@ -60,6 +63,13 @@ func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 		return start, fmt.Errorf("the step must be the one that is connected, %d, got %d", next, req.GetStep())
 	}
 	ahead := time.Duration(req.GetOffsetNs())
+	// Beyond it the seconds of the load would wrap around, and those between would all be written.
+	if ahead.Abs() > furthestClock {
+		return start, fmt.Errorf("the clocks must differ by at most %v, got %v", furthestClock, ahead)
+	}
+	if away := time.Until(time.Unix(0, req.GetStartUnixNs()).Add(ahead)).Abs(); away > furthestClock {
+		return start, fmt.Errorf("the start must be within %v, got one %v away", furthestClock, away)
+	}
 	if !s.issuer.Begun() {
 		s.ahead = ahead
 		s.issuer.Begin(s.clock.now().Add(-ahead), nil)
