@@ -29,7 +29,7 @@ func TestLeader(t *testing.T) {
 		"another":                       {1, []found{{-5, 1}, {3, 0}}, "member 2 (127.0.0.1), then 1 (127.0.0.1)"},
 		"another before the load":       {0, []found{{-5, 1}, {-1, 0}}, "member 1 (127.0.0.1)"},
 		"another after it":              {1, []found{{-5, 1}, {9, 0}}, "member 2 (127.0.0.1)"},
-		"one that the manifest has not": {1, []found{{-5, 1}, {3, 7}}, "not measured"},
+		"one that the manifest has not": {1, []found{{-5, 1}, {3, 7}}, "member 2 (127.0.0.1)"},
 		"more than a cell holds": {1, []found{{-5, 1}, {1, 0}, {2, 1}, {3, 0}, {4, 1}, {5, 0}, {6, 1}},
 			"member 2 (127.0.0.1), then 1 (127.0.0.1), then 2 (127.0.0.1), then 1 (127.0.0.1), then 2 (127.0.0.1), and 2 more"},
 	} {
