@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -205,6 +206,23 @@ func (a *attended) End(_ context.Context, graceful bool) error {
 		return err
 	}
 	s.record()
+	return nil
+}
+
+// Upgrade is the method of [fault.Victim]. What was planned with the release at the start of
+// the session is the member's from then on.
+func (a *attended) Upgrade(version string) error {
+	next := a.p.upgrades[version]
+	if next == nil {
+		return fmt.Errorf("the start of the member did not announce %s", version)
+	}
+	now := *a.p
+	now.tools, now.plan, now.argv, now.member = next.tools, next.plan, next.argv, next.member
+	a.p = &now
+	s := a.s
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	s.now.planned = a.p
 	return nil
 }
 

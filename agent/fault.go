@@ -60,7 +60,7 @@ func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultRespon
 		return nil, err
 	}
 	if r, ok := s.fault(req.GetId()); ok && !r.Over.IsZero() {
-		return faultMessage(r), nil // also of a session that has ended
+		return s.faultMessage(r) // also of a session that has ended
 	}
 	return s.change(ctx, &change{record: fault.Record{ID: req.GetId()}, undo: true})
 }
@@ -132,7 +132,7 @@ func (s *session) change(ctx context.Context, c *change) (*pb.FaultResponse, err
 		if did.err != nil {
 			return nil, did.err
 		}
-		return faultMessage(did.record), nil
+		return s.faultMessage(did.record)
 	case <-s.ended:
 		return nil, s.abortedChange()
 	case <-ctx.Done():
@@ -189,15 +189,19 @@ func (s *session) setDownFlag(down bool) {
 }
 
 // faultMessage is what became of a fault for the wire.
-func faultMessage(r fault.Record) *pb.FaultResponse {
-	m := &pb.FaultResponse{Saw: r.Saw, SawOver: r.SawOver, Failed: r.Failed}
+func (s *session) faultMessage(r fault.Record) (*pb.FaultResponse, error) {
+	release, err := s.upgradeOf(r)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	m := &pb.FaultResponse{Saw: r.Saw, SawOver: r.SawOver, Failed: r.Failed, Release: release}
 	if !r.Applied.IsZero() {
 		m.AppliedUnixNs = r.Applied.UnixNano()
 	}
 	if !r.Over.IsZero() {
 		m.OverUnixNs = r.Over.UnixNano()
 	}
-	return m
+	return m, nil
 }
 
 // tooMany is the refusal of a fault beyond the bound.

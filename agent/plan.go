@@ -60,9 +60,11 @@ type planned struct {
 	metrics *database.MetricsSource
 	// tap has the member's calls that put writes on disk; nil if no fault was announced that
 	// needs it.
-	tap  *tap.Tap
-	disk results.Disk // what the work directory lies on
-	free int64        // bytes there that are free; 0 if that is not known
+	tap *tap.Tap
+	// upgrades are the member with the releases that faults start it with, by version.
+	upgrades map[string]*planned
+	disk     results.Disk // what the work directory lies on
+	free     int64        // bytes there that are free; 0 if that is not known
 }
 
 // planner turns requests into planned members, by the agent's options and the facts
@@ -132,6 +134,9 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 		p.metrics = p.plan.Metrics
 	}
 	p.files = p.collectable()
+	if p.upgrades, err = a.upgraded(req, p); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

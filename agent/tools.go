@@ -20,6 +20,8 @@ type tools struct {
 	paths map[string]string
 	// release is the release in the cache that tools are of; nil for none.
 	release *install.Release
+	// given is whether the server is an executable that the agent was given.
+	given bool
 	// pending is that the release is not installed yet: a dry run expects it there.
 	pending bool
 }
@@ -51,7 +53,7 @@ func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, erro
 	case toolbox.Absent:
 		return a.absent(db, req, choice)
 	default:
-		return tools{paths: choice.Paths(nil)}, nil
+		return tools{paths: choice.Paths(nil), given: choice.Origin == toolbox.Given}, nil
 	}
 }
 

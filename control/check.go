@@ -61,6 +61,12 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	if _, err := newDriver(entry, db); err != nil {
 		return err
 	}
+	if err := checkCommands(o, db); err != nil {
+		return err
+	}
+	if err := checkUpgrades(o.Experiment, entry, db); err != nil {
+		return err
+	}
 	if installs(db) && stated(db) == "" {
 		return errNoVersion
 	}

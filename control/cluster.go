@@ -90,9 +90,15 @@ func (c *cluster) leavesRunning() bool {
 	return !steps.Stop && (!steps.Start || !c.run.record.Ready.IsZero())
 }
 
-// install has all agents obtain the release.
+// install has all agents obtain the release, and those that members are upgraded to.
 func (c *cluster) install(ctx context.Context) error {
-	return c.fleet.Install(ctx, c.run.db.Name, release(c.run.experiment, c.run.entry, c.run.db))
+	db := c.run.db
+	for _, version := range append([]string{release(c.run.experiment, c.run.entry, db)}, upgradesOf(db)...) {
+		if err := c.fleet.Install(ctx, db.Name, version); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start has every agent start its member.

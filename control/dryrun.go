@@ -140,11 +140,12 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	for _, line := range f.Lines() {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
+	commands := checkCommands(o, db)
 	if len(db.Endpoints) > 0 {
 		fmt.Fprintf(w, "  the cluster is already running; all keys are below %s/\n", r.target.Prefix)
-		return nil
+		return commands
 	}
-	refused := known.refuses(db)
+	refused := errors.Join(known.refuses(db), commands)
 	if !db.Steps.Start {
 		fmt.Fprintf(w, "  the cluster is already running, started by the same agents\n")
 		return refused

@@ -53,6 +53,8 @@ type Options struct {
 	Mirror []string
 	// FullSpeed allows loads without a rate on clusters that others use.
 	FullSpeed bool
+	// AllowCommands allows experiments that have this process run programs as faults.
+	AllowCommands bool
 	// Device and Interface are sampled on the client; "" finds them.
 	Device, Interface string
 	// Report is called with the run's progress, one update at a time; nil discards

@@ -49,9 +49,10 @@ func Releases(e *config.Experiment, registry *database.Registry, known Agents) [
 		if err != nil || len(db.Endpoints) > 0 || !db.Steps.Start {
 			continue
 		}
-		one := releaseFinding(e, entry, db, known)
-		if one.Text != "" && !slices.Contains(list, one) { // points of a sweep have one place
-			list = append(list, one)
+		for _, one := range append([]forecast.Finding{releaseFinding(e, entry, db, known)}, upgradeFindings(entry, db, known)...) {
+			if one.Text != "" && !slices.Contains(list, one) { // points of a sweep have one place
+				list = append(list, one)
+			}
 		}
 	}
 	return list

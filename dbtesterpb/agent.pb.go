@@ -1216,7 +1216,10 @@ type FaultResponse struct {
 	Saw     string `protobuf:"bytes,3,opt,name=saw,proto3" json:"saw,omitempty"`
 	SawOver string `protobuf:"bytes,4,opt,name=saw_over,json=sawOver,proto3" json:"saw_over,omitempty"`
 	// failed is why it did not take hold or could not be undone.
-	Failed        string `protobuf:"bytes,5,opt,name=failed,proto3" json:"failed,omitempty"`
+	Failed string `protobuf:"bytes,5,opt,name=failed,proto3" json:"failed,omitempty"`
+	// release is what the member was started with, if the fault names one that the agent's
+	// cache has: a results.Release.
+	Release       []byte `protobuf:"bytes,6,opt,name=release,proto3" json:"release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1284,6 +1287,13 @@ func (x *FaultResponse) GetFailed() string {
 		return x.Failed
 	}
 	return ""
+}
+
+func (x *FaultResponse) GetRelease() []byte {
+	if x != nil {
+		return x.Release
+	}
+	return nil
 }
 
 type StopRequest struct {
@@ -1923,14 +1933,15 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x06for_ns\x18\x04 \x01(\x03R\x05forNs\"4\n" +
 	"\vHealRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\x9e\x01\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xb8\x01\n" +
 	"\rFaultResponse\x12&\n" +
 	"\x0fapplied_unix_ns\x18\x01 \x01(\x03R\rappliedUnixNs\x12 \n" +
 	"\fover_unix_ns\x18\x02 \x01(\x03R\n" +
 	"overUnixNs\x12\x10\n" +
 	"\x03saw\x18\x03 \x01(\tR\x03saw\x12\x19\n" +
 	"\bsaw_over\x18\x04 \x01(\tR\asawOver\x12\x16\n" +
-	"\x06failed\x18\x05 \x01(\tR\x06failed\"$\n" +
+	"\x06failed\x18\x05 \x01(\tR\x06failed\x12\x18\n" +
+	"\arelease\x18\x06 \x01(\fR\arelease\"$\n" +
 	"\vStopRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\xd9\x01\n" +
 	"\fStopResponse\x12-\n" +

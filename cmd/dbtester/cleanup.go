@@ -51,7 +51,7 @@ func newCleanup(a *app) *cobra.Command {
 				fmt.Fprintln(a.err, plaintext.Line(fmt.Sprintf(format, args...)))
 			}
 			return withInterrupt(cmd.Context(), control.Cleanup(cmd.Context(), control.CleanupOptions{
-				Folder: folder, Registry: a.registry, Access: access, Prefix: f.prefix, Confirm: a.confirm(f.yes), Say: say,
+				Folder: folder, Registry: a.registry, Access: access, Prefix: f.prefix, Confirm: a.confirm(f.yes, "nothing was removed"), Say: say,
 			}))
 		},
 		ValidArgsFunction: completeNewest,
@@ -106,8 +106,9 @@ func (a *app) accessOf(f cleanupFlags) (func(tag string, endpoints []string) (*c
 	}, nil
 }
 
-// confirm returns what asks for a yes on standard input, or takes it as given.
-func (a *app) confirm(yes bool) func(question string) error {
+// confirm returns what asks for a yes on standard input, or takes it as given. undone is what a
+// no means.
+func (a *app) confirm(yes bool, undone string) func(question string) error {
 	return func(question string) error {
 		if yes {
 			fmt.Fprintln(a.err, question)
@@ -121,6 +122,6 @@ func (a *app) confirm(yes bool) func(question string) error {
 		if err != nil {
 			fmt.Fprintln(a.err)
 		}
-		return usageError{errors.New("nothing was removed: answer yes, or pass --yes")}
+		return usageError{errors.New(undone + ": answer yes, or pass --yes")}
 	}
 }

@@ -49,7 +49,7 @@ func TestCleanupAsks(t *testing.T) {
 	for answer, ok := range map[string]bool{"yes\n": true, " yes \n": true, "y\n": false, "": false, "no\n": false} {
 		var errw bytes.Buffer
 		a := &app{streams: streams{strings.NewReader(answer), &errw, &errw}}
-		if err := a.confirm(false)("remove 5 keys"); (err == nil) != ok || !strings.Contains(errw.String(), "remove 5 keys") {
+		if err := a.confirm(false, "nothing was removed")("remove 5 keys"); (err == nil) != ok || !strings.Contains(errw.String(), "remove 5 keys") {
 			t.Errorf("after %q: %v\n%s", answer, err, errw.String())
 		}
 	}

@@ -44,6 +44,7 @@ type controlFlags struct {
 	dryRun     bool
 	noUpload   bool
 	fullSpeed  bool
+	commands   bool // --allow-commands
 	create     bool // the bucket of the upload
 	link       linkFlags
 	wait       time.Duration // for addresses of hosts
@@ -103,6 +104,7 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
+	flags.BoolVar(&f.commands, "allow-commands", false, "allow faults of the kind command, which run programs on this machine")
 	flags.DurationVar(&f.wait, "wait", 0, "how long to wait for addresses of hosts given as dns:NAME, for example of starting pods")
 	registerCreate(flags, &f.create)
 	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
@@ -172,7 +174,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if fillErr != nil && !f.dryRun {
 		return fillErr
 	}
-	o := control.Options{Experiment: e, Registry: a.registry, Local: f.local, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Upload: uploadRun, Mirror: mirrorOf(a.self[0], f.selfcheck)}
+	o := control.Options{Experiment: e, Registry: a.registry, Local: f.local, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, AllowCommands: f.commands, Upload: uploadRun, Mirror: mirrorOf(a.self[0], f.selfcheck)}
 	err = checkUpload(o)
 	if f.dryRun {
 		if err != nil {
@@ -298,7 +300,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), Trials: f.trials, SelfCheck: f.check, Mirror: mirrorOf(a.self[0], f.selfcheck),
-		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
+		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, AllowCommands: f.commands, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {

@@ -195,6 +195,7 @@ func newRoot(a *app) *cobra.Command {
 		newControl(a),
 		newCapacity(a),
 		newCleanup(a),
+		newHeal(a),
 		newAnalyze(a),
 		newIndex(a),
 		newCompare(a),

@@ -41,8 +41,9 @@ type Ability struct {
 // Database is what an ability may know of a database when its keys are resolved.
 type Database struct {
 	ID, Name string
-	// Version is the release that the file names, "" for none.
-	Version string
+	// Version is the release that the file names, "" for none. Embedded is that of the server
+	// in this program, "" for none. Binary is the executable that runs in place of a release.
+	Version, Embedded, Binary string
 	// Options are those of the driver, which the ability may change; nil without any.
 	Options any
 	Load    workload.Load

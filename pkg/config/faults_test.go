@@ -12,6 +12,7 @@ import (
 
 func TestFaults(t *testing.T) {
 	const hosts = "hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\ndatabases: {etcd: }\n"
+	const versioned = "hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\ndatabases: {etcd: {version: v3.6.1}}\n"
 	const load = "load: {rate: 100, duration: 60s, warm_up: 5s}\n"
 	for _, tc := range []struct {
 		name, text, problem string
@@ -44,6 +45,20 @@ func TestFaults(t *testing.T) {
 		{"a disk without fsync", "faults: [{kind: disk, at: 10s, for: 1s}]\n" + load + hosts, "test.yaml:1:10: fsync must be stall, EIO, ENOSPC or a time"},
 		{"a slow disk", "faults: [{kind: disk, at: 10s, for: 1s, member: 1, fsync: 200ms}]\n" + load + hosts, ""},
 		{"fsync of a kill", "faults: [{kind: kill, at: 10s, for: 1s, member: 1, fsync: stall}]\n" + load + hosts, "test.yaml:1:59: kill has no fsync"},
+		{"an upgrade", "faults: [{kind: restart, at: 10s, member: each, version: v3.7.0}]\n" + load + versioned, ""},
+		{"the same release", "faults: [{kind: restart, at: 10s, member: each, version: 3.6.16}]\n" + load + hosts, "test.yaml:1:58: the members run 3.6.16 already"},
+		{"a downgrade", "faults: [{kind: restart, at: 10s, member: each, version: v3.5.9}]\n" + load + versioned, "test.yaml:1:58: 3.5.9 comes before 3.6.1: a downgrade"},
+		{"a skipped minor", "faults: [{kind: restart, at: 10s, member: 1, version: v3.8.0}]\n" + load + versioned, "test.yaml:1:55: an upgrade from 3.6.1 to 3.8.0 skips releases: go to 3.7 first"},
+		{"upgraded twice", "faults:\n- {kind: restart, at: 10s, member: each, version: v3.7.0}\n- {kind: restart, at: 50s, member: 2, version: v3.6.9}\n" + load + versioned, "test.yaml:3:48: 3.6.9 comes before 3.7.0"},
+		{"an upgrade of whoever leads", "faults: [{kind: restart, at: 10s, version: v3.7.0}]\n" + load + versioned, "test.yaml:1:10: an upgrade needs member: each or a number"},
+		{"an upgrade repeated", "repeat: {times: 2, every: 25s}\nfaults: [{kind: restart, at: 10s, member: 1, version: v3.7.0}]\n" + load + versioned, "test.yaml:2:55: members are upgraded once"},
+		{"an upgrade of an executable", "faults: [{kind: restart, at: 10s, member: 1, version: v3.7.0}]\n" + load + "hosts: [127.0.0.1]\ndatabases: {etcd: {version: v3.6.1, binary: /opt/etcd}}\n", "test.yaml:1:55: the executable of binary runs whatever the version"},
+		{"a version of a kill", "faults: [{kind: kill, at: 10s, for: 1s, member: 1, version: v3.7.0}]\n" + load + hosts, "test.yaml:1:61: kill has no version"},
+		{"a command of endpoints", "faults: [{kind: command, at: 10s, for: 1s, run: [ls], undo: none}]\n" + load + "databases: {etcd: {endpoints: ['a:1']}}\n", ""},
+		{"a command without undo", "faults: [{kind: command, at: 10s, for: 1s, run: [ls]}]\n" + load + hosts, "test.yaml:1:10: a command needs undo"},
+		{"an empty undo", "faults: [{kind: command, at: 10s, for: 1s, run: [ls], undo: []}]\n" + load + hosts, "test.yaml:1:61: a command needs undo"},
+		{"a command of a member", "faults: [{kind: command, at: 10s, for: 1s, run: [ls], undo: none, member: 1}]\n" + load + hosts, "a command has no member"},
+		{"a program of a kill", "faults: [{kind: kill, at: 10s, for: 1s, run: [ls]}]\n" + load + hosts, "test.yaml:1:46: kill has no run"},
 		{"a typing error", "faults: [{kind: kill, att: 10s}]\n" + load + hosts, `did you mean "at"?`},
 	} {
 		_, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())

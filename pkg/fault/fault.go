@@ -64,6 +64,8 @@ type Parameters struct {
 	// Beside are the members on the victim's side of a partition, which it is not cut from:
 	// numbers from 1 with commas between them.
 	Beside string `json:"beside,omitempty"`
+	// Version is the release that a member runs after a restart; "" for the one before.
+	Version string `json:"version,omitempty"`
 }
 
 // ParameterError is of a parameter of a fault. Key is its name in JSON and in files.
@@ -108,6 +110,9 @@ type Victim interface {
 	// a session. Start starts them again on the data that they left.
 	End(ctx context.Context, graceful bool) error
 	Start(ctx context.Context) error
+	// Upgrade has the commands be those of another release from the next start on, which the
+	// start of the member has announced.
+	Upgrade(version string) error
 	// Tap has the calls by which the processes put writes on disk; nil if they were started
 	// without one.
 	Tap() *tap.Tap

@@ -20,20 +20,6 @@ func kill() Kind {
 	}
 }
 
-// restart ends the commands of a member as its agent does at the end of a session, and starts
-// them again at once.
-func restart() Kind {
-	return Kind{
-		Name:      "restart",
-		Meaning:   "ended with SIGINT, as at the end of a run, and started again on its data at once",
-		Immediate: true,
-		apply: func(ctx context.Context, v Victim, r Record) (string, error) {
-			return end(ctx, v, r, true)
-		},
-		undo: again,
-	}
-}
-
 // end ends the commands of a member.
 func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error) {
 	if len(r.Processes) == 0 {

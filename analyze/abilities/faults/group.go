@@ -43,6 +43,9 @@ func grouped(all []faults.Happened) (list []group) {
 
 // nameOf is such as "kill of the leader for 10s".
 func nameOf(h faults.Happened) string {
+	if h.Kind == faults.Command {
+		return fmt.Sprintf("%s for %v", faults.Argv(h.Run), h.For)
+	}
 	who := "the " + h.Target
 	if _, err := strconv.Atoi(h.Target); err == nil {
 		who = "member " + h.Target
@@ -54,6 +57,9 @@ func nameOf(h faults.Happened) string {
 		who = "followers"
 	}
 	text := h.Kind + " of " + who
+	if h.Version != "" {
+		text = "upgrade of " + who + " to " + h.Version
+	}
 	if h.For > 0 {
 		text += fmt.Sprintf(" for %v", h.For)
 	}
@@ -129,7 +135,7 @@ func silenceOf(h faults.Happened, member int) (time.Duration, bool) {
 
 // back is the time from the end of a fault until a new client of its member was answered.
 func back() quantity {
-	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Back, len(h.Silences) > 0 })
+	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Back, len(h.Silences) > 0 && h.Member >= 0 })
 }
 
 func leaders() quantity {

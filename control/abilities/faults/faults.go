@@ -35,6 +35,8 @@ type Runner struct {
 
 	mu       sync.Mutex
 	happened []faults.Happened
+	upgrades map[int]faults.Upgrade // by member, from 0
+	undos    *faults.UndoFile       // nil before the first command
 }
 
 // New returns the faults of a run.
@@ -56,13 +58,26 @@ func (r *Runner) Name() string { return "apply faults" }
 func (r *Runner) Describe() (lines []string) {
 	for _, d := range r.plan {
 		if d.Repeat == 0 {
-			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s", d.Kind, d.Member, d.At, lasting(d.For)+detailed(d.Detail())))
+			if d.Kind == faults.Command {
+				lines = append(lines, describeCommand(d.Fault))
+				continue
+			}
+			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s%s%s", d.Kind, d.Member, d.At, lasting(d.For), detailed(d.Detail()), with(d.Version)))
 		}
 	}
 	if repeat := faults.Repeated().Of(r.run.DB.Abilities); len(lines) > 0 && repeat.Times > 1 {
 		lines = append(lines, fmt.Sprintf("all of them %d times, every %v", repeat.Times, repeat.Every))
 	}
 	return lines
+}
+
+// describeCommand is a line of a command and of what undoes it.
+func describeCommand(f faults.Fault) string {
+	undo := faults.Argv(f.Undoes())
+	if undo == "" {
+		undo = "nothing"
+	}
+	return fmt.Sprintf("fault: this machine runs %s at %v, and %s undoes it after %v", faults.Argv(f.Run), f.At, undo, f.For)
 }
 
 func lasting(d time.Duration) string {
@@ -77,6 +92,14 @@ func detailed(text string) string {
 		return ""
 	}
 	return ", " + text
+}
+
+// with names the release that a member is started with.
+func with(version string) string {
+	if version == "" {
+		return ""
+	}
+	return " with " + version
 }
 
 // Run applies each fault when it is due. Those that are not over when ctx ends are undone.
@@ -96,6 +119,11 @@ func (r *Runner) Run(ctx context.Context) error {
 		wg.Go(func() { r.do(ctx, d) })
 	}
 	wg.Wait()
+	if r.undos != nil {
+		if err := r.undos.Close(); err != nil {
+			return err
+		}
+	}
 	if r.prober != nil {
 		r.prober.end(context.WithoutCancel(ctx))
 	}
@@ -107,6 +135,10 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *Runner) do(ctx context.Context, d faults.Due) {
 	if d.Member == faults.All || d.Member == faults.Minority || d.Member == faults.Followers {
 		r.together(ctx, d)
+		return
+	}
+	if d.Kind == faults.Command {
+		r.command(ctx, d)
 		return
 	}
 	members, err := r.members(ctx, d.Member)
@@ -154,12 +186,12 @@ func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 // one applies one fault to one member, waits for its end, and notes it.
 func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	id := fmt.Sprintf("%d-%d-%d", d.Number+1, d.Repeat+1, turn+1)
-	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), From: time.Now().UTC(), For: d.For}
-	r.run.Step("fault: %s of member %d%s", d.Kind, member+1, lasting(d.For))
+	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), Version: d.Version, From: time.Now().UTC(), For: d.For}
+	r.run.Step("fault: %s of member %d%s%s", d.Kind, member+1, lasting(d.For), with(d.Version))
 	// A fault that began is undone whatever happens, so that nothing waits for its timer.
 	own := context.WithoutCancel(ctx)
 	reply, err := r.run.Agents.Fault(own, member, &dbtesterpb.FaultRequest{Id: id, Fault: d.Message(), ForNs: int64(d.For)})
-	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: member, Text: d.Kind + lasting(d.For)})
+	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: member, Text: d.Kind + lasting(d.For) + with(d.Version)})
 	if err != nil {
 		r.unsure(own, id, &h, err)
 		r.over(h)
@@ -173,7 +205,11 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	abilities.Wait(ctx, d.For)
 	reply, err = r.run.Agents.Heal(own, member, id)
 	h.SawOver, h.Failed = reply.GetSawOver(), cmp.Or(reply.GetFailed(), oneLine(err))
-	r.over(h)
+	over := time.Now().UTC()
+	if d.Version != "" && h.Failed == "" {
+		h.Failed = oneLine(r.upgraded(own, d.Version, member, reply.GetRelease()))
+	}
+	r.overAt(h, over)
 }
 
 // unsure undoes a fault of which no answer tells whether it began. The agent would undo it when
@@ -195,10 +231,17 @@ func (r *Runner) unsure(ctx context.Context, id string, h *faults.Happened, err 
 }
 
 // over notes a fault that is over.
-func (r *Runner) over(h faults.Happened) {
-	h.To = time.Now().UTC()
-	r.run.Event(results.Event{Time: h.To, Kind: faults.EventOver, Member: h.Member, Text: cmp.Or(h.Failed, h.SawOver)})
-	r.run.Step("fault over: %s of member %d: %s", h.Kind, h.Member+1, cmp.Or(h.Failed, h.SawOver))
+func (r *Runner) over(h faults.Happened) { r.overAt(h, time.Now().UTC()) }
+
+// overAt notes a fault that was over at a time.
+func (r *Runner) overAt(h faults.Happened, at time.Time) {
+	h.To = at
+	r.run.Event(results.Event{Time: h.To, Kind: faults.EventOver, Member: h.Member, Text: cmp.Or(h.Failed, h.SawOver, "nothing to undo")})
+	what := h.Kind
+	if h.Member >= 0 {
+		what += fmt.Sprintf(" of member %d", h.Member+1)
+	}
+	r.run.Step("fault over: %s: %s", what, cmp.Or(h.Failed, h.SawOver, "nothing to undo"))
 	r.note(h)
 }
 
@@ -222,6 +265,11 @@ func (r *Runner) Record() {
 	for _, h := range r.happened {
 		if h.Failed != "" {
 			r.run.Record.Validity = append(r.run.Record.Validity, results.NewMark(mark.FaultFailed, true, mark.Values{"member": float64(h.Member + 1)}, mark.Words{"kind": h.Kind, "why": h.Failed}))
+		}
+	}
+	for member, u := range r.upgrades {
+		if err := faults.Upgraded().Set(&r.run.Record.Members[member].Records, u); err != nil {
+			panic(err) // texts and hashes can always be encoded
 		}
 	}
 	if r.prober != nil {
@@ -313,7 +361,10 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 	}
 	if len(probes) > 0 {
 		h.Silences = faults.Silences(probes, len(r.run.Record.Members), h.From, h.Recovery.Until)
-		if h.Back = faults.Back(probes, h.Member+1, h.To, h.Recovery.Until.Add(patience)); h.Failed != "" {
+		if h.Member >= 0 {
+			h.Back = faults.Back(probes, h.Member+1, h.To, h.Recovery.Until.Add(patience))
+		}
+		if h.Failed != "" {
 			h.Back = recovery.Never
 		}
 	}

@@ -40,10 +40,12 @@ const (
 // Ability is the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
-		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(),
+		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(), Member: Upgraded(),
 		Start: func(v ability.Values, req *dbtesterpb.StartRequest) error {
 			for _, f := range Keys().Of(v) {
-				req.Faults = append(req.Faults, f.Message())
+				if f.Kind != Command {
+					req.Faults = append(req.Faults, f.Message())
+				}
 			}
 			return nil
 		},
@@ -64,6 +66,12 @@ type Fault struct {
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
+	// Version is the release that a restart starts, "" for the one before.
+	Version string `json:"version,omitempty"`
+	// Run is the program of a [Command] with its arguments, and Undo what undoes it, [NoUndo]
+	// for none.
+	Run  []string `json:"run,omitempty"`
+	Undo []string `json:"undo,omitempty"`
 	// At is when it is applied, after the first request of the load, and For how long it
 	// lasts. Gap is the time between the end of a member's fault and the next member's.
 	At  time.Duration `json:"at_ns"`
@@ -79,7 +87,7 @@ type Fault struct {
 
 // Parameters are those of its kind.
 func (f Fault) Parameters() fault.Parameters {
-	return fault.Parameters{Fsync: f.Fsync, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, Beside: f.Beside}
+	return fault.Parameters{Fsync: f.Fsync, Version: f.Version, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, Beside: f.Beside}
 }
 
 // Detail is what the file says of it besides its kind, its members and its times; fsync aside.
@@ -117,7 +125,7 @@ type Happened struct {
 	Number int `json:"number"`
 	Repeat int `json:"repeat"`
 	Turn   int `json:"turn,omitempty"`
-	// Member counts from 0, and is -1 if none could be found.
+	// Member counts from 0, and is -1 of a command, and if none could be found.
 	Member int    `json:"member"`
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
@@ -126,6 +134,10 @@ type Happened struct {
 	Members []int `json:"members,omitempty"`
 	// Detail is what else the file says of it, see [Fault.Detail].
 	Detail string `json:"detail,omitempty"`
+	// Version is the release that the member was to be started with, "" for the one before.
+	Version string `json:"version,omitempty"`
+	// Run is the program of a command with its arguments.
+	Run []string `json:"run,omitempty"`
 	// From is when it was asked for, To when it was over, by control's clock.
 	From time.Time     `json:"from"`
 	To   time.Time     `json:"to"`

@@ -24,14 +24,15 @@ func section() yamlfile.Section[Fault] {
 	for _, k := range fault.Kinds() {
 		meaning += "; `" + k.Name + "`: " + k.Meaning
 	}
-	return yamlfile.Section[Fault]{Fields: []yamlfile.Field[Fault]{
+	meaning += "; `" + Command + "`: " + commandMeaning
+	return yamlfile.Section[Fault]{Fields: append([]yamlfile.Field[Fault]{
 		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "kind", Meaning: meaning},
-			Kind: yamlfile.WordKind(fault.Names()...), At: func(f *Fault) *string { return &f.Kind }}.Field(),
+			Kind: yamlfile.WordKind(append(fault.Names(), Command)...), At: func(f *Fault) *string { return &f.Kind }}.Field(),
 		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "member", Preset: Leader, Meaning: "`leader`, `follower` (the first that does not lead), `each` in turn, or a number from 1; at the same time: `all`, `minority` (with the leader, as many as are no majority) or `followers` (as many that do not lead). Who leads is asked just before"},
-			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Member }}.Field(),
+			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Member }, Shown: func(f *Fault) bool { return f.Kind != Command }}.Field(),
 		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "at", Meaning: "when it is applied, after the first request of the load, behind `warm_up`"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.At }}.Field(),
-		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "for", Meaning: "how long it lasts; not of `restart`"},
+		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "for", Meaning: "how long it lasts; not of `restart`. A command is undone then"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.For }, Shown: func(f *Fault) bool { return f.For > 0 }}.Field(),
 		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "fsync", Meaning: "of `disk`: a time by which each call takes longer, `stall` (each is held until the fault is over), `EIO` or `ENOSPC`"},
 			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Fsync }, Shown: func(f *Fault) bool { return f.Fsync != "" }}.Field(),
@@ -43,11 +44,13 @@ func section() yamlfile.Section[Fault] {
 			Kind: yamlfile.WordKind(fault.Directions()...), At: func(f *Fault) *string { return &f.Direction }, Shown: func(f *Fault) bool { return f.Direction != "" }}.Field(),
 		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "loss", Meaning: "of `loss`: the share of these packets that is dropped, such as `5%`"},
 			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Loss }, Shown: func(f *Fault) bool { return f.Loss != "" }}.Field(),
+		yamlfile.Key[Fault, string]{Row: yamlfile.Row{Name: "version", Usually: "the one before", Meaning: "of `restart`: the release that members are started with, a later one of the same minor version or of the next; with `member: each` a rolling upgrade. Agents have it before the load, as that of the database"},
+			Kind: yamlfile.FilledKind(), At: func(f *Fault) *string { return &f.Version }, Shown: func(f *Fault) bool { return f.Version != "" }}.Field(),
 		yamlfile.Key[Fault, time.Duration]{Row: yamlfile.Row{Name: "gap", Preset: "10s", Meaning: "with `member: each`: the time after the end of one member's fault before the next member has it"},
 			Kind: yamlfile.DurationKind(), At: func(f *Fault) *time.Duration { return &f.Gap }, Shown: func(f *Fault) bool { return f.Member == Each }}.Field(),
 		yamlfile.Key[Fault, bool]{Row: yamlfile.Row{Name: "overlap", Preset: "false", Meaning: "whether it may overlap with others"},
 			Kind: yamlfile.TruthKind(), At: func(f *Fault) *bool { return &f.Overlap }, Shown: func(f *Fault) bool { return f.Overlap }}.Field(),
-	}}
+	}, commandFields()...)}
 }
 
 // repeatSection declares the keys of repeat.
@@ -105,14 +108,15 @@ func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Dat
 	}
 	c.overlaps()
 	c.fits()
+	c.upgrades()
 	return list
 }
 
 // cluster refuses clusters and loads that faults do not go with.
 func (c checker) cluster(at *yamlfile.Node) {
 	switch d := c.d; {
-	case d.Running:
-		c.Errorf(at, "faults: the cluster of endpoints runs without agents, which apply faults")
+	case d.Running && slices.ContainsFunc(c.items, func(w yamlfile.Written[Fault]) bool { return w.Is.Kind != Command }):
+		c.Errorf(at, "faults: the cluster of endpoints runs without agents, which apply all faults but %s", Command)
 	case d.Searched:
 		c.Errorf(at, "faults do not go with capacity: a search judges windows without them")
 	case !d.Load.Rated() && d.Load.Timeout <= 0:
@@ -122,14 +126,23 @@ func (c checker) cluster(at *yamlfile.Node) {
 
 // one checks one fault by itself.
 func (c checker) one(w *yamlfile.Written[Fault]) {
+	if w.Is.Kind == Command {
+		c.command(w)
+		return
+	}
 	f := &w.Is
+	for _, key := range []string{"run", "undo"} {
+		if w.Has(key) && f.Kind != "" {
+			c.Errorf(w.NodeOf(key), "%s has no %s", f.Kind, key)
+		}
+	}
 	k, err := fault.Find(f.Kind)
 	_, wrong := fault.Check(fault.Record{Kind: f.Kind, Parameters: f.Parameters().Encoded(), For: f.For})
 	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
 	switch n, notNumber := strconv.Atoi(f.Member); {
 	case f.Kind == "" || err != nil:
 		if !w.Has("kind") {
-			c.Errorf(w.Node, "a fault needs a kind: %s", fault.Names())
+			c.Errorf(w.Node, "a fault needs a kind: %s", append(fault.Names(), Command))
 		}
 	case k.Immediate && f.For > 0:
 		c.Errorf(at("for"), "%s takes as long as it takes: it has no for", f.Kind)

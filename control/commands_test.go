@@ -1,0 +1,63 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/mark"
+)
+
+// A command runs only if control allows it, and is undone, on a cluster without agents.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	r := startEtcd(t)
+	made := filepath.Join(t.TempDir(), "made")
+	text := r.file("rate: 50, duration: 8s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32") +
+		fmt.Sprintf("faults:\n- {kind: command, at: 2s, for: 300ms, run: [mkdir, %[1]s], undo: [rmdir, %[1]s]}\n- {kind: command, at: 4s, for: 300ms, run: [test, -d, %[1]s], undo: none}\n", made)
+	o := r.options(r.experiment(text), nil)
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "allow it with dbtester control --allow-commands") || !strings.Contains(err.Error(), "test.yaml:") {
+		t.Errorf("without the right: %v, want a refusal with the place", err)
+	}
+	o.AllowCommands = true
+	out, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	rec := r.read(out.Folders[0], 0)
+	list, err := faults.Record().Of(rec.run.Records)
+	if err != nil || len(list) != 2 {
+		t.Fatalf("faults %+v, %v", list, err)
+	}
+	if h := list[0]; h.Failed != "" || h.Member != -1 || !strings.HasPrefix(h.Saw, "mkdir ended with exit 0") || !strings.HasPrefix(h.SawOver, "rmdir ended with exit 0") || h.Recovery == nil {
+		t.Errorf("the command: %+v", h)
+	}
+	// Once undone, the folder is not there any more, which the second command finds out.
+	if h := list[1]; !strings.HasPrefix(h.Failed, "test -d "+made+" ended with exit 1") || h.SawOver != "" {
+		t.Errorf("the command that fails: %+v", h)
+	}
+	if _, err := os.Stat(made); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what the command made is there (%v)", err)
+	}
+	undos, err := faults.OpenUndo(filepath.Join(rec.dir, faults.FileUndo), false)
+	if err != nil {
+		t.Fatalf("open the undos: %v", err)
+	}
+	defer undos.Close()
+	if left, err := undos.Pending(); err != nil || len(left) > 0 {
+		t.Errorf("undos left: %+v, %v", left, err)
+	}
+	var codes []string
+	for _, m := range rec.run.Validity {
+		codes = append(codes, m.Code)
+	}
+	if !slices.Contains(codes, mark.FaultFailed) || slices.Contains(codes, mark.Keys) {
+		t.Errorf("marks %q, want that of a fault that failed, and none of keys", codes)
+	}
+}

@@ -1,0 +1,115 @@
+package faults
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+const (
+	// Command is the kind of a fault that control applies: a program of the user's, which
+	// needs no agent.
+	Command = "command"
+	// NoUndo is the undo of a command, in words, that has nothing to undo.
+	NoUndo = "none"
+
+	commandMeaning = "control runs the program of `run`, and that of `undo` after `for`; of any cluster, also one of `endpoints`, and only with `control --allow-commands`"
+)
+
+// Commands are those of some faults that are commands.
+func Commands(list []Fault) (commands []Fault) {
+	for _, f := range list {
+		if f.Kind == Command {
+			commands = append(commands, f)
+		}
+	}
+	return commands
+}
+
+// Undoes is the program with its arguments that undoes a command; nil for none.
+func (f Fault) Undoes() []string {
+	if slices.Equal(f.Undo, []string{NoUndo}) {
+		return nil
+	}
+	return f.Undo
+}
+
+// Argv is a program with its arguments for people, each quoted that a shell would not take as it
+// is; "" for none.
+func Argv(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		if words[i] = word; word == "" || strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:=,@%+", r)
+		}) {
+			words[i] = strconv.Quote(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// commandFields are the keys of commands.
+func commandFields() []yamlfile.Field[Fault] {
+	return []yamlfile.Field[Fault]{
+		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "run", Meaning: "of `command`: the program with its arguments, without a shell. It has failed if it does not end with 0 within a minute"},
+			Kind: argvKind(), At: func(f *Fault) *[]string { return &f.Run }, Shown: func(f *Fault) bool { return len(f.Run) > 0 }}.Field(),
+		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "undo", Meaning: "of `command`: what undoes it, which may run more than once; or `none`, in words"},
+			Kind: undoKind(), At: func(f *Fault) *[]string { return &f.Undo }, Shown: func(f *Fault) bool { return len(f.Undo) > 0 }}.Field(),
+	}
+}
+
+// argvKind is a program with its arguments.
+func argvKind() yamlfile.Kind[[]string] { return yamlfile.ListKind(yamlfile.TextKind(), true) }
+
+// undoKind is a program with its arguments, or a word for none.
+func undoKind() yamlfile.Kind[[]string] {
+	k := argvKind()
+	parse, node, nested := k.Parse, k.Node, k.Nested
+	k.Unit = "list or word"
+	k.Parse = func(r *yamlfile.Reader, key string, at *yamlfile.Node) ([]string, bool) {
+		if yamlfile.IsText(at) && at.Value == NoUndo {
+			return []string{NoUndo}, true
+		}
+		return parse(r, key, at)
+	}
+	k.Node = func(argv []string) *yamlfile.Node {
+		if slices.Equal(argv, []string{NoUndo}) {
+			return yamlfile.TextNode(NoUndo)
+		}
+		return node(argv)
+	}
+	k.Nested = func() yamlfile.Schema {
+		return yamlfile.Schema{"anyOf": []yamlfile.Schema{{"enum": []string{NoUndo}}, nested()}}
+	}
+	return k
+}
+
+// command checks a fault that is a command.
+func (c checker) command(w *yamlfile.Written[Fault]) {
+	f := &w.Is
+	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
+	for _, key := range []string{"member", "fsync", "full", "from", "direction", "loss", "version", "gap"} {
+		if w.Has(key) {
+			c.Errorf(at(key), "a command has no %s: control runs it", key)
+		}
+	}
+	f.Member, f.Gap = "", 0
+	switch {
+	case len(f.Run) == 0 || f.Run[0] == "":
+		c.Errorf(at("run"), "a command needs run: a program and its arguments")
+	case len(f.Undo) == 0 || f.Undo[0] == "":
+		c.Errorf(at("undo"), "a command needs undo: a program and its arguments, or none if there is nothing to undo")
+	case f.For <= 0:
+		c.Errorf(at("for"), "command needs for: how long it lasts before it is undone, or disturbs if it is not")
+	case f.At <= c.d.Load.WarmUp:
+		c.Errorf(at("at"), "at must be behind the warm-up of %v, to compare with the load before, got %v", c.d.Load.WarmUp, f.At)
+	}
+}
+
+// CommandWithin bounds a command and an undo.
+const CommandWithin = time.Minute

@@ -1,0 +1,99 @@
+package faults
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Upgrade is the change of a member's release during a load, by what the member reported before
+// and after it.
+type Upgrade struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Release is what the member was started with; nil if it was not one of its agent's cache.
+	Release *results.Release `json:"release,omitempty"`
+}
+
+// Upgraded is the upgrade of a member.
+func Upgraded() ability.Record[Upgrade] { return ability.Record[Upgrade]{Key: "upgraded"} }
+
+// Versions are the releases that faults start members with, in the order of the faults.
+func Versions(list []Fault) (versions []string) {
+	for _, f := range list {
+		if f.Version != "" && !slices.Contains(versions, f.Version) {
+			versions = append(versions, f.Version)
+		}
+	}
+	return versions
+}
+
+// CheckUpgrades returns why some faults cannot have members run the releases that they name,
+// with their places. The members run a release before, "" if it is not known, and number some.
+func CheckUpgrades(list []Fault, from string, members int) error {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+	runs := slices.Repeat([]string{from}, members)
+	var errs []error
+	for _, f := range list {
+		if f.Version == "" {
+			continue
+		}
+		for i := range runs {
+			if n, err := strconv.Atoi(f.Member); err == nil && n != i+1 {
+				continue
+			}
+			if err := database.CheckUpgrade(runs[i], f.Version); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", f.Place, err))
+				break
+			}
+			runs[i] = f.Version
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// upgrades refuses restarts with a release that members cannot be upgraded to.
+func (c checker) upgrades() {
+	from := cmp.Or(c.d.Version, c.d.Embedded)
+	var upgrading []Fault
+	for _, w := range c.items {
+		f := w.Is
+		if f.Version == "" {
+			continue
+		}
+		at := w.NodeOf("version")
+		_, numbered := strconv.Atoi(f.Member)
+		switch {
+		case numbered != nil && f.Member != Each:
+			c.Errorf(cmp.Or(w.NodeOf("member"), w.Node), "an upgrade needs member: each or a number, got %q", f.Member)
+		case c.repeat.Times > 1:
+			c.Errorf(at, "members are upgraded once: repeat does not go with the version of a fault")
+		case c.d.Binary != "":
+			c.Errorf(at, "the executable of binary runs whatever the version: leave it out to upgrade from one release to another")
+		case from == "":
+			c.Errorf(at, "an upgrade needs the version of %s before it: give it a version", c.d.Name)
+		default:
+			f.Place = c.Place(at)
+			upgrading = append(upgrading, f)
+			if err := CheckUpgrades(upgrading, from, c.d.Members); err != nil {
+				upgrading = upgrading[:len(upgrading)-1]
+				c.Errorf(at, "%v", errors.Unwrap(first(err)))
+			}
+		}
+	}
+}
+
+// first is the first of joined errors.
+func first(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()[0]
+	}
+	return err
+}

@@ -1,0 +1,46 @@
+package fault
+
+import (
+	"context"
+	"strings"
+	"unicode"
+)
+
+// longestVersion bounds the name of a release, in bytes.
+const longestVersion = 64
+
+// restart ends the commands of a member as its agent does at the end of a session, and starts
+// them again at once, those of another release if there is a version.
+func restart() Kind {
+	return Kind{
+		Name:      "restart",
+		Meaning:   "ended with SIGINT, as at the end of a run, and started again on its data at once; with `version`, the release of that version is started",
+		Immediate: true,
+		keys:      []string{"version"},
+		check: func(p Parameters) error {
+			if len(p.Version) > longestVersion || strings.ContainsFunc(p.Version, func(r rune) bool { return !unicode.IsPrint(r) || r == '/' }) {
+				return wrong("version", "version must be that of a release, got %q", p.Version)
+			}
+			return nil
+		},
+		apply: func(ctx context.Context, v Victim, r Record) (string, error) {
+			p, err := r.decoded()
+			if err != nil {
+				return "", err
+			}
+			if p.Version != "" {
+				if err := v.Upgrade(p.Version); err != nil { // before the end: a refusal leaves the member running
+					return "", err
+				}
+			}
+			return end(ctx, v, r, true)
+		},
+		undo: again,
+	}
+}
+
+// Version is the release that a fault starts its member with, "" for the one that it ran.
+func (r Record) Version() (string, error) {
+	p, err := r.decoded()
+	return p.Version, err
+}
