@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
@@ -37,10 +38,32 @@ func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 		if d.several(runs) && len(f.Panels) == 0 {
 			key = d.lookOf(r).key
 		}
+		bands := disturbed(r, d.place(r))
+		if f.Grey = append(f.Grey, bands...); len(bands) > 0 && !slices.Contains(f.Notes, tintedNote) {
+			f.Notes = append(f.Notes, tintedNote)
+		}
 		for _, e := range r.Machines.Events {
 			if kind := shownAs(e); kind != "" {
 				f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: kind, Key: key, Panel: d.place(r)})
 			}
 		}
 	}
+}
+
+// tintedNote explains tinted areas.
+const tintedNote = "reddish: from when a fault was asked for until it was over"
+
+// disturbed returns the times of a run's faults on its time axis.
+func disturbed(r *run.Run, panel int) (bands []figure.Stretch) {
+	began := map[int]float64{} // by member
+	for _, e := range r.Machines.Events {
+		switch at, open := began[e.Member]; {
+		case e.Kind == "fault":
+			began[e.Member] = elapsedAt(r, e.Time)
+		case e.Kind == "fault over" && open:
+			bands = append(bands, figure.Stretch{From: at, To: elapsedAt(r, e.Time), Panel: panel, Tinted: true})
+			delete(began, e.Member)
+		}
+	}
+	return bands
 }

@@ -191,6 +191,8 @@ type Event struct {
 type Stretch struct {
 	From, To float64
 	Panel    int
+	// Tinted stretches have a coloured background in place of a grey one.
+	Tinted bool
 }
 
 // Heading is the short title, or the title if there is none.

@@ -46,8 +46,12 @@ func (a *plane) drawGrey(d pen, all []Stretch) {
 			continue
 		}
 		left, right := max(a.horizontal(s.From), a.left), min(a.horizontal(s.To), a.right)
+		color := ground
+		if s.Tinted {
+			color = tint
+		}
 		if left < right {
-			d.rectangle(ground, box{left, right, a.bottom, a.top})
+			d.rectangle(color, box{left, right, a.bottom, a.top})
 		}
 	}
 }

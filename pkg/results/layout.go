@@ -12,7 +12,9 @@ const (
 	FileMembersLatency = "latency-members.hlog"
 	FileErrors         = "errors.csv"
 	// FileProbes has every probe of the members of a load that probes them.
-	FileProbes  = "probes.csv"
+	FileProbes = "probes.csv"
+	// FileFaults has every fault of a load, with what it did to the load.
+	FileFaults  = "faults.csv"
 	FileLatency = "latency.hlog"
 	FileTotal   = "latency-total.hlog"
 	FileEvents  = "events.jsonl"

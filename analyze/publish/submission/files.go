@@ -55,7 +55,7 @@ func (p *packer) rule(file string) rule {
 		return rule{}
 	case dir == results.DirLogs && member != "":
 		return rule{treat: (*packer).log, log: true}
-	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileProbes, results.FileClock,
+	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileProbes, results.FileFaults, results.FileClock,
 		results.FileCapacity, results.FileDisk, results.FileClient}, name), member == results.FileServer, member == results.FileDatabase:
 		return rule{treat: (*packer).table}
 	case slices.Contains([]string{results.FileLatency, results.FileTotal, results.FileMembersLatency}, name):

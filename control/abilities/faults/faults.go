@@ -311,6 +311,9 @@ func (r *Runner) Finish() error {
 	for i, e := range effects {
 		r.happened[i].P99, r.happened[i].RestP99 = e.P99, e.RestP99
 	}
+	if err := faults.WriteTable(filepath.Join(r.run.Dir, results.FileFaults), r.happened); err != nil {
+		return err
+	}
 	return faults.Record().Set(&r.run.Record.Records, r.happened)
 }
 
