@@ -51,7 +51,7 @@ databases: {released: {version: v1.0.0, install: true}}
 func TestUpgradeRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ what, databases, version, problem string }{
-		{"not installed", "{released: {version: v1.0.0}}", "v1.1.0", "test.yaml:2:11: released v1.1.0 is not installed here"},
+		{"not installed", "{released: {version: v1.0.0}}", "v1.1.0", "released v1.1.0 is not installed here"},
 		{"cannot be installed", "{released: {version: v1.0.0, install: true}}", "v1.1.9", "the fake has no version 1.1.9"},
 	} {
 		r := newRigOf(t, releasedRegistry(t), "restart")

@@ -49,6 +49,22 @@ type Card struct {
 	Notes []string   `json:"notes,omitempty"`
 }
 
+// Gauger is an [Actor] with numbers by which runs where it acted are compared, in place of
+// throughput and latency, which what it did has changed.
+type Gauger interface {
+	Actor
+	// Gauge is the name of the metric. Lower is better.
+	Gauge() string
+	// Gauges are the numbers of runs like one, at least one if it acted there.
+	Gauges(*run.Run) []Gauge
+}
+
+// Gauge is a number of a run. Its label is "" for the only one.
+type Gauge struct {
+	Label, Unit string
+	Of          func(*run.Run) run.Measure
+}
+
 // Setter knows when settings of the ability can have changed a number of a run.
 type Setter interface {
 	// Settings returns that by the paths of the settings.

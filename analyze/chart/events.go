@@ -53,7 +53,8 @@ func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 // tintedNote explains tinted areas.
 const tintedNote = "reddish: from when a fault was asked for until it was over"
 
-// disturbed returns the times of a run's faults on its time axis.
+// disturbed returns the times in which something was done to members of a run on purpose, on its
+// time axis.
 func disturbed(r *run.Run, panel int) (bands []figure.Stretch) {
 	began := map[int]float64{} // by member
 	for _, e := range r.Machines.Events {

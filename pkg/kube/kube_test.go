@@ -185,6 +185,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
+	_, e, file = inPods(t, "x.yaml", []byte("title: x\nhosts: [a]\nload: {rate: 10, duration: 60s}\nfaults: [{kind: command, at: 9s, for: 1s, run: [ls], undo: none}]\ndatabases: {etcd: }\n"))
+	if _, err := kube.Render(e, file, usual()); err == nil || !strings.Contains(err.Error(), "the fault command runs a program, and the image has none besides dbtester") {
+		t.Errorf("a command in pods: %v, want it refused", err)
+	}
 	for _, test := range []struct{ key, want string }{
 		{"experiment.yaml", `"experiment.yaml" must be a file below the working directory and not experiment.yaml, or an absolute path`},
 		{"../key.pem", `"../key.pem" must be a file below the working directory and not experiment.yaml, or an absolute path`},

@@ -16,6 +16,7 @@ type needs struct {
 	variables []string // of control's environment, sorted
 	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
+	faults    []string // the kinds that agents must allow, sorted
 }
 
 // needed is a file that control and generators read.
@@ -30,7 +31,7 @@ var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 // needsOf returns what an experiment needs. Relative paths must lie below the working
 // directory.
 func needsOf(e *config.Experiment) (needs, error) {
-	n := needs{limited: len(limits(e)) > 0}
+	n := needs{limited: len(limits(e)) > 0, faults: faultsOf(e)}
 	files := map[string]bool{} // by path
 	add := func(file string) {
 		if file != "" {

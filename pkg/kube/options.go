@@ -92,6 +92,9 @@ func (o Options) check(e *config.Experiment) error {
 	if limited := limits(e); len(limited) > 0 && !o.Privileged {
 		wrong("resources of %s make control groups in the agents' containers, which needs root and privileges there: allow that with --privileged, or remove them", strings.Join(limited, ", "))
 	}
+	for _, problem := range faultProblems(e) {
+		wrong("%s", problem)
+	}
 	if ids := secured(e); len(ids) > 0 {
 		wrong("tls of %s: members in pods get new addresses at every start, which no certificate names: leave tls out, or give endpoints in place of hosts", strings.Join(ids, ", "))
 	}

@@ -1,6 +1,9 @@
 package kube
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // podName is the DNS name of a set's pod i, from 0.
 func podName(set string, i int, namespace string) string {
@@ -36,6 +39,9 @@ func (r renderer) agentSet() object {
 		c.SecurityContext = containerSecurity{Privileged: true, AllowPrivilegeEscalation: true, ReadOnlyRootFilesystem: true}
 	}
 	r.link(&c, &volumes, nameAgentCerts)
+	if len(r.faults) > 0 {
+		c.Args = append(c.Args, "--allow-faults", strings.Join(r.faults, ","))
+	}
 	c.Args = append(c.Args, r.AgentFlags...)
 	pod.Containers, pod.Volumes = []container{c}, volumes
 	return object{APIVersion: "apps/v1", Kind: "StatefulSet", Metadata: r.meta(nameAgent), Spec: statefulSetSpec{

@@ -45,6 +45,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		add("  new clients of any member", label, silence())
 		add("  new clients of that member", label, own())
 		add("  until 95 % of the load before", label, to95())
+		add("  until nothing waits that was due", label, backlog())
 		add("  failed or unknown requests", label, lost())
 		add("  p99 meanwhile", label, p99())
 	}

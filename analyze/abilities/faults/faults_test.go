@@ -73,7 +73,7 @@ func TestMedian(t *testing.T) {
 func TestCard(t *testing.T) {
 	runs := [][]*run.Run{{recorded(t, time.Second), recorded(t, 3*time.Second)}, {recorded(t)}}
 	card := (Half{}).Card([]string{"a", "b"}, runs)
-	if card == nil || len(card.Rows) != 6 {
+	if card == nil || len(card.Rows) != 7 {
 		t.Fatalf("card %+v", card)
 	}
 	if diff := cmp.Diff([]string{"kill of the leader for 3s", "2.00 s (1.00 to 3.00)", "-"}, card.Rows[0]); diff != "" {
@@ -93,5 +93,40 @@ func TestCard(t *testing.T) {
 	}
 	if !(Half{}).Acted(runs[0][0]) || (Half{}).Acted(runs[1][0]) {
 		t.Error("it is not known which runs had faults")
+	}
+}
+
+func TestNames(t *testing.T) {
+	for want, h := range map[string]faults.Happened{
+		"kill of the leader for 10s":                      {Kind: "kill", Target: "leader", For: 10 * time.Second},
+		"pause of member 2 for 5s":                        {Kind: "pause", Target: "2", For: 5 * time.Second},
+		"rolling restart":                                 {Kind: "restart", Target: "each"},
+		"rolling upgrade to v3.7.3":                       {Kind: "restart", Target: "each", Version: "v3.7.3"},
+		"upgrade of member 1 to v3.7.3":                   {Kind: "restart", Target: "1", Version: "v3.7.3"},
+		"stalled disk of the leader for 8s":               {Kind: "disk", Target: "leader", Fsync: "stall", For: 8 * time.Second},
+		"disk of the follower that is 50ms slower for 8s": {Kind: "disk", Target: "follower", Fsync: "50ms", For: 8 * time.Second},
+		"disk of the leader that fails with EIO for 8s":   {Kind: "disk", Target: "leader", Fsync: "EIO", For: 8 * time.Second},
+		"kubectl delete pod etcd-0 for 20s":               {Kind: "command", Member: -1, Run: []string{"kubectl", "delete", "pod", "etcd-0"}, For: 20 * time.Second},
+	} {
+		if got := nameOf(h); got != want {
+			t.Errorf("%+v: %q, want %q", h, got, want)
+		}
+	}
+}
+
+// The median blackout of a run is compared, unless a fault failed or was not recovered from.
+func TestGauges(t *testing.T) {
+	r := recorded(t, time.Second, 2*time.Second, 3*time.Second)
+	list := (Half{}).Gauges(r)
+	if len(list) != 1 || list[0].Label != "kill of the leader for 3s" {
+		t.Fatalf("gauges %+v", list)
+	}
+	if m := list[0].Of(r); !m.Known() || m.Value != 2 {
+		t.Errorf("blackout %+v, want 2 s", m)
+	}
+	calm := &run.Run{}
+	calm.Info.Record = &results.DatabaseRun{}
+	if m := list[0].Of(calm); m.Known() {
+		t.Errorf("blackout of a run without faults: %+v", m)
 	}
 }

@@ -41,7 +41,7 @@ func grouped(all []faults.Happened) (list []group) {
 	return list
 }
 
-// nameOf is such as "kill of the leader for 10s".
+// nameOf is such as "kill of the leader for 10s": it stands behind "after".
 func nameOf(h faults.Happened) string {
 	if h.Kind == faults.Command {
 		return fmt.Sprintf("%s for %v", faults.Argv(h.Run), h.For)
@@ -57,14 +57,22 @@ func nameOf(h faults.Happened) string {
 		who = "followers"
 	}
 	text := h.Kind + " of " + who
-	if h.Version != "" {
+	switch {
+	case h.Version != "" && h.Target == faults.Each:
+		text = "rolling upgrade to " + h.Version
+	case h.Version != "":
 		text = "upgrade of " + who + " to " + h.Version
+	case h.Kind == "restart" && h.Target == faults.Each:
+		text = "rolling restart"
+	case h.Fsync == "stall":
+		text = "stalled disk of " + who
+	case h.Fsync == "EIO" || h.Fsync == "ENOSPC":
+		text = "disk of " + who + " that fails with " + h.Fsync
+	case h.Fsync != "":
+		text = "disk of " + who + " that is " + h.Fsync + " slower"
 	}
 	if h.For > 0 {
 		text += fmt.Sprintf(" for %v", h.For)
-	}
-	if h.Fsync != "" {
-		text += ", fsync " + h.Fsync
 	}
 	if h.Detail != "" {
 		text += ", " + h.Detail

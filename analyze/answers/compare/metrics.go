@@ -34,7 +34,7 @@ func Names() (names []string) {
 	for _, d := range definitions() {
 		names = append(names, d.name)
 	}
-	return append(names, Capacity)
+	return append(names, alone()...)
 }
 
 // Defaults returns the metrics that decide by default.
@@ -48,11 +48,14 @@ type row struct {
 	a, b  column
 }
 
-// rowsOf returns the rows for comparing runs like first: the capacity for searches, otherwise each
-// metric at each stage.
+// rowsOf returns the rows for comparing runs like first: the capacity for searches, the numbers of
+// an ability that acted, otherwise each metric at each stage.
 func rowsOf(first *run.Run) (rows []row) {
 	if first.Capacity != nil {
 		return []row{{definition: capacityMetric()}}
+	}
+	if g := gaugerOf(first); g != nil {
+		return gaugeRows(g, first)
 	}
 	for stage, s := range first.Stages {
 		for _, def := range definitions() {

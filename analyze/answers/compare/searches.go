@@ -27,6 +27,11 @@ func CheckMetrics(metrics []string) error {
 			return fmt.Errorf("metric must be one of %s, got %q", strings.Join(Names(), ", "), m)
 		}
 	}
+	for _, m := range alone() {
+		if m != Capacity && len(metrics) > 1 && slices.Contains(metrics, m) {
+			return fmt.Errorf("metric %s must be the only one, got %s: what it is of changes the other numbers", m, strings.Join(metrics, ", "))
+		}
+	}
 	if len(metrics) > 1 && slices.Contains(metrics, Capacity) {
 		return fmt.Errorf("metric %s must be the only one, got %s: the other numbers of a search describe its last window, at its own rate", Capacity, strings.Join(metrics, ", "))
 	}

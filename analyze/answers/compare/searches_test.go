@@ -118,7 +118,8 @@ func TestCheckMetrics(t *testing.T) {
 		{Defaults(), ""},
 		{[]string{Capacity}, ""},
 		{[]string{Capacity, "p99"}, "metric capacity must be the only one, got capacity, p99"},
-		{[]string{"p42"}, `metric must be one of throughput, p50, p90, p99, p999, capacity, got "p42"`},
+		{[]string{"p42"}, `metric must be one of throughput, p50, p90, p99, p999, capacity, blackout, got "p42"`},
+		{[]string{"blackout", "p99"}, "metric blackout must be the only one, got blackout, p99: what it is of changes the other numbers"},
 	} {
 		if err := CheckMetrics(tt.metrics); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.metrics, err, tt.want)

@@ -53,6 +53,9 @@ func refusals(metrics []string, a, b Side) (reasons []string) {
 	if searches := searchRefusals(metrics, slices.Concat(a.Runs, b.Runs)); len(searches) > 0 {
 		return append(reasons, searches...)
 	}
+	if gauges := gaugeRefusals(metrics, slices.Concat(a.Runs, b.Runs)); len(gauges) > 0 {
+		return append(reasons, gauges...)
+	}
 	for _, name := range differingParameters(first, slices.Concat(a.Runs[1:], b.Runs)) {
 		reasons = append(reasons, "the loads differ in "+name)
 	}

@@ -1,0 +1,39 @@
+package faults
+
+import (
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// Gauge is the metric of recovery.
+func (Half) Gauge() string { return "blackout" }
+
+// Gauges are the median blackouts of a run, of each fault of the file. A fault of which one did
+// not take hold has none: the runs would not have had the same.
+func (Half) Gauges(first *run.Run) (list []abilities.Gauge) {
+	for _, g := range grouped(happened(first)) {
+		list = append(list, abilities.Gauge{Label: g.name, Unit: "s", Of: func(r *run.Run) run.Measure {
+			all := grouped(happened(r))
+			i := slices.IndexFunc(all, func(o group) bool { return o.number == g.number && o.name == g.name })
+			if i < 0 {
+				return run.Missing("the run had no %s", g.name)
+			}
+			for _, h := range all[i].of {
+				if h.Failed != "" {
+					return run.Missing("%s failed: %s", g.name, h.Failed)
+				}
+			}
+			m := all[i].median(blackout())
+			switch {
+			case m.N == 0:
+				return run.Missing("no second of measured load before %s", g.name)
+			case m.endless > 0:
+				return run.Missing("the load did not recover from %s", g.name)
+			}
+			return run.Measured(m.Is, int64(m.N))
+		}})
+	}
+	return list
+}

@@ -1,0 +1,70 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// gaugers are the abilities whose runs are compared by numbers of their own.
+func gaugers() (list []abilities.Gauger) {
+	for _, half := range all.Halves() {
+		if g, ok := half.(abilities.Gauger); ok {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// gaugerOf is the ability by which a run is compared; nil for none.
+func gaugerOf(r *run.Run) abilities.Gauger {
+	for _, g := range gaugers() {
+		if g.Acted(r) {
+			return g
+		}
+	}
+	return nil
+}
+
+// alone are the metrics that decide alone: other numbers of such runs are not compared.
+func alone() []string {
+	list := []string{Capacity}
+	for _, g := range gaugers() {
+		list = append(list, g.Gauge())
+	}
+	return list
+}
+
+// gaugeRows are the rows of runs in which an ability acted.
+func gaugeRows(g abilities.Gauger, first *run.Run) (rows []row) {
+	for _, one := range g.Gauges(first) {
+		rows = append(rows, row{definition: definition{name: g.Gauge(), unit: one.Unit, whole: one.Of}, label: one.Label})
+	}
+	return rows
+}
+
+// gaugeRefusals returns why runs in which an ability acted, or runs without, cannot be compared by
+// the deciding metrics.
+func gaugeRefusals(metrics []string, runs []Recorded) (reasons []string) {
+	for _, g := range gaugers() {
+		var acted, others []string
+		for _, r := range runs {
+			if g.Acted(r.Run) {
+				acted = append(acted, r.Run.Info.Tag)
+			} else {
+				others = append(others, r.Run.Info.Tag)
+			}
+		}
+		switch by := slices.Contains(metrics, g.Gauge()); {
+		case by && len(others) > 0:
+			reasons = append(reasons, fmt.Sprintf("%s had no %s", strings.Join(others, ", "), g.Name()))
+		case !by && len(acted) > 0:
+			reasons = append(reasons, fmt.Sprintf("%s had %s, which change what throughput and latency mean: --metric %s compares the longest times without an answer", strings.Join(acted, ", "), g.Name(), g.Gauge()))
+		}
+	}
+	return reasons
+}
