@@ -236,11 +236,12 @@ func compareLines() tested {
 			p.experiment(name, p.hosts[:1], "{duration: 20s, clients: 2}")
 		}
 		p.write("search.yaml", p.changed("hosts: [HOST1]\ncapacity: {latency: 20ms}\nload: {keys: 100}\ndatabases: {etcd: }\n", nil))
+		p.write("faults.yaml", p.changed("hosts: [HOST1]\nload: {operation: write, rate: 50, duration: 20s, clients: 2, timeout: 2s}\nfaults:\n- {kind: kill, member: 1, at: 5s, for: 1s}\ndatabases: {etcd: }\n", nil))
 		p.write("bin/etcd", "#!/bin/sh\nexec dbtester serve etcd \"$@\"\n")
 	}
 	return tested{prepare, []shown{
 		makes("dbtester compare --a main.yaml --b branch.yaml"), makes("dbtester compare --config local.yaml"),
-		makes("dbtester compare --config search.yaml"), finds, capacity,
+		makes("dbtester compare --config search.yaml"), makes("dbtester compare --config faults.yaml"), finds, capacity,
 	}}
 }
 

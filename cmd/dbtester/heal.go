@@ -29,7 +29,9 @@ func newHeal(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "heal RUN",
 		Short: "Undo the commands that an interrupted run has left: print what undoes them, and run it if allowed",
-		Args:  cobra.ExactArgs(1),
+		Example: `  dbtester heal LAST
+  dbtester heal LAST --allow-commands --config FILE`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.heal(cmd.Context(), args, f)
 		},

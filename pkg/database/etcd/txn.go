@@ -56,7 +56,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var p peer.Peer
 	resp, err := c.kv.Txn(ctx, guarded(puts), grpc.Peer(&p))
 	if err != nil {
-		return answer.Classify(err, p.Addr != nil)
+		return answer.WithoutTxn(answer.Classify(err, p.Addr != nil))
 	}
 	return answer.Settle(puts, resp)
 }
@@ -74,7 +74,7 @@ func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var resp pb.TxnResponse
 	if err := c.message(ctx, pathTxn, guarded(puts), len(puts), &resp); err != nil {
-		return err
+		return answer.WithoutTxn(err)
 	}
 	return answer.Settle(puts, &resp)
 }

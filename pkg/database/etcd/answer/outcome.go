@@ -5,6 +5,7 @@ package answer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -103,4 +104,13 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 		}
 	}
 	return database.ClassOther, false
+}
+
+// WithoutTxn adds [database.ErrNoTransactions] to the error of a transaction that the server
+// does not know, as a proxy or a server with a part of etcd's API may not.
+func WithoutTxn(err error) error {
+	if status.Code(err) == codes.Unimplemented {
+		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: %w", database.ErrNoTransactions, err))
+	}
+	return err
 }

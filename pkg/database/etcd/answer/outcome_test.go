@@ -79,3 +79,25 @@ func TestClassify(t *testing.T) {
 		t.Errorf("nil became %v", err)
 	}
 }
+
+// TestWithoutTxn: only the answer of a server that does not know the call says that it has no
+// transactions.
+func TestWithoutTxn(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{Classify(status.Error(codes.Unimplemented, "unknown method Txn"), true), true},
+		{Classify(status.Error(codes.Unavailable, "no leader"), true), false},
+		{Classify(status.Error(codes.InvalidArgument, "duplicate key"), true), false},
+	} {
+		err := WithoutTxn(c.err)
+		if errors.Is(err, database.ErrNoTransactions) != c.want {
+			t.Errorf("%v: %v", c.err, err)
+		}
+		if outcome, class := database.Classify(err); c.want && (outcome != workload.Failed || class != database.ClassOther) {
+			t.Errorf("%v: %v, %v", err, outcome, class)
+		}
+	}
+}

@@ -132,7 +132,7 @@ func (c *Client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	call := &call{Context: ctx}
 	resp, err := c.upstream.Txn(call).If(conditions...).Then(writes...).Else(reads...).Commit()
 	if err != nil {
-		return call.classify(err)
+		return answer.WithoutTxn(call.classify(err))
 	}
 	return call.doubt(answer.Settle(puts, (*pb.TxnResponse)(resp)))
 }
