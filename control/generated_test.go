@@ -98,7 +98,7 @@ func (r *rig) generate(n int, allowed bool) string {
 	var names []string
 	log := slog.New(slog.NewTextHandler(r.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	for i := range n {
-		gen, err := generator.New(generator.Options{Registry: r.registry, Allowed: allowed, Interface: "lo", Log: log})
+		gen, err := generator.New(generator.Options{Registry: r.registry, Allowed: allowed, Interface: "lo", Log: log, Targets: r.targets()})
 		if err != nil {
 			r.t.Fatalf("make a generator: %v", err)
 		}
@@ -120,6 +120,16 @@ func (r *rig) generate(n int, allowed bool) string {
 		r.generators[addr+":3500"] = g
 	}
 	return "generators: [" + strings.Join(names, ", ") + "]\n"
+}
+
+// targets are what generators may connect to: the tests' members, whoever runs them.
+func (r *rig) targets() generator.Targets {
+	r.t.Helper()
+	t, err := generator.ParseTargets([]string{"127.0.0.0/8"})
+	if err != nil {
+		r.t.Fatalf("parse the targets: %v", err)
+	}
+	return t
 }
 
 // connectGenerator is Options.ConnectGenerator.

@@ -113,7 +113,11 @@ type PrepareRequest struct {
 	// second.
 	SamplePeriodNs int64 `protobuf:"varint,16,opt,name=sample_period_ns,json=samplePeriodNs,proto3" json:"sample_period_ns,omitempty"`
 	// self_check asks for what this machine adds to the latencies of its part.
-	SelfCheck     bool `protobuf:"varint,17,opt,name=self_check,json=selfCheck,proto3" json:"self_check,omitempty"`
+	SelfCheck bool `protobuf:"varint,17,opt,name=self_check,json=selfCheck,proto3" json:"self_check,omitempty"`
+	// reserved are the hosts of the members that control reserves at their agents, none of a
+	// cluster without agents. A generator without --allow-targets connects to no others. It
+	// takes control's word for them.
+	Reserved      []string `protobuf:"bytes,18,rep,name=reserved,proto3" json:"reserved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -265,6 +269,13 @@ func (x *PrepareRequest) GetSelfCheck() bool {
 		return x.SelfCheck
 	}
 	return false
+}
+
+func (x *PrepareRequest) GetReserved() []string {
+	if x != nil {
+		return x.Reserved
+	}
+	return nil
 }
 
 // ClientTLS names PEM files by absolute paths; those that are empty are not used.
@@ -3195,7 +3206,7 @@ var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
 const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"\x1adbtesterpb/generator.proto\x12\n" +
-	"dbtesterpb\"\xed\x03\n" +
+	"dbtesterpb\"\x89\x04\n" +
 	"\x0ePrepareRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x18\n" +
@@ -3215,7 +3226,8 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04auth\x18\x0f \x01(\v2\x16.dbtesterpb.ClientAuthR\x04auth\x12(\n" +
 	"\x10sample_period_ns\x18\x10 \x01(\x03R\x0esamplePeriodNs\x12\x1d\n" +
 	"\n" +
-	"self_check\x18\x11 \x01(\bR\tselfCheck\"A\n" +
+	"self_check\x18\x11 \x01(\bR\tselfCheck\x12\x1a\n" +
+	"\breserved\x18\x12 \x03(\tR\breserved\"A\n" +
 	"\tClientTLS\x12\x0e\n" +
 	"\x02ca\x18\x01 \x01(\tR\x02ca\x12\x12\n" +
 	"\x04cert\x18\x02 \x01(\tR\x04cert\x12\x10\n" +

@@ -104,28 +104,24 @@ func (p *part) setTarget(req *pb.PrepareRequest) error {
 		if _, _, err := net.SplitHostPort(e); err != nil {
 			return fmt.Errorf("an endpoint must be HOST:PORT: %w", err)
 		}
+		if !printable(e, maxOwner) {
+			return fmt.Errorf("an endpoint is not printable or longer than %d bytes", maxOwner)
+		}
 	}
 	return nil
 }
 
 // readCredentials reads the files and the password that the request names, on this
-// machine. The error joins all problems, and holds no part of a password.
+// machine, after [Secrets] allowed them. The error joins all problems, and holds no part of a password.
 func (p *part) readCredentials(req *pb.PrepareRequest) error {
 	var errs []error
 	if t := req.GetTls(); t != nil {
 		p.target.TLS = &database.TLS{CA: t.GetCa(), Cert: t.GetCert(), Key: t.GetKey()}
-		plain := errors.Join(checkPath("tls ca", t.GetCa()), checkPath("tls cert", t.GetCert()), checkPath("tls key", t.GetKey()))
-		if plain == nil {
-			_, plain = p.target.TLS.Config()
-		}
-		errs = append(errs, plain)
+		_, err := p.target.TLS.Config()
+		errs = append(errs, err)
 	}
 	if a := req.GetAuth(); a != nil {
-		err := checkPath("auth password file", a.GetPasswordFile())
-		password := ""
-		if err == nil {
-			password, err = secret.Password(a.GetPasswordFile(), a.GetPasswordEnv())
-		}
+		password, err := secret.Password(a.GetPasswordFile(), a.GetPasswordEnv())
 		p.target.Auth = &database.Auth{User: a.GetUser(), Password: password}
 		errs = append(errs, err)
 	}

@@ -27,6 +27,12 @@ func (v service) Prepare(ctx context.Context, req *pb.PrepareRequest) (*pb.Prepa
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	if err := s.opts.Targets.check(req.GetEndpoints(), req.GetReserved()); err != nil {
+		return nil, err
+	}
+	if err := s.opts.Secrets.check(req); err != nil {
+		return nil, err
+	}
 	for {
 		opened, old, err := s.open(ctx, req)
 		if err != nil {

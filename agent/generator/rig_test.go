@@ -183,9 +183,9 @@ func serve(t *testing.T, o Options) pb.GeneratorClient {
 	return pb.NewGeneratorClient(conn)
 }
 
-// allowed are the options of a generator of a store.
+// allowed are the options of a generator of a store, which may read everything.
 func allowed(s *store) Options {
-	return Options{Registry: s.registry(), Allowed: true, Version: "v1"}
+	return Options{Registry: s.registry(), Allowed: true, Version: "v1", Targets: Targets{reserved: true, texts: []string{Reserved}}, Secrets: Secrets{Dirs: []string{"/"}, Variables: []string{"DBTESTER_TEST_NONE"}}}
 }
 
 // prepare is a request for a part of a load.
@@ -198,6 +198,7 @@ func prepare(t *testing.T, run string, l workload.Load, part, parts int) *pb.Pre
 	return &pb.PrepareRequest{
 		RunId: run, Owner: "me@here " + run, Version: "v1", Database: "store", Load: data, Seed: 5,
 		Part: int32(part), Parts: int32(parts), Endpoints: []string{"127.0.0.1:1", "127.0.0.2:1", "127.0.0.3:1"},
+		Reserved: []string{"127.0.0.1", "127.0.0.2", "127.0.0.3"},
 	}
 }
 

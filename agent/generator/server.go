@@ -9,7 +9,8 @@
 // lease and single owner of its own. Its verbs:
 //
 //	Prepare             the load, seed, first key, part and number of parts, endpoints, paths
-//	                    of secrets on the generator -> its machine, version and self-check,
+//	                    of secrets on the generator, both if [Targets] and [Secrets] allow
+//	                    them -> its machine, version and self-check,
 //	                    and whether the agent has a member
 //	GeneratorHeartbeat  which members are lost -> time stamps
 //	Preload             clients, or keys in a request -> a stream of how many keys are written
@@ -50,6 +51,9 @@ type Options struct {
 	Registry *database.Registry
 	// Allowed lets loads be issued; without it every verb is refused.
 	Allowed bool
+	// Targets are what it may connect to, and Secrets what it may read.
+	Targets Targets
+	Secrets Secrets
 	// Lease is how long a session lives without a verb of its run; 0 is [DefaultLease].
 	Lease time.Duration
 	// Version is that of this program. Runs of another version are refused.

@@ -393,7 +393,7 @@ func TestPrepareRefuses(t *testing.T) {
 			"no run":             {func(r *pb.PrepareRequest) { r.RunId = "../run" }, codes.InvalidArgument, "run id"},
 			"an odd period":      {func(r *pb.PrepareRequest) { r.SamplePeriodNs = 7 }, codes.InvalidArgument, "samples"},
 			"an unknown option":  {func(r *pb.PrepareRequest) { r.Options = []byte("speed: 1") }, codes.InvalidArgument, "speed"},
-			"a relative path":    {func(r *pb.PrepareRequest) { r.Tls = &pb.ClientTLS{Ca: "ca.pem"} }, codes.FailedPrecondition, "absolute path"},
+			"a relative path":    {func(r *pb.PrepareRequest) { r.Tls = &pb.ClientTLS{Ca: "ca.pem"} }, codes.InvalidArgument, "absolute path"},
 			"no such password":   {func(r *pb.PrepareRequest) { r.Auth = &pb.ClientAuth{PasswordFile: "/nonexistent/file"} }, codes.FailedPrecondition, "/nonexistent/file"},
 			"no such variable":   {func(r *pb.PrepareRequest) { r.Auth = &pb.ClientAuth{PasswordEnv: "DBTESTER_TEST_NONE"} }, codes.FailedPrecondition, "DBTESTER_TEST_NONE"},
 			"a load of one part": {func(r *pb.PrepareRequest) { r.Parts, r.Load = 2, []byte(latest) }, codes.InvalidArgument, "1 part"},

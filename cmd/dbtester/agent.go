@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,9 @@ type agentFlags struct {
 	allowBinary bool
 	allowFlags  bool
 	allowLoad   bool
+	targets     []string
+	secretDirs  []string
+	secretEnv   []string
 	allowFaults []string
 	dryCheck    bool
 	peers       []string // of the check
@@ -80,7 +84,10 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	f.link.register(flags, "this agent's certificate", "accept anyone who can reach the address, without TLS or token, also from other machines: they can run databases here")
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this gives a shell to anyone who may call")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this gives a shell to anyone who may call")
-	flags.BoolVar(&f.allowLoad, "allow-load", false, "issue parts of loads when control asks: anyone who may call can send requests from here to any address, using password files, certificates and environment variables that the agent can read")
+	flags.BoolVar(&f.allowLoad, "allow-load", false, "issue parts of loads when control asks, to members that it reserves at their agents: anyone who may call can send requests from here")
+	flags.StringSliceVar(&f.targets, "allow-targets", []string{generator.Reserved}, "with --allow-load: connect to these only, whoever asks: ranges of addresses (10.0.0.0/24), addresses, host names, and `reserved`: the members that control says it has reserved at their agents")
+	flags.StringSliceVar(&f.secretDirs, "secrets-dir", nil, "with --allow-load: folders below which certificates, keys and password files for members may be read (default: none)")
+	flags.StringSliceVar(&f.secretEnv, "secrets-env", nil, "with --allow-load: environment variables that may be read as passwords for members (default: none)")
 	flags.StringSliceVar(&f.allowFaults, "allow-faults", nil, "kinds of faults to apply to the database when control asks, of "+strings.Join(fault.Names(), ", ")+" (default: none)")
 	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and exit: exit code 0 if it can start")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: as in --agent-port)")
@@ -152,6 +159,19 @@ func (f agentFlags) check() error {
 	}
 	if f.lease <= 0 {
 		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
+	}
+	if (!slices.Equal(f.targets, []string{generator.Reserved}) || len(f.secretDirs)+len(f.secretEnv) > 0) && !f.allowLoad {
+		errs = append(errs, errors.New("--allow-targets, --secrets-dir and --secrets-env need --allow-load"))
+	}
+	if _, err := generator.ParseTargets(f.targets); err != nil {
+		errs = append(errs, fmt.Errorf("--allow-targets: %w", err))
+	}
+	for _, dir := range f.secretDirs {
+		if info, err := os.Stat(dir); err != nil {
+			errs = append(errs, fmt.Errorf("--secrets-dir: %w", err))
+		} else if !info.IsDir() {
+			errs = append(errs, fmt.Errorf("--secrets-dir must be a folder, got %q", dir))
+		}
 	}
 	if len(f.peers) > 0 && !f.dryCheck {
 		errs = append(errs, errors.New("--peers needs --check"))
@@ -239,8 +259,20 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 
 // newGenerator returns what issues loads beside an agent. Without the flag it refuses all.
 func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*generator.Server, error) {
+	targets, err := generator.ParseTargets(f.targets)
+	if err != nil {
+		return nil, err
+	}
+	secrets := generator.Secrets{Variables: f.secretEnv}
+	for _, dir := range f.secretDirs {
+		plain, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		secrets.Dirs = append(secrets.Dirs, plain)
+	}
 	return generator.New(generator.Options{
-		Registry: a.registry, Allowed: f.allowLoad, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
+		Registry: a.registry, Allowed: f.allowLoad, Targets: targets, Secrets: secrets, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
 		Device: f.device, Interface: f.iface, Machine: ag.Machine, Log: log,
 	})
 }

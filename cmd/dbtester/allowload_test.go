@@ -34,7 +34,7 @@ func TestAllowLoad(t *testing.T) {
 		}
 		defer conn.Close()
 		resp, err := pb.NewGeneratorClient(conn).Prepare(t.Context(), &pb.PrepareRequest{
-			RunId: "run1", Owner: "test", Version: tool().Version, Database: "etcd", Load: load, Parts: 1, Endpoints: []string{host + ":2379"},
+			RunId: "run1", Owner: "test", Version: tool().Version, Database: "etcd", Load: load, Parts: 1, Endpoints: []string{host + ":2379"}, Reserved: []string{host},
 		})
 		switch {
 		case i == 0 && (err != nil || resp.GetMember() || !strings.Contains(string(resp.GetHost()), `"boot_id":`)):

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -342,7 +343,7 @@ func checkFill(to io.Writer, all []forecast.Forecast) error {
 
 // checkReleases prints the warnings of releases and returns their refusals.
 func (a *app) checkReleases(e *config.Experiment, known control.Agents) error {
-	warnings, err := forecast.Split(control.Releases(e, a.registry, known))
+	warnings, err := forecast.Split(slices.Concat(control.Releases(e, a.registry, known), control.Reach(e)))
 	return printFindings(a.err, warnings, err)
 }
 

@@ -60,7 +60,7 @@ func (s *issuers) serve(pid int, host, file string) *command {
 func (s *issuers) startAgents() {
 	s.p.t.Helper()
 	for i, host := range s.hosts {
-		a := s.start(s.network.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", s.p.path("agent-"+host), "--insecure", "--allow-load")
+		a := s.start(s.network.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", s.p.path("agent-"+host), "--insecure", "--allow-load", "--allow-targets", "10.0.0.0/8,127.0.0.0/8")
 		s.agents = append(s.agents, a)
 	}
 	for _, a := range s.agents {

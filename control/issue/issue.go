@@ -79,6 +79,8 @@ type Job struct {
 	Target database.Target
 	TLS    *pb.ClientTLS
 	Auth   *pb.ClientAuth
+	// Reserved are the hosts of members that control reserves at their agents.
+	Reserved []string
 	// Sample is the time between two samples of a machine.
 	Sample time.Duration
 	// SelfCheck asks each generator for what it adds to the latencies of its part.
@@ -192,7 +194,7 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 		RunId: s.opts.RunID, Owner: s.opts.Owner, Version: s.opts.Version, Database: job.Database, Options: job.Options,
 		Load: data, Seed: job.Spec.Seed, FirstKey: job.Spec.FirstKey, Parts: int32(len(s.gens)),
 		Endpoints: job.Target.Endpoints, Prefix: job.Target.Prefix, MaxBytes: int64(job.Target.MaxBytes),
-		Tls: job.TLS, Auth: job.Auth, SamplePeriodNs: int64(job.Sample),
+		Tls: job.TLS, Auth: job.Auth, Reserved: job.Reserved, SamplePeriodNs: int64(job.Sample),
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -103,6 +104,17 @@ func (e *Experiment) DatabasePlace(db *Database, key string) string {
 		}
 	}
 	return ""
+}
+
+// EndpointHosts are the different hosts of a cluster that runs without agents.
+func (d *Database) EndpointHosts() (hosts []string) {
+	for _, e := range d.Endpoints {
+		host, _, err := net.SplitHostPort(e)
+		if err == nil && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
 }
 
 // GeneratorAgents are the addresses of the generators' agents.

@@ -17,6 +17,9 @@ type needs struct {
 	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
 	faults    []string // the kinds that agents must allow, sorted
+	// targets are what generators connect to, and passwords the variables with passwords for
+	// it, both as their agents' flags take them.
+	targets, passwords []string
 }
 
 // needed is a file that control and generators read.
@@ -42,6 +45,9 @@ func needsOf(e *config.Experiment) (needs, error) {
 		if !slices.Contains(n.variables, name) {
 			n.variables = append(n.variables, name)
 		}
+	}
+	for i := range e.Databases {
+		n.addTargets(&e.Databases[i])
 	}
 	for _, db := range e.Databases {
 		if db.TLS != nil {
@@ -85,6 +91,46 @@ func needsOf(e *config.Experiment) (needs, error) {
 	slices.Sort(n.variables)
 	n.optional = slices.DeleteFunc(n.optional, func(name string) bool { return slices.Contains(n.variables, name) })
 	return n, nil
+}
+
+// addTargets adds what generators need of a database.
+func (n *needs) addTargets(db *config.Database) {
+	targets := db.EndpointHosts()
+	if len(targets) == 0 {
+		targets = []string{"reserved"}
+	}
+	for _, target := range targets {
+		if !slices.Contains(n.targets, target) {
+			n.targets = append(n.targets, target)
+		}
+	}
+	if db.Auth != nil && db.Auth.PasswordEnv != "" && !slices.Contains(n.passwords, db.Auth.PasswordEnv) {
+		n.passwords = append(n.passwords, db.Auth.PasswordEnv)
+	}
+}
+
+// allowed are the flags of generators' agents that allow what the experiment needs.
+func (n needs) allowed() []string {
+	flags := []string{"--allow-targets", strings.Join(n.targets, ",")}
+	var dirs []string
+	add := func(dir string) {
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(n.relative()) > 0 {
+		add(dirExperiment)
+	}
+	for _, m := range n.mounts() {
+		add(path.Dir(m.MountPath))
+	}
+	if len(dirs) > 0 {
+		flags = append(flags, "--secrets-dir", strings.Join(dirs, ","))
+	}
+	if len(n.passwords) > 0 {
+		flags = append(flags, "--secrets-env", strings.Join(n.passwords, ","))
+	}
+	return flags
 }
 
 // relative are the files whose paths begin at the working directory of control.

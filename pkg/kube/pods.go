@@ -58,7 +58,7 @@ func (r renderer) agentSet() object {
 func (r renderer) generatorSet() object {
 	c := container{
 		Name: nameGenerator, Image: r.Image, ImagePullPolicy: r.PullPolicy, WorkingDir: dirExperiment,
-		Args:            []string{"agent", "--allow-load", "--agent-port", fmt.Sprintf(":%d", agentPort), "--work-dir", dirWork},
+		Args:            append(append([]string{"agent", "--allow-load"}, r.allowed()...), "--agent-port", fmt.Sprintf(":%d", agentPort), "--work-dir", dirWork),
 		Env:             []variable{{Name: "HOME", Value: "/tmp"}},
 		Ports:           []containerPort{{Name: nameAgent, ContainerPort: agentPort}},
 		Resources:       r.Control.both(),
