@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
 # Kills, stops, fills, cuts off and deceives all that takes part in a run, and prints what came
-# of it as a page: scripts/matrix.sh. It fails if a test does, after the page.
+# of it as a page. It fails if a test does, after the page. CALLS is the number of mutated calls.
+#
+#	scripts/matrix.sh >PAGE
+#
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tables=$(mktemp -d -t dbtester-matrix.XXXXXX)
