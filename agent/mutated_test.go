@@ -101,7 +101,11 @@ func newMutants(t *testing.T) *mutants {
 	if err != nil {
 		t.Fatalf("make the agent: %v", err)
 	}
-	g, err := generator.New(generator.Options{Registry: quiets, Allowed: true, Lease: time.Minute, Interface: "lo", Version: "v0-test", Machine: a.Machine, Log: log})
+	targets, err := generator.ParseTargets([]string{"127.0.0.0/8"})
+	if err != nil {
+		t.Fatalf("read the targets: %v", err)
+	}
+	g, err := generator.New(generator.Options{Registry: quiets, Allowed: true, Targets: targets, Lease: time.Minute, Interface: "lo", Version: "v0-test", Machine: a.Machine, Log: log})
 	if err != nil {
 		t.Fatalf("make the generator: %v", err)
 	}

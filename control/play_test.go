@@ -71,8 +71,12 @@ func playAgent(ctx context.Context, addr, workDir string) error {
 	}
 	server := grpc.NewServer(agent.ServerOptions(log)...)
 	ag.Register(server)
+	targets, err := generator.ParseTargets([]string{generator.Reserved})
+	if err != nil {
+		return err
+	}
 	loads, err := generator.New(generator.Options{
-		Registry: played(), Allowed: true, Lease: playedLease, Interface: "lo", Machine: ag.Machine, Log: log,
+		Registry: played(), Allowed: true, Targets: targets, Lease: playedLease, Interface: "lo", Machine: ag.Machine, Log: log,
 	})
 	if err != nil {
 		return err
