@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results consistency-check reports stranger kill fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -103,6 +103,11 @@ kill: ## kill -9 of control, agents and members of etcd at every step of a run; 
 matrix: ## kill and stop everybody at every step, fill disks, take descriptors away, cut an agent off, send a million mutated calls: test-results/matrix.md; needs root or a user namespace; half an hour
 	@mkdir -p bin
 	GO='$(GO)' scripts/matrix.sh >bin/matrix.md; status=$$?; mv bin/matrix.md test-results/matrix.md && exit $$status
+
+hostile: ## run folders, experiment files, answers, checkouts and stores of others, all cases: test-results/hostile.md; a quarter of an hour
+	@mkdir -p bin
+	$(GO) run ./tools/hostile -go '$(GO)' >bin/hostile.md; status=$$?; mv bin/hostile.md test-results/hostile.md && exit $$status
+
 FUZZTIME ?= 1m
 fuzz: ## every fuzz test for FUZZTIME; make fuzz [FUZZTIME=10m PACKAGES=./pkg/database/...]; an hour
 	@for file in $$($(GO) list -f '{{$$d := .Dir}}{{range .TestGoFiles}}{{$$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$d}}/{{.}} {{end}}' $(PACKAGES)); do \

@@ -31,8 +31,9 @@ func wholeHostile() bool { return os.Getenv("DBTESTER_HOSTILE") != "" }
 // hostileRun is a run folder of others, beside what it must not reach.
 type hostileRun struct {
 	t *testing.T
-	// dir is the run's folder, outside what its links name, and store what uploads go to.
-	dir, outside, store string
+	// dir is the run's folder, other that of a run which it is compared with, outside what its
+	// links name, and store what uploads go to.
+	dir, other, outside, store string
 	dialed              *counted
 }
 
@@ -48,6 +49,10 @@ func newHostileRun(t *testing.T, dialed *counted) *hostileRun {
 	f.M.Config = json.RawMessage(fmt.Sprintf(`{"classic":true,"databases":[{"tag":"etcd-v3.6","endpoints":[%q]}]}`, dialed.listener.Addr()))
 	run.Options = json.RawMessage("{}")
 	h.dir = f.Write()
+	sound := runtest.NewFixture(t, filepath.Join(base, "title", "20270116T080000Z"))
+	sound.M.RunID = "ffeeddccbbaa99887766554433221100"
+	sound.Database("etcd-v3.6", 2*time.Millisecond)
+	h.other = sound.Write()
 	note := fmt.Sprintf(`{"format":1,"run_id":"00112233445566778899aabbccddeeff","agents":[%q]}`, dialed.listener.Addr())
 	if err := os.WriteFile(h.path("etcd-v3.6", ".sessions.json"), []byte(note), 0o600); err != nil {
 		t.Fatal(err)
@@ -158,7 +163,7 @@ type hostileVerb struct {
 func hostileVerbs() []hostileVerb {
 	return []hostileVerb{
 		{"analyze", func(h *hostileRun, to string) []string { return []string{"analyze", "--out", to, h.dir} }},
-		{"compare", func(h *hostileRun, _ string) []string { return []string{"compare", h.dir, "--to", h.dir} }},
+		{"compare", func(h *hostileRun, _ string) []string { return []string{"compare", h.dir, "--to", h.other} }},
 		{"submit", func(h *hostileRun, to string) []string { return []string{"submit", h.dir, "--to", to + ".tar.gz"} }},
 		{"upload", func(h *hostileRun, _ string) []string { return []string{"upload", h.dir, "file://" + h.store} }},
 		{"cleanup", func(h *hostileRun, _ string) []string { return []string{"cleanup", "--yes", h.dir} }},
@@ -178,7 +183,7 @@ func edited(name, from, to string) hostileFolder {
 	return hostileFolder{"manifest", name, func(h *hostileRun) { h.edit(from, to) }, false}
 }
 
-func written(name, text string) hostileFolder {
+func replaced(name, text string) hostileFolder {
 	return hostileFolder{"manifest", name, func(h *hostileRun) { h.manifest(text) }, false}
 }
 
@@ -200,16 +205,16 @@ func hostileFolders() []hostileFolder {
 		edited("an unknown database", `"database": "etcd"`, `"database": "\u001b[2Jdb"`),
 		edited("a negative number of members", `"index": 1`, `"index": -1`),
 		edited("a large number of a member", `"index": 1`, `"index": 9223372036854775807`),
-		edited("a size that is negative", `"value_size": 1024`, `"value_size": -1`),
+		edited("a size that is negative", `"value_size_bytes": 1024`, `"value_size_bytes": -1`),
 		edited("many clients", `"clients": 10`, `"clients": 9223372036854775807`),
 		edited("many requests", `"requests": 6000`, `"requests": -9223372036854775808`),
 		edited("a time before all", `"load_start": "2027`, `"load_start": "0000`),
 		edited("a time after all", `"load_end": "2027`, `"load_end": "9999`),
 		edited("another format", `"format": `, `"format": 99999`),
-		written("an empty file", ""),
-		written("null", "null"),
-		written("no databases", `{"format":6,"databases":[null]}`),
-		written("an abyss", `{"config":`+strings.Repeat("[", 1<<20)),
+		replaced("an empty file", ""),
+		replaced("null", "null"),
+		replaced("no databases", `{"format":6,"databases":[null]}`),
+		replaced("an abyss", `{"config":`+strings.Repeat("[", 1<<20)),
 		{"link", "a tag's folder that lies elsewhere", func(h *hostileRun) { h.inPlaceOf("etcd-v3.6", linkTo(h.outside)) }, false},
 		{"link", "a record that lies elsewhere", func(h *hostileRun) {
 			h.inPlaceOf("etcd-v3.6/"+results.FileIntervals, linkTo(filepath.Join(h.outside, results.FileIntervals)))

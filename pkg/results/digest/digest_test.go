@@ -119,3 +119,15 @@ func TestAmend(t *testing.T) {
 		t.Errorf("files that differ: %+v, want the one that was damaged before", list)
 	}
 }
+
+// TestLargest: a file that is larger than any record has its size alone, and is not read.
+func TestLargest(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"a.csv": ""})
+	if err := os.Truncate(filepath.Join(dir, "a.csv"), digest.Largest+1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := of(t, dir)["a.csv"], (digest.Digest{Bytes: digest.Largest + 1}); got != want {
+		t.Errorf("digest %+v, want %+v", got, want)
+	}
+}
