@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // Stdin is the name of a file that was read from standard input, in positions and in records.
@@ -165,7 +167,21 @@ func (r *Reader) Document(data []byte) *Node {
 	case !errors.Is(err, io.EOF):
 		r.syntax(err, data)
 	}
+	r.comments(string(data))
 	return first.Content[0]
+}
+
+// comments reports control characters in comments: a file is shown and copied with them.
+func (r *Reader) comments(text string) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		at := strings.Index(" "+line, " #")
+		if at >= 0 && plaintext.Visible(line[at:]) != line[at:] {
+			r.Errorf(&Node{Line: n, Column: at + 1}, "a comment must have no control characters: %s", plaintext.Visible(line[at:]))
+		}
+	}
 }
 
 // syntax reports where and why the YAML parser stopped.

@@ -14,6 +14,7 @@ func TestDocument(t *testing.T) {
 		"a:\n\tb: 1\n":                 "f:2:1: not YAML: a tab indents this line; YAML wants spaces",
 		"a: 1\n---\nb: 2\n":            "f:2:1: a second document begins here; the file must have only one",
 		"a: *b\n":                      "f:1:4: not YAML: unknown anchor 'b' referenced",
+		"a: 1\nb: 2 # x\u202ey\r\n":    `f:2:6: a comment must have no control characters: # x\u202ey`,
 		strings.Repeat("#", MaxSize+1): "f:1:1: the file is larger than 4 MiB",
 	} {
 		r := New("f")
@@ -21,6 +22,14 @@ func TestDocument(t *testing.T) {
 		if err := r.Err(); err == nil || err.Error() != want {
 			t.Errorf("%.20q: got %v, want %s", file, err, want)
 		}
+	}
+}
+
+// TestComments: comments of files with the line ends of Windows are as good as others.
+func TestComments(t *testing.T) {
+	r := New("f")
+	if r.Document([]byte("# one\r\na: 'b # c'\t# two\r\n")); r.Err() != nil {
+		t.Error(r.Err())
 	}
 }
 
