@@ -34,7 +34,7 @@ type hostileRun struct {
 	// dir is the run's folder, other that of a run which it is compared with, outside what its
 	// links name, and store what uploads go to.
 	dir, other, outside, store string
-	dialed              *counted
+	dialed                     *counted
 }
 
 const hostileSecret = "a-secret-that-is-nobodys-business"
