@@ -34,7 +34,7 @@ func TestPrintVerdict(t *testing.T) {
 			Form: consistency.Judged, Read: workload.ReadLinearizable, Promise: "a quorum agrees", Since: 1000, TookNS: 5e8,
 			Counts: judge.Counts{Operations: 2000, Judged: 1999, Violations: judge.Violations{Stale: 2}}, Held: &judge.HeldKeys{Keys: 10, Read: 10, Older: 1},
 		}, `a:
-  LINEARIZABLE: 2 violations (stale read 2) among 1,999 judged of 2,000
+  LINEARIZABLE: 2 violations among 1,999 judged of 2,000: stale read 2
   LOST-WRITES: 1: 1 an older value, 0 not there, of 10 keys
   linearizable reads: a quorum agrees
   judged beside the clients in 500 ms of time; clients waited for that 0 times
