@@ -3,10 +3,14 @@
 // of this package.
 package abilities
 
-import "github.com/coreos/dbtester/analyze/run"
+import (
+	"time"
 
-// Half is what reports show of an ability. It implements [Tabler], [Actor], [Setter], [Facter],
-// [Finder] or [Comparer], or several of them.
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// Half is what reports show of an ability. It implements [Tabler], [Actor], [Disturber],
+// [Setter], [Facter], [Finder] or [Comparer], or several of them.
 type Half any
 
 // Row is a row of the table, in the section of another row and behind it.
@@ -64,6 +68,15 @@ type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
 }
+
+// Disturber knows when the ability disturbed a run, which figures over time show.
+type Disturber interface {
+	// Disturbed returns the times, and what they are.
+	Disturbed(*run.Run) (times []Disturbance, meaning string)
+}
+
+// Disturbance is a time in which members were disturbed on purpose.
+type Disturbance struct{ From, To time.Time }
 
 // Setter knows when settings of the ability can have changed a number of a run.
 type Setter interface {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
@@ -38,10 +40,7 @@ func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 		if d.several(runs) && len(f.Panels) == 0 {
 			key = d.lookOf(r).key
 		}
-		bands := disturbed(r, d.place(r))
-		if f.Grey = append(f.Grey, bands...); len(bands) > 0 && !slices.Contains(f.Notes, tintedNote) {
-			f.Notes = append(f.Notes, tintedNote)
-		}
+		tint(f, r, d.place(r))
 		for _, e := range r.Machines.Events {
 			if kind := shownAs(e); kind != "" {
 				f.Events = append(f.Events, figure.Event{X: elapsedAt(r, e.Time), Kind: kind, Key: key, Panel: d.place(r)})
@@ -50,21 +49,19 @@ func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 	}
 }
 
-// tintedNote explains tinted areas.
-const tintedNote = "reddish: from when a fault was asked for until it was over"
-
-// disturbed returns the times in which something was done to members of a run on purpose, on its
-// time axis.
-func disturbed(r *run.Run, panel int) (bands []figure.Stretch) {
-	began := map[int]float64{} // by member
-	for _, e := range r.Machines.Events {
-		switch at, open := began[e.Member]; {
-		case e.Kind == "fault":
-			began[e.Member] = elapsedAt(r, e.Time)
-		case e.Kind == "fault over" && open:
-			bands = append(bands, figure.Stretch{From: at, To: elapsedAt(r, e.Time), Panel: panel, Tinted: true})
-			delete(began, e.Member)
+// tint shows in a panel when abilities disturbed a run, and notes what that means.
+func tint(f *figure.Figure, r *run.Run, panel int) {
+	for _, half := range all.Halves() {
+		disturber, ok := half.(abilities.Disturber)
+		if !ok {
+			continue
+		}
+		times, meaning := disturber.Disturbed(r)
+		for _, t := range times {
+			f.Grey = append(f.Grey, figure.Stretch{From: elapsedAt(r, t.From), To: elapsedAt(r, t.To), Panel: panel, Tinted: true})
+		}
+		if len(times) > 0 && !slices.Contains(f.Notes, meaning) {
+			f.Notes = append(f.Notes, meaning)
 		}
 	}
-	return bands
 }

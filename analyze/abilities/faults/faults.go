@@ -5,6 +5,7 @@ package faults
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
@@ -19,6 +20,21 @@ func (Half) Name() string { return "faults" }
 
 // Acted reports whether a fault was applied during the load.
 func (Half) Acted(r *run.Run) bool { return len(happened(r)) > 0 }
+
+// Disturbed returns when faults were applied, by the events, which an interrupted run has too.
+func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string) {
+	began := map[int]time.Time{} // by member
+	for _, e := range r.Machines.Events {
+		switch at, open := began[e.Member]; {
+		case e.Kind == faults.EventFault:
+			began[e.Member] = e.Time
+		case e.Kind == faults.EventOver && open:
+			times = append(times, abilities.Disturbance{From: at, To: e.Time})
+			delete(began, e.Member)
+		}
+	}
+	return times, "reddish: from when a fault was asked for until it was over"
+}
 
 // happened are the faults of a run; none that this release cannot read.
 func happened(r *run.Run) []faults.Happened {
