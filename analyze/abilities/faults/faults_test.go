@@ -20,7 +20,7 @@ func recorded(t *testing.T, blackouts ...time.Duration) *run.Run {
 	begin := time.Unix(1000, 0)
 	var list []faults.Happened
 	for i, b := range blackouts {
-		h := faults.Happened{Repeat: i, Kind: "kill", Target: "leader", For: 3 * time.Second, From: begin, To: begin.Add(3 * time.Second), Leaders: 1,
+		h := faults.Happened{Asked: faults.Asked{Repeat: i, Kind: "kill", Target: "leader", For: 3 * time.Second}, From: begin, To: begin.Add(3 * time.Second), Leaders: 1,
 			Silences: []faults.Silence{{Member: 0, Longest: b / 2}, {Member: 1, Longest: 4 * time.Second}},
 			Recovery: &recovery.Recovery{Level: 100, Blackout: b, To95: b, Failed: 3, Unknown: 4, Recovered: b >= 0, Until: begin.Add(10 * time.Second)}}
 		if b < 0 {
@@ -97,7 +97,7 @@ func TestCard(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for want, h := range map[string]faults.Happened{
+	for want, h := range map[string]faults.Asked{
 		"kill of the leader for 10s":                      {Kind: "kill", Target: "leader", For: 10 * time.Second},
 		"pause of member 2 for 5s":                        {Kind: "pause", Target: "2", For: 5 * time.Second},
 		"rolling restart":                                 {Kind: "restart", Target: "each"},
@@ -106,7 +106,7 @@ func TestNames(t *testing.T) {
 		"stalled disk of the leader for 8s":               {Kind: "disk", Target: "leader", Fsync: "stall", For: 8 * time.Second},
 		"disk of the follower that is 50ms slower for 8s": {Kind: "disk", Target: "follower", Fsync: "50ms", For: 8 * time.Second},
 		"disk of the leader that fails with EIO for 8s":   {Kind: "disk", Target: "leader", Fsync: "EIO", For: 8 * time.Second},
-		"kubectl delete pod etcd-0 for 20s":               {Kind: "command", Member: -1, Run: []string{"kubectl", "delete", "pod", "etcd-0"}, For: 20 * time.Second},
+		"kubectl delete pod etcd-0 for 20s":               {Kind: "command", Run: []string{"kubectl", "delete", "pod", "etcd-0"}, For: 20 * time.Second},
 	} {
 		if got := nameOf(h); got != want {
 			t.Errorf("%+v: %q, want %q", h, got, want)

@@ -33,7 +33,7 @@ func grouped(all []faults.Happened) (list []group) {
 	for _, h := range all {
 		i := slices.IndexFunc(list, func(g group) bool { return g.number == h.Number })
 		if i < 0 {
-			i, list = len(list), append(list, group{number: h.Number, name: nameOf(h)})
+			i, list = len(list), append(list, group{number: h.Number, name: nameOf(h.Asked)})
 		}
 		list[i].of = append(list[i].of, h)
 	}
@@ -41,21 +41,28 @@ func grouped(all []faults.Happened) (list []group) {
 	return list
 }
 
+// membersOf words the members that the file names.
+func membersOf(target string) string {
+	switch target {
+	case faults.Each:
+		return "each member"
+	case faults.All:
+		return "all members"
+	case faults.Followers:
+		return "followers"
+	}
+	if _, err := strconv.Atoi(target); err == nil {
+		return "member " + target
+	}
+	return "the " + target
+}
+
 // nameOf is such as "kill of the leader for 10s": it stands behind "after".
-func nameOf(h faults.Happened) string {
+func nameOf(h faults.Asked) string {
 	if h.Kind == faults.Command {
 		return fmt.Sprintf("%s for %v", faults.Argv(h.Run), h.For)
 	}
-	who := "the " + h.Target
-	if _, err := strconv.Atoi(h.Target); err == nil {
-		who = "member " + h.Target
-	} else if h.Target == faults.Each {
-		who = "each member"
-	} else if h.Target == faults.All {
-		who = "all members"
-	} else if h.Target == faults.Followers {
-		who = "followers"
-	}
+	who := membersOf(h.Target)
 	text := h.Kind + " of " + who
 	switch {
 	case h.Version != "" && h.Target == faults.Each:

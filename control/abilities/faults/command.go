@@ -21,7 +21,7 @@ const fileCommands = "commands.log"
 // before the command runs.
 func (r *Runner) command(ctx context.Context, d faults.Due) {
 	id := fmt.Sprintf("%d-%d", d.Number+1, d.Repeat+1)
-	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Member: -1, Kind: d.Kind, Run: d.Run, From: time.Now().UTC(), For: d.For}
+	h := faults.Happened{Asked: d.Asked(), Member: -1, From: time.Now().UTC()}
 	own := context.WithoutCancel(ctx) // what began is undone whatever happens
 	undo := faults.Undo{ID: id, Number: d.Number, Time: h.From, Run: d.Run, Argv: d.Undoes()}
 	if h.Failed = oneLine(r.noteUndo(undo)); h.Failed != "" {

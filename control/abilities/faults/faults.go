@@ -143,7 +143,8 @@ func (r *Runner) do(ctx context.Context, d faults.Due) {
 	}
 	members, err := r.members(ctx, d.Member)
 	if err != nil {
-		r.note(faults.Happened{Number: d.Number, Repeat: d.Repeat, Member: -1, Kind: d.Kind, Target: d.Member, From: time.Now().UTC(), To: time.Now().UTC(), For: d.For, Failed: err.Error()})
+		now := time.Now().UTC()
+		r.note(faults.Happened{Asked: d.Asked(), Member: -1, From: now, To: now, Failed: err.Error()})
 		return
 	}
 	for turn, member := range members {
@@ -186,7 +187,8 @@ func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 // one applies one fault to one member, waits for its end, and notes it.
 func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	id := fmt.Sprintf("%d-%d-%d", d.Number+1, d.Repeat+1, turn+1)
-	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Turn: turn, Member: member, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), Version: d.Version, From: time.Now().UTC(), For: d.For}
+	h := faults.Happened{Asked: d.Asked(), Member: member, From: time.Now().UTC()}
+	h.Turn = turn
 	r.run.Step("fault: %s of member %d%s%s", d.Kind, member+1, lasting(d.For), with(d.Version))
 	// A fault that began is undone whatever happens, so that nothing waits for its timer.
 	own := context.WithoutCancel(ctx)

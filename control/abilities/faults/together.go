@@ -19,7 +19,7 @@ import (
 // together applies a fault to several members at the same time, waits for its end, and notes
 // it as one.
 func (r *Runner) together(ctx context.Context, d faults.Due) {
-	h := faults.Happened{Number: d.Number, Repeat: d.Repeat, Member: -1, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), For: d.For}
+	h := faults.Happened{Asked: d.Asked(), Member: -1}
 	members, err := r.side(ctx, d.Member)
 	h.From = time.Now().UTC()
 	if err != nil {

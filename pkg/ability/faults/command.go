@@ -93,8 +93,8 @@ func undoKind() yamlfile.Kind[[]string] {
 func (c checker) command(w *yamlfile.Written[Fault]) {
 	f := &w.Is
 	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
-	for _, key := range []string{"member", "fsync", "full", "from", "direction", "loss", "version", "gap"} {
-		if w.Has(key) {
+	for _, field := range section().Fields {
+		if key := field.Row.Name; w.Has(key) && !slices.Contains([]string{"kind", "at", "for", "overlap", "run", "undo"}, key) {
 			c.Errorf(at(key), "a command has no %s: control runs it", key)
 		}
 	}

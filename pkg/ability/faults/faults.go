@@ -118,30 +118,35 @@ type Repeat struct {
 	Jitter time.Duration `json:"jitter_ns,omitempty"`
 }
 
-// Happened is one fault of a run.
-type Happened struct {
+// Asked is a fault of a run as the file asks for it.
+type Asked struct {
 	// Number is the number of the fault in the file, Repeat that of its repeat, and Turn that
 	// of its member among those that have it one after the other; all count from 0.
-	Number int `json:"number"`
-	Repeat int `json:"repeat"`
-	Turn   int `json:"turn,omitempty"`
-	// Member counts from 0, and is -1 of a command, and if none could be found.
-	Member int    `json:"member"`
+	Number int    `json:"number"`
+	Repeat int    `json:"repeat"`
+	Turn   int    `json:"turn,omitempty"`
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
 	Fsync  string `json:"fsync,omitempty"`
-	// Members are all that had it at the same time, Member first; nil if it was one.
-	Members []int `json:"members,omitempty"`
 	// Detail is what else the file says of it, see [Fault.Detail].
 	Detail string `json:"detail,omitempty"`
 	// Version is the release that the member was to be started with, "" for the one before.
 	Version string `json:"version,omitempty"`
 	// Run is the program of a command with its arguments.
-	Run []string `json:"run,omitempty"`
+	Run []string      `json:"run,omitempty"`
+	For time.Duration `json:"for_ns"`
+}
+
+// Happened is one fault of a run.
+type Happened struct {
+	Asked
+	// Member counts from 0, and is -1 of a command, and if none could be found.
+	Member int `json:"member"`
+	// Members are all that had it at the same time, Member first; nil if it was one.
+	Members []int `json:"members,omitempty"`
 	// From is when it was asked for, To when it was over, by control's clock.
-	From time.Time     `json:"from"`
-	To   time.Time     `json:"to"`
-	For  time.Duration `json:"for_ns"`
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 	// Saw is what the agent read back once it was applied, and SawOver once it was undone.
 	Saw     string `json:"saw,omitempty"`
 	SawOver string `json:"saw_over,omitempty"`

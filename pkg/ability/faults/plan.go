@@ -16,6 +16,11 @@ type Due struct {
 	After time.Duration
 }
 
+// Asked is the fault for the record of a run.
+func (d Due) Asked() Asked {
+	return Asked{Number: d.Number, Repeat: d.Repeat, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), Version: d.Version, Run: d.Run, For: d.For}
+}
+
 // Plan returns the faults of a load in the order in which they are due. The seed decides how
 // far repeats are put off.
 func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {

@@ -13,10 +13,10 @@ import (
 func TestTable(t *testing.T) {
 	from := time.Unix(1000, 0).UTC()
 	list := []Happened{
-		{Number: 1, Repeat: 2, Turn: 1, Member: 2, Kind: "kill", Target: Each, From: from, To: from.Add(time.Second), Leaders: 1, Back: recovery.Never, P99: 5,
+		{Asked: Asked{Number: 1, Repeat: 2, Turn: 1, Kind: "kill", Target: Each}, Member: 2, From: from, To: from.Add(time.Second), Leaders: 1, Back: recovery.Never, P99: 5,
 			Silences: []Silence{{Member: 0, Longest: 7}, {Member: 3, Longest: 9}},
 			Recovery: &recovery.Recovery{Level: 99.5, Blackout: 11, BlackoutAt: -3, Below: 12, To95: recovery.Never, BacklogGone: 13, Failed: 4, Unknown: 6, Recovered: true, Until: from.Add(3 * time.Second)}},
-		{Member: -1, Kind: Command, From: from, To: from.Add(time.Second), Failed: "exit 1"},
+		{Asked: Asked{Kind: Command}, Member: -1, From: from, To: from.Add(time.Second), Failed: "exit 1"},
 	}
 	path := filepath.Join(t.TempDir(), "faults.csv")
 	if err := WriteTable(path, list); err != nil {

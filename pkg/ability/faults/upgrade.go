@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // Upgrade is the change of a member's release during a load, by what the member reported before
@@ -84,16 +85,8 @@ func (c checker) upgrades() {
 			upgrading = append(upgrading, f)
 			if err := CheckUpgrades(upgrading, from, c.d.Members); err != nil {
 				upgrading = upgrading[:len(upgrading)-1]
-				c.Errorf(at, "%v", errors.Unwrap(first(err)))
+				c.Errorf(at, "%v", errors.Unwrap(yamlfile.Joined(err)[0]))
 			}
 		}
 	}
-}
-
-// first is the first of joined errors.
-func first(err error) error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()[0]
-	}
-	return err
 }
