@@ -304,7 +304,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		return fmt.Errorf("list the records: %w", err)
 	}
 	slices.Sort(files)
-	var change renewal
+	change := newRenewal()
 	for _, file := range files {
 		path := tag + "/" + p.packedName(file)
 		r := p.rule(file)

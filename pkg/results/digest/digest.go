@@ -73,9 +73,6 @@ type Difference struct {
 	Err error
 }
 
-// Missing reports whether the file is not there.
-func (d Difference) Missing() bool { return errors.Is(d.Err, fs.ErrNotExist) }
-
 // OfData returns the digest of a file's contents.
 func OfData(data []byte) Digest {
 	sum := sha256.Sum256(data)

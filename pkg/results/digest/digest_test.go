@@ -1,6 +1,8 @@
 package digest_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,8 +64,8 @@ func TestCheck(t *testing.T) {
 	var got []string
 	for _, d := range s.Check(dir) {
 		got = append(got, d.File)
-		if missing := d.File == "logs/1-a.log"; d.Missing() != missing {
-			t.Errorf("%s is missing: %v, want %v", d.File, d.Missing(), missing)
+		if missing := d.File == "logs/1-a.log"; errors.Is(d.Err, fs.ErrNotExist) != missing {
+			t.Errorf("%s is missing: %v, want %v", d.File, d.Err, missing)
 		}
 	}
 	if diff := cmp.Diff([]string{"../a.csv", "a.csv", "b.csv", "logs/1-a.log"}, got); diff != "" {
