@@ -12,19 +12,16 @@ const slack = 8
 
 // player is a server that says what a member said.
 type player struct {
-	listener net.Listener
-	tasks    sync.WaitGroup
-	mu       sync.Mutex
-	moved    *sync.Cond // a client sent something, or a connection ended
-	conns    []net.Conn
-	played   int // pieces
+	connections
+	moved  *sync.Cond // a client sent something, or a connection ended
+	played int        // pieces
 }
 
 // play starts a server that says this, a connection after the other. Further connections are
 // closed at once.
 func play(t testing.TB, said conversation) *player {
 	t.Helper()
-	p := &player{listener: listen(t)}
+	p := &player{connections: connections{listener: listen(t)}}
 	p.moved = sync.NewCond(&p.mu)
 	p.tasks.Go(func() {
 		for n := 0; ; n++ {
@@ -88,12 +85,6 @@ func (p *player) serve(conn net.Conn, pieces []piece) {
 
 // end closes all connections, and returns how many pieces were said.
 func (p *player) end() int {
-	_ = p.listener.Close()
-	p.mu.Lock()
-	for _, c := range p.conns {
-		_ = c.Close()
-	}
-	p.mu.Unlock()
-	p.tasks.Wait()
+	p.close()
 	return p.played
 }

@@ -92,17 +92,33 @@ func readRecording(t testing.TB, name string) recording {
 
 // recorder passes bytes between clients and a member, and keeps what the member sends.
 type recorder struct {
+	connections
+	member string
+	said   conversation
+}
+
+// connections are those of a server, and what serves them.
+type connections struct {
 	listener net.Listener
-	member   string
 	tasks    sync.WaitGroup
-	mu       sync.Mutex
-	said     conversation
+	mu       sync.Mutex // of conns, and of what the server keeps
 	conns    []net.Conn
+}
+
+// close closes all, and waits until nothing serves them.
+func (c *connections) close() {
+	_ = c.listener.Close()
+	c.mu.Lock()
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.mu.Unlock()
+	c.tasks.Wait()
 }
 
 func newRecorder(t *testing.T, member string) *recorder {
 	t.Helper()
-	r := &recorder{listener: listen(t), member: member}
+	r := &recorder{connections: connections{listener: listen(t)}, member: member}
 	r.tasks.Go(func() {
 		for {
 			client, err := r.listener.Accept()
@@ -173,12 +189,6 @@ func carry(to, from net.Conn, see func([]byte)) {
 
 // end closes all connections, and returns what the member said.
 func (r *recorder) end() conversation {
-	_ = r.listener.Close()
-	r.mu.Lock()
-	for _, c := range r.conns {
-		_ = c.Close()
-	}
-	r.mu.Unlock()
-	r.tasks.Wait()
+	r.close()
 	return r.said
 }
