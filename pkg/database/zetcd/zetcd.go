@@ -59,11 +59,8 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			Reads: []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
-			Promises: map[workload.ReadMode]database.Promise{
-				workload.ReadSyncGet: {Text: "a sync is no request that a quorum agrees on, so a get behind it may be older"},
-				workload.ReadStale:   {Text: "a member answers from its own copy, in the order of the writes"},
-			},
+			Reads:      []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
+			Promises:   zookeeper.Promises(),
 			Operations: zookeeper.Operations(),
 			Ports:      map[string]int{"client": 2181, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},

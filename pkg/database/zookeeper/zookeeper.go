@@ -34,11 +34,8 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			Reads: []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
-			Promises: map[workload.ReadMode]database.Promise{
-				workload.ReadSyncGet: {Text: "a sync is no request that a quorum agrees on, so a get behind it may be older"},
-				workload.ReadStale:   {Text: "a member answers from its own copy, in the order of the writes"},
-			},
+			Reads:      []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
+			Promises:   Promises(),
 			Operations: Operations(),
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			Tools:      []string{toolJars, toolJava},
@@ -56,6 +53,14 @@ func Database() database.Database {
 
 // Operations returns the operations that a [Protocol]'s clients can apply.
 func Operations() []workload.Op { return database.OperationsOf((*client)(nil)) }
+
+// Promises returns what reads of a [Protocol]'s clients promise.
+func Promises() map[workload.ReadMode]database.Promise {
+	return map[workload.ReadMode]database.Promise{
+		workload.ReadSyncGet: {Text: "a sync is no request that a quorum agrees on, so a get behind it may be older"},
+		workload.ReadStale:   {Text: "a member answers from its own copy, in the order of the writes"},
+	}
+}
 
 // Options are ZooKeeper's settings.
 type Options struct {
