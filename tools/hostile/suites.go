@@ -25,7 +25,7 @@ func suites() []suite {
 		{folders, "./pkg/results", "TestReadersRefuse", "records that are no regular files or have no end are refused"},
 		{files, "./cmd/dbtester", "TestHostileFiles", "3,000 changed files of test-configs are accepted or refused, without a panic and in bounded time and memory"},
 		{files, "./pkg/kube", "TestHostileTexts", "no text of an experiment makes an object of its own or a word of a command"},
-		{answers, "./pkg/database/etcd", "TestRecordedAnswers", "2,000 changes of recorded answers for each transport: calls return, without a panic and without memory for what is only claimed"},
+		{answers, "./pkg/database/etcd", "TestRecordedAnswers", "1,024 changes of recorded answers for each transport: calls return, without a panic and without memory for what is only claimed"},
 		{answers, "./pkg/database/zookeeper", "TestRecordedAnswers", "the same"},
 		{answers, "./pkg/database/consul", "TestRecordedAnswers", "the same"},
 		{answers, "./pkg/database/zetcd", "TestRecordedAnswers", "the same"},

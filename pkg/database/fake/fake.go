@@ -84,7 +84,7 @@ func (o *Options) Validate(database.HostFacts) error {
 		return fmt.Errorf("lie must be one of %q, got %q", Lies(), o.Lie)
 	}
 	if o.Delay < 0 || o.ReadyAfter < 0 || o.FailEvery < 0 || o.LoseEvery < 0 || o.LieEvery < 0 {
-		return fmt.Errorf("delay, ready_after, fail_every and lose_every must be at least 0, got %v, %v, %d and %d", o.Delay, o.ReadyAfter, o.FailEvery, o.LoseEvery)
+		return fmt.Errorf("delay, ready_after, fail_every, lose_every and lie_every must be at least 0, got %v, %v, %d, %d and %d", o.Delay, o.ReadyAfter, o.FailEvery, o.LoseEvery, o.LieEvery)
 	}
 	return nil
 }

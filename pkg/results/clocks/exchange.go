@@ -80,8 +80,8 @@ func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.mo
 // distance that is not within the error of its exchange.
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 
-// columns declares clock.csv, in the order of its columns.
-// columns declares clock.csv. A row that is read must be of one of so many members.
+// columns declares clock.csv, in the order of its columns. A row that is read must be of one of
+// so many members.
 func columns(members int) []linefile.Column[Exchange] {
 	return []linefile.Column[Exchange]{
 		linefile.IntColumn("unix_ns", func(e *Exchange) *int64 { return &e.UnixNano }),
@@ -113,7 +113,8 @@ func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
 // Close closes the file.
 func (w *Writer) Close() error { return w.table.Close() }
 
-// Read reads clock.csv of a run with so many members; a row of another is an error. The rows before an error are good; it matches
+// Read reads clock.csv of a run with so many members; a row of another is an error. The rows
+// before an error are good; it matches
 // [linefile.ErrTruncated] if only an incomplete last line was dropped.
 func Read(path string, members int) ([]Exchange, error) {
 	return linefile.ReadTable(path, columns(members), linefile.ZeroRows[Exchange])
