@@ -57,8 +57,8 @@ type Card struct {
 // throughput and latency, which what it did has changed.
 type Gauger interface {
 	Actor
-	// Gauge is the name of the metric. Lower is better.
-	Gauge() string
+	// Gauge is the name of the metric, and what it measures. Lower is better.
+	Gauge() (name, measures string)
 	// Gauges are the numbers of runs like one, at least one if it acted there.
 	Gauges(*run.Run) []Gauge
 }

@@ -8,7 +8,9 @@ import (
 )
 
 // Gauge is the metric of recovery.
-func (Half) Gauge() string { return "blackout" }
+func (Half) Gauge() (name, measures string) {
+	return "blackout", "the longest times without an answer"
+}
 
 // Gauges are the median blackouts of a run, of each fault of the file. A fault of which one did
 // not take hold has none: the runs would not have had the same.

@@ -34,15 +34,17 @@ func gaugerOf(r *run.Run) abilities.Gauger {
 func alone() []string {
 	list := []string{Capacity}
 	for _, g := range gaugers() {
-		list = append(list, g.Gauge())
+		name, _ := g.Gauge()
+		list = append(list, name)
 	}
 	return list
 }
 
 // gaugeRows are the rows of runs in which an ability acted.
 func gaugeRows(g abilities.Gauger, first *run.Run) (rows []row) {
+	name, _ := g.Gauge()
 	for _, one := range g.Gauges(first) {
-		rows = append(rows, row{definition: definition{name: g.Gauge(), unit: one.Unit, whole: one.Of}, label: one.Label})
+		rows = append(rows, row{definition: definition{name: name, unit: one.Unit, whole: one.Of}, label: one.Label})
 	}
 	return rows
 }
@@ -59,11 +61,12 @@ func gaugeRefusals(metrics []string, runs []Recorded) (reasons []string) {
 				others = append(others, r.Run.Info.Tag)
 			}
 		}
-		switch by := slices.Contains(metrics, g.Gauge()); {
+		name, measures := g.Gauge()
+		switch by := slices.Contains(metrics, name); {
 		case by && len(others) > 0:
 			reasons = append(reasons, fmt.Sprintf("%s had no %s", strings.Join(others, ", "), g.Name()))
 		case !by && len(acted) > 0:
-			reasons = append(reasons, fmt.Sprintf("%s had %s, which change what throughput and latency mean: --metric %s compares the longest times without an answer", strings.Join(acted, ", "), g.Name(), g.Gauge()))
+			reasons = append(reasons, fmt.Sprintf("%s had %s, which change what throughput and latency mean: --metric %s compares %s", strings.Join(acted, ", "), g.Name(), name, measures))
 		}
 	}
 	return reasons
