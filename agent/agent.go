@@ -126,14 +126,9 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	var diskBytes int64
-	if opts.Disk != "" {
-		if diskBytes, err = owndisk.Size(opts.Disk); err == nil {
-			err = owndisk.Check()
-		}
-		if err != nil {
-			return nil, err
-		}
+	diskBytes, err := owndisk.Asked(opts.Disk)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := process.StartTicks(os.Getpid()); err != nil {
 		return nil, fmt.Errorf("agents need Linux with /proc, to identify the processes that they start: %w", err)

@@ -124,16 +124,9 @@ func stopTimeout() time.Duration {
 	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
 }
 
-// checkDisk returns why members cannot have such a disk of their own here; "" is none.
-func checkDisk(disk string) error {
-	if disk == "" {
-		return nil
-	}
-	_, err := owndisk.Size(disk)
-	if err == nil {
-		err = owndisk.Check()
-	}
-	if err != nil {
+// checkOwnDisk returns why members cannot have such a disk of their own here; "" is none.
+func checkOwnDisk(disk string) error {
+	if _, err := owndisk.Asked(disk); err != nil {
 		return fmt.Errorf("--disk: %w", err)
 	}
 	return nil
@@ -154,7 +147,7 @@ func (f agentFlags) check() error {
 			errs = append(errs, fmt.Errorf("--allow-faults: this machine cannot have the fault %s: %w", name, err))
 		}
 	}
-	if err := checkDisk(f.disk); err != nil {
+	if err := checkOwnDisk(f.disk); err != nil {
 		errs = append(errs, err)
 	}
 	if f.lease <= 0 {

@@ -20,6 +20,19 @@ type Disk struct {
 // Least is the smallest size in bytes: what ext4 and a store need.
 const Least = 64 << 20
 
+// Asked returns the size in bytes of the disks that a text such as loop:2GiB asks for, if this
+// machine can have them, and 0 for "".
+func Asked(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	size, err := Size(text)
+	if err == nil {
+		err = Check()
+	}
+	return size, err
+}
+
 // Size reads the size of "loop:SIZE" in bytes, such as loop:2GiB.
 func Size(text string) (int64, error) {
 	size, ok := strings.CutPrefix(text, "loop:")
