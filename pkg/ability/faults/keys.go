@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
@@ -142,7 +143,7 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	switch n, notNumber := strconv.Atoi(f.Member); {
 	case f.Kind == "" || err != nil:
 		if !w.Has("kind") {
-			c.Errorf(w.Node, "a fault needs a kind: %s", append(fault.Names(), Command))
+			c.Errorf(w.Node, "a fault needs a kind: %s", strings.Join(append(fault.Names(), Command), ", "))
 		}
 	case k.Immediate && f.For > 0:
 		c.Errorf(at("for"), "%s takes as long as it takes: it has no for", f.Kind)
