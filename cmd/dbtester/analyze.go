@@ -89,18 +89,26 @@ func memoryFor(records, steps int64) int64 {
 	return ofDay + steps*ofStep
 }
 
-// stepsOf counts the steps of all databases of runs; a manifest that cannot be read has
-// none.
-func stepsOf(folders []string) (n int64) {
-	for _, folder := range folders {
-		f, err := results.Open(folder)
+// manifestsOf are the manifests of runs. One that cannot be read is left out: its error is that
+// of the report.
+func manifestsOf(folders []string) (all []*results.Manifest) {
+	for _, dir := range folders {
+		folder, err := results.Open(dir)
 		if err != nil {
 			continue
 		}
-		if m, err := f.Manifest(); err == nil {
-			for _, d := range m.Databases {
-				n += int64(len(d.Steps))
-			}
+		if m, err := folder.Manifest(); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// stepsOf counts the steps of all databases of runs.
+func stepsOf(runs []*results.Manifest) (n int64) {
+	for _, m := range runs {
+		for _, d := range m.Databases {
+			n += int64(len(d.Steps))
 		}
 	}
 	return n
@@ -174,9 +182,10 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	if o.Labels, err = labelsOf(f.labels, f.results, o.Folders); err != nil {
 		return usageError{err}
 	}
-	a.noteUndigested(o.Folders)
+	manifests := manifestsOf(o.Folders)
+	a.noteUndigested(manifests)
 	if os.Getenv("GOMEMLIMIT") == "" {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryFor(bytesOf(o.Folders), stepsOf(o.Folders))))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryFor(bytesOf(o.Folders), stepsOf(manifests))))
 	}
 	f.rows.more = "the same command with --all"
 	return a.printReport(ctx, o, f.rows, to)
@@ -184,20 +193,15 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 
 // noteUndigested reports which runs are older than digests of records. Their reports stay as
 // they are.
-func (a *app) noteUndigested(folders []string) {
+func (a *app) noteUndigested(runs []*results.Manifest) {
 	old := 0
-	for _, dir := range folders {
-		folder, err := results.Open(dir)
-		if err != nil {
-			continue
-		}
-		m, err := folder.Manifest() // its error is that of the report
-		if err == nil && slices.ContainsFunc(m.Databases, func(d *results.DatabaseRun) bool { return d.Digests == nil }) {
+	for _, m := range runs {
+		if slices.ContainsFunc(m.Databases, func(d *results.DatabaseRun) bool { return d.Digests == nil }) {
 			old++
 		}
 	}
 	if old > 0 {
-		fmt.Fprintf(a.err, "no digests in %d of %d runs, which are older than digests: what was lost or damaged may not show\n", old, len(folders))
+		fmt.Fprintf(a.err, "no digests in %d of %d runs, which are older than digests: what was lost or damaged may not show\n", old, len(runs))
 	}
 }
 
@@ -326,10 +330,8 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 
 // shownRows is what a command prints of a report.
 type shownRows struct {
-	all     bool // every row, and not the first screen alone
+	outputFlags
 	summary bool // each database as HTTP benchmarks print one
-	open    bool // the page in a browser
-	format  format
 	// more is what prints every row, next a command for what follows; "" for none.
 	more, next string
 }

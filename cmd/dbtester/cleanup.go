@@ -14,7 +14,6 @@ import (
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // cleanupFlags are those of a cleanup. A run's folder may be of others, so credentials are
@@ -35,13 +34,9 @@ func newCleanup(a *app) *cobra.Command {
   dbtester cleanup LAST --config FILE --yes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := a.namedRuns(args, f.below)
+			folder, err := a.namedFolder(args, f.below)
 			if err != nil {
 				return err
-			}
-			folder, err := results.Open(runs[0])
-			if err != nil {
-				return usageError{err}
 			}
 			access, err := a.accessOf(f)
 			if err != nil {

@@ -24,13 +24,9 @@ func newConsistency(a *app) *cobra.Command {
 		Example: "  dbtester consistency LAST",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			runs, err := a.namedRuns(args, below)
+			folder, err := a.namedFolder(args, below)
 			if err != nil {
 				return err
-			}
-			folder, err := results.Open(runs[0])
-			if err != nil {
-				return usageError{err}
 			}
 			m, err := folder.Manifest()
 			if err != nil {

@@ -28,6 +28,7 @@ import (
 )
 
 type controlFlags struct {
+	outputFlags
 	config     string
 	databaseID string
 	results    string
@@ -37,11 +38,6 @@ type controlFlags struct {
 	iface      string
 	disk       string
 	local      bool
-	all        bool // rows of the report
-	verbose    bool
-	quiet      bool // no progress
-	open       bool // the report in a browser
-	format     format
 	dryRun     bool
 	noUpload   bool
 	fullSpeed  bool
@@ -96,12 +92,9 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
-	flags.BoolVar(&f.all, "all", false, "also make the report, and print every row of it")
-	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
-	f.registerOutput(cmd)
+	f.outputFlags.register(cmd, "also make the report, and print every row of it", "also make the report, and "+openHelp)
 	a.completeIDs(cmd, &f.config)
 	completeUse(cmd)
-	flags.BoolVar(&f.open, "open", false, "also make the report, and "+openHelp)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
@@ -117,15 +110,6 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto: before each load, measure on a loopback server the latency that this client adds; otherwise FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
 	f.tools.register(flags, a.registry)
 }
-
-// registerOutput declares the flags of what a run prints.
-func (f *controlFlags) registerOutput(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.quiet, "quiet", false, quietHelp)
-	f.format.register(cmd, reportFormats()...)
-}
-
-// quietHelp is the help of --quiet.
-const quietHelp = "print no progress; results, warnings and errors are printed as always"
 
 func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if f.format.machine() && (f.collect != "" || f.dryRun) {
@@ -208,7 +192,7 @@ func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlF
 	if f.all || f.open {
 		print(notes.verdictLines(out, closingLines))
 		report := analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}
-		return errors.Join(err, a.printReport(ctx, report, shownRows{all: f.all, open: f.open, format: f.format}, reportStore{}))
+		return errors.Join(err, a.printReport(ctx, report, shownRows{outputFlags: f.outputFlags}, reportStore{}))
 	}
 	if f.format.machine() {
 		print(notes.verdictLines(out, closingLines))
@@ -255,7 +239,7 @@ const verboseHelp = "print a line for each step of the run also at a terminal, i
 
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
-	if err := checkDisk(f.disk); err != nil {
+	if err := checkOwnDisk(f.disk); err != nil {
 		return &control.Outcome{}, usageError{err}
 	}
 	if f.disk != "" && !f.local {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -88,6 +87,6 @@ func (c *agentCheck) faults() {
 			c.say("fault "+k.Name, "not possible here: %s", plaintext.Joined(plaintext.Line(err.Error())))
 			continue
 		}
-		c.say("fault "+k.Name, "possible (agents: --allow-faults %s)", strings.TrimSpace(k.Name))
+		c.say("fault "+k.Name, "possible (agents: --allow-faults %s)", k.Name)
 	}
 }

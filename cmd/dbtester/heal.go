@@ -14,7 +14,6 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // healFlags are those of heal. A run's folder may be of others, so nothing of it runs that the
@@ -50,13 +49,9 @@ func (a *app) heal(ctx context.Context, args []string, f healFlags) error {
 	if f.commands != (f.config != "") {
 		return usageError{errors.New("--allow-commands and --config go together: what the run recorded is run only if your experiment file has it too")}
 	}
-	runs, err := a.namedRuns(args, f.below)
+	folder, err := a.namedFolder(args, f.below)
 	if err != nil {
 		return err
-	}
-	folder, err := results.Open(runs[0])
-	if err != nil {
-		return usageError{err}
 	}
 	m, err := folder.Manifest()
 	if err != nil {

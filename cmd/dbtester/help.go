@@ -24,7 +24,7 @@ type group struct {
 func commandGroups() []group {
 	return []group{
 		{"Start here", []string{"quickstart", "load", "doctor", "config"}},
-		{"Run experiments", []string{"control", "capacity", "compare", "cleanup", "kube"}},
+		{"Run experiments", []string{"control", "capacity", "compare", "cleanup", "heal", "kube"}},
 		{"Read results", []string{"analyze", "consistency", "index", "upload", "submit"}},
 		{"Prepare machines", []string{"agent", "install", "certs", "check-disk", "selfcheck"}},
 	}
@@ -36,14 +36,14 @@ func flagGroups() []group {
 		{"Output", []string{"format", "quiet", "verbose", "open", "all", "summary", "out", "output", "title", "label", "dry-run", "print-file"}},
 		{"Storage", []string{"upload", "no-upload", "key-file", "create-bucket", "project", "max-objects", "max-bytes"}},
 		{"Agents and who may call them", []string{"certs", "tls-ca", "tls-cert", "tls-key", "token", "insecure", "local", "wait",
-			"allow-binary", "allow-flags", "allow-load", "allow-faults"}},
-		{"This machine and its executables", []string{"work-dir", "disk-device", "network-interface", "cache", "cpuprofile", "selfcheck",
+			"allow-binary", "allow-flags", "allow-load", "allow-targets", "secrets-dir", "secrets-env", "allow-faults", "allow-commands"}},
+		{"This machine and its executables", []string{"work-dir", "disk", "disk-device", "network-interface", "cache", "cpuprofile", "selfcheck",
 			"agent-log", "client-num-path"}},
 	}
 }
 
-// ofGroup reports whether a group has a flag. Executables have flags of their own.
-func (g group) ofGroup(flag string) bool {
+// has reports whether a group has a flag. Executables have flags of their own.
+func (g group) has(flag string) bool {
 	return slices.Contains(g.names, flag) || strings.HasSuffix(flag, "-exec") && slices.Contains(g.names, "cache")
 }
 
@@ -132,7 +132,7 @@ func flagHelp(b *strings.Builder, c *cobra.Command) {
 		sets[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
-		at := max(0, slices.IndexFunc(groups, func(g group) bool { return g.ofGroup(f.Name) }))
+		at := max(0, slices.IndexFunc(groups, func(g group) bool { return g.has(f.Name) }))
 		shown := *f
 		shown.NoOptDefVal = strings.TrimSpace(f.NoOptDefVal) // a space is no value to show
 		sets[at].AddFlag(&shown)

@@ -46,6 +46,19 @@ func (s streams) namedRuns(runs []string, below string) ([]string, error) {
 	return named, nil
 }
 
+// namedFolder opens the folder of the only run that is named.
+func (s streams) namedFolder(runs []string, below string) (*results.Folder, error) {
+	runs, err := s.namedRuns(runs, below)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := results.Open(runs[0])
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return folder, nil
+}
+
 // namedRun returns the folder that LAST or LAST~N stands for below a folder of results, and
 // any other argument as it is.
 func namedRun(run, below string) (string, error) {

@@ -22,12 +22,8 @@ var quickstartFaultsFile []byte
 
 type quickstartFlags struct {
 	results string
-	all     bool
-	verbose bool
 	faults  bool
-	quiet   bool
-	open    bool
-	format  format
+	outputFlags
 }
 
 func newQuickstart(a *app) *cobra.Command {
@@ -41,11 +37,7 @@ func newQuickstart(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
 	}
 	cmd.Flags().BoolVar(&f.faults, "faults", false, "kill the leader and stall its disk during a load, and show how long nobody was answered, in a minute")
-	cmd.Flags().BoolVar(&f.all, "all", false, "print every row of the report")
-	cmd.Flags().BoolVar(&f.verbose, "verbose", false, verboseHelp)
-	cmd.Flags().BoolVar(&f.quiet, "quiet", false, quietHelp)
-	cmd.Flags().BoolVar(&f.open, "open", false, openHelp)
-	f.format.register(cmd, reportFormats()...)
+	f.outputFlags.register(cmd, "print every row of the report", openHelp)
 	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
 	return cmd
 }
@@ -63,14 +55,14 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	if f.results != "" {
 		e.Results = f.results
 	}
-	out, err := a.conduct(ctx, e, controlFlags{local: true, verbose: f.verbose, quiet: f.quiet, format: f.format})
+	out, err := a.conduct(ctx, e, controlFlags{local: true, outputFlags: f.outputFlags})
 	var invalid *invalidError
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		notes := a.notes(f.format)
 		fmt.Fprint(notes.out, strings.Join(append(notes.folderLines(out), ""), "\n"))
 		return err
 	}
-	rows := shownRows{all: f.all, open: f.open, format: f.format, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f)}
+	rows := shownRows{outputFlags: f.outputFlags, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f)}
 	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, rows, reportStore{}); analyzeErr != nil {
 		return errors.Join(err, fmt.Errorf("analyze: %w", analyzeErr))
 	}

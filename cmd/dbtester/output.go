@@ -1,0 +1,25 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// outputFlags are what a command that makes runs prints of them.
+type outputFlags struct {
+	all     bool // every row of the report, and not the first screen alone
+	open    bool // the report's page in a browser
+	quiet   bool // no progress
+	verbose bool
+	format  format
+}
+
+// quietHelp is the help of --quiet.
+const quietHelp = "print no progress; results, warnings and errors are printed as always"
+
+// register declares the flags. The help of all says what the command prints without it.
+func (f *outputFlags) register(cmd *cobra.Command, all, open string) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, all)
+	flags.BoolVar(&f.open, "open", false, open)
+	flags.BoolVar(&f.quiet, "quiet", false, quietHelp)
+	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
+	f.format.register(cmd, reportFormats()...)
+}
