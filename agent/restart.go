@@ -173,19 +173,14 @@ func (a *Agent) recoveredSession(l leftover) *session {
 		ended: make(chan struct{}),
 		gone:  make(chan struct{}),
 		now: sessionState{
-			run:     r.RunID,
-			owner:   r.Owner,
-			since:   r.Opened,
-			alive:   r.Opened,
-			expired: true,
+			tenancy: tenancy{run: r.RunID, owner: r.Owner, since: r.Opened, alive: r.Opened, expired: true},
+			faulted: faulted{faults: r.Faults},
+			remains: remains{sizes: sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes}, exits: map[string]string{}},
 			state:   pb.State_STATE_STOPPED,
 			tag:     r.Tag,
 			dir:     l.dir,
 			files:   slices.DeleteFunc(r.Files, func(name string) bool { return !filepath.IsLocal(name) }),
-			sizes:   sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes},
-			exits:   map[string]string{},
 			group:   r.Group,
-			faults:  r.Faults,
 		},
 	}
 	for _, c := range r.Children {

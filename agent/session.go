@@ -68,33 +68,47 @@ type session struct {
 	now sessionState
 }
 
-// sessionState is the part of a session that changes. Its run and owner change when
-// a detached session is taken over.
+// sessionState is the part of a session that changes.
 type sessionState struct {
+	tenancy
+	faulted
+	remains
+	removing bool // Close, or the next Open, is removing the directory
+	state    pb.State
+	attempt  *attempt // the Start that was accepted last
+	planned  *planned // the member that runs or ran; nil before
+	tag      string
+	dir      string   // below the work directory; "" before it is made
+	files    []string // the files that Collect indexes, below dir
+	spawned  []member.Child
+	member   *member.Member
+	group    []string // the directories of the member's control group
+}
+
+// tenancy is who has a session. Its run and owner change when a detached session is taken over.
+type tenancy struct {
 	run, owner string
 	since      time.Time
 	alive      time.Time // last sign of the control
 	detached   bool
 	left       bool // the control has left: another may take over at once
 	expired    bool // the lease has ended: the next Open may have the agent
-	removing   bool // Close, or the next Open, is removing the directory
-	state      pb.State
-	attempt    *attempt // the Start that was accepted last
-	planned    *planned // the member that runs or ran; nil before
-	tag        string
-	dir        string   // below the work directory; "" before it is made
-	files      []string // the files that Collect indexes, below dir
-	spawned    []member.Child
-	member     *member.Member
-	disk       *owndisk.Disk     // the member's own, nil for none
-	faults     []fault.Record    // in the order in which they were asked for
-	down       bool              // a fault ended the member: its end is no end of the session
-	tails      map[string]string // the last log lines of children that died unasked, by name
-	exits      map[string]string // how children ended that an earlier agent saw end, by name
-	sizes      sizes
-	group      []string       // the directories of the member's control group
-	use        *resources.Use // what the member used, once its group is removed
-	problems   []string       // what could not be recorded
+}
+
+// faulted is what faults do to a session's member.
+type faulted struct {
+	disk   *owndisk.Disk  // the member's own, nil for none
+	faults []fault.Record // in the order in which they were asked for
+	down   bool           // a fault ended the member: its end is no end of the session
+}
+
+// remains are what is known of a member that has ended.
+type remains struct {
+	tails    map[string]string // the last log lines of children that died unasked, by name
+	exits    map[string]string // how children ended that an earlier agent saw end, by name
+	sizes    sizes
+	use      *resources.Use // what the member used, once its group is removed
+	problems []string       // what could not be recorded
 }
 
 // sizes are of the data directories after the stop, in bytes; -1 if they were not
@@ -127,8 +141,9 @@ func newSession(a *Agent, run, owner string) *session {
 		ended:    make(chan struct{}),
 		gone:     make(chan struct{}),
 		now: sessionState{
-			run: run, owner: owner, since: now, alive: now, state: pb.State_STATE_OPEN,
-			sizes: sizes{apparent: -1, allocated: -1},
+			tenancy: tenancy{run: run, owner: owner, since: now, alive: now},
+			remains: remains{sizes: sizes{apparent: -1, allocated: -1}},
+			state:   pb.State_STATE_OPEN,
 		},
 	}
 	s.ctx, s.end = context.WithCancelCause(a.ctx)
