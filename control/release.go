@@ -141,19 +141,23 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	if db.Install || known.Release == nil {
 		return "", false
 	}
-	var have []string
-	if known.Cached != nil {
-		have = known.Cached(entry.Name)
-	}
-	text = fmt.Sprintf("%s %s is not in the cache of this machine", entry.Name, version)
-	if len(have) > 0 {
-		text += ", which has " + strings.Join(have, ", ")
-	}
-	text += fmt.Sprintf(": dbtester install %s@%s", entry.Name, version)
+	text = uncachedText(entry, known, version)
 	if !e.Classic {
 		text += ", or install: true"
 	}
 	return text + unversioned(entry, keys), false
+}
+
+// uncachedText names a release that is not in the cache of this machine, those that are, and
+// the command that installs it.
+func uncachedText(entry database.Database, known Agents, version string) string {
+	var have string
+	if known.Cached != nil {
+		if list := known.Cached(entry.Name); len(list) > 0 {
+			have = ", which has " + strings.Join(list, ", ")
+		}
+	}
+	return fmt.Sprintf("%s %s is not in the cache of this machine%s: dbtester install %[1]s@%[2]s", entry.Name, version, have)
 }
 
 // unversioned describes what runs if the file leaves keys out; "" if nothing is built in.

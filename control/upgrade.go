@@ -62,7 +62,7 @@ func upgradeFinding(entry database.Database, db *config.Database, known Agents, 
 	if db.Install || known.Release == nil {
 		return forecast.Finding{}
 	}
-	finding := refused("%s %s is not in the cache of this machine: dbtester install %[1]s@%[2]s, or install: true", entry.Name, choice.Version)
+	finding := refused("%s, or install: true", uncachedText(entry, known, choice.Version))
 	finding.Refused = false // the agents say so
 	return finding
 }
