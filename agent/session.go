@@ -100,6 +100,7 @@ type faulted struct {
 	disk   *owndisk.Disk  // the member's own, nil for none
 	faults []fault.Record // in the order in which they were asked for
 	down   bool           // a fault ended the member: its end is no end of the session
+	older  bool           // what the member wrote until it was ready is on its own disk
 }
 
 // remains are what is known of a member that has ended.

@@ -117,7 +117,10 @@ func (s *session) ready(ctx context.Context, now snapshot) error {
 		ctx, cancel = context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
 	}
-	return now.planned.driver.Ready(ctx, now.planned.target, now.planned.member.Index)
+	if err := now.planned.driver.Ready(ctx, now.planned.target, now.planned.member.Index); err != nil {
+		return err
+	}
+	return s.age()
 }
 
 // stateWord returns the word for a state in errors and records.

@@ -157,6 +157,19 @@ func (d Disk) Unmount(ctx context.Context) error {
 	}
 }
 
+// Sync puts all on disk that was written.
+func (d Disk) Sync() error {
+	f, err := os.Open(d.Point)
+	if err != nil {
+		return fmt.Errorf("synchronize the disk: %w", err)
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return fmt.Errorf("synchronize the disk: %w", err)
+	}
+	return nil
+}
+
 // Cut has the file system lose all that is not on disk, and refuse everything from now on,
 // until it is unmounted and mounted again.
 func (d Disk) Cut() error {

@@ -24,6 +24,9 @@ func (d Disk) Unmount(context.Context) error { return nil }
 // Mounted reports that it is not.
 func (d Disk) Mounted() (bool, error) { return false, nil }
 
+// Sync synchronizes none.
+func (d Disk) Sync() error { return errLinux }
+
 // Cut cuts none.
 func (d Disk) Cut() error { return errLinux }
 

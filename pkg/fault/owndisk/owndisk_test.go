@@ -89,7 +89,7 @@ func write(t *testing.T, d Disk, name string, sync bool) error {
 // A disk that is cut has afterwards what was put on disk before, and nothing else.
 func TestCut(t *testing.T) {
 	d := disk(t)
-	if err := errors.Join(write(t, d, "synced", true), write(t, d, "cached", false), d.Cut()); err != nil {
+	if err := errors.Join(write(t, d, "before", false), d.Sync(), write(t, d, "synced", true), write(t, d, "cached", false), d.Cut()); err != nil {
 		t.Fatal(err)
 	}
 	if err := write(t, d, "late", false); !errors.Is(err, unix.EIO) {
@@ -101,8 +101,10 @@ func TestCut(t *testing.T) {
 	if is, err := d.Mounted(); err != nil || !is {
 		t.Errorf("mounted %v, %v", is, err)
 	}
-	if info, err := os.Stat(filepath.Join(d.Point, "synced")); err != nil || info.Size() != 1<<20 {
-		t.Errorf("what was on disk: %v, %v", info, err)
+	for _, name := range []string{"before", "synced"} {
+		if info, err := os.Stat(filepath.Join(d.Point, name)); err != nil || info.Size() != 1<<20 {
+			t.Errorf("what was on disk: %v, %v", info, err)
+		}
 	}
 	if info, err := os.Stat(filepath.Join(d.Point, "cached")); err == nil && info.Size() > 0 {
 		t.Error("what was not on disk is there")
