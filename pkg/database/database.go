@@ -62,6 +62,10 @@ type Info struct {
 	// Durability is its class.
 	Fsync      string
 	Durability declared.Durability
+	// Sessions are the facts of its sessions with default options; a [SessionRuler] returns
+	// those of others. Nil means that clients have none, for the reason NoSessions.
+	Sessions   *SessionFacts
+	NoSessions string
 }
 
 // Promise is what a database promises of the reads of a mode.

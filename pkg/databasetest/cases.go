@@ -40,6 +40,7 @@ func cases() []testCase {
 		}},
 		{name: "fill", run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
 		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
+		{name: "sessions", run: sessionsCase, applies: drives[database.SessionDialer]},
 		{name: "prefer", run: preferCase},
 		{name: "dial nobody", run: dialNobodyCase},
 		{name: "close", run: closeCase},

@@ -47,6 +47,7 @@ func Database() database.Database {
 			Embedded:   version.Version,
 			TLS:        true,
 			MaxValue:   maxValue,
+			NoSessions: "the proxy refuses Consul's sessions",
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
 		},

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -48,6 +49,7 @@ func Database() database.Database {
 			MaxValue:   maxValue,
 			Fsync:      "none: the leader appends to a file and never syncs it",
 			Durability: declared.NeverSynced,
+			Sessions:   facts(expiry.Exact),
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -62,10 +64,13 @@ type Options struct {
 	Lie        Lie           `yaml:"lie" doc:"what the leader does wrong: drop, older, stale, phantom, undelete or late; empty means nothing"`
 	LieEvery   int           `yaml:"lie_every" doc:"do it at every n-th request that it concerns; 0 means at each"`
 	ReadyAfter time.Duration `yaml:"ready_after" doc:"time from start until a member reports that it is ready"`
+
+	Expiry           expiry.Law `yaml:"expiry" doc:"when the leader ends a session that is not renewed: exact, ticked, limited or doubled"`
+	ExpireEarlyEvery int        `yaml:"expire_early_every" doc:"end every n-th session at half of its TTL; 0 means never"`
 }
 
 // New returns options that hold every default: no delay and no faults.
-func New() *Options { return &Options{} }
+func New() *Options { return &Options{Expiry: expiry.Exact} }
 
 var (
 	_ database.Driver    = (*Options)(nil)
@@ -82,6 +87,12 @@ var (
 func (o *Options) Validate(database.HostFacts) error {
 	if !slices.Contains(append(Lies(), Honest), o.Lie) {
 		return fmt.Errorf("lie must be one of %q, got %q", Lies(), o.Lie)
+	}
+	if err := o.Expiry.Valid(); err != nil {
+		return err
+	}
+	if o.ExpireEarlyEvery < 0 {
+		return fmt.Errorf("expire_early_every must be at least 0, got %d", o.ExpireEarlyEvery)
 	}
 	if o.Delay < 0 || o.ReadyAfter < 0 || o.FailEvery < 0 || o.LoseEvery < 0 || o.LieEvery < 0 {
 		return fmt.Errorf("delay, ready_after, fail_every, lose_every and lie_every must be at least 0, got %v, %v, %d, %d and %d", o.Delay, o.ReadyAfter, o.FailEvery, o.LoseEvery, o.LieEvery)
@@ -107,6 +118,9 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}
 	if o.Lie != Honest {
 		args = append(args, "--lie="+string(o.Lie), "--lie-every="+strconv.Itoa(o.LieEvery))
+	}
+	if o.Expiry != expiry.Exact || o.ExpireEarlyEvery > 0 {
+		args = append(args, "--expiry="+string(o.Expiry), "--expire-early-every="+strconv.Itoa(o.ExpireEarlyEvery))
 	}
 	return database.Plan{
 		Commands: []database.Command{{

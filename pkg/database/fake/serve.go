@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -27,6 +28,7 @@ type server struct {
 	started time.Time
 	store   *store // nil on a follower
 	liar    liar
+	leases  leases
 	logger  *log.Logger
 }
 
@@ -43,6 +45,8 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	fs.IntVar(&s.LoseEvery, "lose-every", 0, "")
 	fs.StringVar((*string)(&s.Lie), "lie", "", "")
 	fs.IntVar(&s.LieEvery, "lie-every", 0, "")
+	fs.StringVar((*string)(&s.Expiry), "expiry", string(expiry.Exact), "")
+	fs.IntVar(&s.ExpireEarlyEvery, "expire-early-every", 0, "")
 	fs.DurationVar(&s.ReadyAfter, "ready-after", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return fmt.Errorf("read fake flags: %w", err)
@@ -149,6 +153,8 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 		return s.write(op, key, value)
 	case opRevision:
 		return codeOK, binary.BigEndian.AppendUint64(nil, uint64(s.store.version(key)))
+	case opGrant, opKeep, opAttach, opRelease, opSessions:
+		return s.session(op, key, value)
 	default:
 		return codeRefused, []byte("unknown request")
 	}

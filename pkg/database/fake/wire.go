@@ -24,6 +24,11 @@ const (
 	opClean    // of the keys that the request's key describes, a number
 	opRevision // of a key, its version
 	opTxn      // a put whose value begins with the version that the key must have
+	opGrant    // a session, whose TTL in milliseconds is the request's key: its number
+	opKeep     // a session, whose number the request's key is
+	opAttach   // the key behind a session's number in the request's key
+	opRelease  // a session
+	opSessions // the keys of all sessions, without the request's value in front
 )
 
 // code is how a request ended.

@@ -1,0 +1,133 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// SessionFacts are what is known of a database's sessions before anything starts. A session
+// ends, and its keys with it, if its holder does not renew it within a TTL.
+type SessionFacts struct {
+	// What is the database's name for a session, such as "lease".
+	What string
+	// Least is the shortest TTL that members grant, and Step the unit of TTLs.
+	Least, Step time.Duration
+	// Rule is when members end a session that is not renewed.
+	Rule string
+	// Ends returns how long after the last renewal members end a session with a TTL, by the
+	// rule: at least and at most, if they end n sessions at once.
+	Ends func(ttl time.Duration, n int) (earliest, latest time.Duration)
+	// Renewal is the request that renews a session, and Watch how the end of keys is seen.
+	Renewal, Watch string
+}
+
+// SessionDialer is a driver of a database with sessions, whose [Info.Sessions] has the facts.
+type SessionDialer interface {
+	// DialSessions opens what grants sessions, for one caller that closes it.
+	DialSessions(ctx context.Context, t Target) (Sessions, error)
+}
+
+// SessionRuler is a [SessionDialer] whose options change the facts.
+type SessionRuler interface{ SessionFacts() SessionFacts }
+
+// SessionFactsOf returns the facts of a driver's options, nil without sessions.
+func SessionFactsOf(i Info, driver any) *SessionFacts {
+	if r, ok := driver.(SessionRuler); ok && i.Sessions != nil {
+		facts := r.SessionFacts()
+		return &facts
+	}
+	return i.Sessions
+}
+
+// ErrNoSession is in the error of a request for a session that members do not have: it has
+// ended.
+var ErrNoSession = errors.New("the session has ended")
+
+// Sessions grants sessions. Its methods are safe for concurrent use.
+type Sessions interface {
+	// Grant begins a session with a TTL, which members may change: see [Session.TTL].
+	Grant(ctx context.Context, ttl time.Duration) (Session, error)
+	// Watch reports the ends of the keys of sessions below the target's prefix until ctx ends,
+	// which is no error. It calls ready once, and misses no later end of a key that was there
+	// then. Both functions are called by one goroutine and must not block.
+	Watch(ctx context.Context, ready func(), gone func(Gone)) error
+	// Close closes the connections. It ends no session.
+	Close() error
+}
+
+// Session is one session, for one caller at a time.
+type Session interface {
+	// TTL is what members granted.
+	TTL() time.Duration
+	// Attach creates a key that ends with the session. It lies below the target's prefix,
+	// apart from the keys of clients.
+	Attach(ctx context.Context, key, value []byte) error
+	// Keep renews the session.
+	Keep(ctx context.Context) error
+	// Abandon makes the holder look dead: nothing says goodbye to the members.
+	Abandon()
+	// Release ends the session and its keys, also after Abandon. One that has ended is no
+	// error.
+	Release(ctx context.Context) error
+}
+
+// Gone is the end of a key, by its name in [Session.Attach].
+type Gone struct {
+	Key []byte
+	// At is when the end was known. Since is when the key was surely still there, zero if a
+	// member reports the end by itself.
+	Since, At time.Time
+}
+
+// SessionKeys is the name below which keys of sessions lie, behind the target's prefix.
+const SessionKeys = "sessions/"
+
+// WatchList is [Sessions.Watch] of a database that is asked again and again for the names of
+// all keys. After each answer it rests as long as the answer took, and at least least.
+func WatchList(ctx context.Context, least time.Duration, list func(context.Context) ([]string, error), ready func(), gone func(Gone)) error {
+	var listed Listed
+	for {
+		sent := time.Now()
+		names, err := list(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		at := time.Now()
+		if listed.Next(names, sent, at, gone); ready != nil {
+			ready()
+			ready = nil
+		}
+		rest := time.NewTimer(max(least, at.Sub(sent)))
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+			rest.Stop()
+			return nil
+		}
+	}
+}
+
+// Listed compares each list of the names of all keys with the one before.
+type Listed struct {
+	names map[string]struct{}
+	sent  time.Time // when the last list was asked for
+}
+
+// Next reports the keys that a list lacks. Its answer to a request that was sent came at a
+// time.
+func (l *Listed) Next(names []string, sent, at time.Time, gone func(Gone)) {
+	now := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		now[name] = struct{}{}
+	}
+	for name := range l.names {
+		if _, still := now[name]; !still {
+			gone(Gone{Key: []byte(name), Since: l.sent, At: at})
+		}
+	}
+	l.names, l.sent = now, sent
+}

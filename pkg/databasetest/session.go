@@ -1,0 +1,204 @@
+package databasetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// slowestExpiry bounds the TTLs that the suite waits for: a database that ends its shortest
+// session later is not asked to.
+const slowestExpiry = 8 * time.Second
+
+// ends are the ends of keys that a watch saw.
+type ends struct {
+	mu   sync.Mutex
+	seen map[string]database.Gone
+}
+
+// of returns the end of a key, if it was seen.
+func (e *ends) of(key string) (database.Gone, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	g, ok := e.seen[key]
+	return g, ok
+}
+
+// await waits for the end of a key.
+func (e *ends) await(t *testing.T, key string) database.Gone {
+	t.Helper()
+	var is database.Gone
+	until(t, opWithin, 10*time.Millisecond, func() error {
+		var ok bool
+		if is, ok = e.of(key); !ok {
+			return fmt.Errorf("the end of %s was not reported", key)
+		}
+		return nil
+	})
+	return is
+}
+
+// openSessions dials sessions that the test closes at its end.
+func openSessions(t *testing.T, f *fixture, prefix string) database.Sessions {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	target := f.Target()
+	target.Prefix = prefix
+	s, err := f.driver.(database.SessionDialer).DialSessions(ctx, target)
+	if err != nil {
+		t.Fatalf("dial sessions: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close sessions: %v", err)
+		}
+	})
+	return s
+}
+
+// watched returns the ends that a watch sees, once it misses none. The test ends the watch.
+func watched(t *testing.T, s database.Sessions) *ends {
+	t.Helper()
+	e := &ends{seen: map[string]database.Gone{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		over <- s.Watch(ctx, func() { close(ready) }, func(g database.Gone) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			g.Key = append([]byte(nil), g.Key...)
+			e.seen[string(g.Key)] = g
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-over; err != nil {
+			t.Errorf("watch the ends of keys: %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case <-time.After(opWithin):
+		t.Fatal("the watch is not ready")
+	}
+	return e
+}
+
+// granted begins a session with one key.
+func granted(t *testing.T, s database.Sessions, ttl time.Duration, key string) database.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	one, err := s.Grant(ctx, ttl)
+	if err != nil {
+		t.Fatalf("grant a session: %v", err)
+	}
+	if one.TTL() < ttl {
+		t.Errorf("the session has a TTL of %v, want at least %v", one.TTL(), ttl)
+	}
+	if err := one.Attach(ctx, []byte(key), []byte("value")); err != nil {
+		t.Fatalf("attach a key: %v", err)
+	}
+	return one
+}
+
+// released ends a session.
+func released(t *testing.T, one database.Session) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	if err := one.Release(ctx); err != nil {
+		t.Errorf("release a session: %v", err)
+	}
+}
+
+// sessionsCase: a released session ends at once, an abandoned one not before its TTL, a
+// renewed one not at all, and a watch sees the keys below its prefix alone.
+func sessionsCase(t *testing.T, f *fixture) {
+	facts := database.SessionFactsOf(f.info(), f.driver)
+	prefix := ""
+	if f.open() {
+		prefix = ourPrefix
+	}
+	f.part(t, "release", func(t *testing.T) {
+		ours, others := openSessions(t, f, prefix), openSessions(t, f, "shared/run-10")
+		ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // none ends by itself meanwhile
+		theirs := granted(t, others, ttl, "theirs")
+		one, left := granted(t, ours, ttl, "one"), granted(t, ours, ttl, "left")
+		sees := watched(t, ours)
+		released(t, theirs)
+		released(t, one)
+		left.Abandon()
+		released(t, left)
+		released(t, left)
+		sees.await(t, "one")
+		sees.await(t, "left")
+		if _, seen := sees.of("theirs"); seen {
+			t.Error("the end of a key outside the prefix was reported")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		defer cancel()
+		if err := one.Keep(ctx); !errors.Is(err, database.ErrNoSession) {
+			t.Errorf("renewing a session that has ended returned %v, want %v", err, database.ErrNoSession)
+		}
+	})
+	earliest, _ := facts.Ends(facts.Least, 1)
+	if earliest > slowestExpiry {
+		return
+	}
+	f.part(t, "expiry", func(t *testing.T) { expires(t, openSessions(t, f, prefix), facts) })
+}
+
+// expires lets one session die beside one that is renewed.
+func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
+	sent := time.Now()
+	dead, alive := granted(t, s, facts.Least, "dead"), granted(t, s, facts.Least, "alive")
+	sees := watched(t, s)
+	renewed := sent
+	dead.Abandon()
+	ttl := dead.TTL()
+	earliest, _ := facts.Ends(ttl, 1)
+	for over := false; !over; time.Sleep(ttl / 8) {
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		at := time.Now()
+		if err := alive.Keep(ctx); err == nil {
+			renewed = at
+		} else if time.Since(renewed) < earliest { // else this test was too slow
+			t.Fatalf("renew a session: %v", err)
+		}
+		cancel()
+		_, over = sees.of("dead")
+	}
+	if g, _ := sees.of("dead"); g.At.Sub(sent) < earliest {
+		t.Errorf("the abandoned session ended %v after it was granted, want at least %v", g.At.Sub(sent), earliest)
+	}
+	if g, ended := sees.of("alive"); ended && g.At.Sub(renewed) < earliest {
+		t.Errorf("the renewed session ended %v after its renewal, want at least %v", g.At.Sub(renewed), earliest)
+	}
+	released(t, alive)
+	sees.await(t, "alive")
+}
+
+// sessionFacts: a database has the facts of its sessions, or the reason why it has none.
+func sessionFacts(t *testing.T, f *fixture) {
+	_, dials := f.driver.(database.SessionDialer)
+	facts := database.SessionFactsOf(f.info(), f.driver)
+	if dials != (facts != nil) || dials && f.info().NoSessions != "" {
+		t.Fatalf("the driver dials sessions: %v; it must have facts of them (%v) or the reason why not (%q)", dials, facts, f.info().NoSessions)
+	}
+	if !dials {
+		return
+	}
+	earliest, latest := facts.Ends(facts.Least, 1)
+	_, many := facts.Ends(facts.Least, 20_000)
+	if facts.What == "" || facts.Rule == "" || facts.Renewal == "" || facts.Watch == "" || facts.Step <= 0 || facts.Least < facts.Step ||
+		earliest < facts.Least || latest < earliest || many < latest {
+		t.Errorf("the facts of sessions are incomplete or contradict themselves: %+v, ends after %v to %v, many up to %v", *facts, earliest, latest, many)
+	}
+}
