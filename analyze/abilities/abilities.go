@@ -6,11 +6,12 @@ package abilities
 import (
 	"time"
 
+	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 )
 
 // Half is what reports show of an ability. It implements [Tabler], [Actor], [Disturber],
-// [Setter], [Facter], [Finder] or [Comparer], or several of them.
+// [Drawer], [Setter], [Facter], [Finder] or [Comparer], or several of them.
 type Half any
 
 // Row is a row of the table, in the section of another row and behind it.
@@ -77,6 +78,19 @@ type Disturber interface {
 
 // Disturbance is a time in which members were disturbed on purpose.
 type Disturbance struct{ From, To time.Time }
+
+// Drawer has figures of its own about what it did.
+type Drawer interface {
+	// Figures returns the figures of some databases, those that show most first.
+	Figures([]Column) []figure.Figure
+}
+
+// Column is a database with its runs, and how figures show it.
+type Column struct {
+	Name         string
+	Key, Variant int
+	Runs         []*run.Run
+}
 
 // Setter knows when settings of the ability can have changed a number of a run.
 type Setter interface {

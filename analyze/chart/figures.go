@@ -18,6 +18,11 @@ import (
 // database is better, then those that explain why. To add a figure, write its function in a new
 // file and add it to the list.
 func (d *Data) Figures() (all []figure.Figure) {
+	all = abilityFigures(d)
+	var ofAbilities []string
+	for _, f := range all {
+		ofAbilities = append(ofAbilities, f.Name)
+	}
 	for _, figures := range []func(*Data) []figure.Figure{
 		capacityFigures,
 		sweepFigures,
@@ -47,7 +52,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 		all[i].Notes = append(all[i].Notes, notes...)
 		clean(&all[i])
 	}
-	return ranked(all)
+	return ranked(all, ofAbilities)
 }
 
 // clean makes a figure's texts safe to show, each on one line. Some of them come from files.

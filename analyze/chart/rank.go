@@ -10,8 +10,9 @@ import (
 // mostMain limits the figures that a report shows at once: nobody looks at more. It shows even
 // fewer heat maps, because there is one per database.
 const (
-	mostMain     = 12
-	mostMainHeat = 3
+	mostMain          = 12
+	mostMainHeat      = 3
+	mostMainAbilities = 6
 )
 
 // heatName is the name prefix of heat maps.
@@ -31,8 +32,9 @@ func mainPlaces() [][]string {
 	}
 }
 
-// ranked marks the main figures and moves them to the front. The others keep their order.
-func ranked(all []figure.Figure) []figure.Figure {
+// ranked marks the main figures and moves them to the front: some of those that abilities have of
+// their own, by their names, and then those with a place. The others keep their order.
+func ranked(all []figure.Figure, ofAbilities []string) []figure.Figure {
 	var first []figure.Figure
 	take := func(is func(f figure.Figure) bool) bool {
 		at := slices.IndexFunc(all, is)
@@ -43,6 +45,9 @@ func ranked(all []figure.Figure) []figure.Figure {
 		f.Main = true
 		first, all = append(first, f), slices.Delete(all, at, at+1)
 		return true
+	}
+	for range mostMainAbilities {
+		take(func(f figure.Figure) bool { return slices.Contains(ofAbilities, f.Name) })
 	}
 	for _, names := range mainPlaces() {
 		for _, name := range names {

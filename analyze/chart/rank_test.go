@@ -59,7 +59,7 @@ func TestFewHeatMapsAreMain(t *testing.T) {
 		all = append(all, figure.Figure{Name: fmt.Sprintf("%s%d", heatName, i)})
 	}
 	var names []string
-	for _, f := range ranked(all) {
+	for _, f := range ranked(all, nil) {
 		if f.Main {
 			names = append(names, f.Name)
 		}

@@ -30,7 +30,7 @@ func FromFolder(dir string) ([]*Run, error) {
 	for _, record := range manifest.Databases {
 		f := folderReader{
 			dir: folder.Path(record.Tag), record: record,
-			run: &Run{Info: Info{Tag: record.Tag, Manifest: manifest, Record: record}},
+			run: &Run{Info: Info{Tag: record.Tag, Manifest: manifest, Record: record}, Dir: folder.Path(record.Tag)},
 		}
 		f.read()
 		runs = append(runs, f.run)

@@ -31,6 +31,8 @@ type Run struct {
 	// Capacity is nil unless the run was a capacity search.
 	Capacity *Capacity
 	Gaps     Gaps
+	// Dir is the folder of its records; "" for classic files.
+	Dir string
 }
 
 // Start is the unix second in which the load began.

@@ -85,6 +85,50 @@ func Of(dir string, record *results.DatabaseRun, times []results.Stretch) ([]Eff
 	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
 }
 
+// Seconds returns the 99th percentile of each measured second that some times touched, by unix
+// second. Seconds without an ok request are left out.
+func Seconds(dir string, record *results.DatabaseRun, times []results.Stretch) (map[int64]time.Duration, error) {
+	touched := map[int64]*histogram.Sum{}
+	for _, t := range times {
+		for s := t.From.Unix(); s <= t.To().Unix(); s++ {
+			touched[s] = nil
+		}
+	}
+	for line, err := range histogram.ReadBuckets(filepath.Join(dir, results.FileLatency)) {
+		if err != nil {
+			return nil, err
+		}
+		sum, wanted := touched[line.Start.Unix()]
+		if !wanted || !measured(line.Tag, record) {
+			continue
+		}
+		if sum == nil {
+			sum = &histogram.Sum{}
+			touched[line.Start.Unix()] = sum
+		}
+		sum.Add(line.Buckets)
+	}
+	seconds := map[int64]time.Duration{}
+	for s, sum := range touched {
+		if sum == nil {
+			continue
+		}
+		h := histogram.New()
+		sum.Take().AddTo(h)
+		if h.TotalCount() > 0 {
+			seconds[s] = time.Duration(histogram.Quantile(h, .99))
+		}
+	}
+	return seconds, nil
+}
+
+// measured reports whether a line of the latency log has the latencies of ok requests of the
+// measured phase: response times of steps with a rate, else service times.
+func measured(tag string, record *results.DatabaseRun) bool {
+	s, err := results.ParseSeries(tag)
+	return err == nil && s.Outcome == workload.OK && s.Phase == results.PhaseMeasure && s.Timing == record.Timing(s.Step)
+}
+
 // addLatencies adds the latencies of the seconds that each effect touched, and of the
 // others.
 func addLatencies(path string, record *results.DatabaseRun, effects []Effect, touched map[int64][]int) error {
@@ -98,8 +142,7 @@ func addLatencies(path string, record *results.DatabaseRun, effects []Effect, to
 		if err != nil {
 			return err
 		}
-		s, err := results.ParseSeries(line.Tag)
-		if err != nil || s.Outcome != workload.OK || s.Phase != results.PhaseMeasure || s.Timing != record.Timing(s.Step) {
+		if !measured(line.Tag, record) {
 			continue
 		}
 		second := line.Start.Unix()

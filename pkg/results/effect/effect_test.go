@@ -67,4 +67,14 @@ func TestAround(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("effects (-want +got):\n%s", diff)
 	}
+	// The seconds that a time touches have their own percentiles, of the measured phase alone.
+	seconds, err := Seconds(dir, &results.DatabaseRun{Members: make([]results.Member, 1)}, []results.Stretch{{From: at(3500), Length: time.Second}, {From: at(60_000)}})
+	if err != nil || len(seconds) != 2 {
+		t.Fatalf("seconds %v, %v; want two", seconds, err)
+	}
+	for i, want := range []time.Duration{4 * time.Millisecond, 5 * time.Millisecond} {
+		if is := seconds[at(3000+1000*i).Unix()].Round(100 * time.Microsecond); is != want {
+			t.Errorf("second %d has p99 %v, want %v", 3+i, is, want)
+		}
+	}
 }

@@ -83,6 +83,23 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 	t.ticks = append(t.ticks, step...)
 }
 
+// Tick is how many requests ended ok from a time on, for a length.
+type Tick struct {
+	From   time.Time
+	Length time.Duration
+	OK     int64
+}
+
+// Between returns the ticks that begin in [from, until). In those that are missing nothing
+// happened.
+func (t *Timeline) Between(from, until time.Time) (ticks []Tick) {
+	for i := t.since(from.UnixNano()); i < len(t.ticks) && t.ticks[i].from < until.UnixNano(); i++ {
+		k := t.ticks[i]
+		ticks = append(ticks, Tick{time.Unix(0, k.from).UTC(), time.Duration(k.to - k.from), k.ok})
+	}
+	return ticks
+}
+
 // since returns the number of the first tick that begins at a time or later.
 func (t *Timeline) since(at int64) int {
 	i, _ := slices.BinarySearchFunc(t.ticks, at, func(k tick, at int64) int { return cmp.Compare(k.from, at) })

@@ -1,0 +1,22 @@
+package chart
+
+import (
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
+	"github.com/coreos/dbtester/analyze/figure"
+)
+
+// abilityFigures are the figures that abilities have of their own.
+func abilityFigures(d *Data) (out []figure.Figure) {
+	var columns []abilities.Column
+	for _, g := range d.groups() {
+		look := d.lookOf(g.Runs[0])
+		columns = append(columns, abilities.Column{Name: g.Title(), Key: look.key, Variant: look.variant, Runs: g.Runs})
+	}
+	for _, half := range all.Halves() {
+		if drawer, ok := half.(abilities.Drawer); ok {
+			out = append(out, drawer.Figures(columns)...)
+		}
+	}
+	return out
+}
