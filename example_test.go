@@ -122,7 +122,7 @@ func Example_engine() {
 	files := must(load.NewFiles(dir, time.Now()))
 	defer files.Close()
 	store, ctx := &memory{}, context.Background()
-	writes := load.Spec{Seed: 1, Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second}}
+	writes := load.Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 64}, Limits: workload.Limits{Timeout: time.Second}}}
 	recorder := load.NewRecorder(files, writes.Operations(), nil)
 	step := load.Step{Step: workload.Step{Clients: 4, Requests: 1000}}
 	must(load.NewEngine(writes, recorder).Step(ctx, step, []database.Client{must(store.Dial(ctx, database.Target{}))}))

@@ -130,7 +130,7 @@ func newMutants(t *testing.T) *mutants {
 	})
 	m.start = request(t, mutatedRun, "")
 	m.start.Database = "fake"
-	load, err := json.Marshal(workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 8, Timeout: time.Second, Drain: time.Millisecond})
+	load, err := json.Marshal(workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Millisecond}})
 	if err != nil {
 		t.Fatalf("encode the load: %v", err)
 	}

@@ -47,7 +47,7 @@ func classicExperiment(dir, out string) *Classic {
 			ClassicFiles: run.ClassicFiles{
 				Record: &results.DatabaseRun{
 					ID: "etcd__v3_3", Database: "etcd", Tag: tag, State: results.StateComplete, Leader: -1,
-					Load: results.Load{Load: workload.Load{Operation: "write", Requests: 60500, Clients: 50, Connections: 5, KeySize: 256, ValueSize: 1024}},
+					Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Requests: 60500, Clients: 50, Connections: 5}, Sizing: workload.Sizing{KeySize: 256, ValueSize: 1024}}},
 				},
 				Files: files, Servers: []string{in("1-" + results.FileServerInterpolated)},
 			},

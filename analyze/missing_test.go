@@ -111,7 +111,7 @@ func TestNothingWasSent(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.M.Databases = []*results.DatabaseRun{{
 		ID: "etcd", Database: "etcd", Tag: "etcd", State: results.StateFailed, Error: "no quorum\nconnection refused", Leader: -1, Built: run.BuiltIn,
-		Load:    results.Load{Load: workload.Load{Operation: "write", Requests: 100, Clients: 1, Connections: 1, KeySize: 8, ValueSize: 8}},
+		Load:    results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Requests: 100, Clients: 1, Connections: 1}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}}},
 		Members: []results.Member{{Addr: "127.0.0.1", Endpoint: "127.0.0.1:2379"}},
 	}}
 	r := tabulate(t, f.Write())
@@ -186,7 +186,7 @@ func exported(t *testing.T, f *runtest.Fixture, record *results.DatabaseRun) *Cl
 	}
 	in.Servers = []string{export("1-" + results.FileServerInterpolated), export("2-" + results.FileServerInterpolated)}
 	in.Record = stated(record.Tag)
-	in.Record.Load = results.Load{Load: workload.Load{Operation: "write", Clients: 10, KeySize: 256, ValueSize: 1024}}
+	in.Record.Load = results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Clients: 10}, Sizing: workload.Sizing{KeySize: 256, ValueSize: 1024}}}
 	return &Classic{Title: "Write 6K keys", Report: ClassicReport{PlotDir: t.TempDir()}, Runs: []ClassicRun{{ClassicFiles: in}}}
 }
 

@@ -19,7 +19,7 @@ func TestDryRunSearch(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[workload.Percent]string{99: "starting at 250 requests/s", 99.99: "starting at 10000 requests/s"} {
 		var text strings.Builder
-		dryRunSearch(&text, &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}, workload.Load{Clients: 500, Connections: 1, Rate: 250})
+		dryRunSearch(&text, &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}, workload.Load{Extent: workload.Extent{Clients: 500, Connections: 1}, Pace: workload.Pace{Rate: 250}})
 		if at == 99 && !strings.Contains(text.String(), "windows of 1s (below 500 requests/s longer, 4s at most) after") {
 			t.Errorf("the length of windows is not in\n%s", text.String())
 		}

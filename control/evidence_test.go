@@ -31,12 +31,12 @@ func TestAchieved(t *testing.T) {
 		answered, offered float64
 	}{
 		"kept up": {
-			load: workload.Load{Duration: 2 * second}, issueEnd: 2 * second, end: 8 * second,
+			load: workload.Load{Extent: workload.Extent{Duration: 2 * second}}, issueEnd: 2 * second, end: 8 * second,
 			rows:     slices.Concat(rows(0, 2*second, 10, 10), rows(2*second, 2*second+tick, 0, 5)),
 			answered: 200, offered: 200,
 		},
 		"half of the rate": {
-			load: workload.Load{Duration: 2 * second}, issueEnd: 2 * second, end: 4 * second,
+			load: workload.Load{Extent: workload.Extent{Duration: 2 * second}}, issueEnd: 2 * second, end: 4 * second,
 			rows:     slices.Concat(rows(0, 2*second, 10, 5), rows(2*second, 4*second, 0, 5)),
 			answered: 100, offered: 200,
 		},
@@ -51,7 +51,7 @@ func TestAchieved(t *testing.T) {
 			answered: 104, offered: 105,
 		},
 		"with warm-up and cool-down": {
-			load: workload.Load{WarmUp: second, CoolDown: second, Duration: 4 * second}, issueEnd: 4 * second, end: 4 * second,
+			load: workload.Load{Limits: workload.Limits{WarmUp: second, CoolDown: second}, Extent: workload.Extent{Duration: 4 * second}}, issueEnd: 4 * second, end: 4 * second,
 			rows: rows(0, 4*second, 10, 8), answered: 160, offered: 200,
 		},
 	} {
@@ -181,7 +181,7 @@ func TestExcusedFailures(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatalf("close the writer: %v", err)
 	}
-	swaps := workload.Load{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpSwap, Weight: 1}}}
+	swaps := workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpSwap, Weight: 1}}}}
 	deletes := swaps
 	deletes.Mix = append(deletes.Mix, workload.Share{Operation: workload.OpDelete, Weight: 1})
 	for _, tc := range []struct {

@@ -112,11 +112,11 @@ func slowest(t *testing.T, r *running, q float64) time.Duration {
 
 // TestFirstKey: the first key is above all others, and all keys have their size.
 func TestFirstKey(t *testing.T) {
-	writes := workload.Load{Operation: workload.OpWrite, Requests: 100, KeySize: 4}
-	reads := workload.Load{Operation: workload.OpRange, Requests: 100, Keys: 50, KeySize: 4}
-	mixed := workload.Load{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.9}, {Operation: workload.OpWrite, Weight: 0.1}}, Requests: 2000, Keys: 500, KeySize: 4}
-	timed := workload.Load{Operation: workload.OpWrite, Duration: time.Second, KeySize: 4}
-	wide := workload.Load{Operation: workload.OpWrite, Requests: 100, KeySize: 256}
+	writes := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Extent: workload.Extent{Requests: 100}, Sizing: workload.Sizing{KeySize: 4}}
+	reads := workload.Load{Content: workload.Content{Operation: workload.OpRange}, Extent: workload.Extent{Requests: 100}, Keyspace: workload.Keyspace{Keys: 50}, Sizing: workload.Sizing{KeySize: 4}}
+	mixed := workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.9}, {Operation: workload.OpWrite, Weight: 0.1}}}, Extent: workload.Extent{Requests: 2000}, Keyspace: workload.Keyspace{Keys: 500}, Sizing: workload.Sizing{KeySize: 4}}
+	timed := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Extent: workload.Extent{Duration: time.Second}, Sizing: workload.Sizing{KeySize: 4}}
+	wide := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Extent: workload.Extent{Requests: 100}, Sizing: workload.Sizing{KeySize: 256}}
 	for _, tc := range []struct {
 		name    string
 		load    workload.Load

@@ -253,7 +253,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 // writes is a load of new keys.
 func writes() workload.Load {
-	return workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 32, Timeout: time.Minute, Drain: time.Minute}
+	return workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 32}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}
 }
 
 // password writes a password file.

@@ -445,7 +445,8 @@ func TestSelfCheck(t *testing.T) {
 // TestOwnLoad: the load of a part has its share of clients and rates.
 func TestOwnLoad(t *testing.T) {
 	p, err := planned(newStore().registry(), prepare(t, "run1", workload.Load{
-		Operation: workload.OpWrite, Steps: []workload.Step{{Clients: 9, Connections: 9, Rate: 300, Requests: 10}, {Clients: 1, Connections: 1, Requests: 10}},
+		Content: workload.Content{Operation: workload.OpWrite},
+		Extent:  workload.Extent{Steps: []workload.Step{{Clients: 9, Connections: 9, Rate: 300, Requests: 10}, {Clients: 1, Connections: 1, Requests: 10}}},
 	}, 1, 2))
 	if err != nil {
 		t.Fatalf("plan the part: %v", err)

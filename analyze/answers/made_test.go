@@ -64,7 +64,7 @@ func (m maker) make() (columns []Column) {
 
 // run makes one run of one database.
 func (m maker) run(tag string, points []point) *run.Run {
-	l := workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 92, Clients: 100, Connections: 100, Target: "all"}
+	l := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Extent: workload.Extent{Clients: 100, Connections: 100}, Route: workload.Route{Target: "all"}}
 	if len(points) > 1 {
 		for _, p := range points {
 			l.Steps = append(l.Steps, workload.Step{Clients: p.clients, Connections: p.clients, Rate: p.rate})

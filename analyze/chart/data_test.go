@@ -17,13 +17,13 @@ func TestCounted(t *testing.T) {
 		load workload.Load
 		want string
 	}{
-		"writes":    {workload.Load{Operation: workload.OpWrite}, "Keys"},
+		"writes":    {workload.Load{Content: workload.Content{Operation: workload.OpWrite}}, "Keys"},
 		"classic":   {workload.Load{}, "Keys"},
-		"reads":     {workload.Load{Operation: workload.OpRead}, "Requests"},
-		"updates":   {workload.Load{Operation: workload.OpUpdate}, "Requests"},
-		"one key":   {workload.Load{Operation: workload.OpWrite, SameKey: true}, "Requests"},
-		"mixed":     {workload.Load{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 1}, {Operation: workload.OpRead, Weight: 1}}}, "Requests"},
-		"of writes": {workload.Load{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 1}}}, "Keys"},
+		"reads":     {workload.Load{Content: workload.Content{Operation: workload.OpRead}}, "Requests"},
+		"updates":   {workload.Load{Content: workload.Content{Operation: workload.OpUpdate}}, "Requests"},
+		"one key":   {workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Keyspace: workload.Keyspace{SameKey: true}}, "Requests"},
+		"mixed":     {workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 1}, {Operation: workload.OpRead, Weight: 1}}}}, "Requests"},
+		"of writes": {workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 1}}}}, "Keys"},
 	} {
 		d := &Data{Runs: []*run.Run{{Info: run.Info{Record: &results.DatabaseRun{Load: results.Load{Load: test.load}}}}}}
 		if got := d.counted(); got != test.want {

@@ -24,9 +24,9 @@ func TestDeclined(t *testing.T) {
 		load     workload.Load
 		declined Measure
 	}{
-		"swaps":                  {2, workload.Load{Operation: workload.OpSwap}, Counted(3)},
-		"writes":                 {2, workload.Load{Operation: workload.OpWrite}, Inapplicable("only loads that swap or delete have it")},
-		"swaps, an older record": {1, workload.Load{Operation: workload.OpSwap}, notThen()},
+		"swaps":                  {2, workload.Load{Content: workload.Content{Operation: workload.OpSwap}}, Counted(3)},
+		"writes":                 {2, workload.Load{Content: workload.Content{Operation: workload.OpWrite}}, Inapplicable("only loads that swap or delete have it")},
+		"swaps, an older record": {1, workload.Load{Content: workload.Content{Operation: workload.OpSwap}}, notThen()},
 	} {
 		info := &Info{Manifest: &results.Manifest{Format: tc.format}, Record: &results.DatabaseRun{Load: results.Load{Load: tc.load}}}
 		a := availabilityOf(info, &Stage{}, s)

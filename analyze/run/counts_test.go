@@ -41,7 +41,7 @@ func TestCountsOfKilledRuns(t *testing.T) {
 // none.
 func TestBytesWritten(t *testing.T) {
 	for operation, known := range map[workload.Op]bool{workload.OpRead: true, workload.OpDelete: true, workload.OpWrite: false, workload.OpSwap: false} {
-		record := &results.DatabaseRun{Load: results.Load{Load: workload.Load{Operation: operation}}, Totals: &results.Totals{OK: 7}}
+		record := &results.DatabaseRun{Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: operation}}}, Totals: &results.Totals{OK: 7}}
 		if got := folderCounts(record, nil, &Gaps{}).BytesWritten; got.Known() != known || got.Value != 0 {
 			t.Errorf("%s without a count: %+v, want known %v", operation, got, known)
 		}

@@ -68,7 +68,7 @@ func (f *Fixture) Database(tag string, base time.Duration) *results.DatabaseRun 
 	start := time.Unix(Begin, 5e8).UTC()
 	run := &results.DatabaseRun{
 		ID: tag, Database: "etcd", Label: "v3_6", Tag: tag, State: results.StateComplete, Fsync: "every write",
-		Load:   results.Load{Load: workload.Load{Operation: "write", Requests: 6000, Clients: 10, Connections: 10, KeySize: 256, ValueSize: 1024, Rate: f.Rate, Drain: 10 * time.Second}},
+		Load:   results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Requests: 6000, Clients: 10, Connections: 10}, Sizing: workload.Sizing{KeySize: 256, ValueSize: 1024}, Pace: workload.Pace{Rate: f.Rate}, Limits: workload.Limits{Drain: 10 * time.Second}}},
 		Leader: 1, Started: start.Add(-5 * time.Second), Ready: start.Add(-time.Second), LoadStart: start, LoadEnd: start.Add(8 * time.Second),
 		Steps: []results.Step{
 			{Index: 0, Step: workload.Step{Clients: 10, Connections: 10}, Start: start, End: start.Add(4 * time.Second), InsideNS: int64(39600 * time.Millisecond)},
@@ -249,9 +249,12 @@ func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 	run := &results.DatabaseRun{
 		ID: tag, Database: "etcd", Tag: tag, Built: "built-in", State: results.StateComplete, Leader: -1,
 		Load: results.Load{
-			Load: workload.Load{Workload: "ycsb-b", Mix: []workload.Share{{Operation: "read", Weight: 3}, {Operation: "update", Weight: 1}}, Read: "linearizable",
-				Keys: 2000, KeyLaw: "zipfian", Duration: 4 * time.Second, Rate: 40, Arrival: "poisson", Clients: 8, Connections: 4,
-				KeySize: 32, ValueSize: 100, ValueSizeMax: 900, Drain: time.Second},
+			Load: workload.Load{Content: workload.Content{Workload: "ycsb-b", Mix: []workload.Share{{Operation: "read", Weight: 3}, {Operation: "update", Weight: 1}}, Read: "linearizable"},
+				Keyspace: workload.Keyspace{Keys: 2000, KeyLaw: "zipfian"},
+				Extent:   workload.Extent{Duration: 4 * time.Second, Clients: 8, Connections: 4},
+				Pace:     workload.Pace{Rate: 40, Arrival: "poisson"},
+				Sizing:   workload.Sizing{KeySize: 32, ValueSize: 100, ValueSizeMax: 900},
+				Limits:   workload.Limits{Drain: time.Second}},
 		},
 		LoadStart: start, LoadEnd: start.Add(4 * time.Second),
 		Steps: []results.Step{

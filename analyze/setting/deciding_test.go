@@ -19,8 +19,11 @@ func recorded(change func(*run.Run)) *run.Run {
 		ID: "etcd", Database: "etcd", Tag: "etcd", OptionTexts: map[string]string{"transport": "lean"},
 		Fsync: "fdatasync of the log by a quorum before a write is answered",
 		Load: results.Load{Load: workload.Load{
-			Operation: workload.OpRead, Read: workload.ReadLinearizable, Keys: 1000, KeyLaw: workload.KeysUniform, Clients: 100, Connections: 100,
-			KeySize: 256, ValueSize: 1024, Duration: time.Minute, Target: "all",
+			Content:  workload.Content{Operation: workload.OpRead, Read: workload.ReadLinearizable},
+			Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: workload.KeysUniform},
+			Extent:   workload.Extent{Clients: 100, Connections: 100, Duration: time.Minute},
+			Sizing:   workload.Sizing{KeySize: 256, ValueSize: 1024},
+			Route:    workload.Route{Target: "all"},
 		}},
 		Steps: []results.Step{{Step: workload.Step{Clients: 10, Connections: 10}}, {Index: 1, Step: workload.Step{Clients: 100, Connections: 100}}},
 		Members: []results.Member{

@@ -112,7 +112,11 @@ func leaves(path string, sample reflect.Value, at func(*config.Experiment) refle
 			if tag == "-" || !sample.Type().Field(i).IsExported() {
 				continue
 			}
-			list = append(list, leaves(strings.TrimPrefix(path+"."+name, "."), sample.Field(i), func(e *config.Experiment) reflect.Value { return at(e).Field(i) })...)
+			below := strings.TrimPrefix(path+"."+name, ".")
+			if name == "" { // a group of fields, which JSON does not name
+				below = path
+			}
+			list = append(list, leaves(below, sample.Field(i), func(e *config.Experiment) reflect.Value { return at(e).Field(i) })...)
 		}
 		return list
 	case reflect.Slice:
@@ -260,7 +264,7 @@ func TestIdle(t *testing.T) {
 		two := func(acted bool) []string {
 			var runs []*run.Run
 			for i := range 2 {
-				e := &config.Experiment{Databases: []config.Database{{ID: "etcd", Name: "etcd", Load: workload.Load{Rate: 100, Duration: time.Second}}}}
+				e := &config.Experiment{Databases: []config.Database{{ID: "etcd", Name: "etcd", Load: workload.Load{Pace: workload.Pace{Rate: 100}, Extent: workload.Extent{Duration: time.Second}}}}}
 				if i == 1 {
 					one.set(&e.Databases[0].Load)
 				}

@@ -16,7 +16,7 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 	of := func(tag string, change func(*results.Manifest, *results.DatabaseRun)) *run.Run {
 		record := &results.DatabaseRun{
 			Tag: tag, Database: "etcd", Options: []byte(`{"Transport": "lean"}`),
-			Load:    results.Load{Load: workload.Load{Operation: "write", Rate: 100, Duration: time.Second, Timeout: time.Second, Drain: time.Second, Target: "all"}},
+			Load:    results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Pace: workload.Pace{Rate: 100}, Extent: workload.Extent{Duration: time.Second}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}, Route: workload.Route{Target: "all"}}},
 			Members: []results.Member{{Version: "3.6.16", Host: &results.Host{Name: "server", CPUs: 4, BootID: "server's"}}},
 		}
 		m := &results.Manifest{Format: 2, Tool: results.Tool{Version: "v1"}, Client: results.Host{Name: "client", CPUs: 2}}

@@ -23,7 +23,7 @@ func TestAllowLoad(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := append(p.startAgents(hosts[:1], "--insecure", "--allow-load"), p.startAgents(hosts[1:2], "--insecure")...)
-	load, err := json.Marshal(workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 8, Timeout: time.Second})
+	load, err := json.Marshal(workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second}})
 	if err != nil {
 		t.Fatalf("encode the load: %v", err)
 	}

@@ -475,9 +475,9 @@ func classicRecord(d config.Database) *results.DatabaseRun {
 	return &results.DatabaseRun{
 		ID: d.ID, Database: d.Name, Tag: d.Tag, Description: d.Description, State: results.StateComplete, Leader: -1,
 		Load: results.Load{
-			Load: workload.Load{Operation: d.Load.Operation, Read: d.Load.Read, Requests: d.Load.Requests, Rate: d.Load.Rate,
-				Clients: d.Load.Clients, Connections: d.Load.Connections,
-				KeySize: d.Load.KeySize, ValueSize: d.Load.ValueSize, SameKey: d.Load.SameKey},
+			Load: workload.Load{Content: workload.Content{Operation: d.Load.Operation, Read: d.Load.Read}, Extent: workload.Extent{Requests: d.Load.Requests, Clients: d.Load.Clients, Connections: d.Load.Connections}, Pace: workload.Pace{Rate: d.Load.Rate},
+				Sizing:   workload.Sizing{KeySize: d.Load.KeySize, ValueSize: d.Load.ValueSize},
+				Keyspace: workload.Keyspace{SameKey: d.Load.SameKey}},
 		},
 	}
 }

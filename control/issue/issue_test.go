@@ -236,7 +236,7 @@ func begin(t *testing.T, gens ...*scripted) *fixture {
 		o.Addrs = append(o.Addrs, fmt.Sprintf("g%d:1", i))
 	}
 	f.set = New(o)
-	spec := load.Spec{Seed: 3, FirstKey: 9, Load: workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 8, Timeout: time.Second, Drain: time.Second}}
+	spec := load.Spec{Seed: 3, FirstKey: 9, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
 	if err := f.set.Prepare(t.Context(), Job{Database: "fake", Spec: spec, Target: database.Target{Endpoints: []string{"a:1", "b:1"}, MaxBytes: 99}}); err != nil {
 		t.Fatalf("prepare: %v", err)
 	}

@@ -18,8 +18,13 @@ func TestDeclarations(t *testing.T) {
 	load := loadSection(testCatalog())
 	l := load.Filled(load.None())
 	want := workload.Load{
-		Operation: "write", Keys: 1000, KeyLaw: "uniform", Requests: 100_000, Clients: 100, Arrival: "constant",
-		Backlog: "keep", KeySize: 256, ValueSize: 1024, RangeLimit: 100, Timeout: 10 * time.Second, Target: "all",
+		Content:  workload.Content{Operation: "write"},
+		Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: "uniform"},
+		Extent:   workload.Extent{Requests: 100_000, Clients: 100},
+		Pace:     workload.Pace{Arrival: "constant", Backlog: "keep"},
+		Sizing:   workload.Sizing{KeySize: 256, ValueSize: 1024, RangeLimit: 100},
+		Limits:   workload.Limits{Timeout: 10 * time.Second},
+		Route:    workload.Route{Target: "all"},
 	}
 	if l.Operation != want.Operation || l.Timeout != want.Timeout || l.KeySize != want.KeySize || l.RangeLimit != want.RangeLimit ||
 		l.Backlog != want.Backlog || l.Keys != want.Keys || l.Clients != want.Clients || l.Target != want.Target {

@@ -144,19 +144,19 @@ func TestPaceOfARate(t *testing.T) {
 		want      workload.Load
 	}{
 		{"{steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 1}], arrival: poisson, backlog: shed, drain: 1s}", "{}",
-			workload.Load{Arrival: "poisson", Backlog: "shed", Drain: time.Second}},
+			workload.Load{Pace: workload.Pace{Arrival: "poisson", Backlog: "shed"}, Limits: workload.Limits{Drain: time.Second}}},
 		{"{steps: [{clients: 1, requests: 9}, {clients: 2, requests: 9, rate: 1}], bind: client, drain: 1s}", "{}",
-			workload.Load{Arrival: "constant", Backlog: "keep", Bind: "client", Drain: time.Second}},
-		{"{rate: 5, bind: client, drain: 1s}", "{bind: any}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: time.Second}},
-		{"{rate: 5, bind: client}", "{rate: 0}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
+			workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "keep", Bind: "client"}, Limits: workload.Limits{Drain: time.Second}}},
+		{"{rate: 5, bind: client, drain: 1s}", "{bind: any}", workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "keep"}, Limits: workload.Limits{Drain: time.Second}}},
+		{"{rate: 5, bind: client}", "{rate: 0}", workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "keep"}, Limits: workload.Limits{Drain: 10 * time.Second}}},
 		{"{rate: 5, arrival: poisson, backlog: shed, drain: 1s}", "{rate: 0, timeout: 3s}",
-			workload.Load{Arrival: "constant", Backlog: "keep", Drain: 3 * time.Second}},
-		{"{arrival: constant}", "{}", workload.Load{Arrival: "constant", Backlog: "keep", Drain: 10 * time.Second}},
-		{"{workload: ycsb-d, key_law: zipfian, rate: 5, backlog: shed}", "{}", workload.Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
-		{"{operation: update, key_law: latest, rate: 5, backlog: shed}", "{}", workload.Load{Arrival: "constant", Backlog: "shed", Drain: 10 * time.Second}},
+			workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "keep"}, Limits: workload.Limits{Drain: 3 * time.Second}}},
+		{"{arrival: constant}", "{}", workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "keep"}, Limits: workload.Limits{Drain: 10 * time.Second}}},
+		{"{workload: ycsb-d, key_law: zipfian, rate: 5, backlog: shed}", "{}", workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "shed"}, Limits: workload.Limits{Drain: 10 * time.Second}}},
+		{"{operation: update, key_law: latest, rate: 5, backlog: shed}", "{}", workload.Load{Pace: workload.Pace{Arrival: "constant", Backlog: "shed"}, Limits: workload.Limits{Drain: 10 * time.Second}}},
 	} {
 		l := parse(t, "hosts: [a]\nload: "+test.load+"\ndatabases: {etcd: {load: "+test.own+"}}\n").Databases[0].Load
-		got := workload.Load{Arrival: l.Arrival, Backlog: l.Backlog, Bind: l.Bind, Drain: l.Drain}
+		got := workload.Load{Pace: workload.Pace{Arrival: l.Arrival, Backlog: l.Backlog, Bind: l.Bind}, Limits: workload.Limits{Drain: l.Drain}}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s under %s (-want +got):\n%s", test.own, test.load, diff)
 		}

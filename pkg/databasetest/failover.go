@@ -85,7 +85,10 @@ func newSurvivors(t *testing.T, f *fixture, failover workload.Failover, firstKey
 	t.Helper()
 	s := &survivors{conns: make([]database.Client, failoverClients)}
 	s.spec = load.Spec{FirstKey: firstKey, Load: workload.Load{
-		Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: 3 * time.Second, Failover: failover,
+		Content: workload.Content{Operation: workload.OpWrite},
+		Sizing:  workload.Sizing{KeySize: 16, ValueSize: 64},
+		Limits:  workload.Limits{Timeout: 3 * time.Second},
+		Route:   workload.Route{Failover: failover},
 	}}
 	s.rec = load.NewRecorder(noSink{}, s.spec.Operations(), nil)
 	s.reconnect = &load.Reconnect{Dial: func(ctx context.Context, member int) (database.Client, error) {

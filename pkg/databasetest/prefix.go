@@ -307,7 +307,7 @@ func belowOptional(f *fixture, c database.Client, ours database.Target, key func
 // cancelled as by Ctrl-C while it runs.
 func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
-	l := workload.Load{Keys: 20, KeySize: prefixKeySize, ValueSize: 64, Read: f.info().Reads[0], RangeLimit: 5, Timeout: opWithin}
+	l := workload.Load{Keyspace: workload.Keyspace{Keys: 20}, Sizing: workload.Sizing{KeySize: prefixKeySize, ValueSize: 64, RangeLimit: 5}, Content: workload.Content{Read: f.info().Reads[0]}, Limits: workload.Limits{Timeout: opWithin}}
 	for _, op := range f.info().Operations {
 		if op != workload.OpReadOneshot && op != workload.OpCreate { // writes create keys already
 			l.Mix = append(l.Mix, workload.Share{Operation: op, Weight: 1})

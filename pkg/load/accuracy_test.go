@@ -38,7 +38,7 @@ func BenchmarkRate50k(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			for b.Loop() {
-				spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second, Drain: time.Second}}
+				spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 64}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
 				sink := &seconds{due: map[int64]int64{}, sent: map[int64]int64{}}
 				rec := NewRecorder(sink, spec.Operations(), nil)
 				step := Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: length * time.Second}}
@@ -108,7 +108,7 @@ func BenchmarkEngineMemory(b *testing.B) {
 // memoryOf reports the resident memory at the end of a load, and how much of it is
 // in use.
 func memoryOf(b *testing.B, step Step) {
-	spec := Spec{Seed: 1, Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 64, Timeout: time.Second}}
+	spec := Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 64}, Limits: workload.Limits{Timeout: time.Second}}}
 	files, err := NewFiles(b.TempDir(), time.Now())
 	if err != nil {
 		b.Fatalf("records: %v", err)

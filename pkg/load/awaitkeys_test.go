@@ -45,7 +45,7 @@ func (b *behind) Get(_ context.Context, key []byte, mode workload.ReadMode) ([]b
 }
 
 func TestAwaitKeys(t *testing.T) {
-	stale := Spec{Seed: 1, Load: workload.Load{Operation: workload.OpRead, ValueSize: 32, Timeout: time.Second, Keys: 20, KeySize: 8, Read: workload.ReadStale}}
+	stale := Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: workload.OpRead, Read: workload.ReadStale}, Sizing: workload.Sizing{ValueSize: 32, KeySize: 8}, Limits: workload.Limits{Timeout: time.Second}, Keyspace: workload.Keyspace{Keys: 20}}}
 	leader := stale
 	leader.Read = workload.ReadLeader
 	same := stale

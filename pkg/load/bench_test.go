@@ -34,7 +34,7 @@ func benchmarkEngine(b *testing.B, sink Sink) {
 	for _, clients := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			b.ReportAllocs()
-			spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, Timeout: time.Second}}
+			spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Second}}}
 			e := NewEngine(spec, NewRecorder(sink, spec.Operations(), nil))
 			b.ResetTimer()
 			if _, err := e.Step(b.Context(), Step{Step: workload.Step{Clients: clients, Requests: int64(max(b.N, clients))}}, []database.Client{null{}}); err != nil {
@@ -66,7 +66,7 @@ func BenchmarkFlush(b *testing.B) {
 				b.Fatalf("records: %v", err)
 			}
 			defer files.Close()
-			spec := Spec{Load: workload.Load{Mix: mix[:ops], Keys: 1000}}
+			spec := Spec{Load: workload.Load{Content: workload.Content{Mix: mix[:ops]}, Keyspace: workload.Keyspace{Keys: 1000}}}
 			rec := NewRecorder(files, spec.Operations(), nil)
 			st, flights := steady(b, rec, spec, rate)
 			rec.allocate(st)

@@ -99,7 +99,7 @@ func (s script) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byt
 func (s script) Close() error { return nil }
 
 func writes() Spec {
-	return Spec{Seed: 1, Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, ValueSize: 32, Timeout: time.Second, Drain: time.Second}}
+	return Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 32}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
 }
 
 // run runs one step on one scripted client.

@@ -200,8 +200,10 @@ func TestFibersShareMemory(t *testing.T) {
 		conns[i] = fiberStore{newFiberClient(func(int64) (error, bool) { return nil, false }), shared}
 	}
 	spec := Spec{Seed: 5, Load: workload.Load{
-		Keys: 500, KeySize: 24, ValueSize: 40, ValueSizeMax: 2000, Timeout: time.Minute, Drain: time.Second,
-		Mix: []workload.Share{{Operation: workload.OpRead, Weight: 30}, {Operation: workload.OpUpdate, Weight: 30}, {Operation: workload.OpWrite, Weight: 30}, {Operation: workload.OpSwap, Weight: 10}},
+		Keyspace: workload.Keyspace{Keys: 500},
+		Sizing:   workload.Sizing{KeySize: 24, ValueSize: 40, ValueSizeMax: 2000},
+		Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Second},
+		Content:  workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 30}, {Operation: workload.OpUpdate, Weight: 30}, {Operation: workload.OpWrite, Weight: 30}, {Operation: workload.OpSwap, Weight: 10}}},
 	}}
 	if err := Preload(t.Context(), spec, 10, []database.Client{shared}, nil); err != nil {
 		t.Fatalf("preload the keys: %v", err)

@@ -101,7 +101,7 @@ func transact(t *testing.T, spec Spec, step workload.Step, v *versioned) (*memor
 }
 
 func guardedSpec(op workload.Op) Spec {
-	return Spec{Seed: 4, Load: workload.Load{Operation: op, Keys: 50, KeyLaw: workload.KeysUniform, TxnKeys: 1, KeySize: 8, ValueSize: 32, Timeout: time.Second, Drain: time.Second}}
+	return Spec{Seed: 4, Load: workload.Load{Content: workload.Content{Operation: op}, Keyspace: workload.Keyspace{Keys: 50, KeyLaw: workload.KeysUniform}, Sizing: workload.Sizing{TxnKeys: 1, KeySize: 8, ValueSize: 32}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
 }
 
 // TestTxnNeedsOneRoundTrip: one client never reads a version during the load, and every

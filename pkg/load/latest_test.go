@@ -34,8 +34,8 @@ func (f faulty) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]
 
 func latest() Spec {
 	return Spec{
-		Seed: 5, Load: workload.Load{Keys: 300, KeyLaw: workload.KeysLatest, KeySize: 16, ValueSize: 32, Timeout: time.Minute, Drain: 10 * time.Millisecond,
-			Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.9}, {Operation: workload.OpWrite, Weight: 0.1}}},
+		Seed: 5, Load: workload.Load{Keyspace: workload.Keyspace{Keys: 300, KeyLaw: workload.KeysLatest}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 32}, Limits: workload.Limits{Timeout: time.Minute, Drain: 10 * time.Millisecond},
+			Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.9}, {Operation: workload.OpWrite, Weight: 0.1}}}},
 	}
 }
 

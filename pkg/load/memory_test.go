@@ -20,7 +20,7 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 		t.Fatalf("records: %v", err)
 	}
 	defer files.Close()
-	spec := Spec{Load: workload.Load{Operation: workload.OpWrite}}
+	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}}}
 	rec := NewRecorder(files, spec.Operations(), nil)
 	st, flights := steady(t, rec, spec, 1000)
 	refused := errors.New("refused")
@@ -56,7 +56,7 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 // before its first request.
 func TestStepAllocatesAtItsStart(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
-		spec := Spec{Load: workload.Load{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}, WarmUp: time.Second, CoolDown: time.Second}}
+		spec := Spec{Load: workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}}, Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}
 		rec := NewRecorder(discard{}, spec.Operations(), nil)
 		st := &step{spec: spec, rec: rec, Step: Step{Step: workload.Step{Rate: rate, Duration: 10 * time.Second}}}
 		st.phases()
@@ -81,9 +81,9 @@ func TestPhasesOfAStep(t *testing.T) {
 	}{
 		{Spec{}, 0, [numPhases]bool{false, true, false}},
 		{Spec{}, time.Minute, [numPhases]bool{false, true, false}},
-		{Spec{Load: workload.Load{WarmUp: time.Second}}, 0, [numPhases]bool{true, true, false}},
-		{Spec{Load: workload.Load{CoolDown: time.Second}}, 0, [numPhases]bool{false, true, false}},
-		{Spec{Load: workload.Load{WarmUp: time.Second, CoolDown: time.Second}}, time.Minute, [numPhases]bool{true, true, true}},
+		{Spec{Load: workload.Load{Limits: workload.Limits{WarmUp: time.Second}}}, 0, [numPhases]bool{true, true, false}},
+		{Spec{Load: workload.Load{Limits: workload.Limits{CoolDown: time.Second}}}, 0, [numPhases]bool{false, true, false}},
+		{Spec{Load: workload.Load{Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}, time.Minute, [numPhases]bool{true, true, true}},
 	} {
 		s := &step{spec: c.spec, Step: Step{Step: workload.Step{Duration: c.duration}}}
 		s.phases()

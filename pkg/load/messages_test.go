@@ -32,7 +32,7 @@ func (c *talkative) Put(context.Context, []byte, []byte) error {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	sink := newMemory()
-	spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 8, Timeout: time.Second}}
+	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8}, Limits: workload.Limits{Timeout: time.Second}}}
 	e := NewEngine(spec, NewRecorder(sink, spec.Operations(), nil))
 	for step := range 2 {
 		if _, err := e.Step(t.Context(), Step{Step: workload.Step{Clients: 4, Requests: 400}, Index: step}, []database.Client{&talkative{}}); err != nil {

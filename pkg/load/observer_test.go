@@ -84,11 +84,13 @@ func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observi
 // mixed is a load of all operations that read or write one key.
 func mixed() Spec {
 	return Spec{Seed: 5, Load: workload.Load{
-		Keys: 200, KeySize: 24, ValueSize: 40, Timeout: time.Minute, Drain: time.Minute,
-		Mix: []workload.Share{
+		Keyspace: workload.Keyspace{Keys: 200},
+		Sizing:   workload.Sizing{KeySize: 24, ValueSize: 40},
+		Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
+		Content: workload.Content{Mix: []workload.Share{
 			{Operation: workload.OpRead, Weight: 40}, {Operation: workload.OpUpdate, Weight: 30}, {Operation: workload.OpWrite, Weight: 10},
 			{Operation: workload.OpSwap, Weight: 10}, {Operation: workload.OpDelete, Weight: 10},
-		},
+		}},
 	}}
 }
 

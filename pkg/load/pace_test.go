@@ -15,7 +15,7 @@ import (
 // were sent, and the processors used.
 func pace(t testing.TB, clients int, rate float64, d time.Duration) (p50, p99 time.Duration, processors float64) {
 	t.Helper()
-	spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, Timeout: time.Second, Drain: time.Second}}
+	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
 	rec := NewRecorder(discard{}, spec.Operations(), nil)
 	busy, start := processorTime(t), time.Now()
 	if _, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: d}}, []database.Client{null{}}); err != nil {

@@ -38,7 +38,7 @@ func TestPanicEndsStep(t *testing.T) {
 		"with a rate": {Clients: 4, Duration: time.Minute, Rate: 1000},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 8, Timeout: time.Second, Drain: time.Second}}
+			spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
 			rec := NewRecorder(&firstError{}, spec.Operations(), nil)
 			client := fragile{&atomic.Int64{}, 50}
 			begun := time.Now()

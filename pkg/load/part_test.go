@@ -145,7 +145,7 @@ func issue(t *testing.T, spec Spec, steps []workload.Step, holds time.Duration, 
 // same keys and values at the same times, and have the same outcomes.
 func TestPartsSendWhatOneWould(t *testing.T) {
 	op := func(op workload.Op, law workload.KeyLaw) Spec {
-		s := Spec{Seed: 7, Load: workload.Load{Operation: op, KeySize: 12, ValueSize: 40, ValueSizeMax: 64, Timeout: time.Minute, Drain: time.Minute}}
+		s := Spec{Seed: 7, Load: workload.Load{Content: workload.Content{Operation: op}, Sizing: workload.Sizing{KeySize: 12, ValueSize: 40, ValueSizeMax: 64}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}}
 		if op.NeedsKey() {
 			s.Keys, s.KeyLaw = 60, law
 		}
@@ -233,12 +233,12 @@ func TestPartsThatCannotBe(t *testing.T) {
 		name, want string
 		spec       Spec
 	}{
-		{"no such part", "index", Spec{Part: schedule.Part{Index: 3, Of: 3}, Load: workload.Load{Operation: workload.OpWrite}}},
-		{"reads of created keys", "creates", Spec{Part: part, Load: workload.Load{Keys: 9, KeyLaw: workload.KeysLatest, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}}}},
-		{"keys of all parts in a transaction", "versions", Spec{Part: part, Load: workload.Load{Operation: workload.OpTxn, Keys: 9, TxnKeys: 2, KeyLaw: workload.KeysSequential}}},
-		{"requests of a client in several parts", "clients that 3 parts divide, got 10", Spec{Part: part, Load: workload.Load{Operation: workload.OpWrite, Clients: 10, Rate: 5, Bind: workload.BindClient}}},
-		{"transactions on any key", "versions", Spec{Part: part, Load: workload.Load{Operation: workload.OpTxn, Keys: 9, TxnKeys: 1, KeyLaw: workload.KeysUniform}}},
-		{"transactions on keys that change their part", "versions", Spec{Part: part, Load: workload.Load{Operation: workload.OpTxn, Keys: 10, TxnKeys: 1, KeyLaw: workload.KeysSequential}}},
+		{"no such part", "index", Spec{Part: schedule.Part{Index: 3, Of: 3}, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}}}},
+		{"reads of created keys", "creates", Spec{Part: part, Load: workload.Load{Keyspace: workload.Keyspace{Keys: 9, KeyLaw: workload.KeysLatest}, Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}}}}},
+		{"keys of all parts in a transaction", "versions", Spec{Part: part, Load: workload.Load{Content: workload.Content{Operation: workload.OpTxn}, Keyspace: workload.Keyspace{Keys: 9, KeyLaw: workload.KeysSequential}, Sizing: workload.Sizing{TxnKeys: 2}}}},
+		{"requests of a client in several parts", "clients that 3 parts divide, got 10", Spec{Part: part, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Extent: workload.Extent{Clients: 10}, Pace: workload.Pace{Rate: 5, Bind: workload.BindClient}}}},
+		{"transactions on any key", "versions", Spec{Part: part, Load: workload.Load{Content: workload.Content{Operation: workload.OpTxn}, Keyspace: workload.Keyspace{Keys: 9, KeyLaw: workload.KeysUniform}, Sizing: workload.Sizing{TxnKeys: 1}}}},
+		{"transactions on keys that change their part", "versions", Spec{Part: part, Load: workload.Load{Content: workload.Content{Operation: workload.OpTxn}, Keyspace: workload.Keyspace{Keys: 10, KeyLaw: workload.KeysSequential}, Sizing: workload.Sizing{TxnKeys: 1}}}},
 	} {
 		err := c.spec.CheckPart()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -352,7 +352,7 @@ func (p *pile) Close() error { return nil }
 // TestPartsPreloadInBulk: together they write each key once, with the value of one.
 func TestPartsPreloadInBulk(t *testing.T) {
 	for _, keys := range []int64{1, 20, 1003} {
-		spec := Spec{Seed: 3, Load: workload.Load{Operation: workload.OpRead, Keys: keys, KeySize: 8, ValueSize: 32}}
+		spec := Spec{Seed: 3, Load: workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: keys}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 32}}}
 		want := map[string]string{}
 		for of := 1; of <= 4; of++ {
 			p := &pile{m: map[string]string{}}
@@ -370,7 +370,7 @@ func TestPartsPreloadInBulk(t *testing.T) {
 			}
 		}
 	}
-	spec := Spec{Load: workload.Load{Operation: workload.OpRead, Keys: 25, KeySize: 8, ValueSize: 32}, Part: schedule.Part{Index: 2, Of: 3}}
+	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: 25}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 32}}, Part: schedule.Part{Index: 2, Of: 3}}
 	p, err := newBulkPreload(spec, 10, nil)
 	if err != nil || p.own() != 5 {
 		t.Errorf("part 2 of 3 has %d of 25 keys in batches of 10, error %v, want 5", p.own(), err)

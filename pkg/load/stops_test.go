@@ -104,7 +104,7 @@ func TestStoppedChild(t *testing.T) {
 	if rated = strings.Contains(kind, "rate"); rated {
 		step = workload.Step{Clients: 8, Rate: stoppedRate, Duration: 4 * time.Second}
 	}
-	spec := Spec{Load: workload.Load{Operation: workload.OpWrite, KeySize: 16, Timeout: 5 * time.Minute, Drain: 5 * time.Minute}}
+	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: 5 * time.Minute, Drain: 5 * time.Minute}}}
 	sink := &gapSink{}
 	rec := NewRecorder(sink, spec.Operations(), nil)
 	var client database.Client = prompt{}

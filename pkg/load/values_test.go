@@ -31,9 +31,9 @@ func preloaded(t *testing.T, spec Spec, requests int64, client database.Client) 
 // key what it held already.
 func TestNoWriteRepeatsAValue(t *testing.T) {
 	for name, spec := range map[string]Spec{
-		"sequential": {Load: workload.Load{Keys: 1000, KeyLaw: workload.KeysSequential}},
-		"uniform":    {Load: workload.Load{Keys: 100, KeyLaw: workload.KeysUniform}},
-		"same key":   {Load: workload.Load{SameKey: true}},
+		"sequential": {Load: workload.Load{Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: workload.KeysSequential}}},
+		"uniform":    {Load: workload.Load{Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform}}},
+		"same key":   {Load: workload.Load{Keyspace: workload.Keyspace{SameKey: true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec.Seed, spec.Operation, spec.KeySize, spec.ValueSize, spec.Timeout = 3, workload.OpUpdate, 8, 32, time.Second
@@ -86,7 +86,7 @@ func TestContentIsCheckedOfEveryRead(t *testing.T) {
 	for _, op := range []workload.Op{workload.OpRead, workload.OpReadOneshot, workload.OpSwap} {
 		for _, size := range []int{8, 15, 16, 32, 1024} {
 			t.Run(fmt.Sprintf("%s of %d bytes", op, size), func(t *testing.T) {
-				spec := Spec{Seed: 1, Load: workload.Load{Operation: op, Keys: keys, KeyLaw: workload.KeysSequential, KeySize: 8, ValueSize: size, Timeout: time.Second}}
+				spec := Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: op}, Keyspace: workload.Keyspace{Keys: keys, KeyLaw: workload.KeysSequential}, Sizing: workload.Sizing{KeySize: 8, ValueSize: size}, Limits: workload.Limits{Timeout: time.Second}}}
 				client := altered{store: &store{m: map[string][]byte{}}, value: func(key, value []byte) []byte {
 					if key[len(key)-1]%2 == 1 { // half of the keys
 						value[size-4] ^= 1
@@ -139,7 +139,7 @@ func TestRangesAndSwapsAreChecked(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := Spec{
-				Seed: 1, Load: workload.Load{Operation: c.op, Keys: keys, KeyLaw: workload.KeysSequential, KeySize: 8, ValueSize: size, RangeLimit: limit, Timeout: time.Second},
+				Seed: 1, Load: workload.Load{Content: workload.Content{Operation: c.op}, Keyspace: workload.Keyspace{Keys: keys, KeyLaw: workload.KeysSequential}, Sizing: workload.Sizing{KeySize: 8, ValueSize: size, RangeLimit: limit}, Limits: workload.Limits{Timeout: time.Second}},
 			}
 			if c.spec != nil {
 				c.spec(&spec)

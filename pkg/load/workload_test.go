@@ -75,8 +75,8 @@ func TestMixedLoadReadsWhatItWrote(t *testing.T) {
 		t.Run(string(law), func(t *testing.T) {
 			s := &store{m: map[string][]byte{}}
 			spec := Spec{
-				Seed: 5, Load: workload.Load{Keys: 500, KeyLaw: law, KeySize: 24, ValueSize: 40, ValueSizeMax: 90, Timeout: time.Minute,
-					Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 20}, {Operation: workload.OpWrite, Weight: 10}, {Operation: workload.OpSwap, Weight: 19}, {Operation: workload.OpReadOneshot, Weight: 1}}},
+				Seed: 5, Load: workload.Load{Keyspace: workload.Keyspace{Keys: 500, KeyLaw: law}, Sizing: workload.Sizing{KeySize: 24, ValueSize: 40, ValueSizeMax: 90}, Limits: workload.Limits{Timeout: time.Minute},
+					Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 20}, {Operation: workload.OpWrite, Weight: 10}, {Operation: workload.OpSwap, Weight: 19}, {Operation: workload.OpReadOneshot, Weight: 1}}}},
 			}
 			conns := []database.Client{s}
 			if err := Preload(t.Context(), spec, 10, conns, nil); err != nil {

@@ -49,9 +49,10 @@ func TestWrittenBytes(t *testing.T) {
 		v.m[string(workload.AppendKey(nil, i, 20))] = nil
 	}
 	spec := Spec{Seed: 3, Load: workload.Load{
-		Mix:  []workload.Share{{Operation: workload.OpWrite, Weight: 3}, {Operation: workload.OpUpdate, Weight: 2}, {Operation: workload.OpTxn, Weight: 2}, {Operation: workload.OpDelete, Weight: 1}},
-		Keys: 200, KeyLaw: workload.KeysUniform, TxnKeys: 3, KeySize: 20, ValueSize: 16, ValueSizeMax: 5000,
-		Sizes: workload.Sizes{Law: workload.SizesLognormal, P50: 300, P99: 4000}, Timeout: time.Second,
+		Content:  workload.Content{Mix: []workload.Share{{Operation: workload.OpWrite, Weight: 3}, {Operation: workload.OpUpdate, Weight: 2}, {Operation: workload.OpTxn, Weight: 2}, {Operation: workload.OpDelete, Weight: 1}}},
+		Keyspace: workload.Keyspace{Keys: 200, KeyLaw: workload.KeysUniform},
+		Sizing:   workload.Sizing{TxnKeys: 3, KeySize: 20, ValueSize: 16, ValueSizeMax: 5000, Sizes: workload.Sizes{Law: workload.SizesLognormal, P50: 300, P99: 4000}},
+		Limits:   workload.Limits{Timeout: time.Second},
 	}}
 	sink := newMemory()
 	rec := NewRecorder(sink, spec.Operations(), nil)

@@ -122,7 +122,7 @@ func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * fl
 // second.
 func steppedRun() *DatabaseRun {
 	return &DatabaseRun{
-		Tag: "fake", State: StateComplete, Load: Load{Load: workload.Load{Operation: "write", Clients: 1, WarmUp: time.Second}},
+		Tag: "fake", State: StateComplete, Load: Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Clients: 1}, Limits: workload.Limits{WarmUp: time.Second}}},
 		LoadStart: at(0), LoadEnd: at(7),
 		Steps: []Step{{Index: 0, Step: workload.Step{Clients: 1}, Start: at(0), End: at(3)}, {Index: 1, Step: workload.Step{Clients: 10}, Start: at(3.5), End: at(7)}},
 		Members: []Member{
@@ -345,15 +345,15 @@ func TestMeasured(t *testing.T) {
 		from, to float64
 	}{
 		{"all of it", Load{}, Step{Start: at(1), End: at(9)}, 1, 9},
-		{"without warm-up", Load{Load: workload.Load{WarmUp: 2 * time.Second}}, Step{Start: at(1), End: at(9)}, 3, 9},
-		{"with what was drained", Load{Load: workload.Load{Drain: time.Minute}}, Step{Start: at(1), End: at(9), IssueEnd: at(5)}, 1, 9},
-		{"of a duration, until issuing ended", Load{Load: workload.Load{Drain: time.Minute}}, Step{Start: at(1), End: at(9), IssueEnd: at(6), Step: workload.Step{Duration: 5 * time.Second}}, 1, 6},
+		{"without warm-up", Load{Load: workload.Load{Limits: workload.Limits{WarmUp: 2 * time.Second}}}, Step{Start: at(1), End: at(9)}, 3, 9},
+		{"with what was drained", Load{Load: workload.Load{Limits: workload.Limits{Drain: time.Minute}}}, Step{Start: at(1), End: at(9), IssueEnd: at(5)}, 1, 9},
+		{"of a duration, until issuing ended", Load{Load: workload.Load{Limits: workload.Limits{Drain: time.Minute}}}, Step{Start: at(1), End: at(9), IssueEnd: at(6), Step: workload.Step{Duration: 5 * time.Second}}, 1, 6},
 		{"of a duration, interrupted", Load{}, Step{Start: at(1), End: at(9), IssueEnd: at(3), Step: workload.Step{Duration: 5 * time.Second}}, 1, 3},
-		{"without cool-down", Load{Load: workload.Load{CoolDown: time.Second}}, Step{Start: at(1), End: at(9), Step: workload.Step{Duration: 5 * time.Second}}, 1, 5},
-		{"the load's duration", Load{Load: workload.Load{CoolDown: time.Second, Duration: 5 * time.Second}}, Step{Start: at(1), End: at(9)}, 1, 5},
-		{"no cool-down without a duration", Load{Load: workload.Load{CoolDown: time.Second}}, Step{Start: at(1), End: at(9)}, 1, 9},
-		{"ended before the cool-down", Load{Load: workload.Load{CoolDown: time.Second}}, Step{Start: at(1), End: at(3), Step: workload.Step{Duration: 5 * time.Second}}, 1, 3},
-		{"ended in the warm-up", Load{Load: workload.Load{WarmUp: 5 * time.Second}}, Step{Start: at(1), End: at(3)}, 3, 3},
+		{"without cool-down", Load{Load: workload.Load{Limits: workload.Limits{CoolDown: time.Second}}}, Step{Start: at(1), End: at(9), Step: workload.Step{Duration: 5 * time.Second}}, 1, 5},
+		{"the load's duration", Load{Load: workload.Load{Limits: workload.Limits{CoolDown: time.Second}, Extent: workload.Extent{Duration: 5 * time.Second}}}, Step{Start: at(1), End: at(9)}, 1, 5},
+		{"no cool-down without a duration", Load{Load: workload.Load{Limits: workload.Limits{CoolDown: time.Second}}}, Step{Start: at(1), End: at(9)}, 1, 9},
+		{"ended before the cool-down", Load{Load: workload.Load{Limits: workload.Limits{CoolDown: time.Second}}}, Step{Start: at(1), End: at(3), Step: workload.Step{Duration: 5 * time.Second}}, 1, 3},
+		{"ended in the warm-up", Load{Load: workload.Load{Limits: workload.Limits{WarmUp: 5 * time.Second}}}, Step{Start: at(1), End: at(3)}, 3, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			run := &DatabaseRun{Load: tc.load, Steps: []Step{tc.step}}

@@ -52,7 +52,7 @@ func TestManifestRoundTrip(t *testing.T) {
 		State: StateRunning, Title: "t", Started: epoch, Seed: 1<<64 - 1, Config: json.RawMessage(`{"title":"t"}`),
 		SelfCheck: selfCheck(),
 		Databases: []*DatabaseRun{{
-			ID: "etcd", Tag: "etcd", Load: Load{Load: workload.Load{WarmUp: time.Second, Rate: 1000, RateEnd: 5000}}, Members: []Member{{Disk: &Disk{ApparentBytes: 7}}},
+			ID: "etcd", Tag: "etcd", Load: Load{Load: workload.Load{Limits: workload.Limits{WarmUp: time.Second}, Pace: workload.Pace{Rate: 1000, RateEnd: 5000}}}, Members: []Member{{Disk: &Disk{ApparentBytes: 7}}},
 			Steps: []Step{{Step: workload.Step{Clients: 8, Rate: 1000, RateEnd: 5000}}},
 		}},
 	}

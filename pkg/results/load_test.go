@@ -14,15 +14,22 @@ import (
 // have them.
 func TestLoadJSON(t *testing.T) {
 	closed := workload.Load{
-		Operation: workload.OpWrite, Requests: 500, Clients: 10, Connections: 5, Ramp: time.Second, Arrival: workload.ArrivalConstant,
-		Backlog: workload.BacklogKeep, KeySize: 8, ValueSize: 16, Timeout: 10, Drain: 10, Target: "all",
+		Content: workload.Content{Operation: workload.OpWrite},
+		Extent:  workload.Extent{Requests: 500, Clients: 10, Connections: 5},
+		Pace:    workload.Pace{Ramp: time.Second, Arrival: workload.ArrivalConstant, Backlog: workload.BacklogKeep},
+		Sizing:  workload.Sizing{KeySize: 8, ValueSize: 16},
+		Limits:  workload.Limits{Timeout: 10, Drain: 10},
+		Route:   workload.Route{Target: "all"},
 	}
 	mixed := workload.Load{
-		Workload: "ycsb-b", Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.95}, {Operation: workload.OpUpdate, Weight: 0.05}},
-		Keys: 1000, KeyLaw: workload.KeysZipfian, Duration: time.Second, Clients: 1, Connections: 1, Rate: 100, RateEnd: 200,
-		Steps:   []workload.Step{{Clients: 1, Connections: 1, Rate: 100}, {Clients: 7, Connections: 3, Rate: 50}},
-		Arrival: workload.ArrivalPoisson, Backlog: workload.BacklogShed, KeySize: 8, ValueSize: 16, ValueSizeMax: 32, RangeLimit: 5,
-		SameKey: true, Read: workload.ReadStale, Timeout: 10, Drain: 20, WarmUp: 3, CoolDown: 4, Target: "leader",
+		Content:  workload.Content{Workload: "ycsb-b", Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.95}, {Operation: workload.OpUpdate, Weight: 0.05}}, Read: workload.ReadStale},
+		Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: workload.KeysZipfian, SameKey: true},
+		Extent:   workload.Extent{Duration: time.Second, Clients: 1, Connections: 1, Steps: []workload.Step{{Clients: 1, Connections: 1, Rate: 100}, {Clients: 7, Connections: 3, Rate: 50}}},
+		Pace: workload.Pace{Rate: 100, RateEnd: 200,
+			Arrival: workload.ArrivalPoisson, Backlog: workload.BacklogShed},
+		Sizing: workload.Sizing{KeySize: 8, ValueSize: 16, ValueSizeMax: 32, RangeLimit: 5},
+		Limits: workload.Limits{Timeout: 10, Drain: 20, WarmUp: 3, CoolDown: 4},
+		Route:  workload.Route{Target: "leader"},
 	}
 	for _, test := range []struct {
 		name string
@@ -33,9 +40,9 @@ func TestLoadJSON(t *testing.T) {
 			`"key_size_bytes":8,"value_size_bytes":16,"timeout_ns":10,"target":"all"}`},
 		{"steps of a mix", Load{Load: mixed.Recorded(), FirstKey: 1234}, `{"operation":"","workload":"ycsb-b",` +
 			`"mix":[{"operation":"read","weight":0.95},{"operation":"update","weight":0.05}],"keys":1000,"key_law":"zipfian",` +
-			`"first_key":1234,"read_mode":"stale","duration_ns":1000000000,"clients":7,"connections":3,"rate":100,"rate_end":200,` +
+			`"same_key":true,"first_key":1234,"read_mode":"stale","duration_ns":1000000000,"clients":7,"connections":3,"rate":100,"rate_end":200,` +
 			`"arrival":"poisson","backlog":"shed","key_size_bytes":8,"value_size_bytes":16,"value_size_max_bytes":32,"range_limit":5,` +
-			`"same_key":true,"timeout_ns":10,"drain_ns":20,"warm_up_ns":3,"cool_down_ns":4,"target":"leader"}`},
+			`"timeout_ns":10,"drain_ns":20,"warm_up_ns":3,"cool_down_ns":4,"target":"leader"}`},
 		{"nothing known", Load{}, `{"operation":"","clients":0,"connections":0,"key_size_bytes":0,"value_size_bytes":0,"timeout_ns":0}`},
 	} {
 		data, err := json.Marshal(test.load)

@@ -13,7 +13,7 @@ import (
 // mixedRun is a mix of reads and updates in two steps that share second 1.
 func mixedRun() *DatabaseRun {
 	return &DatabaseRun{
-		Load:  Load{Load: workload.Load{Operation: "mix", Mix: []workload.Share{{Operation: "update", Weight: 1}, {Operation: "read", Weight: 3}}}},
+		Load:  Load{Load: workload.Load{Content: workload.Content{Operation: "mix", Mix: []workload.Share{{Operation: "update", Weight: 1}, {Operation: "read", Weight: 3}}}}},
 		Steps: []Step{{Index: 0, Step: workload.Step{Clients: 1}, Start: at(0), End: at(1.5)}, {Index: 1, Step: workload.Step{Clients: 10}, Start: at(1.5), End: at(2)}},
 	}
 }

@@ -153,7 +153,7 @@ func TestRankedIsASureBound(t *testing.T) {
 // due first, longest.
 func TestUnsentRequestsWaitedUntilTheDrainEnded(t *testing.T) {
 	run := &DatabaseRun{
-		Load:  Load{Load: workload.Load{Rate: 100, Drain: 2 * time.Second}},
+		Load:  Load{Load: workload.Load{Pace: workload.Pace{Rate: 100}, Limits: workload.Limits{Drain: 2 * time.Second}}},
 		Steps: []Step{{Step: workload.Step{Rate: 100}, IssueEnd: time.Unix(104, 0)}},
 	}
 	var rows []Interval
@@ -230,7 +230,7 @@ func TestProgressIsReadOnce(t *testing.T) {
 func TestUnsentRequestsByTick(t *testing.T) {
 	start := time.Unix(100, 333e6)
 	run := &DatabaseRun{
-		Load: Load{Load: workload.Load{Rate: 100, Drain: time.Second, WarmUp: time.Second, CoolDown: time.Second, Duration: 4 * time.Second}},
+		Load: Load{Load: workload.Load{Pace: workload.Pace{Rate: 100}, Limits: workload.Limits{Drain: time.Second, WarmUp: time.Second, CoolDown: time.Second}, Extent: workload.Extent{Duration: 4 * time.Second}}},
 		Steps: []Step{{Step: workload.Step{Rate: 100, Duration: 4 * time.Second}, Start: start,
 			IssueEnd: start.Add(4 * time.Second), End: start.Add(5 * time.Second)}},
 	}

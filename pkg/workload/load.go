@@ -6,10 +6,22 @@ import (
 	"time"
 )
 
-// Load describes the requests to one database. A parameter of a load is declared
-// here and nowhere else; the experiment, the engine and the manifest hold this
-// type.
+// Load describes the requests to one database. A parameter of a load is declared in one of
+// these groups and nowhere else; the experiment, the engine and the manifest hold this
+// type. The names of groups are in no record.
 type Load struct {
+	Content
+	Keyspace
+	Extent
+	Pace
+	Sizing
+	Limits
+	Route
+	Validity
+}
+
+// Content is the kind of the requests.
+type Content struct {
 	// Operation is sent by every request; "" if there is a Mix.
 	Operation Op `json:"operation,omitempty"`
 	// Workload is the name of one of [Workloads] if Mix was given by name.
@@ -17,6 +29,12 @@ type Load struct {
 	// Mix are operations and their weights in the order of the file; empty means
 	// Operation alone.
 	Mix []Share `json:"mix,omitempty"`
+	// Read is the read mode; "" if no operation reads.
+	Read ReadMode `json:"read,omitempty"`
+}
+
+// Keyspace is the keys that requests take, and the keys that exist before the load.
+type Keyspace struct {
 	// Keys is how many keys are written before the load, for operations on keys that
 	// exist. KeyLaw decides which of them an operation takes. Both are zero with
 	// SameKey or if no operation needs a key.
@@ -31,16 +49,26 @@ type Load struct {
 	HotKeys  int64   `json:"hot_keys,omitempty"`
 	HotShare Percent `json:"hot_share_percent,omitempty"`
 	HotMoves int64   `json:"hot_moves,omitempty"`
+	// SameKey sends every request to one key.
+	SameKey bool `json:"same_key,omitempty"`
+}
+
+// Extent is how many requests there are, for how long, and from how many clients.
+type Extent struct {
 	// Requests bounds the load if not 0, Duration too. At least one of them is set.
 	// With Steps they are the sums over the steps.
 	Requests int64         `json:"requests"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
-	// Clients is the number of concurrent clients, Connections that of connections
+	// Clients is the number of concurrent clients, Connections the number of connections
 	// they share. Steps, if not empty, run one after the other; Clients and
 	// Connections are then the largest of any step.
 	Clients     int    `json:"clients"`
 	Connections int    `json:"connections"`
 	Steps       []Step `json:"steps,omitempty"`
+}
+
+// Pace is when requests are due.
+type Pace struct {
 	// Rate is due requests per second over all clients; 0 is a closed loop.
 	Rate float64 `json:"rate,omitempty"`
 	// RateEnd, if not 0, is the rate at the end of Duration. Ramp is the time over
@@ -48,7 +76,7 @@ type Load struct {
 	// are 0: each step has its own.
 	RateEnd float64       `json:"rate_end,omitempty"`
 	Ramp    time.Duration `json:"ramp_ns,omitempty"`
-	// Arrival, Backlog, Bind and Drain mean nothing in a closed loop.
+	// Arrival, Backlog and Bind mean nothing in a closed loop, nor does [Limits.Drain].
 	Arrival Arrival `json:"arrival"`
 	Backlog Backlog `json:"backlog"`
 	Bind    Bind    `json:"bind,omitempty"`
@@ -58,6 +86,10 @@ type Load struct {
 	Period time.Duration `json:"period_ns,omitempty"`
 	Peak   float64       `json:"peak,omitempty"`
 	Burst  time.Duration `json:"burst_ns,omitempty"`
+}
+
+// Sizing is how large keys, values and requests are.
+type Sizing struct {
 	// KeySize and ValueSize are in bytes, and exact. A key is longer if its number
 	// has more digits.
 	KeySize   int `json:"key_size"`
@@ -71,10 +103,11 @@ type Load struct {
 	RangeLimit int `json:"range_limit,omitempty"`
 	// TxnKeys is how many keys one txn writes; 0 if no operation is one.
 	TxnKeys int `json:"txn_keys,omitempty"`
-	// SameKey sends every request to one key.
-	SameKey bool `json:"same_key,omitempty"`
-	// Read is the read mode; "" if no operation reads.
-	Read ReadMode `json:"read,omitempty"`
+}
+
+// Limits are the bounds in time of a request, of the backlog, and of the requests that are
+// measured.
+type Limits struct {
 	// Timeout is the deadline of one request, counted from when it was sent.
 	Timeout time.Duration `json:"timeout_ns"`
 	// Drain is the time after the end in which the backlog is still sent.
@@ -83,13 +116,21 @@ type Load struct {
 	// step. CoolDown needs a step with a duration.
 	WarmUp   time.Duration `json:"warm_up_ns,omitempty"`
 	CoolDown time.Duration `json:"cool_down_ns,omitempty"`
+}
+
+// Route is the members that requests go to.
+type Route struct {
 	// Target selects the members that connections go to: all, leader, follower, a
 	// host's address, or one of the endpoints.
 	Target string `json:"target"`
 	// Failover decides where a client goes whose member is lost.
 	Failover Failover `json:"failover,omitempty"`
-	// Judge are the bounds that decide whether the numbers are valid. Expect are the
-	// failures that are part of the load.
+}
+
+// Validity decides whether the numbers of a load are valid.
+type Validity struct {
+	// Judge are the bounds of single facts. Expect are the failures that are part of the
+	// load.
 	Judge  Judge  `json:"judge,omitzero"`
 	Expect Expect `json:"expect,omitzero"`
 }

@@ -15,14 +15,14 @@ func TestKeyNumbers(t *testing.T) {
 		requests int64
 		want     int64
 	}{
-		{"writes", Load{Operation: "write"}, 1001, 1001},
-		{"reads", Load{Operation: "read", Keys: 10}, 1001, 10},
-		{"one key", Load{Operation: "read", Keys: 10, SameKey: true}, 1001, 1},
-		{"a mix of writes only", Load{Mix: mix(Share{"write", 2})}, 1001, 1001},
-		{"a mix without writes", Load{Mix: mix(Share{"read", 1}, Share{"update", 1}), Keys: 10}, 1001, 10},
-		{"whole blocks", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 1001, 510},
-		{"no end", Load{Mix: mix(Share{"read", 3}, Share{"write", 1}), Keys: 10}, 0, 10},
-		{"more than numbers can count", Load{Mix: mix(Share{"read", 1}, Share{"write", 999}), Keys: 1<<63 - 1}, 1<<63 - 1, 9218760350836347517},
+		{"writes", Load{Content: Content{Operation: "write"}}, 1001, 1001},
+		{"reads", Load{Content: Content{Operation: "read"}, Keyspace: Keyspace{Keys: 10}}, 1001, 10},
+		{"one key", Load{Content: Content{Operation: "read"}, Keyspace: Keyspace{Keys: 10, SameKey: true}}, 1001, 1},
+		{"a mix of writes only", Load{Content: Content{Mix: mix(Share{"write", 2})}}, 1001, 1001},
+		{"a mix without writes", Load{Content: Content{Mix: mix(Share{"read", 1}, Share{"update", 1})}, Keyspace: Keyspace{Keys: 10}}, 1001, 10},
+		{"whole blocks", Load{Content: Content{Mix: mix(Share{"read", 3}, Share{"write", 1})}, Keyspace: Keyspace{Keys: 10}}, 1001, 510},
+		{"no end", Load{Content: Content{Mix: mix(Share{"read", 3}, Share{"write", 1})}, Keyspace: Keyspace{Keys: 10}}, 0, 10},
+		{"more than numbers can count", Load{Content: Content{Mix: mix(Share{"read", 1}, Share{"write", 999})}, Keyspace: Keyspace{Keys: 1<<63 - 1}}, 1<<63 - 1, 9218760350836347517},
 	} {
 		if got := test.load.KeyNumbers(test.requests); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)

@@ -53,7 +53,7 @@ func TestDocumented(t *testing.T) {
 func TestListsAreCopies(t *testing.T) {
 	Ops()[0], KeyLaws()[0], Arrivals()[0], Backlogs()[0] = "", "", "", ""
 	Workloads()[0].Mix[0].Operation = ""
-	l := Load{Steps: []Step{{Clients: 1}}, Mix: []Share{{OpRead, 1}}}
+	l := Load{Extent: Extent{Steps: []Step{{Clients: 1}}}, Content: Content{Mix: []Share{{OpRead, 1}}}}
 	l.Stretches()[0].Clients, l.Shares()[0].Operation = 9, ""
 	all := fmt.Sprint(Ops()[0], KeyLaws()[0], Arrivals()[0], Backlogs()[0], Workloads()[0].Mix[0].Operation, l.Steps[0].Clients, l.Mix[0].Operation)
 	if want := fmt.Sprint(OpWrite, KeysSequential, ArrivalConstant, BacklogKeep, OpRead, 1, OpRead); all != want {

@@ -41,7 +41,7 @@ func chiSquare(t *testing.T, got, want []float64) {
 // percentiles and mean with theory.
 func TestLognormal(t *testing.T) {
 	const n = 1_000_000
-	l := &Load{ValueSize: 100, ValueSizeMax: 5000, Sizes: Sizes{Law: SizesLognormal, P50: 775, P99: 2800}}
+	l := &Load{Sizing: Sizing{ValueSize: 100, ValueSizeMax: 5000, Sizes: Sizes{Law: SizesLognormal, P50: 775, P99: 2800}}}
 	sigma := math.Log(2800.0/775) / z99
 	below := func(size float64) float64 { return math.Erfc((math.Log(775)-math.Log(size))/(sigma*math.Sqrt2)) / 2 }
 	from, all := below(99.5), below(5000.5)-below(99.5)
@@ -85,7 +85,7 @@ func TestSizeHistogram(t *testing.T) {
 		t.Fatalf("parse a histogram: %v", err)
 	}
 	const n = 1_000_000
-	l := &Load{ValueSize: 16, ValueSizeMax: 65536, Sizes: Sizes{Law: SizesHistogram, Bins: bins}}
+	l := &Load{Sizing: Sizing{ValueSize: 16, ValueSizeMax: 65536, Sizes: Sizes{Law: SizesHistogram, Bins: bins}}}
 	hits := drawn(l, n)
 	var got, want []float64
 	for _, b := range bins {
@@ -103,14 +103,14 @@ func TestSizeHistogram(t *testing.T) {
 // TestUniformSizes: each size of a range is as frequent as the others.
 func TestUniformSizes(t *testing.T) {
 	const n = 100_000
-	l := &Load{ValueSize: 20, ValueSizeMax: 39}
+	l := &Load{Sizing: Sizing{ValueSize: 20, ValueSizeMax: 39}}
 	hits := drawn(l, n)
 	var got, want []float64
 	for size := 20; size < 40; size++ {
 		got, want = append(got, hits[size]), append(want, n/20)
 	}
 	chiSquare(t, got, want)
-	one := &Load{ValueSize: 8}
+	one := &Load{Sizing: Sizing{ValueSize: 8}}
 	if fixed := drawn(one, 10); fixed[8] != 10 || l.MeanValueSize() != 29.5 || one.MeanValueSize() != 8 {
 		t.Errorf("one size: %v, means %v and %v", fixed, l.MeanValueSize(), one.MeanValueSize())
 	}

@@ -117,8 +117,12 @@ func bucketSearch(ctx context.Context, c workload.Capacity, perSecond float64, s
 	}
 	stretch := workload.Step{Clients: clients, Connections: clients, Rate: 250}
 	spec := load.Spec{Load: workload.Load{
-		Operation: workload.OpWrite, SameKey: true, Clients: clients, Connections: clients, KeySize: 16, ValueSize: 16,
-		Arrival: workload.ArrivalConstant, Backlog: workload.BacklogShed, WarmUp: c.Settle, Timeout: 2 * time.Second, Drain: 2 * time.Second,
+		Content:  workload.Content{Operation: workload.OpWrite},
+		Keyspace: workload.Keyspace{SameKey: true},
+		Extent:   workload.Extent{Clients: clients, Connections: clients},
+		Sizing:   workload.Sizing{KeySize: 16, ValueSize: 16},
+		Pace:     workload.Pace{Arrival: workload.ArrivalConstant, Backlog: workload.BacklogShed},
+		Limits:   workload.Limits{WarmUp: c.Settle, Timeout: 2 * time.Second, Drain: 2 * time.Second},
 	}, Seed: 1}
 	sink := search.NewSink(dir)
 	engine := load.NewEngine(spec, load.NewRecorder(sink, spec.Operations(), nil))

@@ -117,7 +117,7 @@ func (c screenCase) draw(rng *rand.Rand) (columns []answers.Column) {
 // one makes one run of a database on a host that is slower by the drift.
 func (c screenCase) one(rng *rand.Rand, database int, drift float64) *recorded.Run {
 	tag := fmt.Sprintf("db%d", database+1)
-	l := workload.Load{Operation: workload.OpWrite, KeySize: 8, ValueSize: 92, Clients: 100, Connections: 100}
+	l := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Extent: workload.Extent{Clients: 100, Connections: 100}}
 	r := &recorded.Run{Info: recorded.Info{Tag: tag, Record: &results.DatabaseRun{Tag: tag, Database: tag, State: results.StateComplete}}}
 	for step := range c.steps {
 		clients := 100 * (step + 1)

@@ -20,7 +20,7 @@ func swept(values map[string][]float64, order ...string) (runs []*run.Run) {
 		for _, name := range order {
 			tag := fmt.Sprintf("%s-members-%d", name, n)
 			r := &run.Run{Info: run.Info{Tag: tag, Manifest: m, Record: &results.DatabaseRun{
-				Tag: tag, Database: name, Load: results.Load{Load: workload.Load{Operation: "write"}},
+				Tag: tag, Database: name, Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}}},
 				Swept:   &workload.Swept{Key: workload.SweepMembers, Of: name, Value: n, Text: fmt.Sprint(n)},
 				Members: make([]results.Member, n),
 			}}}

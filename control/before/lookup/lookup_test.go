@@ -103,7 +103,7 @@ func TestHosts(t *testing.T) {
 // A load that targets a member by its name targets its address.
 func TestTarget(t *testing.T) {
 	e := experiment([]string{"a-0.agent", "a-1.agent"})
-	e.Databases[0].Load = workload.Load{Target: "a-1.agent"}
+	e.Databases[0].Load = workload.Load{Route: workload.Route{Target: "a-1.agent"}}
 	got, err := lookup.Hosts(t.Context(), e, lookup.Options{Resolver: &answers{names: map[string]string{"a-0.agent": "10.0.0.9", "a-1.agent": "10.0.0.4"}}})
 	if err != nil || got.Databases[0].Load.Target != "10.0.0.4" || e.Databases[0].Load.Target != "a-1.agent" {
 		t.Errorf("target %q, before %q, %v; want the address, and the file's unchanged", got.Databases[0].Load.Target, e.Databases[0].Load.Target, err)

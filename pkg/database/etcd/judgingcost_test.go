@@ -63,8 +63,10 @@ func runJudged(b *testing.B, conns []database.Client, keys int64, judged bool) f
 	b.Helper()
 	const clients, requests = 200, 40_000
 	spec := loading.Spec{Seed: 7, Load: workload.Load{
-		Keys: keys, KeyLaw: workload.KeysUniform, KeySize: 24, ValueSize: 100, Timeout: time.Minute, Drain: time.Minute, Read: workload.ReadLinearizable,
-		Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}},
+		Keyspace: workload.Keyspace{Keys: keys, KeyLaw: workload.KeysUniform},
+		Sizing:   workload.Sizing{KeySize: 24, ValueSize: 100},
+		Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
+		Content:  workload.Content{Read: workload.ReadLinearizable, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
 	}}
 	if err := loading.Preload(b.Context(), spec, clients, conns, nil); err != nil {
 		b.Fatalf("preload the keys: %v", err)

@@ -118,8 +118,10 @@ func TestLyingProxy(t *testing.T) {
 				conns[n] = dialBy(t, database.Lean, target)
 			}
 			spec := loading.Spec{Seed: 7, Load: workload.Load{
-				Keys: 100, KeyLaw: workload.KeysUniform, KeySize: 24, ValueSize: 40, Timeout: time.Minute, Drain: time.Minute, Read: workload.ReadLinearizable,
-				Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}},
+				Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
+				Sizing:   workload.Sizing{KeySize: 24, ValueSize: 40},
+				Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
+				Content:  workload.Content{Read: workload.ReadLinearizable, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
 			}}
 			if err := loading.Preload(t.Context(), spec, clients, conns, nil); err != nil {
 				t.Fatalf("preload the keys: %v", err)

@@ -135,7 +135,10 @@ func registers(deletes bool) load.Spec {
 		mix = append(mix, workload.Share{Operation: workload.OpDelete, Weight: 10})
 	}
 	return load.Spec{Seed: 5, Load: workload.Load{
-		Keys: 20, KeyLaw: workload.KeysUniform, KeySize: 24, ValueSize: 40, Timeout: time.Minute, Drain: time.Minute, Mix: mix,
+		Keyspace: workload.Keyspace{Keys: 20, KeyLaw: workload.KeysUniform},
+		Sizing:   workload.Sizing{KeySize: 24, ValueSize: 40},
+		Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
+		Content:  workload.Content{Mix: mix},
 	}}
 }
 

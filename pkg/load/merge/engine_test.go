@@ -86,11 +86,13 @@ func (s *server) Close() error { return nil }
 // mixed is a load of several operations with all phases.
 func mixed() load.Spec {
 	return load.Spec{Seed: 11, Load: workload.Load{
-		Mix: []workload.Share{
+		Content: workload.Content{Mix: []workload.Share{
 			{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpWrite, Weight: 30}, {Operation: workload.OpDelete, Weight: 20},
-		},
-		Keys: 200, KeyLaw: workload.KeysUniform, KeySize: 10, ValueSize: 40, Timeout: time.Minute, Drain: time.Minute,
-		Arrival: workload.ArrivalPoisson, WarmUp: 300 * time.Millisecond, CoolDown: 250 * time.Millisecond,
+		}},
+		Keyspace: workload.Keyspace{Keys: 200, KeyLaw: workload.KeysUniform},
+		Sizing:   workload.Sizing{KeySize: 10, ValueSize: 40},
+		Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute, WarmUp: 300 * time.Millisecond, CoolDown: 250 * time.Millisecond},
+		Pace:     workload.Pace{Arrival: workload.ArrivalPoisson},
 	}}
 }
 

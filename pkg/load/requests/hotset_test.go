@@ -10,7 +10,7 @@ import (
 // TestHotset: hot keys get their share, all equally often, and so do the others.
 func TestHotset(t *testing.T) {
 	const keys, hot, n = 200, 20, 1_000_000
-	g := mustGenerator(t, workload.Load{Operation: workload.OpUpdate, Keys: keys, KeyLaw: workload.KeysHotset, HotKeys: hot, HotShare: 80}, 3, 1)
+	g := mustGenerator(t, workload.Load{Content: workload.Content{Operation: workload.OpUpdate}, Keyspace: workload.Keyspace{Keys: keys, KeyLaw: workload.KeysHotset, HotKeys: hot, HotShare: 80}}, 3, 1)
 	var hits [keys]float64
 	for i := range int64(n) {
 		hits[g.Request(i).Key]++
@@ -33,7 +33,7 @@ func TestHotset(t *testing.T) {
 // and a request has the same key whenever it is computed.
 func TestHotsetMoves(t *testing.T) {
 	const keys, hot, moves = 1000, 10, 500
-	g := mustGenerator(t, workload.Load{Operation: workload.OpUpdate, Keys: keys, KeyLaw: workload.KeysHotset, HotKeys: hot, HotShare: 100, HotMoves: moves}, 9, 1)
+	g := mustGenerator(t, workload.Load{Content: workload.Content{Operation: workload.OpUpdate}, Keyspace: workload.Keyspace{Keys: keys, KeyLaw: workload.KeysHotset, HotKeys: hot, HotShare: 100, HotMoves: moves}}, 9, 1)
 	was := map[int64]int64{}
 	for set := range int64(keys / hot) {
 		now := map[int64]bool{}
@@ -64,7 +64,7 @@ func TestSizesByLaw(t *testing.T) {
 		{Law: workload.SizesLognormal, P50: 100, P99: 400},
 		{Law: workload.SizesHistogram, Bins: []workload.SizeBin{{Bytes: 20, Count: 3}, {Bytes: 900, Count: 1}}},
 	} {
-		g := mustGenerator(t, workload.Load{Operation: workload.OpUpdate, Keys: 10, KeyLaw: workload.KeysUniform, ValueSize: 20, ValueSizeMax: 900, Sizes: sizes}, 5, 1)
+		g := mustGenerator(t, workload.Load{Content: workload.Content{Operation: workload.OpUpdate}, Keyspace: workload.Keyspace{Keys: 10, KeyLaw: workload.KeysUniform}, Sizing: workload.Sizing{ValueSize: 20, ValueSizeMax: 900, Sizes: sizes}}, 5, 1)
 		lengths := map[int]bool{}
 		for i := range int64(1000) {
 			r := g.Request(i)

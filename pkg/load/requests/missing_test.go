@@ -53,8 +53,9 @@ func TestMissingKeysAreForgotten(t *testing.T) {
 
 func TestLatestDoesNotShed(t *testing.T) {
 	load := workload.Load{
-		Keys: 300, KeyLaw: workload.KeysLatest, Backlog: workload.BacklogShed,
-		Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.9}, {Operation: workload.OpWrite, Weight: 0.1}},
+		Keyspace: workload.Keyspace{Keys: 300, KeyLaw: workload.KeysLatest},
+		Pace:     workload.Pace{Backlog: workload.BacklogShed},
+		Content:  workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.9}, {Operation: workload.OpWrite, Weight: 0.1}}},
 	}
 	if _, err := New(load, 1, 0, 1); err == nil {
 		t.Error("a load may shed writes of keys that it reads, want an error")

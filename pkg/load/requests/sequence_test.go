@@ -21,9 +21,9 @@ func mustGenerator(t testing.TB, load workload.Load, seed uint64, clients int) *
 }
 
 func TestMixIsExactInEveryBlock(t *testing.T) {
-	w := mustGenerator(t, workload.Load{Keys: 100, Mix: []workload.Share{
+	w := mustGenerator(t, workload.Load{Keyspace: workload.Keyspace{Keys: 100}, Content: workload.Content{Mix: []workload.Share{
 		{Operation: workload.OpRead, Weight: 0.8}, {Operation: workload.OpUpdate, Weight: 0.15}, {Operation: workload.OpWrite, Weight: 0.05},
-	}}, 3, 10)
+	}}}, 3, 10)
 	created := map[int64]bool{}
 	var orders [2][block]int
 	for b := range int64(20) {
@@ -102,7 +102,7 @@ func TestZetaContinues(t *testing.T) {
 }
 
 func TestLatestPrefersNewKeysThatWereSent(t *testing.T) {
-	w := mustGenerator(t, workload.Load{Keys: 1000, KeyLaw: workload.KeysLatest, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.95}, {Operation: workload.OpWrite, Weight: 0.05}}}, 1, 100)
+	w := mustGenerator(t, workload.Load{Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: workload.KeysLatest}, Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 0.95}, {Operation: workload.OpWrite, Weight: 0.05}}}}, 1, 100)
 	var near, reads int
 	for i := int64(500_000); i < 520_000; i++ {
 		o, rank := w.op(i)
@@ -124,7 +124,7 @@ func TestLatestPrefersNewKeysThatWereSent(t *testing.T) {
 }
 
 func TestWrongValuesAreErrors(t *testing.T) {
-	w := mustGenerator(t, workload.Load{Keys: 10, Operation: workload.OpRead, ValueSize: 64}, 1, 1)
+	w := mustGenerator(t, workload.Load{Keyspace: workload.Keyspace{Keys: 10}, Content: workload.Content{Operation: workload.OpRead}, Sizing: workload.Sizing{ValueSize: 64}}, 1, 1)
 	good := w.appendValue(nil, 7, 99)
 	other := append([]byte(nil), good...)
 	other[40] ^= 1
@@ -149,10 +149,11 @@ func TestWrongValuesAreErrors(t *testing.T) {
 
 func TestBadLoads(t *testing.T) {
 	for _, load := range []workload.Load{
-		{Mix: []workload.Share{{Operation: workload.OpRead, Weight: -1}}},
-		{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: math.NaN()}}},
-		{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1e-6}}, Keys: 1},
-		{Operation: workload.OpRead},
+		{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: -1}}}},
+		{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: math.NaN()}}}},
+		{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1e-6}}},
+			Keyspace: workload.Keyspace{Keys: 1}},
+		{Content: workload.Content{Operation: workload.OpRead}},
 	} {
 		if _, err := New(load, 1, 0, 1); err == nil {
 			t.Errorf("%+v is accepted, want an error", load)
@@ -161,7 +162,7 @@ func TestBadLoads(t *testing.T) {
 }
 
 func TestValuesAreUniqueAndExact(t *testing.T) {
-	w := &Sequence{layout: layout{seed: 7}, load: workload.Load{ValueSize: 37}}
+	w := &Sequence{layout: layout{seed: 7}, load: workload.Load{Sizing: workload.Sizing{ValueSize: 37}}}
 	seen := map[string]bool{}
 	for i := range int64(10_000) {
 		v := w.appendValue(nil, i, i)
@@ -180,9 +181,9 @@ func TestValuesAreUniqueAndExact(t *testing.T) {
 
 // TestCountIsTheSumOfItsRequests compares whole blocks with their requests.
 func TestCountIsTheSumOfItsRequests(t *testing.T) {
-	w := mustGenerator(t, workload.Load{Keys: 100, Mix: []workload.Share{
+	w := mustGenerator(t, workload.Load{Keyspace: workload.Keyspace{Keys: 100}, Content: workload.Content{Mix: []workload.Share{
 		{Operation: workload.OpRead, Weight: 0.8}, {Operation: workload.OpUpdate, Weight: 0.15}, {Operation: workload.OpWrite, Weight: 0.05},
-	}}, 3, 10)
+	}}}, 3, 10)
 	for _, c := range [][2]int64{{0, 0}, {0, 1}, {0, 1000}, {999, 1001}, {1, 999}, {500, 500}, {1000, 3000}, {123, 4567}} {
 		got, want := make([]int64, 3), make([]int64, 3)
 		w.Count(c[0], c[1], got)
@@ -212,7 +213,7 @@ func BenchmarkOp1KiB(b *testing.B) {
 		}
 	})
 	b.Run("value", func(b *testing.B) {
-		w := &Sequence{layout: layout{seed: 1}, load: workload.Load{ValueSize: 1024}}
+		w := &Sequence{layout: layout{seed: 1}, load: workload.Load{Sizing: workload.Sizing{ValueSize: 1024}}}
 		buf := make([]byte, 0, 1024)
 		for i := range int64(b.N) {
 			buf = w.appendValue(buf[:0], i, i)

@@ -14,7 +14,7 @@ import (
 
 // valuesOf draws a load of reads with values of any size, or of a range of sizes.
 func valuesOf(t *rapid.T) *Sequence {
-	load := workload.Load{Operation: workload.OpRead, Keys: 10, ValueSize: rapid.IntRange(0, 300).Draw(t, "value_size")}
+	load := workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{ValueSize: rapid.IntRange(0, 300).Draw(t, "value_size")}}
 	if load.ValueSize >= minChecked && rapid.Bool().Draw(t, "range") {
 		load.ValueSizeMax = load.ValueSize + rapid.IntRange(1, 100).Draw(t, "wider by")
 	}
@@ -75,10 +75,10 @@ func TestAlteredValuesAreFound(t *testing.T) {
 // TestEarlierRunsValues: a read may meet a value of an earlier run of the same seed,
 // which another number of requests wrote. It is right. That of another seed is wrong.
 func TestEarlierRunsValues(t *testing.T) {
-	load := workload.Load{Operation: workload.OpRead, Keys: 10, ValueSize: 64}
+	load := workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{ValueSize: 64}}
 	now := mustGenerator(t, load, 5, 1)
 	for seed, ok := range map[uint64]bool{5: true, 6: false} {
-		earlier := mustGenerator(t, workload.Load{Operation: workload.OpUpdate, Keys: 500, ValueSize: 64}, seed, 100)
+		earlier := mustGenerator(t, workload.Load{Content: workload.Content{Operation: workload.OpUpdate}, Keyspace: workload.Keyspace{Keys: 500}, Sizing: workload.Sizing{ValueSize: 64}}, seed, 100)
 		_, _, err := now.verify(nil, earlier.appendValue(nil, 7, -493), 7, true)
 		if (err == nil) != ok {
 			t.Errorf("a value of seed %d read by a load of seed 5: want ok %v, got error %v", seed, ok, err)
@@ -89,7 +89,7 @@ func TestEarlierRunsValues(t *testing.T) {
 // BenchmarkCheck measures what a read pays for the check of its value.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []int{8, 64, 1024, 16 << 10} {
-		g := &Sequence{layout: layout{seed: 1}, load: workload.Load{ValueSize: size}}
+		g := &Sequence{layout: layout{seed: 1}, load: workload.Load{Sizing: workload.Sizing{ValueSize: size}}}
 		value := g.appendValue(nil, 7, 9)
 		scratch := make([]byte, 0, size)
 		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {

@@ -17,9 +17,12 @@ import (
 // short is a load for a busy machine.
 func short(op workload.Op, rate float64) workload.Load {
 	return workload.Load{
-		Operation: op, Clients: 10, Connections: 10, Requests: 1000, Rate: rate, KeySize: 16, ValueSize: 64,
-		Arrival: workload.ArrivalConstant, Timeout: 5 * time.Second, Drain: 5 * time.Second,
-		Read: workload.ReadStale, KeyLaw: workload.KeysUniform, Keys: 100,
+		Content:  workload.Content{Operation: op, Read: workload.ReadStale},
+		Extent:   workload.Extent{Clients: 10, Connections: 10, Requests: 1000},
+		Pace:     workload.Pace{Rate: rate, Arrival: workload.ArrivalConstant},
+		Sizing:   workload.Sizing{KeySize: 16, ValueSize: 64},
+		Limits:   workload.Limits{Timeout: 5 * time.Second, Drain: 5 * time.Second},
+		Keyspace: workload.Keyspace{KeyLaw: workload.KeysUniform, Keys: 100},
 	}
 }
 

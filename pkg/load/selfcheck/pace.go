@@ -85,7 +85,7 @@ func paceBest(ctx context.Context, rate float64, d time.Duration) (p Pace, err e
 // dropped.
 func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace, error) {
 	step := load.Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: d}}
-	_, rec, err := apply(ctx, load.Spec{Load: workload.Load{Timeout: timeout}}, step, slices.Repeat([]database.Client{null{}}, clients))
+	_, rec, err := apply(ctx, load.Spec{Load: workload.Load{Limits: workload.Limits{Timeout: timeout}}}, step, slices.Repeat([]database.Client{null{}}, clients))
 	if err != nil {
 		return Pace{}, err
 	}

@@ -122,7 +122,7 @@ func (s scenario) load(ctx context.Context, address string) (*recorded, error) {
 
 func (s scenario) apply(ctx context.Context, clients []database.Client) (*recorded, error) {
 	step := load.Step{Step: workload.Step{Clients: s.clients, Rate: s.rate, Duration: s.duration}}
-	recorded, rec, err := apply(ctx, load.Spec{Load: workload.Load{Timeout: timeout, Drain: timeout}}, step, clients)
+	recorded, rec, err := apply(ctx, load.Spec{Load: workload.Load{Limits: workload.Limits{Timeout: timeout, Drain: timeout}}}, step, clients)
 	if err != nil {
 		return nil, err
 	}

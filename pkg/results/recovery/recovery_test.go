@@ -17,7 +17,7 @@ func load(ticks int, ok, failed func(tick int) int64) *Timeline {
 	tick := int64(results.ProgressTick)
 	end := begin.Add(time.Duration(int64(ticks) * tick))
 	run := &results.DatabaseRun{
-		Load:  results.Load{Load: workload.Load{Rate: 1000}},
+		Load:  results.Load{Load: workload.Load{Pace: workload.Pace{Rate: 1000}}},
 		Steps: []results.Step{{Step: workload.Step{Rate: 1000, Duration: end.Sub(begin)}, Start: begin, End: end, IssueEnd: end}},
 	}
 	var rows []results.Progress
