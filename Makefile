@@ -10,7 +10,7 @@ PACKAGES ?= ./...
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -83,8 +83,12 @@ verdicts-real: build ## compare real etcd with itself and with a planted delay, 
 screens-real: build ## make first screens of real etcd beside itself, 20 times: results/screens-real; resumes; 20 minutes
 	scripts/screens-real.sh
 
-results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than five hours
+results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than six hours
 	scripts/publish-results.sh $(NAMES)
+
+results-faults: build ## run test-configs/faults-stores-local.yaml and publish it as test-results/faults, from a clean commit and as root; an hour
+	@mkdir -p test-results/faults && cp test-configs/faults-stores-local.yaml test-results/faults/experiment.yaml && touch test-results/faults/own-disk
+	scripts/publish-results.sh faults
 
 consistency-check: ## compare verdicts on histories with two other checkers, plant lies, and judge 100 million honest requests: test-results/consistency-check.md; minutes
 	DBTESTER_CONSISTENCY_CHECK=$(CURDIR)/test-results/consistency-check.md DBTESTER_CONSISTENCY_HONEST=$(or $(HONEST),100000000) $(GO) test -count=1 -timeout 60m -v -run '^TestCheck$$' ./pkg/consistency

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the experiments of test-results again and replaces their reports and records:
 #
-#	scripts/publish-results.sh [--dirty] [NAME...]   # all by default, less than five hours
+#	scripts/publish-results.sh [--dirty] [NAME...]   # all by default, less than six hours
 #	scripts/publish-results.sh --publish [NAME...]   # only what has been run
 #	scripts/publish-results.sh --reports [NAME...]   # the reports of the published records again
 #
@@ -15,6 +15,7 @@
 # A folder with the file kill-leader loses its leader ten seconds into each load; one with the
 # file members-on-one-processor has its members on the first processor and its clients on the
 # second; with members-in-memory besides, their data is on a disk in memory (/dev/shm).
+# One with own-disk has members with disks of their own, which needs root.
 # One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
 # alone is kept.
 # --reports runs nothing. Its names may be records that were submitted without an experiment;
@@ -47,9 +48,10 @@ budgets() {
 		quota 3
 		upkeep 15
 		etcd-versions 15
+		faults 70
 	END
 }
-most=300   # minutes of all budgets
+most=370   # minutes of all budgets
 around=10  # seconds that starting and stopping the members of one database take
 settle=5   # seconds between two trials
 pairs=8    # of a comparison
@@ -70,7 +72,9 @@ budget() {
 # planned FILE prints the trials of an experiment file and the seconds that they are expected to
 # take, of what a dry run says.
 planned() {
-	"$dbtester" control --local --dry-run --config "$1" >"$scratch/plan" || fail "the dry run of $1 fails"
+	local own=()
+	test ! -e "$(dirname "$1")/own-disk" || own=(--disk loop:2GiB)
+	"$dbtester" control --local --dry-run "${own[@]}" --config "$1" >"$scratch/plan" || fail "the dry run of $1 fails"
 	awk -v around=$around -v settle=$settle '
 		function seconds(text, n) {
 			n = 0
@@ -223,6 +227,7 @@ run_trial() {
 	local command=(timeout --foreground --signal INT --kill-after 60 "$3" "$dbtester" control --config "$source/experiment.yaml" --results "$results" --trial "$number")
 	test "$trials" -gt 1 || suffix=
 	for run in "$results"/*/2*"$suffix"; do rm -rf "$run"; done # what was interrupted
+	test ! -e "$source/own-disk" || command+=(--disk loop:2GiB)
 	if test -e "$source/kill-leader"; then
 		kill_leaders "$results" "$suffix" &
 		killer=$!
@@ -347,7 +352,7 @@ report() {
 		rm "$packed"
 	done
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
-	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name 'members-*' ! -name records -exec rm -r {} +
+	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name own-disk ! -name 'members-*' ! -name records -exec rm -r {} +
 	mkdir "$out/figures" "$out/data"
 	find "$copy/report" -maxdepth 1 -type f -exec cp {} "$out" \;
 	cp "$copy/report/figures"/*.svg "$out/figures"

@@ -107,7 +107,8 @@ func TestRecipes(t *testing.T) {
 	}{
 		{"1.16.0", "archive, go build", 1},
 		{"1.21.0", "archive, go build", 0},
-		{"1.20.6", "archive", 0},
+		{"1.20.6", "archive, go build", 0},
+		{"1.20.5", "archive", 0},
 		{"1.17.0-rc1", "archive", 0},
 		{"1.16.0+ent", "archive", 0},
 		{"1.14.0", "archive", 0},
