@@ -1,11 +1,8 @@
 package analyze
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,6 +64,7 @@ func golden(t *testing.T, name, got string) {
 func analyzed(t *testing.T, o Options) (*Report, error) {
 	t.Helper()
 	o.Plots = []chart.Plot{{Column: "AVG-CPU", XAxis: "Second", YAxis: "Average CPU(%)"}}
+	o.Seconds = true
 	return draw(t, o, "")
 }
 
@@ -82,25 +80,10 @@ func draw(t *testing.T, o Options, whole string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.out.draw = func(pictures, data string, f figure.Figure) (paths []string, err error) {
-		if f.Name == whole {
-			return figure.Write(pictures, data, f)
-		}
-		return withoutPNG(pictures, data, f)
+	d.out.draw = func(pictures, data string, f figure.Figure, _ bool) (paths []string, err error) {
+		return figure.Write(pictures, data, f, f.Name == whole)
 	}
 	return d.Report, d.write(t.Context())
-}
-
-// withoutPNG writes a figure in the formats that take little time.
-func withoutPNG(pictures, data string, f figure.Figure) (paths []string, err error) {
-	for path, draw := range map[string]func(io.Writer, figure.Figure) error{
-		filepath.Join(pictures, f.Name+".svg"): figure.SVG, filepath.Join(data, f.Name+".csv"): figure.CSV,
-	} {
-		var b bytes.Buffer
-		paths = append(paths, path)
-		err = errors.Join(err, draw(&b, f), os.WriteFile(path, b.Bytes(), 0o644))
-	}
-	return paths, err
 }
 
 // Tabulate analyzes folders without writing anything.
@@ -126,7 +109,7 @@ func cell(t *testing.T, r *Report, name string, column int) table.Cell {
 }
 
 func TestReportOfTwoDatabases(t *testing.T) {
-	r, err := draw(t, Options{Folders: []string{runtest.TwoDatabases(t)}}, "LATENCY-HEAT-etcd-v3.6")
+	r, err := draw(t, Options{Folders: []string{runtest.TwoDatabases(t)}, Seconds: true}, "LATENCY-HEAT-etcd-v3.6")
 	if err != nil {
 		t.Fatalf("draw the figure: %v", err)
 	}

@@ -27,6 +27,10 @@ type Options struct {
 	Need *workload.Need
 	// Plots are the time plots to draw.
 	Plots []Plot
+	// PNG also draws each figure as a PNG file, which takes longer than all else. Seconds
+	// also writes the seconds of each run, by time, by keys and by number of clients, in
+	// the CSV files of the classic tool: they repeat the records. Classic implies both.
+	PNG, Seconds bool
 }
 
 // Plot asks for a plot over time: see [chart.Plot].

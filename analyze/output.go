@@ -49,12 +49,14 @@ type output struct {
 	readme, html                  string
 	own                           map[*run.Run]map[string]string // paths of a run's outputs by name
 	records, folders, files       []string
-	draw                          func(pictures, data string, f figure.Figure) ([]string, error)
+	png, seconds                  bool // as in Options
+	draw                          func(pictures, data string, f figure.Figure, png bool) ([]string, error)
 }
 
 // newOutput decides where every file goes.
 func newOutput(o Options) (*output, error) {
 	out := &output{dir: o.Out, inside: o.Out == "" && len(o.Folders) > 0, draw: figure.Write}
+	out.png, out.seconds = o.PNG || o.Classic != nil, o.Seconds || o.Classic != nil
 	for _, f := range o.Folders {
 		absolute, err := filepath.Abs(f)
 		if err != nil {
@@ -259,18 +261,16 @@ func (out *output) lines(path string, l chart.Lines) error {
 	return nil
 }
 
-// figure draws a figure and records its files.
-func (out *output) figure(f figure.Figure) error {
+// figure draws a figure and returns its files. Figures may be drawn at the same time.
+func (out *output) figure(f figure.Figure) ([]string, error) {
 	picture := out.picture(f)
 	for _, path := range []string{picture, strings.TrimSuffix(picture, ".svg") + ".png", out.table(f)} {
 		if err := out.check(path); err != nil {
-			return err
+			return nil, err
 		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return fmt.Errorf("write figure: %w", err)
+			return nil, fmt.Errorf("write figure: %w", err)
 		}
 	}
-	paths, err := out.draw(out.figures, out.data, f)
-	out.files = append(out.files, paths...)
-	return err
+	return out.draw(out.figures, out.data, f, out.png)
 }

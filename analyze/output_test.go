@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
@@ -112,13 +113,13 @@ func TestReportFolder(t *testing.T) {
 // flatReport writes a report as it was before it had folders.
 func flatReport(t *testing.T, o Options) {
 	t.Helper()
-	o.Plots = []chart.Plot{{Column: "AVG-CPU"}, {Column: "MAX-CPU"}}
+	o.Plots, o.Seconds = []chart.Plot{{Column: "AVG-CPU"}, {Column: "MAX-CPU"}}, true
 	d, err := newDocument(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.out.figures, d.out.data = d.out.dir, d.out.dir
-	d.out.draw = withoutPNG
+	d.out.png = false
 	if err := d.write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -183,5 +184,37 @@ func TestForeignFolderKept(t *testing.T) {
 	}
 	if got := string(readFile(t, filepath.Join(dir, "AVG-CPU.svg"))); got != "a" {
 		t.Errorf("the file of others must stay as it was, got %q", got)
+	}
+}
+
+// A report draws the same figures whether or not it has PNG files and copies of the records.
+func TestReportWithoutCopies(t *testing.T) {
+	small, large := t.TempDir(), t.TempDir()
+	o := Options{Folders: []string{runtest.TwoDatabases(t)}, Plots: []chart.Plot{{Column: "AVG-CPU"}}, Out: small}
+	if _, err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	o.Out, o.Seconds = large, true
+	d, err := newDocument(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.out.draw = func(pictures, data string, f figure.Figure, _ bool) ([]string, error) {
+		return figure.Write(pictures, data, f, f.Name == "AVG-CPU")
+	}
+	if err := d.write(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, all := tree(t, small), tree(t, large)
+	for name, text := range all {
+		switch copied := strings.HasSuffix(name, ".png") || regexp.MustCompile(`data/.*(-all-aggregated|-by-key-number|-BY-CLIENT-NUM.*)\.csv`).MatchString(name); {
+		case copied && got[name] != "":
+			t.Errorf("the report must have no %s", name)
+		case !copied && got[name] != text:
+			t.Errorf("%s differs from that of a report with copies", name)
+		}
+	}
+	if len(got) >= len(all) || all["figures/AVG-CPU.png"] == "" || all["data/etcd-v3.6-all-aggregated.csv"] == "" {
+		t.Errorf("%d files without copies, %d with them", len(got), len(all))
 	}
 }

@@ -32,11 +32,12 @@ func readAll(ctx context.Context, o Options) (*inputs, error) {
 		return nil, errors.New("nothing to analyze: no result folder and no classic inputs")
 	}
 	in := &inputs{outputs: map[*run.Run]map[string]string{}}
-	for _, dir := range o.Folders {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		in.readFolder(dir, len(o.Folders) > 1, o.Labels[dir])
+	folders, err := run.FromFolders(ctx, o.Folders...)
+	if err != nil {
+		return nil, err
+	}
+	for i, dir := range o.Folders {
+		in.addFolder(dir, folders[i], len(o.Folders) > 1, o.Labels[dir])
 	}
 	if o.Classic != nil {
 		in.readClassic(o.Classic)
@@ -57,9 +58,9 @@ func (in *inputs) nothing(reason string) error {
 	return errors.Join(append([]error{errors.New("nothing to analyze: " + reason)}, in.problems...)...)
 }
 
-// readFolder reads a result folder. One without a readable manifest is a mark.
-func (in *inputs) readFolder(dir string, several bool, label string) {
-	runs, err := run.FromFolder(dir)
+// addFolder adds what was read of a result folder. One without a readable manifest is a mark.
+func (in *inputs) addFolder(dir string, read run.Folder, several bool, label string) {
+	runs, err := read.Runs, read.Err
 	if err != nil {
 		in.problems = append(in.problems, err)
 		name := filepath.Base(dir)

@@ -76,19 +76,19 @@ func peakMemory(b *testing.B) float64 {
 }
 
 // BenchmarkLongRun analyzes three databases with three members each. cpu-s is the
-// processor time of one report. With DBTESTER_LONG_DIR it analyzes the run in that folder,
-// and peak-MB is the memory of this process, which has then not written the run:
+// processor time of one report. With DBTESTER_LONG_DIR, a list as PATH is, it analyzes the runs
+// in these folders, and peak-MB is the memory of this process, which has then not written the run:
 //
 //	DBTESTER_LONG_SECONDS=86400 DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run LongRun -timeout 2h
 //	DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run '^$' -bench LongRun/pictures=true -benchtime 1x
 func BenchmarkLongRun(b *testing.B) {
-	dir := os.Getenv("DBTESTER_LONG_DIR")
-	if dir == "" {
-		dir = longRun(b, filepath.Join(b.TempDir(), "run"), longSeconds(b))
+	dirs := filepath.SplitList(os.Getenv("DBTESTER_LONG_DIR"))
+	if len(dirs) == 0 {
+		dirs = []string{longRun(b, filepath.Join(b.TempDir(), "run"), longSeconds(b))}
 	}
 	for _, whole := range []bool{false, true} {
 		b.Run(fmt.Sprintf("pictures=%v", whole), func(b *testing.B) {
-			o := Options{Folders: []string{dir}, Out: b.TempDir()}
+			o := Options{Folders: dirs, Out: b.TempDir()}
 			for _, p := range config.DefaultPlots() {
 				o.Plots = append(o.Plots, chart.Plot(p))
 			}

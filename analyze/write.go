@@ -3,8 +3,10 @@ package analyze
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/run/parallel"
 )
 
 // write writes every part of the report in order.
@@ -19,11 +21,9 @@ func (d *document) write(ctx context.Context) error {
 	for _, r := range d.runs {
 		r.Forget()
 	}
-	var steps []func() error
-	for _, f := range d.drawn {
-		steps = append(steps, func() error { return d.out.figure(f) })
-	}
-	return d.all(ctx, append(steps, d.writeReadme, d.writeHTML, func() error { return d.out.drop(before) }))
+	return d.all(ctx, []func() error{
+		func() error { return d.drawFigures(ctx) }, d.writeReadme, d.writeHTML, func() error { return d.out.drop(before) },
+	})
 }
 
 // columns are those of the time plots.
@@ -68,9 +68,12 @@ func (d *document) writeTable() error {
 	return d.out.write(d.out.tableJSON, d.encoded)
 }
 
-// writeSeries writes the seconds and the by-key files of each run. The series then has all
-// that figures need of its samples.
+// writeSeries takes from the samples of each run what figures need, and writes the seconds and
+// the by-key files if they are asked for.
 func (d *document) writeSeries() error {
+	if !d.out.seconds {
+		return d.keepSeries()
+	}
 	for i, r := range d.runs {
 		s := d.charts.Series[i]
 		if len(s.Unix) == 0 {
@@ -97,8 +100,36 @@ func (d *document) writeSeries() error {
 	return nil
 }
 
+// keepSeries takes from the samples of each run what figures need.
+func (d *document) keepSeries() error {
+	return parallel.Each(len(d.runs), func(i int) error {
+		if s := d.charts.Series[i]; len(s.Unix) > 0 {
+			s.Keep(d.charts.Drawn(d.runs[i]))
+		}
+		d.runs[i].ForgetSamples()
+		return nil
+	})
+}
+
+// drawFigures draws the figures, several at a time.
+func (d *document) drawFigures(ctx context.Context) error {
+	files := make([][]string, len(d.drawn))
+	err := parallel.Each(len(d.drawn), func(i int) (err error) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		files[i], err = d.out.figure(d.drawn[i])
+		return err
+	})
+	d.out.files = append(d.out.files, slices.Concat(files...)...)
+	return err
+}
+
 // writeByClients writes the classic files of each plot by number of clients.
 func (d *document) writeByClients() error {
+	if !d.out.seconds {
+		return nil
+	}
 	for _, p := range d.charts.Plots {
 		base := filepath.Join(d.out.data, p.Column+partByClients)
 		if err := d.out.lines(base+".csv", chart.ByClientLines(d.runs, d.charts.Series, p.Column)); err != nil {

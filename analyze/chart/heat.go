@@ -67,17 +67,18 @@ func heatOf(g trials.Group) run.Heat {
 			out.Seconds = leastCommonMultiple(out.Seconds, r.Heat.Seconds)
 		}
 	}
-	sums := map[int64]*histogram.Sum{}
+	parts := map[int64][]histogram.PackedBuckets{}
 	for _, r := range g.Runs {
 		for bin, packed := range r.Heat.Bins {
 			at := bin * r.Heat.Seconds / out.Seconds
-			if sums[at] == nil {
-				sums[at] = &histogram.Sum{}
-			}
-			sums[at].Add(packed.Buckets())
+			parts[at] = append(parts[at], packed)
 		}
 	}
-	for bin, sum := range sums {
+	var sum histogram.Sum // of one bin after another: a sum takes much memory
+	for bin, list := range parts {
+		for _, packed := range list {
+			sum.Add(packed.Buckets())
+		}
 		if b := sum.Take(); b != nil {
 			out.Bins[bin] = b.Pack()
 		}

@@ -66,6 +66,9 @@ func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	})
 }
 
+// Keep computes the named columns and keeps their values, so that the samples may be forgotten.
+func (s *Series) Keep(names []string) { s.eachRow(names, func(int, run.Row) {}) }
+
 // loaded returns a quantity's values, with gaps where they do not belong to the load.
 func (s *Series) loaded(name string) []float64 {
 	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })

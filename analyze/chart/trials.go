@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -106,16 +105,21 @@ func median(g trials.Group, name string, parts []part, place placing) figure.Ser
 	s := parts[0].Series
 	s.Name, s.Statistic = g.Title()+name, statisticMedian
 	s.X, s.Y, s.Low, s.High, s.Partial, s.Uncertain, s.Labels = nil, nil, nil, nil, nil, nil, nil
-	at := map[float64][]spot{}
-	for _, p := range parts {
+	var points []placed
+	for i, p := range parts {
 		for n := range p.X {
-			key := place(p.i, n, p.X[n])
-			at[key] = append(at[key], p.spot(n))
+			points = append(points, placed{place(p.i, n, p.X[n]), i, n})
 		}
 	}
+	slices.SortStableFunc(points, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
 	labelled, partial := false, false
-	for _, key := range slices.Sorted(maps.Keys(at)) {
-		one := joinedPoint(at[key], len(g.Runs))
+	var j joiner
+	for first, end := 0, 0; first < len(points); first = end {
+		j.all = j.all[:0]
+		for ; end < len(points) && points[end].at == points[first].at; end++ {
+			j.all = append(j.all, parts[points[end].part].spot(points[end].n))
+		}
+		one := j.point(len(g.Runs))
 		labelled, partial = labelled || one.label != "", partial || one.partial
 		s.X, s.Y, s.Low, s.High = append(s.X, one.x), append(s.Y, one.y), append(s.Low, one.low), append(s.High, one.high)
 		s.Partial, s.Labels = append(s.Partial, one.partial), append(s.Labels, one.label)
@@ -147,12 +151,27 @@ func (p part) spot(n int) spot {
 	return one
 }
 
-// joinedPoint is the median over the points of n trials at one position. Partial seconds count only
+// placed is the n-th point of a part and its position.
+type placed struct {
+	at      float64
+	part, n int
+}
+
+// joiner joins points of trials at one position. It keeps its memory from one position to the next,
+// because a line has thousands.
+type joiner struct {
+	all, known, whole []spot
+	values            []float64
+}
+
+// point is the median over all, the points of n trials at one position. Partial seconds count only
 // if more than half of the trials have nothing else.
-func joinedPoint(all []spot, n int) spot {
-	known := slices.DeleteFunc(slices.Clone(all), func(p spot) bool { return math.IsNaN(p.y) })
-	whole := slices.DeleteFunc(slices.Clone(known), func(p spot) bool { return p.partial })
-	out := spot{x: medianOf(all, func(p spot) float64 { return p.x }), y: math.NaN(), low: math.NaN(), high: math.NaN(), label: all[0].label}
+func (j *joiner) point(n int) spot {
+	all := j.all
+	j.known = slices.DeleteFunc(append(j.known[:0], all...), func(p spot) bool { return math.IsNaN(p.y) })
+	j.whole = slices.DeleteFunc(append(j.whole[:0], j.known...), func(p spot) bool { return p.partial })
+	known, whole := j.known, j.whole
+	out := spot{x: j.median(all, func(p *spot) float64 { return p.x }), y: math.NaN(), low: math.NaN(), high: math.NaN(), label: all[0].label}
 	if 2*len(known) <= n {
 		return out
 	}
@@ -160,7 +179,7 @@ func joinedPoint(all []spot, n int) spot {
 	if !out.partial {
 		known = whole
 	}
-	out.x, out.y = medianOf(known, func(p spot) float64 { return p.x }), medianOf(known, func(p spot) float64 { return p.y })
+	out.x, out.y = j.median(known, func(p *spot) float64 { return p.x }), j.median(known, func(p *spot) float64 { return p.y })
 	out.low, out.high = known[0].low, known[0].high
 	for _, p := range known {
 		out.low, out.high = min(out.low, p.low), max(out.high, p.high)
@@ -168,10 +187,11 @@ func joinedPoint(all []spot, n int) spot {
 	return out
 }
 
-func medianOf(all []spot, of func(spot) float64) float64 {
-	var values []float64
-	for _, p := range all {
-		values = append(values, of(p))
+func (j *joiner) median(all []spot, of func(*spot) float64) float64 {
+	j.values = j.values[:0]
+	for i := range all {
+		j.values = append(j.values, of(&all[i]))
 	}
-	return trials.SpreadOf(values).Median
+	slices.Sort(j.values)
+	return trials.MedianOf(j.values)
 }

@@ -142,7 +142,7 @@ func TestPlacesOfFewTrialsAreGaps(t *testing.T) {
 		{"two whole and a part", []spot{whole, part, whole}, 4, false},
 		{"one whole and two parts", []spot{whole, part, part}, 1, true},
 	} {
-		got := joinedPoint(c.all, 3)
+		got := (&joiner{all: c.all}).point(3)
 		if got.y != c.y && !(math.IsNaN(got.y) && math.IsNaN(c.y)) || got.partial != c.partial {
 			t.Errorf("%s: %v, part of a second %v, want %v, %v", c.name, got.y, got.partial, c.y, c.partial)
 		}

@@ -209,10 +209,10 @@ func (f Figure) withoutDetails() Figure {
 	return f
 }
 
-// Write draws f as NAME.svg and NAME.png into the folder pictures and as NAME.csv into the folder
-// data, and returns the paths. The folders must exist and may be the same. Existing files are
-// overwritten.
-func Write(pictures, data string, f Figure) ([]string, error) {
+// Write draws f as NAME.svg, and with png as NAME.png, into the folder pictures and as NAME.csv
+// into the folder data, and returns the paths. The folders must exist and may be the same. Existing
+// files are overwritten.
+func Write(pictures, data string, f Figure, png bool) ([]string, error) {
 	if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
 		return nil, fmt.Errorf("write figure: %q is not a file name", f.Name)
 	}
@@ -222,6 +222,9 @@ func Write(pictures, data string, f Figure) ([]string, error) {
 	}{{pictures, ".svg", SVG}, {pictures, ".png", PNG}, {data, ".csv", CSV}}
 	var paths []string
 	for _, format := range formats {
+		if format.extension == ".png" && !png {
+			continue
+		}
 		var b bytes.Buffer
 		if err := format.draw(&b, f); err != nil {
 			return paths, err

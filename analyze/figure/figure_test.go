@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, f := range figures {
 		t.Run(f.Name, func(t *testing.T) {
-			paths, err := Write(dir, dir, f)
+			paths, err := Write(dir, dir, f, true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,11 +67,11 @@ func TestPictures(t *testing.T) {
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"", "..", "a/b", ".hidden"} {
-		if _, err := Write(dir, dir, Figure{Name: name}); err == nil {
+		if _, err := Write(dir, dir, Figure{Name: name}, true); err == nil {
 			t.Errorf("name %q was accepted", name)
 		}
 	}
-	if _, err := Write(filepath.Join(dir, "none"), dir, Figure{Name: "A"}); err == nil {
+	if _, err := Write(filepath.Join(dir, "none"), dir, Figure{Name: "A"}, true); err == nil {
 		t.Error("a directory that is not there was accepted")
 	}
 	left, err := os.ReadDir(dir)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/coreos/dbtester/analyze/run/parallel"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
 	"github.com/coreos/dbtester/pkg/results/histogram"
@@ -18,6 +20,56 @@ import (
 // FromFolder reads every database in one result folder. A missing or broken record becomes a gap of
 // its run. FromFolder fails only if the manifest is unreadable.
 func FromFolder(dir string) ([]*Run, error) {
+	folders, _ := FromFolders(context.Background(), dir) // only ctx could fail
+	return folders[0].Runs, folders[0].Err
+}
+
+// Folder holds the databases of one result folder, or the reason why its manifest is unreadable.
+type Folder struct {
+	Runs []*Run
+	Err  error
+}
+
+// FromFolders reads several folders as [FromFolder] does, their files on all processors. It
+// returns one Folder for each; its error is that of ctx.
+func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
+	folders := make([]Folder, len(dirs))
+	var readers []*folderReader
+	for i, dir := range dirs {
+		of, err := readersOf(dir)
+		folders[i].Err = err
+		for _, f := range of {
+			folders[i].Runs = append(folders[i].Runs, f.run)
+		}
+		readers = append(readers, of...)
+	}
+	// Members' files need the windows of their database's load.
+	var files []func()
+	if err := each(ctx, len(readers), func(i int) { readers[i].readRequests() }); err != nil {
+		return nil, err
+	}
+	for _, f := range readers {
+		files = append(files, f.machineFiles()...)
+	}
+	if err := each(ctx, len(files), func(i int) { files[i]() }); err != nil {
+		return nil, err
+	}
+	return folders, each(ctx, len(readers), func(i int) { readers[i].finish() })
+}
+
+// each calls do on all processors until ctx ends, with its error.
+func each(ctx context.Context, n int, do func(i int)) error {
+	return parallel.Each(n, func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		do(i)
+		return nil
+	})
+}
+
+// readersOf returns a reader for each database of one result folder.
+func readersOf(dir string) (readers []*folderReader, err error) {
 	folder, err := results.Open(dir)
 	if err != nil {
 		return nil, err
@@ -26,16 +78,13 @@ func FromFolder(dir string) ([]*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var runs []*Run
 	for _, record := range manifest.Databases {
-		f := folderReader{
+		readers = append(readers, &folderReader{
 			dir: folder.Path(record.Tag), record: record,
 			run: &Run{Info: Info{Tag: record.Tag, Manifest: manifest, Record: record}, Dir: folder.Path(record.Tag)},
-		}
-		f.read()
-		runs = append(runs, f.run)
+		})
 	}
-	return runs, nil
+	return readers, nil
 }
 
 // folderReader reads one database from a result folder.
@@ -48,10 +97,21 @@ type folderReader struct {
 	// recorded are the rows of intervals.csv; unread is the error that ended reading.
 	recorded []results.Interval
 	unread   error
+	// client and members are read file by file, each with gaps of its own.
+	client  machineRecord
+	members []machineRecord
+	clock   Gaps
 }
 
-// read fills the run. Gaps are listed in the order of its steps.
-func (f *folderReader) read() {
+// machineRecord is what the files of one machine hold.
+type machineRecord struct {
+	Machine
+	own               Own
+	samples, reported Gaps
+}
+
+// readRequests fills the part of the run that the client recorded of its requests.
+func (f *folderReader) readRequests() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
 	intervals := checkedIntervals(record, f.recorded, gaps)
@@ -62,8 +122,15 @@ func (f *folderReader) read() {
 	r.damage = damageOf(f.record.Digests, f.dir)
 	f.recorded, f.places = nil, nil // free memory for the steps below
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
-	r.Machines.Client = readMachine(f.path(results.FileClient), "client", clocks.Track{}, gaps)
-	f.readMembers()
+}
+
+// finish adds the machines and what needs them. Gaps are listed in the order of records, not of
+// reading.
+func (f *folderReader) finish() {
+	r, record, gaps := f.run, f.record, &f.run.Gaps
+	r.Machines.Client = f.client.Machine
+	gaps.join(f.client.samples)
+	f.addMembers()
 	f.readCapacity()
 	r.Machines.readEvents(f.path(results.FileEvents), len(record.Members), r.Windows.Load, gaps)
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
@@ -195,25 +262,45 @@ func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results
 	return h
 }
 
-// readMembers reads samples and data directory sizes for every member with an agent.
-func (f *folderReader) readMembers() {
-	m := &f.run.Machines
+// machineFiles returns the reading of each file of samples. Different files may be read at the
+// same time.
+func (f *folderReader) machineFiles() []func() {
 	tracks, err := results.Tracks(f.dir, f.record)
 	if err != nil {
-		f.run.Gaps.broken(results.FileClock, problem(results.FileClock, err))
+		f.clock.broken(results.FileClock, problem(results.FileClock, err))
 	}
-	for i := range f.record.Members {
-		name := fmt.Sprintf("member %d", i+1)
+	files := []func(){func() {
+		f.client.Machine = readMachine(f.path(results.FileClient), "client", clocks.Track{}, &f.client.samples)
+	}}
+	f.members = make([]machineRecord, len(f.record.Members))
+	for i := range f.members {
+		m, name := &f.members[i], fmt.Sprintf("member %d", i+1)
 		if f.run.Info.Unattended() {
-			m.Servers = append(m.Servers, Machine{Name: name, Missing: NoAgents})
+			m.Machine = Machine{Name: name, Missing: NoAgents}
 			continue
 		}
-		server := readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &f.run.Gaps)
-		server.Own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &f.run.Gaps)
-		if server.Own.Answers.Len() > 0 {
-			server.Own.settle(f.run.Windows.MeasuredSpans())
-		}
-		m.Servers = append(m.Servers, server)
+		files = append(files, func() {
+			m.Machine = readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &m.samples)
+		}, func() {
+			m.own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &m.reported)
+			if m.own.Answers.Len() > 0 {
+				m.own.settle(f.run.Windows.MeasuredSpans())
+			}
+		})
+	}
+	return files
+}
+
+// addMembers adds the members' samples and the sizes of their data directories.
+func (f *folderReader) addMembers() {
+	m, gaps := &f.run.Machines, &f.run.Gaps
+	gaps.join(f.clock)
+	for i := range f.members {
+		one := &f.members[i]
+		one.Own = one.own
+		gaps.join(one.samples)
+		gaps.join(one.reported)
+		m.Servers = append(m.Servers, one.Machine)
 	}
 	m.setDisks(&f.run.Info, nil)
 }

@@ -31,6 +31,17 @@ func (g *Gaps) broken(file, problem string) {
 	g.problems[file] = problem
 }
 
+// join appends the gaps of another part of the records.
+func (g *Gaps) join(part Gaps) {
+	g.List = append(g.List, part.List...)
+	for file, problem := range part.problems {
+		if g.problems == nil {
+			g.problems = map[string]string{}
+		}
+		g.problems[file] = problem
+	}
+}
+
 // why returns the file's problem, or otherwise if it has no problem.
 func (g *Gaps) why(file, otherwise string) string { return cmp.Or(g.problems[file], otherwise) }
 

@@ -35,6 +35,8 @@ type analyzeFlags struct {
 	out     string
 	rows    shownRows
 	need    string
+	png     bool // also draw figures as PNG
+	seconds bool // also write the seconds of each run
 	upload  string
 	create  bool // the bucket of upload
 	project string
@@ -61,6 +63,8 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.rows.all, "all", false, "print every row of the report with its definition, not only the first screen; all rows are in the report's files")
 	cmd.Flags().BoolVar(&f.rows.summary, "summary", false, "also print each database in the style of HTTP benchmarks: totals, histogram, percentiles, outcomes")
 	cmd.Flags().BoolVar(&f.rows.open, "open", false, openHelp)
+	cmd.Flags().BoolVar(&f.png, "png", false, "also draw each figure as PNG, as a report of a classic file has it (takes longer than all else)")
+	cmd.Flags().BoolVar(&f.seconds, "seconds", false, "also write the seconds of each run, which repeat its records, as CSV files: TAG-all-aggregated.csv, by keys and by number of clients, as a report of a classic file has them")
 	f.rows.format.register(cmd, reportFormats()...)
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet this need, instead of the need in the runs: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
@@ -131,7 +135,7 @@ func bytesOf(folders []string) (sum int64) {
 
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
 	defer garbage.CollectAt(gcPercent)()
-	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots())}
+	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots()), PNG: f.png, Seconds: f.seconds}
 	if f.need != "" {
 		if o.Need, err = config.ParseNeed(f.need); err != nil {
 			return usageError{err}

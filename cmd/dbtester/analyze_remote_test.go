@@ -104,7 +104,7 @@ func TestAnalyzeRemote(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", temp)
 	to, address := e.URL("reports/one"), sentRun(t, e, run)
-	code, out, errs := program(t, "analyze", "--config", "plots.yaml", "--upload", to, address)
+	code, out, errs := program(t, "analyze", "--config", "plots.yaml", "--png", "--upload", to, address)
 	if code != exitDone {
 		t.Fatalf("analyze %s: exit code %d\n%s", address, code, errs)
 	}

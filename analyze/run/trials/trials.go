@@ -108,6 +108,12 @@ type Spread struct {
 // probability, whatever their distribution: 1 - 2/2^6 = 96.9 %.
 const MinInterval = 6
 
+// MedianOf returns the median of sorted values, of which there must be some.
+func MedianOf(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
 // SpreadOf returns the spread of values, which may be unsorted.
 func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
@@ -115,7 +121,7 @@ func SpreadOf(values []float64) Spread {
 	if n == 0 {
 		return Spread{}
 	}
-	s := Spread{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, N: n}
+	s := Spread{Median: MedianOf(sorted), N: n}
 	cut := 0
 	if n >= MinInterval {
 		cut = cutOf(n)

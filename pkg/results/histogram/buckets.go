@@ -71,6 +71,13 @@ func (b Buckets) Pack() PackedBuckets {
 
 // Buckets is the inverse of [Buckets.Pack].
 func (p PackedBuckets) Buckets() (b Buckets) {
+	ends := 0 // of numbers, two a bucket
+	for _, one := range p {
+		if one < 0x80 {
+			ends++
+		}
+	}
+	b = slices.Grow(b, ends/2)
 	index := 0
 	for len(p) > 0 {
 		step, n := binary.Uvarint(p)
