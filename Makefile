@@ -8,9 +8,14 @@ PACKAGES ?= ./...
 # Packages that measure times or run programs against short deadlines: each is tested with
 # the machine to itself. The others are tested two at a time: their clusters mostly wait.
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
+# Packages without goroutines of their own that compute for long, and the program's, whose tests
+# start it as users do: make test runs them without the race detector, and make test-long with it.
+PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
+# Packages of databases, whose suites make test-long runs whole.
+SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast flakes race bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -25,16 +30,24 @@ quickstart: build ## benchmark three members of the embedded etcd on this machin
 
 # Each process would wait a second for reports of races before it exits: minutes in all.
 test: export GORACE ?= atexit_sleep_ms=50
-test: tools-test vet ## every test, with the race detector; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
-	$(GO) list -race -test -export $(PACKAGES) >/dev/null # compile on all processors, link nothing
+test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
 	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/testrun ./tools/testrun
-	@all=$$($(GO) list $(PACKAGES)) || exit 1; shared=$$(echo "$$all" | grep -vE '/($(ALONE))$$'); alone=$$(echo "$$all" | grep -E '/($(ALONE))$$'); status=0; \
-	test -z "$$shared" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -race -vet=off -p 2 -timeout 30m $$shared || status=1; \
-	test -z "$$alone" || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -race -vet=off -p 1 -timeout 30m $$alone || status=1; \
+	@all=$$($(GO) list $(PACKAGES)) || exit 1; pick() { echo "$$all" | grep -E $$1 "/($(PLAIN))$$" | grep -E $$2 "/($(ALONE))$$"; }; status=0; \
+	run() { flags=$$1; shift; test $$# = 0 || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- $$flags -vet=off -timeout 30m $$@ || status=1; }; \
+	$(GO) list -test -export $$(pick -e -e) >/dev/null; : compile on all processors, link nothing; \
+	run '-p 2' $$(pick -e -ve); run '-p 1' $$(pick -e -e); \
+	$(GO) list -race -test -export $$(pick -ve -e) >/dev/null; \
+	run '-race -p 2' $$(pick -ve -ve); run '-race -p 1' $$(pick -ve -e); \
 	$(MAKE) -s test-raw || status=1; \
 	(cd tools/kube && $(GO) test ./...) || status=1; \
 	bin/testrun -compare test-results/test-times.tsv -times bin/test-times.tsv; \
 	test ! -s bin/skipped.txt || { echo "Skipped here, with the reasons:"; sort bin/skipped.txt; }; exit $$status
+
+test-long: export GORACE ?= atexit_sleep_ms=50
+test-long: tools-test ## what make test leaves out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers, kills at every step; CI runs it; half an hour
+	DBTESTER_LONG=1 $(GO) test -race -vet=off -p 2 -timeout 60m -run '^Test(Conformance|Secure|LoseMember|RecordedAnswers)' $(SUITES)
+	DBTESTER_LONG=1 $(GO) test -race -vet=off -timeout 30m -run '^TestKill$$' ./control
+	$(GO) test -race -vet=off -p 1 -timeout 60m $$($(GO) list ./... | grep -E '/($(PLAIN))$$')
 
 # Builds with the race detector leave the raw system calls of pkg/wire/socket out. Tests that need
 # a release are skipped, in CI too: they ran with the race detector.

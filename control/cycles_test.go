@@ -18,7 +18,7 @@ const cyclesEnv = "DBTESTER_CYCLES_ETCD"
 // goroutine, open file, process or file.
 func TestCycles(t *testing.T) {
 	if os.Getenv(cyclesEnv) == "" {
-		cycles(t, "fake", "", 20)
+		cycles(t, "fake", "", 8)
 		return
 	}
 	cycles(t, "etcd", "log_level: error", 50)

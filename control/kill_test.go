@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/fleet/salvage"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -40,7 +41,9 @@ func (d deed) String() string {
 
 // TestKill kills control, an agent, a member and a generator at every step of a run, and at its
 // last words, and stops them for a while: the record is readable, nothing is left, and the next
-// run works. Without make matrix, stops and kills of a generator are at one point each.
+// run works. Without make matrix, stops and kills of a generator are at one point each, and
+// other kills at three: the first, the load and the last. make kill and make test-long have
+// them at every step.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	table := matrix.New(t, "kills", "Kills and stops")
@@ -59,8 +62,9 @@ func TestKill(t *testing.T) {
 				}
 				s := newStage(t, members, generators, load, database)
 				list := s.rehearse()
+				every := matrix.Whole() || databasetest.Long() || os.Getenv(killEnv) != ""
 				for i, point := range list {
-					if !one || point == "loading" {
+					if point == "loading" || !one && (every || i == 0 || i == len(list)-1) {
 						s.do(table, d, i, point)
 					}
 				}

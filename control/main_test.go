@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
+	// Tests mostly wait for processes, heartbeats, leases and the ends of loads.
+	_ = flag.Set("test.parallel", "4") // -parallel on the command line is parsed later
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }
 

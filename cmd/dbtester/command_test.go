@@ -226,7 +226,8 @@ func (c *command) signal(s os.Signal) {
 	}
 }
 
-// exits waits for the end and checks the exit code.
+// exits waits for the end and checks the exit code. A run that must be done may be marked as
+// not valid for nothing but a machine too busy for its clients.
 func (c *command) exits(code int, within time.Duration) {
 	c.t.Helper()
 	begin := time.Now()
@@ -237,13 +238,22 @@ func (c *command) exits(code int, within time.Duration) {
 		<-c.ended
 		c.t.Fatalf("did not end within %v:\n%s%s", within, c.out, c.err)
 	}
-	if got := c.cmd.ProcessState.ExitCode(); got != code {
+	if got := c.cmd.ProcessState.ExitCode(); got != code && !(code == exitDone && got == exitInvalid && busy(c.err.String())) {
 		c.t.Fatalf("exit code %d, want %d:\n%s%s", got, code, c.out, c.err)
 	}
 	if text := c.err.String(); strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:") {
 		c.t.Errorf("standard error:\n%s", text)
 	}
 	c.t.Logf("dbtester %s ended %.1fs after it began, %.1fs after that was waited for", c.cmd.Args[1], time.Since(c.began).Seconds(), time.Since(begin).Seconds())
+}
+
+// busy reports whether all reasons why runs are not valid are that their clients were too slow.
+func busy(text string) bool {
+	_, reasons, found := strings.Cut(text, "not valid:\n")
+	for line := range strings.Lines(reasons) {
+		found = found && strings.Contains(line, ": client saturated: ")
+	}
+	return found
 }
 
 // says waits until standard error matches a pattern and returns the match.
@@ -269,6 +279,14 @@ func (c *command) says(pattern string) string {
 func (c *command) loading() {
 	c.t.Helper()
 	c.says(`clients?, [1-9][0-9,/]* requests`)
+}
+
+// notShort leaves a test out of make test-fast: it waits for half a minute or longer.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: waits long")
+	}
 }
 
 // patience is how long something may take that need not be quick: only a hang

@@ -21,6 +21,7 @@ const cutOffFor = 20 * time.Second
 // others serve the load to its end, the records of all are collected, nothing is left on the
 // machine that was cut off, and the next run works.
 func TestCutOff(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	table := matrix.New(t, "partition", fmt.Sprintf("A partition of %v", cutOffFor))
 	n := newNetwork(t)

@@ -19,6 +19,7 @@ import (
 // without rights. A busy machine may make the load invalid, but no fault fails, no member is
 // lost, and nothing is left behind.
 func TestFaultsAsNobody(t *testing.T) {
+	notShort(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}

@@ -120,6 +120,7 @@ func (s *issuers) sent() map[string]int {
 // one machine would, request for request, and the files are the union of what they
 // stream, byte for byte.
 func TestGeneratorsInNamespaces(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	const load = "{mix: {write: 50, update: 30, read: 20}, keys: 40, key_size: 16, value_size: 64, clients: 12, connections: 6, rate: 400, duration: 3s, timeout: 60s, drain: 60s}"
 	all := map[int]map[string]int{}

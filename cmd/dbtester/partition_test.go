@@ -95,6 +95,7 @@ func needFaults(t *testing.T, kinds ...string) {
 // Members that share the addresses of one machine are cut from one another by their control
 // groups. Nothing is left of it.
 func TestPartitionLocal(t *testing.T) {
+	notShort(t)
 	needFaults(t, "partition", "loss")
 	if p, err := cgroup.FindUnified(resources.Limits{}); err != nil {
 		t.Skipf("needs control groups of version 2: %v", err)
@@ -113,6 +114,7 @@ func TestPartitionLocal(t *testing.T) {
 // Members on machines of their own are cut from one another without control groups, also by a
 // user without rights in namespaces of its own.
 func TestPartitionMachines(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	n := newNetwork(t)
 	agents := make([]*command, len(n.hosts))

@@ -12,6 +12,7 @@ import (
 // All members lose what is not on their disks, at once, and the leader's disk is full. They
 // serve again, and nothing is left of it.
 func TestPower(t *testing.T) {
+	notShort(t)
 	if err := owndisk.Check(); err != nil {
 		t.Skip(err)
 	}

@@ -17,6 +17,7 @@ import (
 // load. A busy machine may make the load invalid, but each member comes back with the new
 // release on its data.
 func TestRollingUpgrade(t *testing.T) {
+	notShort(t)
 	t.Parallel()
 	const before = "3.6.16"
 	after := etcd.Database().Info.Embedded

@@ -13,9 +13,10 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Mutations of recorded answers in one test.
+// Mutations of recorded answers in one test, and in one that is [Long] or short.
 const (
-	mutations      = 1024
+	mutations      = 256
+	longMutations  = 1024
 	shortMutations = 128
 	// atOnce is how many are tried at the same time: after most, a client waits, and
 	// go-zookeeper takes seconds to close. They may allocate mostTogether bytes, far less than
@@ -27,8 +28,8 @@ const (
 )
 
 // Answers checks a driver with answers of a real member, which are below testdata/answers of
-// the calling package: as they were recorded, and changed in a thousand ways, one piece of
-// one answer each time. Calls return, without a panic and without memory for what an answer
+// the calling package: as they were recorded, and changed in hundreds of ways, one piece
+// of one answer each time. Calls return, without a panic and without memory for what an answer
 // claims. Nothing is started. With -record a member is started, and the file written again:
 //
 //	go test ./pkg/database/NAME -run '^TestRecordedAnswers$' -record
@@ -49,7 +50,10 @@ func Answers(t *testing.T, s Suite, name string) {
 		}
 	}
 	n := mutations
-	if testing.Short() {
+	switch {
+	case Long():
+		n = longMutations
+	case testing.Short():
 		n = shortMutations
 	}
 	for first := 0; first < n; first += atOnce {

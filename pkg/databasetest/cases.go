@@ -1,60 +1,79 @@
 package databasetest
 
 import (
+	"os"
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
+// Part is a part of the suite, which runs in place of the whole suite unless [Long].
+type Part int
+
+const (
+	// Whole is every case. It is the zero value.
+	Whole Part = iota
+	// Clients is the cases in which the code of clients decides: for another transport.
+	Clients
+	// Servers is the cases in which the members' release decides: for another release.
+	Servers
+)
+
+// LongEnv, if set, makes tests as long as make test-long runs them.
+const LongEnv = "DBTESTER_LONG"
+
+// Long reports whether parts of suites run whole, and with every transport.
+func Long() bool { return os.Getenv(LongEnv) != "" }
+
 // cases returns all cases in their order. Those that disturb the cluster are last.
 func cases() []testCase {
 	return []testCase{
-		{name: "options", run: optionsCase},
-		{name: "plan", run: planCase},
+		{name: "options", in: parts{Servers}, run: optionsCase},
+		{name: "plan", in: parts{Servers}, run: planCase},
 		{name: "interfaces", run: interfacesCase},
-		{name: "ready", run: readyCase},
-		{name: "version", run: versionCase, applies: drives[database.Versioner]},
-		{name: "leader", run: leaderCase, applies: drives[database.Leader]},
-		{name: "write and read", run: writeReadCase},
-		{name: "missing key", run: missingKeyCase},
-		{name: "bytes", run: bytesCase},
-		{name: "sizes", run: sizesCase},
-		{name: "buffers", run: buffersCase},
-		{name: "limit", run: limitCase},
+		{name: "ready", in: parts{Servers}, run: readyCase},
+		{name: "version", in: parts{Servers}, run: versionCase, applies: drives[database.Versioner]},
+		{name: "leader", in: parts{Servers}, run: leaderCase, applies: drives[database.Leader]},
+		{name: "write and read", in: parts{Clients, Servers}, run: writeReadCase},
+		{name: "missing key", in: parts{Clients, Servers}, run: missingKeyCase},
+		{name: "bytes", in: parts{Clients, Servers}, run: bytesCase},
+		{name: "sizes", in: parts{Clients}, run: sizesCase},
+		{name: "buffers", in: parts{Clients}, run: buffersCase},
+		{name: "limit", in: parts{Clients, Servers}, run: limitCase},
 		// Before cases that leave sessions behind, whose expiry servers log too.
-		{name: "server count", run: serverCountCase, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
-		{name: "metrics", run: metricsCase, applies: func(f *fixture) bool { return f.Plan(0).Metrics != nil && !f.suite.Guarded }},
-		{name: "deadline", run: deadlineCase},
-		{name: "cancel", run: cancelCase},
-		{name: "delete", run: deleteCase, applies: offers(workload.OpDelete)},
-		{name: "range", run: rangeCase, applies: offers(workload.OpRange)},
-		{name: "swap", run: swapCase, applies: offers(workload.OpSwap)},
-		{name: "txn", run: txnCase, applies: offers(workload.OpTxn)},
-		{name: "shared connection", run: sharedCase, applies: func(f *fixture) bool { return f.info().SharedConn }},
-		{name: "count", run: countCase, applies: drives[database.Counter]},
-		{name: "highest key", run: highestKeyCase, applies: drives[database.KeyFinder]},
-		{name: "many keys", run: bulkCase, applies: drives[database.Bulker]},
-		{name: "upkeep", run: upkeepCase, applies: func(f *fixture) bool {
+		{name: "server count", in: parts{Servers}, run: serverCountCase, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
+		{name: "metrics", in: parts{Servers}, run: metricsCase, applies: func(f *fixture) bool { return f.Plan(0).Metrics != nil && !f.suite.Guarded }},
+		{name: "deadline", in: parts{Clients}, run: deadlineCase},
+		{name: "cancel", in: parts{Clients}, run: cancelCase},
+		{name: "delete", in: parts{Clients, Servers}, run: deleteCase, applies: offers(workload.OpDelete)},
+		{name: "range", in: parts{Clients, Servers}, run: rangeCase, applies: offers(workload.OpRange)},
+		{name: "swap", in: parts{Clients, Servers}, run: swapCase, applies: offers(workload.OpSwap)},
+		{name: "txn", in: parts{Clients, Servers}, run: txnCase, applies: offers(workload.OpTxn)},
+		{name: "shared connection", in: parts{Clients}, run: sharedCase, applies: func(f *fixture) bool { return f.info().SharedConn }},
+		{name: "count", in: parts{Clients, Servers}, run: countCase, applies: drives[database.Counter]},
+		{name: "highest key", in: parts{Servers}, run: highestKeyCase, applies: drives[database.KeyFinder]},
+		{name: "many keys", in: parts{Servers}, run: bulkCase, applies: drives[database.Bulker]},
+		{name: "upkeep", in: parts{Servers}, run: upkeepCase, applies: func(f *fixture) bool {
 			return f.open() && (drives[database.Compacter](f) || drives[database.Defragmenter](f) || drives[database.Snapshotter](f) && !drives[database.SnapshotPlanner](f))
 		}},
-		{name: "fill", run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
+		{name: "fill", in: parts{Servers}, run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
 		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
-		{name: "sessions", run: sessionsCase, applies: drives[database.SessionDialer]},
-		{name: "prefer", run: preferCase},
-		{name: "dial nobody", run: dialNobodyCase},
-		{name: "close", run: closeCase},
-		{name: "credentials", run: credentialsCase, applies: func(f *fixture) bool { return f.suite.Auth != nil }},
-		{name: "certificates", run: certificatesCase, applies: func(f *fixture) bool { return f.suite.TLS != nil }},
+		{name: "sessions", in: parts{Clients, Servers}, run: sessionsCase, applies: drives[database.SessionDialer]},
+		{name: "prefer", in: parts{Clients, Servers}, run: preferCase},
+		{name: "dial nobody", in: parts{Clients}, run: dialNobodyCase},
+		{name: "close", in: parts{Clients}, run: closeCase},
+		{name: "credentials", in: parts{Clients, Servers}, run: credentialsCase, applies: func(f *fixture) bool { return f.suite.Auth != nil }},
+		{name: "certificates", in: parts{Clients}, run: certificatesCase, applies: func(f *fixture) bool { return f.suite.TLS != nil }},
 		{name: "lies", run: liesCase, breaks: true, applies: (*fixture).open},
-		{name: "stall", run: stallCase, breaks: true},
+		{name: "stall", in: parts{Clients}, run: stallCase, breaks: true},
 		{name: "lose a follower", run: loseFollowerCase, breaks: true},
 		{name: "lose the server below", run: loseBelowCase, breaks: true, applies: func(f *fixture) bool { return len(below(f.Plan(0))) > 0 }},
 		{name: "lose the leader", run: loseLeaderCase, breaks: true, applies: func(f *fixture) bool {
 			return drives[database.Leader](f) && !f.suite.FixedLeader
 		}},
-		{name: "fail over", run: failoverCase, breaks: true},
-		{name: "stop and start again", run: restartCase, breaks: true},
+		{name: "fail over", in: parts{Clients}, run: failoverCase, breaks: true},
+		{name: "stop and start again", in: parts{Servers}, run: restartCase, breaks: true},
 		{name: "leaks", run: leaksCase},
 	}
 }

@@ -34,12 +34,17 @@ type fixture struct {
 // testCase proves one promise of the contract.
 type testCase struct {
 	name string
-	run  func(*testing.T, *fixture)
+	// in are the parts of the suite that have the case too.
+	in  parts
+	run func(*testing.T, *fixture)
 	// applies reports whether the case is for this database; nil means all.
 	applies func(*fixture) bool
 	// breaks means that later cases can't run on the cluster after a failure.
 	breaks bool
 }
+
+// parts are parts of the suite besides the whole.
+type parts []Part
 
 // part runs a named part of a case and counts it.
 func (f *fixture) part(t *testing.T, name string, run func(*testing.T)) {

@@ -19,7 +19,7 @@ const liars = 12
 // lieWithin bounds each call to a server that lies: it may never answer.
 const lieWithin = 300 * time.Millisecond
 
-// mostAllocated is far more bytes than the largest answer takes, for one call or some dozens.
+// mostAllocated is far more bytes than the largest answer takes, for some dozens of calls.
 const mostAllocated = 512 << 20
 
 // liedPrefix is the prefix of the keys that calls ask for.
@@ -31,13 +31,17 @@ const liedPrefix = "lies/below"
 func liesCase(t *testing.T, f *fixture) {
 	target := f.Target()
 	member := target.Endpoints[0]
+	var all sync.WaitGroup // at once: calls mostly wait for answers that never come
 	for seed := range uint64(liars) {
 		liar := lieFor(t, member, seed)
 		lied := target
 		lied.Endpoints, lied.Prefix = []string{liar.addr}, liedPrefix
-		f.believe(t, lied)
-		liar.end()
+		all.Go(func() {
+			f.believe(t, lied)
+			liar.end()
+		})
 	}
+	all.Wait()
 }
 
 // believe makes every call of a driver and its client that asks a server, one after the
@@ -50,7 +54,7 @@ func (f *fixture) believe(t *testing.T, lied database.Target) {
 		call.try(t, lied, lieWithin)
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > mostAllocated {
-			t.Errorf("%s allocated %d MiB for what a server claims", call.name, took>>20)
+			t.Errorf("%s, or a call beside it, allocated %d MiB for what a server claims", call.name, took>>20)
 		}
 	}
 }

@@ -65,9 +65,8 @@ type Suite struct {
 	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
-	// Only are the names of the cases to run, in the suite's order; nil means all that
-	// apply.
-	Only []string
+	// Part is the part of the suite that runs, if not all of it does.
+	Part Part
 }
 
 // cases returns the file that lists the cases that must run. A cluster with TLS or
@@ -113,8 +112,8 @@ func serve(r *database.Registry, name string, args []string) error {
 	return server.Serve(ctx, args)
 }
 
-// Run runs every case of the suite against one cluster of three members. The
-// cases that ran, and how many parts each had, are compared with
+// Run runs every case of the suite, or of its part, against one cluster of three members.
+// The cases that ran, and how many parts each had, are compared with
 // testdata/cases.txt of the calling package, with TLS or credentials with
 // cases-secure.txt, so that a case can't get lost unnoticed; -update rewrites it.
 // The cluster that it returns is stopped; its logs are there.
@@ -126,12 +125,10 @@ func Run(t *testing.T, s Suite) *Cluster {
 	f := &fixture{before: goleak.IgnoreCurrent()}
 	f.Cluster = Start(t, s, 3)
 	var ran strings.Builder
-	var names []string
-	for _, c := range cases() {
-		if c.applies != nil && !c.applies(f) || s.Only != nil && !slices.Contains(s.Only, c.name) {
+	for _, c := range s.picked() {
+		if c.applies != nil && !c.applies(f) {
 			continue
 		}
-		names = append(names, c.name)
 		f.parts = 0
 		ok := t.Run(c.name, func(t *testing.T) {
 			f.Cluster.t = t
@@ -143,18 +140,43 @@ func Run(t *testing.T, s Suite) *Cluster {
 			t.Fatalf("the cluster is not what the next case expects after %q failed", c.name)
 		}
 	}
-	if s.Only != nil {
-		if !slices.Equal(names, s.Only) {
-			t.Errorf("the cases %q ran, want %q", names, s.Only)
-		}
-		return f.Cluster
-	}
 	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
 		t.Logf("cases were picked by -run %s: not compared with the list", only)
 		return f.Cluster
 	}
-	Golden(t, s.cases(), []byte(ran.String()))
+	if s.Part == Whole || Long() {
+		Golden(t, s.cases(), []byte(ran.String()))
+	} else {
+		s.mustBePart(t, ran.String())
+	}
 	return f.Cluster
+}
+
+// picked returns the cases of the suite's part.
+func (s Suite) picked() []testCase {
+	return slices.DeleteFunc(cases(), func(c testCase) bool {
+		return s.Part != Whole && !Long() && !slices.Contains(c.in, s.Part)
+	})
+}
+
+// mustBePart fails the test unless the cases that ran are those of the suite's part in the
+// file that lists the cases of the whole.
+func (s Suite) mustBePart(t *testing.T, ran string) {
+	t.Helper()
+	whole, err := os.ReadFile(s.cases())
+	if err != nil {
+		t.Fatalf("%v (-update of the whole suite writes it)", err)
+	}
+	var want strings.Builder
+	for line := range strings.Lines(string(whole)) {
+		name, _, _ := strings.Cut(line, " x ")
+		if slices.ContainsFunc(s.picked(), func(c testCase) bool { return c.name == name }) {
+			want.WriteString(line)
+		}
+	}
+	if diff := diffLines(want.String(), ran); diff != "" {
+		t.Errorf("not the cases of %s that are in this part, - is the file, + is now:\n%s", s.cases(), diff)
+	}
 }
 
 // Golden compares got with a file of the calling package, which -update writes.

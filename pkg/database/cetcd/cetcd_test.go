@@ -48,13 +48,14 @@ func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
 
-// The whole suite runs with TLS too, and with the other transport. Each transport with and
-// without TLS is tested in package consul, whose clients these are.
+// With TLS, and with the other transport. Each transport with and without TLS is tested in
+// package consul, whose clients these are.
 func TestSecure(t *testing.T) {
 	s := suite()
 	s.Options = "transport: standard"
 	// Members see each other come from 127.0.0.1, and look whether the certificate
 	// holds it.
 	s.TLS = databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...)
+	s.Part = databasetest.Clients
 	databasetest.Run(t, s)
 }

@@ -55,6 +55,5 @@ func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	return most
 }
 
-// The whole suite runs with the default transport; with every transport it runs in
-// TestSecure, where each has more to do.
+// The whole suite runs with the default transport.
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }

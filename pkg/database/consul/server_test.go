@@ -191,14 +191,14 @@ func TestNoQuorum(t *testing.T) {
 	}
 }
 
-// The whole suite runs with TLS and ACLs, with every transport.
+// With TLS and ACLs, with every transport.
 func TestSecure(t *testing.T) {
 	const token = "8f246b77-f3e1-ff88-5b48-8ec93abf3e05"
 	s := suite(t)
 	s.Addrs = []string{"127.0.5.10", "127.0.5.11", "127.0.5.12"}
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
 	s.Auth = &database.Auth{Password: token}
-	s.Guarded = true
+	s.Guarded, s.Part = true, databasetest.Clients
 	for _, transport := range []database.Transport{database.Standard, database.Lean} {
 		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
 			transport, token)

@@ -72,10 +72,12 @@ func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
 	return status.AuthRevision
 }
 
-// The whole suite runs with TLS and users.
+// With TLS and users.
 func TestSecure(t *testing.T) {
 	longByTransport(t, func(t *testing.T, transport database.Transport) {
-		databasetest.Run(t, secure(t, transport, "127.0.2.11", "127.0.2.12", "127.0.2.13"))
+		s := secure(t, transport, "127.0.2.11", "127.0.2.12", "127.0.2.13")
+		s.Part = databasetest.Clients
+		databasetest.Run(t, s)
 	})
 }
 

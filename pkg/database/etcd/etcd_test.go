@@ -62,26 +62,19 @@ func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
 	return maxValueWithID(defaultRequestBytes, keySize, header)
 }
 
-// The whole suite runs with the default transport; with others it runs in TestSecure, where
-// each has more to do.
+// The whole suite runs with the default transport.
 func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
 
-// With etcd's client library those cases run in which its requests matter, and that take
-// no member down.
 func TestConformanceLibrary(t *testing.T) {
 	s := suite()
 	s.Addrs, s.Options = []string{"127.0.2.15", "127.0.2.16", "127.0.2.17"}, "transport: clientv3"
-	s.Only = []string{
-		"write and read", "missing key", "bytes", "sizes", "buffers", "limit", "deadline", "cancel", "delete", "range",
-		"swap", "txn", "shared connection", "count", "prefer", "dial nobody", "close",
-	}
+	s.Part = databasetest.Clients
 	databasetest.Run(t, s)
 }
 
-// The whole suite runs against the oldest version too.
 func TestConformanceOldest(t *testing.T) {
 	s := suite()
 	s.Tools = databasetest.Release(t, Database(), oldest)
-	s.Version = oldest
+	s.Version, s.Part = oldest, databasetest.Servers
 	databasetest.Run(t, s)
 }

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -46,9 +45,6 @@ func dialBy(t testing.TB, transport database.Transport, target database.Target) 
 	return client
 }
 
-// long adds etcd's client library to the tests that take longest.
-var long = flag.Bool("clientv3", false, "run the longest tests with the transport clientv3 too")
-
 // byTransport runs a test with every transport.
 func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
@@ -56,11 +52,11 @@ func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 }
 
 // longByTransport runs a test with the transports lean and standard, and with clientv3
-// if the flag asks for it.
+// where tests may take long.
 func longByTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
 	transports := []database.Transport{database.Standard, database.Lean}
-	if *long {
+	if databasetest.Long() {
 		transports = append(transports, transportLibrary)
 	}
 	each(t, transports, run)

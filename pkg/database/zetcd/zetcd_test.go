@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }
 
 func TestConformanceStandard(t *testing.T) {
 	s := suite(t)
-	s.Options = "transport: standard"
+	s.Options, s.Part = "transport: standard", databasetest.Clients
 	databasetest.Run(t, s)
 }
 

@@ -31,7 +31,7 @@ func oneFile(t *testing.T, files *database.TLS) *database.TLS {
 	return &database.TLS{CA: files.CA, Cert: both, Key: both}
 }
 
-// The whole suite runs with TLS and a digest.
+// With TLS and a digest.
 func TestSecure(t *testing.T) {
 	s := suite(t, newest)
 	s.Addrs = []string{"127.0.7.21", "127.0.7.22", "127.0.7.23"}
@@ -43,6 +43,7 @@ func TestSecure(t *testing.T) {
 		conn := dial(t, c.Driver(), c.To(0))
 		return conn.limit - putSize(conn.access, conn.keys.pathSize(keySize), 0)
 	}
+	s.Part = databasetest.Clients
 	databasetest.Run(t, s)
 }
 
