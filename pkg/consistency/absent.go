@@ -5,11 +5,11 @@ package consistency
 // there when it was sent, and no delete can have come after that value: the last one ended
 // before a request of the value was sent. More cannot be said, as all deletes look alike.
 func (j *Judge) judgeAbsent(k *key) {
-	if k.removals == nil || len(k.removals.absent) == 0 {
+	if len(k.odd().absent) == 0 {
 		return
 	}
-	keep := k.removals.absent[:0]
-	for _, o := range k.removals.absent {
+	keep := k.rare.absent[:0]
+	for _, o := range k.rare.absent {
 		if o.End >= j.before {
 			keep = append(keep, o)
 			continue
@@ -20,16 +20,13 @@ func (j *Judge) judgeAbsent(k *key) {
 			j.violate(k, LostValue, &older, newer, 1)
 		}
 	}
-	k.removals.absent = keep
+	k.rare.absent = keep
 }
 
 // survivor returns a value that was surely there before a moment and that no delete removed, nil
 // without one.
 func (j *Judge) survivor(k *key, moment int64) (found *zone) {
-	removed := removals{last: earliest}
-	if k.removals != nil {
-		removed = *k.removals
-	}
+	removed := k.odd()
 	for n := range k.zones {
 		z := &k.zones[n]
 		if z.is(written) && !z.is(deletes) && z.f < moment && z.s > removed.last && (found == nil || z.s > found.s) {

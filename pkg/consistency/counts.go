@@ -87,9 +87,9 @@ func (v *Violations) of(c Class) *int64 {
 	return &v.Phantom
 }
 
-// add adds the counts of a second. The last four are of the last second, and Staleness is the
-// greatest.
-func (c *Counts) add(s *Counts) {
+// Add adds the counts of a later call. Keys, OpenZones and UnknownWrites are those of the later
+// one, and Staleness is the greatest.
+func (c *Counts) Add(s *Counts) {
 	c.Operations += s.Operations
 	c.Judged += s.Judged
 	c.Unjudged += s.Unjudged

@@ -39,15 +39,20 @@ type Options struct {
 type Judge struct {
 	opts   Options
 	before int64
+	latest int64 // the last end of a request
 	index  index
 	keys   []*[keyBlock]key
 	spare  [][]zone // lists that keys gave back
 	count  int
-	// touched are the keys of a batch, and again those that the next one must look at whatever
-	// its requests are.
-	touched, again []int32
+	dense  int64 // keys below it have their numbers as places
+	// touched are the keys of a batch. unfinished is set while one is judged that may change
+	// without another request.
+	touched        []int32
+	unfinished     bool
+	revisits       revisits
 	next           []int32 // by request of the batch: the next one of its key
 	touches        []touch
+	sorter         sorter
 	sweep          sweeper
 	memory         memory
 	unknown        map[valueOf]Op
@@ -88,10 +93,12 @@ func New(o Options) *Judge {
 	if o.Initial == nil {
 		o.Initial = func(int64) int64 { return Absent }
 	}
-	j := &Judge{opts: o, before: math.MinInt64, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
-	for number := range min(o.Keys, int64(o.MostKeys)) {
+	j := &Judge{opts: o, before: math.MinInt64, latest: math.MinInt64, revisits: revisits{always: o.Weaker || o.Deletes}, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
+	keys := min(o.Keys, int64(o.MostKeys))
+	for number := range keys {
 		j.find(number)
 	}
+	j.dense = keys
 	return j
 }
 
@@ -101,39 +108,55 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	j.second = Counts{}
 	late := j.before
 	j.before = max(j.before, before)
-	j.begin(batch)
+	j.begin(batch, late)
 	for n := range j.batch {
 		j.take(int32(n), late, n < len(j.batch)-len(batch))
 	}
 	for _, n := range j.touched {
 		k := j.key(n)
-		if j.opts.Weaker {
-			j.weaker(k)
-		} else {
-			j.register(k)
+		if !j.plain(k) {
+			j.look(k)
 		}
-		j.settle(k)
-		k.head, k.tail, k.listed = none, none, k.unfinished
-		if k.unfinished {
-			j.again = append(j.again, n)
+		k.head, k.listed = none, false
+		if j.unfinished && !k.queued {
+			k.queued = true
+			j.revisits.add(n)
 		}
 		j.second.OpenZones += int64(len(k.zones))
 	}
+	j.revisits.close(j.latest)
 	j.second.Keys = int64(j.count)
 	j.second.UnknownWrites = int64(len(j.unknown))
-	j.totals.add(&j.second)
+	j.totals.Add(&j.second)
 	return j.second
 }
 
-// begin prepares the lists for a batch, in front of which are the reads that waited.
-func (j *Judge) begin(batch []Op) {
-	j.batch = batch
-	if len(j.waiting) > 0 {
-		j.joined = append(append(j.joined[:0], j.waiting...), batch...)
-		j.batch, j.waiting = j.joined, j.waiting[:0]
+// look judges the requests of a batch on a key, if any, and what was open.
+func (j *Judge) look(k *key) {
+	if j.opts.Weaker {
+		j.weaker(k)
+	} else {
+		j.register(k)
+	}
+	j.settle(k)
+}
+
+// begin prepares the lists for a batch, in front of which are the reads that waited. Nothing of
+// what is open changes before the moment does.
+func (j *Judge) begin(batch []Op, late int64) {
+	j.batch, j.touched = batch, j.touched[:0]
+	if j.before > late {
+		if len(j.waiting) > 0 {
+			j.joined = append(append(j.joined[:0], j.waiting...), batch...)
+			j.batch, j.waiting = j.joined, j.waiting[:0]
+		}
+		j.touched = j.revisits.take(j.touched, j.before)
+		for _, n := range j.touched {
+			k := j.key(n)
+			k.queued, k.listed = false, true
+		}
 	}
 	j.next = growTo(j.next, len(j.batch))
-	j.touched, j.again = append(j.touched[:0], j.again...), j.again[:0]
 }
 
 func growTo(list []int32, n int) []int32 {
@@ -151,6 +174,7 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 		return
 	}
 	at, k := j.find(o.Key)
+	j.latest = max(j.latest, o.End)
 	switch {
 	case k == nil:
 		j.second.Unjudged++
@@ -166,13 +190,7 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 	if !waited {
 		j.second.Judged++
 	}
-	j.next[n] = none
-	if k.tail == none {
-		k.head = n
-	} else {
-		j.next[k.tail] = n
-	}
-	k.tail = n
+	j.next[n], k.head = k.head, n
 	if !k.listed {
 		k.listed = true
 		j.touched = append(j.touched, at)
@@ -201,7 +219,7 @@ func (j *Judge) admit(o *Op, late int64) bool {
 
 // find returns a key, nil if there are too many.
 func (j *Judge) find(number int64) (int32, *key) {
-	if at := j.index.of(number); at != none {
+	if at := j.place(number); at != none {
 		return at, j.key(at)
 	}
 	if j.count >= j.opts.MostKeys {
@@ -214,15 +232,23 @@ func (j *Judge) find(number int64) (int32, *key) {
 	j.count++
 	j.index.set(number, at)
 	k := j.key(at)
-	*k = key{number: number, head: none, tail: none}
+	*k = key{number: number, head: none}
 	k.zones = k.own[:0]
 	switch initial := j.opts.Initial(number); {
 	case initial == Unstated:
-		k.unstated = true
+		k.made().unstated = true
 	case initial != Absent || !j.opts.Deletes:
 		k.zones = append(k.zones, startZone(initial))
 	}
 	return at, k
+}
+
+// place returns where a key is, or none.
+func (j *Judge) place(number int64) int32 {
+	if number >= 0 && number < j.dense {
+		return int32(number)
+	}
+	return j.index.of(number)
 }
 
 // room returns the zones of a key in a list that has room for one more.

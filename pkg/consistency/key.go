@@ -5,43 +5,54 @@ import (
 	"slices"
 )
 
-// key is what is known of one key.
+// key is what is known of one key: 128 bytes, two lines of a processor's cache.
 type key struct {
 	number int64
 	// zones are the values that a running request may still read, by number. Most keys have
 	// one, which then is own: see [Judge.settle].
 	zones []zone
 	own   [1]zone
-	// removals are nil in a load without deletes.
-	removals *removals
+	rare  *rare // nil for most keys
 	// closed is the number of the last of its values that the memory has, plus one.
-	closed     uint64
-	head, tail int32 // of the requests in this batch
-	unknowns   int32 // writes of unknown outcome that were not read
-	listed     bool  // in the list of touched keys
-	unfinished bool  // what is open may change without another request
-	tainted    bool  // it cannot be judged any more
-	unstated   bool  // its first value is not known
-	forgot     bool  // a write of unknown outcome
-	wrote      bool
+	closed  uint64
+	head    int32 // of the requests in this batch, the last one first
+	listed  bool  // in the list of touched keys
+	queued  bool  // among those that are looked at again
+	tainted bool  // it cannot be judged any more
+	wrote   bool
 }
 
-// removals are what a load with deletes must know of a key.
-type removals struct {
+// rare is what must be known of a key with deletes, with writes of unknown outcome, or without a
+// known first value.
+type rare struct {
 	// absent are requests that did not find the key that cannot be judged yet. last is when the
 	// last delete of the key ended. overwritten is the value whose zone ended last of those
 	// that were forgotten.
 	absent      []Op
 	last        int64
 	overwritten zoneBound
+	unknowns    int  // writes of unknown outcome that were not read
+	forgot      bool // a write of unknown outcome
+	unstated    bool // its first value is not known
 }
 
-// deleted are the key's removals.
-func (k *key) deleted() *removals {
-	if k.removals == nil {
-		k.removals = &removals{last: earliest}
+// ordinary is the rare of most keys. Nobody changes it.
+var ordinary = rare{last: earliest}
+
+// odd is what is rarely known of a key, to be read.
+func (k *key) odd() *rare {
+	if k.rare == nil {
+		return &ordinary
 	}
-	return k.removals
+	return k.rare
+}
+
+// made is what is rarely known of a key, to be changed.
+func (k *key) made() *rare {
+	if k.rare == nil {
+		k.rare = &rare{last: earliest}
+	}
+	return k.rare
 }
 
 // zoneBound is the end of a zone.
@@ -76,7 +87,7 @@ type touch struct {
 // register judges the requests of a batch on a key.
 func (j *Judge) register(k *key) {
 	if k.tainted {
-		k.zones, k.removals, k.unfinished = nil, nil, false
+		k.zones, k.rare, j.unfinished = nil, nil, false
 		return
 	}
 	j.collect(k)
@@ -94,14 +105,7 @@ func (j *Judge) collect(k *key) {
 		j.collectWrite(k, n)
 		j.collectRead(k, n)
 	}
-	if len(j.touches) > 1 {
-		slices.SortFunc(j.touches, func(a, b touch) int {
-			if a.number != b.number {
-				return cmp.Compare(a.number, b.number)
-			}
-			return int(a.role) - int(b.role)
-		})
-	}
+	j.sorter.sort(j.touches)
 }
 
 func (j *Judge) touch(number int64, op int32, r role) {
@@ -126,10 +130,10 @@ func (j *Judge) collectWrite(k *key, n int32) {
 		switch o.Outcome {
 		case OK:
 			k.wrote = true
-			k.deleted().last = max(k.deleted().last, o.End)
+			k.made().last = max(k.made().last, o.End)
 			j.touch(o.Request, n, deletedIt)
 		case Unknown:
-			k.deleted().last = never
+			k.made().last = never
 		}
 	}
 }
@@ -139,7 +143,7 @@ func (j *Judge) collectRead(k *key, n int32) {
 	switch {
 	case o.Outcome == NotFound && j.opts.Deletes:
 		if !j.opts.Weaker {
-			k.deleted().absent = append(k.deleted().absent, *o)
+			k.made().absent = append(k.made().absent, *o)
 		}
 	case o.Outcome == NotFound:
 		j.touch(Absent, n, readIt)
@@ -187,11 +191,11 @@ func (j *Judge) extend(k *key) {
 // open returns a new zone, with its write if that had an unknown outcome.
 func (j *Judge) open(k *key, number int64) zone {
 	z := newZone(number)
-	if k.unknowns > 0 {
+	if k.odd().unknowns > 0 {
 		at := valueOf{k.number, number}
 		if o, found := j.unknown[at]; found {
 			delete(j.unknown, at)
-			k.unknowns--
+			k.rare.unknowns--
 			z.wrote(&o)
 		}
 	}
@@ -211,11 +215,11 @@ func (j *Judge) keep(k *key, group []touch) {
 // remember keeps a write of unknown outcome until it is read, if there is room.
 func (j *Judge) remember(k *key, o Op) {
 	if len(j.unknown) >= j.opts.MostUnknown {
-		k.forgot = true
+		k.made().forgot = true
 		return
 	}
 	j.unknown[valueOf{k.number, o.Request}] = o
-	k.unknowns++
+	k.made().unknowns++
 }
 
 func (j *Judge) extendZone(k *key, z *zone, group []touch) {
@@ -275,11 +279,11 @@ func (j *Judge) expire(k *key) {
 			j.remember(k, Op{Key: k.number, Request: z.number, Sent: z.sent, Client: z.writer, Kind: Write, Outcome: Unknown})
 			continue
 		case z.is(written), !z.is(doomed) && z.f >= j.before:
-		case k.unstated && !z.is(doomed):
-			k.unstated = false
+		case k.odd().unstated && !z.is(doomed):
+			k.rare.unstated = false
 			z.flags |= written | start
 			z.f, z.first, z.sent = earliest, 0, earliest
-		case k.forgot && !z.is(doomed):
+		case k.odd().forgot && !z.is(doomed):
 			j.second.Forgotten += int64(z.reads)
 			continue
 		default:
@@ -335,10 +339,7 @@ func (j *Judge) readsAfter(number, after int64) (n int64) {
 // forgotten while another is still compared with it.
 func (j *Judge) close(k *key) {
 	before, pending := j.before, false
-	var absent []Op
-	if k.removals != nil {
-		absent = k.removals.absent
-	}
+	absent := k.odd().absent
 	for n := range absent {
 		before = min(before, absent[n].Sent)
 	}
@@ -354,8 +355,8 @@ func (j *Judge) close(k *key) {
 			next = n
 		}
 	}
-	k.unfinished = len(absent) > 0 || pending && (len(k.zones) > 1 || k.unwritten())
-	if last == none || k.unstated && k.unwritten() {
+	j.unfinished = len(absent) > 0 || pending && (len(k.zones) > 1 || k.unwritten())
+	if last == none || k.odd().unstated && k.unwritten() {
 		return
 	}
 	lastZone := k.zones[last]
@@ -373,9 +374,11 @@ func (j *Judge) close(k *key) {
 			keep = append(keep, z)
 			continue
 		}
-		k.unstated = false // it could not be read any more either
-		if last := k.removals; j.opts.Deletes && !z.is(deletes) && (last == nil || !last.overwritten.known || z.s > last.overwritten.s) {
-			k.deleted().overwritten = zoneBound{s: z.s, number: z.number, known: true}
+		if k.rare != nil {
+			k.rare.unstated = false // it could not be read any more either
+		}
+		if last := &k.odd().overwritten; j.opts.Deletes && !z.is(deletes) && (!last.known || z.s > last.s) {
+			k.made().overwritten = zoneBound{s: z.s, number: z.number, known: true}
 		}
 		j.memory.add(k, &z, by)
 	}

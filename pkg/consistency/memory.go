@@ -5,9 +5,21 @@ import "slices"
 // memory holds the values that were replaced last, of all keys, so that a read of one can be
 // explained. A value's record names the one before it of its key.
 type memory struct {
-	most  int
-	all   []remembered
-	total uint64
+	most   int
+	blocks [][]remembered
+	total  uint64
+}
+
+// memoryBlock is how many values have their memory at once. Blocks are never copied.
+const memoryBlock = 1024
+
+// held is how many values are remembered.
+func (m *memory) held() uint64 { return min(m.total, uint64(m.most)) }
+
+// at returns the record of a number.
+func (m *memory) at(number uint64) *remembered {
+	n := number % uint64(m.most)
+	return &m.blocks[n/memoryBlock][n%memoryBlock]
 }
 
 type remembered struct {
@@ -19,12 +31,11 @@ type remembered struct {
 }
 
 func (m *memory) add(k *key, z, by *zone) {
-	r := remembered{zone: *z, by: *by, previous: k.closed}
-	if len(m.all) < m.most {
-		m.all = append(m.all, r)
-	} else {
-		m.all[m.total%uint64(m.most)] = r
+	if n := int(m.total); n < m.most && n%memoryBlock == 0 {
+		m.blocks = append(m.blocks, make([]remembered, min(memoryBlock, m.most-n)))
 	}
+	r := m.at(m.total)
+	r.zone, r.by, r.previous = *z, *by, k.closed
 	m.total++
 	k.closed = m.total
 }
@@ -32,8 +43,8 @@ func (m *memory) add(k *key, z, by *zone) {
 // each calls a function with the key's records, the last one first, until it returns false. The
 // records of all keys together are at most memory.most.
 func (m *memory) each(k *key, do func(*remembered) bool) {
-	for at := k.closed; at != 0 && m.total-at < uint64(len(m.all)); {
-		r := &m.all[(at-1)%uint64(m.most)]
+	for at := k.closed; at != 0 && m.total-at < m.held(); {
+		r := m.at(at - 1)
 		if !do(r) {
 			return
 		}

@@ -37,7 +37,7 @@ func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 // ReadBack judges what a key has after Finish, read in the store's strongest mode. Number is the
 // one of the value, or Absent.
 func (j *Judge) ReadBack(number, value int64) Held {
-	at := j.index.of(number)
+	at := j.place(number)
 	if at == none {
 		return NotJudged
 	}
@@ -65,7 +65,7 @@ func (j *Judge) replacedOr(k *key, value int64) Held {
 	switch {
 	case value == Absent:
 		return Gone
-	case k.forgot, k.unstated:
+	case k.odd().forgot, k.odd().unstated:
 		return NotJudged
 	case j.memory.find(k, value) != nil, value == j.opts.Initial(k.number):
 		return Older

@@ -24,10 +24,10 @@ func (s *staleness) add(ns int64) {
 // then: one surely replaced another if its write was sent after the other was surely there.
 func (j *Judge) weaker(k *key) {
 	if k.tainted {
-		k.zones, k.unfinished = nil, false
+		k.zones, j.unfinished = nil, false
 		return
 	}
-	k.unfinished = false
+	j.unfinished = false
 	j.collect(k)
 	j.holdReads()
 	j.extendWeaker(k)
@@ -188,7 +188,7 @@ func (j *Judge) closeWeaker(k *key, replaced []int64) {
 			j.memory.add(k, &z, &zone{f: replaced[n]})
 			continue
 		}
-		k.unfinished = k.unfinished || replaced[n] != never
+		j.unfinished = j.unfinished || replaced[n] != never
 		keep = append(keep, z)
 	}
 	k.zones = keep

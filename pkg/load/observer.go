@@ -41,8 +41,8 @@ type Observer interface {
 	Sink
 	// Observe receives requests that ended, in no order, and a moment: every request that was
 	// sent before it has ended and was passed by this call or an earlier one. The moment never
-	// falls. It is called once a second, more often when many requests end, and at a step's
-	// end. Ended is valid during the call. While the observer is behind by mostPages, clients
+	// falls. It is called once a second, as soon as some 8,000 requests have ended, and at a
+	// step's end. Ended is valid during the call. While the observer is behind by mostPages, clients
 	// wait before they take their next request.
 	Observe(ended []Ended, before int64) error
 }
@@ -56,8 +56,12 @@ func (w Watch) Observe(ended []Ended, before int64) error { return w(ended, befo
 const (
 	pageSize = 1024 // requests, 72 KiB
 	// mostPages is how many pages of requests may wait for the observer before clients do:
-	// 36 MiB. From half of them on, the observer is called at once.
+	// 36 MiB.
 	mostPages = 512
+	// soonPages, besides the ones that shards fill, make the observer be called at once: then
+	// a processor's cache still has them. Each call looks at every client, so that there is
+	// one page more for so many clients.
+	soonPages, clientsPerPage = 8, 256
 )
 
 // history holds the requests that an observer has not seen yet. Clients append to pages of
@@ -81,6 +85,7 @@ type history struct {
 
 	mu    sync.Mutex
 	most  int // pages
+	soon  int // pages
 	free  [][]Ended
 	used  int
 	room  chan struct{} // closed when there is room again; nil while no client waits
@@ -99,11 +104,21 @@ func newHistory(c clock.Clock, sink Sink, s *shards) *history {
 	if !ok {
 		return nil
 	}
-	h := &history{clock: c, unix: c.Time(0).UnixNano(), observer: observer, shards: s, most: mostPages, hurry: make(chan struct{}, 1)}
+	h := &history{clock: c, unix: c.Time(0).UnixNano(), observer: observer, shards: s, most: mostPages, soon: soonPages + len(s.all), hurry: make(chan struct{}, 1)}
 	for _, one := range s.all {
 		one.pages.history = h
 	}
 	return h
+}
+
+// begin prepares for a step with so many clients.
+func (h *history) begin(clients int) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.soon = min(soonPages+clients/clientsPerPage+len(h.shards.all), h.most/2)
 }
 
 // hurried is the channel that asks to deliver at once, nil without an observer.
@@ -120,7 +135,7 @@ func (h *history) page() []Ended {
 	defer h.mu.Unlock()
 	h.used++
 	h.full.Store(h.used >= h.most)
-	if h.used >= h.most/2 {
+	if h.used >= h.soon {
 		select {
 		case h.hurry <- struct{}{}:
 		default: // it was asked already

@@ -119,6 +119,7 @@ func (r *Recorder) begin(st *step, flights []*flight) {
 	r.accounts.begin()
 	r.flusher.begin(st, flushed, g)
 	r.shards.begin(flushed, st, g, flights)
+	r.history.begin(len(flights))
 	r.fails.begin(flushed, st.rated())
 }
 

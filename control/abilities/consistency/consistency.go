@@ -103,8 +103,12 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	}, nil
 }
 
-// second keeps what was judged in a call.
+// second adds what was judged in a call to that of its second.
 func (h *Half) second(until int64, c judge.Counts) {
+	if n := len(h.seconds) - 1; n >= 0 && h.seconds[n].until/int64(time.Second) == until/int64(time.Second) {
+		h.seconds[n].counts.Add(&c)
+		return
+	}
 	h.seconds = append(h.seconds, second{until, c})
 }
 
