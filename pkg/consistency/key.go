@@ -309,18 +309,35 @@ func (j *Judge) exclude(k *key) {
 		if !found {
 			return
 		}
-		older, newer := &k.zones[a], &k.zones[b]
-		if older.sent > newer.sent {
-			older, newer = newer, older
-		}
-		j.violate(k, classOf(older, newer), older, newer, max(j.readsAfter(older.number, newer.f), 1))
-		older.forgive()
+		j.choose(k, &k.zones[a], &k.zones[b])
 	}
 	for n := range k.zones {
 		if z := &k.zones[n]; z.is(written) {
 			z.forgive()
 		}
 	}
+}
+
+// choose reports two values that exclude each other, and forgets what speaks against one of them:
+// reads of the value that was surely written first. If both were written at the same time nobody
+// can say which reads were wrong, and those of both are forgotten. So later reads show which value
+// stayed, and one wrong answer makes no other look wrong.
+func (j *Judge) choose(k *key, older, newer *zone) {
+	if older.sent > newer.sent {
+		older, newer = newer, older
+	}
+	if older.f < newer.sent {
+		j.violate(k, classOf(older, newer), older, newer, max(j.readsAfter(older.number, newer.f), 1))
+		older.forgive()
+		return
+	}
+	reads, others := j.readsAfter(older.number, newer.f), j.readsAfter(newer.number, older.f)
+	if others > 0 && (others < reads || reads == 0) {
+		older, newer, reads = newer, older, others
+	}
+	j.violate(k, classOf(older, newer), older, newer, max(reads, 1))
+	older.forgive()
+	newer.forgive()
 }
 
 // readsAfter counts the reads of a value in this batch that were sent after a moment.
