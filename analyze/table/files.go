@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -37,20 +38,30 @@ func tidyHeader() []string {
 // contains text; note contains the qualifications or the reason for a missing value. The column run
 // is the run's id, empty for classic files. The columns low and high bound the true value if the
 // records do not give it exactly, and are empty otherwise. Rows that repeat another row are left
-// out.
+// out, and so are rows of a step that repeat the step's number in the row of the whole load.
 func Tidy(runs []*run.Run) ([]byte, error) {
 	t := filled(runs)
 	records := [][]string{tidyHeader()}
+	written := map[string]bool{} // the numbers of steps
+	add := func(i int, row Line, step string, c Cell) {
+		record := tidyRecord(runs[i], row, step, c)
+		key := fmt.Sprintf("%d %q", i, record)
+		if step != "" && written[key] {
+			return
+		}
+		written[key] = step != ""
+		records = append(records, record)
+	}
 	for _, row := range t.Rows {
 		if row.Raw {
 			continue
 		}
 		for i, cell := range row.Cells {
 			if len(cell.Parts) == 0 {
-				records = append(records, tidyRecord(runs[i], row, row.Step, cell))
+				add(i, row, row.Step, cell)
 			}
 			for _, p := range cell.Parts {
-				records = append(records, tidyRecord(runs[i], row, p.Label, p.Cell))
+				add(i, row, p.Label, p.Cell)
 			}
 		}
 	}

@@ -71,6 +71,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A word that is no kind is one problem.
+func TestFaultOfNoKind(t *testing.T) {
+	_, _, err := Parse("test.yaml", []byte("faults: [{kind: flood, at: 10s}]\nload: {rate: 100, duration: 60s}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n"), testCatalog())
+	if err == nil || strings.Contains(err.Error(), "needs a kind") || strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("want one problem, of the word, got %v", err)
+	}
+}
+
 // Those of a database replace those of the file, an empty list too, and a file that shows them
 // is read as it was.
 func TestFaultsOfDatabase(t *testing.T) {

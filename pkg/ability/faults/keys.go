@@ -142,7 +142,7 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
 	switch n, notNumber := strconv.Atoi(f.Member); {
 	case f.Kind == "" || err != nil:
-		if !w.Has("kind") {
+		if !yamlfile.HasKey(w.Node, "kind") { // else the reader reports the word
 			c.Errorf(w.Node, "a fault needs a kind: %s", strings.Join(append(fault.Names(), Command), ", "))
 		}
 	case k.Immediate && f.For > 0:
