@@ -80,14 +80,23 @@ func (c *callContext) Err() error {
 	return err
 }
 
-// watchDeadlines cancels calls whose deadline passed, until ctx ends. It is late by
-// at most a hundredth of the time-out, or a millisecond if that is more.
-func (s *step) watchDeadlines(ctx context.Context, clients []*client) {
+// deadlineEvery is how often calls are looked at whose deadline may have passed: a call ends at most a
+// hundredth of the time-out late, or a millisecond if that is more. It is 0 without a time-out.
+func (s *step) deadlineEvery() time.Duration {
 	timeout := s.spec.Timeout
 	if timeout <= 0 {
+		return 0
+	}
+	return min(max(timeout/100, time.Millisecond), 100*time.Millisecond)
+}
+
+// watchDeadlines cancels calls whose deadline passed, until ctx ends.
+func (s *step) watchDeadlines(ctx context.Context, clients []*client) {
+	every := s.deadlineEvery()
+	if every == 0 {
 		return
 	}
-	ticker := time.NewTicker(min(max(timeout/100, time.Millisecond), 100*time.Millisecond))
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -95,10 +104,15 @@ func (s *step) watchDeadlines(ctx context.Context, clients []*client) {
 			return
 		case <-ticker.C:
 		}
-		over := s.rec.clock.Now() - int64(timeout)
-		for _, c := range clients {
-			c.expire(over)
-		}
+		s.expire(clients)
+	}
+}
+
+// expire cancels the calls whose deadline has passed.
+func (s *step) expire(clients []*client) {
+	over := s.rec.clock.Now() - int64(s.spec.Timeout)
+	for _, c := range clients {
+		c.expire(over)
 	}
 }
 

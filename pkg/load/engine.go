@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/versions"
 	"github.com/coreos/dbtester/pkg/load/wakeup"
 	"github.com/coreos/dbtester/pkg/process/garbage"
-	"github.com/coreos/dbtester/pkg/wire/fiber"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -56,6 +56,7 @@ type step struct {
 	// exhausted, stop and the recorder's issueEnd end the waits of clients.
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
+	alarms    *poller.Alarms // nil where only Go timers end waits
 	conns     []*connection
 	abandon   context.CancelCauseFunc // ends the step with an error
 	// versions is nil in a load without transactions. versionReads counts the reads of
@@ -122,6 +123,10 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		st.dealer = schedule.NewDealer(st.schedule, clients)
 	}
 	st.connect(conns)
+	if st.alarms, err = poller.NewAlarms(e.rec.clock.Instant(0), st.continues()); err != nil {
+		return StepResult{}, errors.Join(fmt.Errorf("set up waits: %w", err), wake.Close())
+	}
+	defer st.alarms.Close()
 	st.phases()
 	e.rec.allocate(st)
 	all := make([]*client, clients)
@@ -290,8 +295,7 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers, clients sync.WaitGroup
 	helpers.Go(func() { s.rec.flusher.run(own) })
-	helpers.Go(func() { s.rec.lag.watch(own, s.wakeup) })
-	helpers.Go(func() { s.watchDeadlines(own, all) })
+	unwatch := s.watch(own, &helpers, all)
 	helpers.Go(func() { s.watchStop(ctx, own) })
 	if s.Reconnect != nil {
 		// Only clients, which end before the helpers, call it.
@@ -312,36 +316,7 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 	s.awaitEnd()
 	cancel()
 	helpers.Wait()
-}
-
-// startFibers starts clients as fibers when the step starts, on a few goroutines: with one for each
-// fiber, each would leave its stack behind. The first requests of one connection are written
-// before those of the next are made, so that few buffers serve all.
-func (s *step) startFibers(clients *sync.WaitGroup, all []*client) {
-	var next atomic.Int64
-	for range min(runtime.GOMAXPROCS(0), len(s.conns)) {
-		clients.Go(func() {
-			timer := time.NewTimer(time.Duration(s.start - s.rec.clock.Now()))
-			defer timer.Stop()
-			s.wait(timer, s.start)
-			for c := next.Add(1) - 1; c < int64(len(s.conns)); c = next.Add(1) - 1 {
-				for n := c; n < int64(len(all)); n += int64(len(s.conns)) {
-					fiber.Go(clients, all[n].run)
-				}
-				runtime.Gosched() // to the goroutine that writes
-			}
-		})
-	}
-}
-
-// inFibers reports whether the clients run as fibers: in a closed loop, which waits for nothing
-// but answers, if the database's clients continue fibers.
-func (s *step) inFibers() bool {
-	return !s.rated() && !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) &&
-		!slices.ContainsFunc(s.conns, func(c *connection) bool {
-			l := c.current.Load()
-			return l == nil || !database.Continues(l.client)
-		})
+	unwatch()
 }
 
 // awaitEnd waits for the end of a rate's duration. Its last request may end before,

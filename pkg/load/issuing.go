@@ -90,7 +90,10 @@ func (s *stopTime) at() int64 {
 
 // watchStop ends issuing when ctx ends or the step's duration is over.
 func (s *step) watchStop(ctx, own context.Context) {
-	defer close(s.stop.passed)
+	defer func() {
+		close(s.stop.passed)
+		s.alarms.EndWaits()
+	}()
 	var over <-chan time.Time
 	planned := s.stop.at()
 	if s.Duration > 0 {

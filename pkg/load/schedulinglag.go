@@ -26,26 +26,47 @@ type schedulingLag struct {
 func (l *schedulingLag) watch(ctx context.Context, wake *wakeup.Wakeup) {
 	timer := time.NewTimer(stops.Every)
 	defer timer.Stop()
-	since := l.clock.Now()
-	due := since + int64(stops.Every)
-	l.stops.Beat(since, since, due)
-	defer func() { l.stops.Beat(since, l.clock.Now(), stops.Never) }()
+	w := l.begin()
+	defer w.end()
 	for {
-		wake.Add(due)
+		wake.Add(w.due)
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		now := l.clock.Now()
 		wake.Next()
-		l.add(max(now-due, 0))
-		next := l.clock.Now() + int64(stops.Every)
-		l.stops.Beat(since, now, next)
-		since, due = now, next
+		w.beat()
 		timer.Reset(stops.Every)
 	}
 }
+
+// watchdog takes the samples, and shows that the process runs.
+type watchdog struct {
+	lag        *schedulingLag
+	since, due int64
+}
+
+// begin returns a watchdog whose first beat is due.
+func (l *schedulingLag) begin() *watchdog {
+	now := l.clock.Now()
+	w := &watchdog{lag: l, since: now, due: now + int64(stops.Every)}
+	l.stops.Beat(now, now, w.due)
+	return w
+}
+
+// beat takes a sample and returns when the next one is due.
+func (w *watchdog) beat() (next int64) {
+	now := w.lag.clock.Now()
+	w.lag.add(max(now-w.due, 0))
+	next = w.lag.clock.Now() + int64(stops.Every)
+	w.lag.stops.Beat(w.since, now, next)
+	w.since, w.due = now, next
+	return next
+}
+
+// end is called when no more beats come.
+func (w *watchdog) end() { w.lag.stops.Beat(w.since, w.lag.clock.Now(), stops.Never) }
 
 func (l *schedulingLag) add(ns int64) {
 	l.mu.Lock()

@@ -29,6 +29,10 @@ func (c *client) wait(until int64) {
 	if d <= 0 {
 		return
 	}
+	if c.fiber != nil && c.step.alarms != nil {
+		c.step.alarms.Wait(c.fiber, until)
+		return
+	}
 	c.fiber.Leave()
 	c.step.wait(c.alarm(d), until)
 }

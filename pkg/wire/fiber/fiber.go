@@ -23,7 +23,8 @@ type Fiber struct {
 	state atomic.Int32
 	// borrowed: another's goroutine may run the function, which must not block.
 	borrowed bool
-	leaves   bool // the function stopped for a goroutine of its own, and not to wait
+	leaves   bool   // the function stopped for a goroutine of its own, and not to wait
+	batch    *Batch // of the goroutine that runs the function; nil if that has none
 	memory   *buffer.Buffer
 
 	mu    sync.Mutex
@@ -47,11 +48,12 @@ func Go(group *sync.WaitGroup, run func(*Fiber)) {
 		run(f)
 	})
 	group.Add(1)
-	f.drive()
+	f.drive(nil)
 }
 
 // drive runs the function until it waits or has ended.
-func (f *Fiber) drive() {
+func (f *Fiber) drive(b *Batch) {
+	f.batch = b
 	for {
 		_, more := f.next()
 		switch {
@@ -60,7 +62,7 @@ func (f *Fiber) drive() {
 			return
 		case f.leaves:
 			f.leaves = false
-			go f.drive()
+			go f.drive(nil)
 			return
 		case f.state.CompareAndSwap(running, waiting):
 			return
@@ -81,10 +83,14 @@ func (f *Fiber) Wait() {
 // Continue ends the present wait, or the next one. It returns when the function waits again,
 // leaves the caller's goroutine or has ended, or at once if the function has not yet
 // stopped. The caller must hold no locks.
-func (f *Fiber) Continue() {
+func (f *Fiber) Continue() { f.ContinueIn(nil) }
+
+// ContinueIn is [Fiber.Continue] by a goroutine that continues several functions, and after that
+// does what they left in a batch. The batch may be nil.
+func (f *Fiber) ContinueIn(b *Batch) {
 	for {
 		if f.state.CompareAndSwap(waiting, running) {
-			f.drive()
+			f.drive(b)
 			return
 		}
 		if f.state.CompareAndSwap(running, continued) {

@@ -6,16 +6,23 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// set are the sockets that one goroutine waits for.
+// set are the sockets that one goroutine waits for, and its alarms.
 type set struct {
 	epoll int
+	waker int // an eventfd
+	timer int // a timerfd, or -1
+
+	clock clock
+	busy  atomic.Int32 // users that are
+	quiet bool         // nothing happened in a long wait; it belongs to the goroutine
 
 	mu    sync.RWMutex
 	slots []*shared // nil are free
@@ -24,25 +31,30 @@ type set struct {
 }
 
 // common is the set of all connections of the process. Its goroutine never ends: see [Forever].
-var common = sync.OnceValues(func() (*set, error) { return newSet(runtime.GOMAXPROCS(0)) })
+var common = sync.OnceValues(func() (*set, error) { return newSet(runtime.GOMAXPROCS(0), true) })
 
-// newSet starts to wait in the way that suits the number of Go's processors.
-func newSet(processors int) (*set, error) {
+// newSet starts to wait in the way that suits the number of Go's processors. Without exact waits it
+// does as on a kernel that lacks them.
+func newSet(processors int, exact bool) (*set, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	s := &set{epoll: fd}
+	s := &set{epoll: fd, clock: clock{base: time.Now()}}
 	if err := unix.SetNonblock(fd, true); err != nil { // for Go's own poller
 		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(fd))
 	}
-	go s.run(processors)
+	blocks := processors > 1
+	if err := s.openWaker(!blocks || !exact || !s.pwait2()); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	go s.run(blocks)
 	return s, nil
 }
 
 // run serves sockets forever.
-func (s *set) run(processors int) {
-	if processors > 1 {
+func (s *set) run(blocks bool) {
+	if blocks {
 		s.block()
 	}
 	s.park(os.NewFile(uintptr(s.epoll), "epoll"))
@@ -52,17 +64,19 @@ func (s *set) run(processors int) {
 // one for each event, and a second thread would wait in it while this one serves, and be
 // woken for nothing.
 func (s *set) block() {
-	const forever = -1
 	events := newEvents()
 	began := time.Now()
 	for {
-		n, err := unix.EpollWait(s.epoll, events.taken, forever)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			panic(os.NewSyscallError("epoll_wait", err)) // the file is wrong
+		next := s.ring(events)
+		n := s.wait(events.taken, next)
+		s.clock.until.Store(0)
+		s.serve(events, n)
+		// Go takes the processor from a goroutine that has had it for 10 ms. After waits that were
+		// announced it then looks every 20 us for a while whether it should do so again, and after
+		// others it costs less than to yield, which wakes a thread each time.
+		if s.busy.Load() > 0 {
+			continue
 		}
-		s.serve(events, max(n, 0))
-		// Go takes the processor from a goroutine that has had it for 10 ms, and looks every
-		// 20 us for a while whether it should do so again.
 		if now := time.Now(); now.Sub(began) > 5*time.Millisecond {
 			began = now
 			runtime.Gosched()
@@ -77,10 +91,13 @@ func (s *set) park(file *os.File) {
 		events := newEvents()
 		err = raw.Read(func(fd uintptr) bool {
 			for {
+				next := s.ring(events)
 				n := takeEvents(fd, events.taken)
-				if n == 0 {
+				if n == 0 && next > 0 {
+					s.setTimer(next)
 					return false // to wait
 				}
+				s.clock.until.Store(0)
 				s.serve(events, n)
 			}
 		})
@@ -88,30 +105,20 @@ func (s *set) park(file *os.File) {
 	panic(err) // the file is wrong
 }
 
-// takeEvents takes the events that have come. As it never waits, Go's scheduler is not told of the
-// call: see package socket.
-func takeEvents(epoll uintptr, taken []unix.EpollEvent) int {
-	for {
-		n, _, failed := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, epoll, uintptr(unsafe.Pointer(unsafe.SliceData(taken))), uintptr(len(taken)), 0, 0, 0)
-		switch failed {
-		case 0:
-			return int(n)
-		case unix.EINTR:
-		default:
-			panic(os.NewSyscallError("epoll_pwait", failed)) // the file is wrong
-		}
-	}
-}
+// few is how much one goroutine does alone.
+const few = 32
 
-// events are those taken at once, and their sockets.
+// events are those taken at once, their sockets, and the alarms whose time has come.
 type events struct {
 	taken []unix.EpollEvent
 	due   []*shared
+	rung  []alarm
+	batch fiber.Batch
 }
 
 func newEvents() *events {
 	const most = 128
-	return &events{make([]unix.EpollEvent, most), make([]*shared, 0, most)}
+	return &events{taken: make([]unix.EpollEvent, most), due: make([]*shared, 0, most)}
 }
 
 // serve serves the sockets of the first n events.
@@ -124,7 +131,6 @@ func (s *set) serve(e *events, n int) {
 // serveAll serves sockets one after another. Of many, another goroutine serves a half: that is worth
 // waking a thread.
 func serveAll(sockets []*shared) {
-	const few = 32
 	for len(sockets) > few {
 		half := len(sockets) / 2
 		others := slices.Clone(sockets[half:])
@@ -142,6 +148,9 @@ func (s *set) find(taken []unix.EpollEvent, due []*shared) []*shared {
 	defer s.mu.RUnlock()
 	for i := range taken {
 		e := &taken[i]
+		if e.Fd == clockSlot {
+			continue
+		}
 		c := s.slots[e.Fd]
 		if c == nil || c.serial != e.Pad {
 			continue // was closed meanwhile
@@ -153,8 +162,8 @@ func (s *set) find(taken []unix.EpollEvent, due []*shared) []*shared {
 	return due
 }
 
-// add waits for a socket. Its reader may be called before add returns.
-func (s *set) add(c *shared) error {
+// addSocket waits for a socket. Its reader may be called before add returns.
+func (s *set) addSocket(c *shared) error {
 	s.mu.Lock()
 	if n := len(s.free); n > 0 {
 		c.slot, s.free = s.free[n-1], s.free[:n-1]

@@ -49,7 +49,7 @@ func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
 		return nil, err
 	}
 	c := &shared{set: s, reader: r, fd: fd, writable: make(chan struct{}, 1), closed: make(chan struct{})}
-	if err := s.add(c); err != nil {
+	if err := s.addSocket(c); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
 	return c, nil

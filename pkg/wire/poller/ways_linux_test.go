@@ -13,12 +13,25 @@ func ways(t *testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 		"single": func(nc net.Conn, r Reader) (Conn, error) { return Serve(plain{nc}, r) },
 		"common": Serve,
 	}
-	for name, processors := range map[string]int{"block": 2, "park": 1} {
-		s, err := newSet(processors)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, s := range sets(t) {
 		served[name] = func(nc net.Conn, r Reader) (Conn, error) { return s.share(nc.(*net.TCPConn), r) }
 	}
 	return served
+}
+
+// sets have a goroutine each, which waits in one of the ways there are.
+func sets(t *testing.T) map[string]*set {
+	t.Helper()
+	made := map[string]*set{}
+	for name, how := range map[string]struct {
+		processors int
+		exact      bool
+	}{"block": {2, true}, "old kernel": {2, false}, "park": {1, true}} {
+		s, err := newSet(how.processors, how.exact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[name] = s
+	}
+	return made
 }

@@ -23,7 +23,9 @@ func (c *conn) start(k *call, m *Message) bool {
 	others := c.streams.live.count > 1
 	write := c.out.claim()
 	if write && k.fiber != nil { // writing would double the stacks of all fibers
-		c.out.draining.Go(func() { c.out.write(true) })
+		if !k.fiber.Later(&c.out) {
+			c.out.draining.Go(func() { c.out.write(true) })
+		}
 		write = false
 	}
 	c.mu.Unlock()

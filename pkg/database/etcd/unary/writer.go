@@ -70,6 +70,9 @@ func (w *writer) claim() bool {
 	return true
 }
 
+// Work implements [fiber.Work]: it writes after a claim of a fiber.
+func (w *writer) Work() { w.write(false) }
+
 // write writes the pending bytes, after a claim, without waiting for the network. A
 // goroutine writes the rest if the network does not take all at once, and the bytes
 // that others append meanwhile. With others, it first yields to them, so that one write carries the

@@ -1,0 +1,32 @@
+package fiber
+
+// Work is what a function leaves to the goroutine that runs it, such as a write: on the
+// function's own stack it would make the stacks of all fibers larger, and several functions may
+// need it just once.
+type Work interface {
+	// Work must not wait.
+	Work()
+}
+
+// Batch is the work that was left to a goroutine, which continues functions with
+// [Fiber.ContinueIn] and then calls Run. It is for one goroutine at a time.
+type Batch struct{ left []Work }
+
+// Later leaves work to the goroutine that runs the function, to be done when that and others
+// wait, and reports whether there is such a goroutine. Without, the caller must see to it.
+func (f *Fiber) Later(w Work) bool {
+	if f.batch == nil {
+		return false
+	}
+	f.batch.left = append(f.batch.left, w)
+	return true
+}
+
+// Run does the work. Functions may leave more meanwhile.
+func (b *Batch) Run() {
+	for n := 0; n < len(b.left); n++ {
+		b.left[n].Work()
+	}
+	clear(b.left)
+	b.left = b.left[:0]
+}
