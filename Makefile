@@ -8,8 +8,8 @@ PACKAGES ?= ./...
 # Packages that measure times or run programs against short deadlines: each is tested with
 # the machine to itself. The others are tested two at a time: their clusters mostly wait.
 ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
-# Packages without goroutines of their own that compute for long, and the program's, whose tests
-# start it as users do: make test runs them without the race detector, and make test-long with it.
+# Packages that compute for long and start few goroutines, and the program's, whose tests start it
+# as users do: make test runs them without the race detector, and make test-long with it.
 PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 # Packages of databases, whose suites make test-long runs whole.
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
@@ -60,9 +60,11 @@ test-fast: tools-build ## tests without the race detector and without databases 
 # What a change is compared with: the published branch, or else what is not committed.
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || echo HEAD)
 check: export GORACE ?= atexit_sleep_ms=50
-check: verify ## verify, and tests of the packages that changes since BASE reach, with the race detector, without databases to install
+check: verify ## verify, and tests of the packages that changes since BASE reach, as make test runs them, without databases to install
 	@mkdir -p bin && $(GO) build -o bin/reached ./tools/reached
-	packages=$$(bin/reached -go '$(GO)' -since $(BASE)) && { test -z "$$packages" || $(GO) test -race -short -vet=off -timeout 15m $$packages; }
+	@all=$$(bin/reached -go '$(GO)' -since $(BASE)) || exit 1; status=0; \
+	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 15m $$@ || status=1; }; \
+	run '' $$(echo "$$all" | grep -E '/($(PLAIN))$$'); run -race $$(echo "$$all" | grep -vE '/($(PLAIN))$$'); exit $$status
 
 RUNS ?= 10
 flakes: ## RUNS runs of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
