@@ -7,7 +7,7 @@ TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 # Packages that measure times or run programs against short deadlines: each is tested with
 # the machine to itself. The others are tested two at a time: their clusters mostly wait.
-ALONE   := agent|cmd/dbtester|control|pkg/database/zetcd|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
+ALONE   := agent|cmd/dbtester|control|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 # Packages that compute for long and start few goroutines, and the program's, whose tests start it
 # as users do: make test runs them without the race detector, and make test-long with it.
 PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit

@@ -215,6 +215,7 @@ func theAction(t *testing.T) (a action, program []byte) {
 // TestAction runs the steps of action.yml with a file server in place of the releases, in folders
 // of their own and an environment with nothing of the test's.
 func TestAction(t *testing.T) {
+	t.Parallel()
 	a, program := theAction(t)
 	slow, fast := recordedRuns(t, "a", 4, 3*time.Millisecond, nil), recordedRuns(t, "b", 4, 2*time.Millisecond, nil)
 	sides := func(a, b []string) string {

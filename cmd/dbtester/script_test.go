@@ -25,6 +25,7 @@ import (
 //
 // $HOST1 to $HOST3 are loopback addresses with nothing on the usual ports.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
