@@ -2,8 +2,6 @@
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-# The client of gs:// buckets without its gRPC side: a smaller binary, less memory.
-TAGS    := disable_grpc_modules
 PACKAGES ?= ./...
 # Packages that measure times or run programs against short deadlines: each is tested with
 # the machine to itself. The others are tested two at a time: their clusters mostly wait.
@@ -23,7 +21,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: tools-build ## build bin/dbtester, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/dbtester ./cmd/dbtester
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/dbtester ./cmd/dbtester
 
 quickstart: build ## benchmark three members of the embedded etcd on this machine
 	bin/dbtester quickstart
@@ -156,13 +154,13 @@ screens: build ## pictures of published reports and of the end of the quickstart
 	GO='$(GO)' scripts/screens.sh
 
 release: tools-build vulnerabilities ## archives of binaries for Linux and macOS with bills of materials and checksums: bin/release
-	GO='$(GO)' TAGS='$(TAGS)' scripts/release.sh
+	GO='$(GO)' scripts/release.sh
 
 release-check: tools-build ## two builds of a release in two paths have the same bytes; minutes
-	GO='$(GO)' TAGS='$(TAGS)' scripts/release-check.sh
+	GO='$(GO)' scripts/release-check.sh
 
 vulnerabilities: ## govulncheck, where its database is reachable
-	GO='$(GO)' TAGS='$(TAGS)' scripts/vulnerabilities.sh
+	GO='$(GO)' scripts/vulnerabilities.sh
 
 images: build ## the image of bin/dbtester as an archive, without a daemon: bin/images/dbtester.tar
 	cd tools/kube && $(GO) run ./images -binary ../../bin/dbtester -tag dbtester:$(VERSION) -arch $$($(GO) env GOARCH) -out ../../bin/images/dbtester.tar
@@ -179,7 +177,7 @@ kube: tools-kube build images images-java ## run manifests in a Kubernetes of tw
 	mv bin/kube.md test-results/kube.md && cat test-results/kube.md
 
 vet: ## go vet, of what build compiles
-	CGO_ENABLED=0 $(GO) vet -trimpath -tags '$(TAGS)' ./...
+	CGO_ENABLED=0 $(GO) vet -trimpath ./...
 
 lint: ## staticcheck, as .golangci.yml lists with more linters for editors
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
@@ -196,7 +194,7 @@ verify-generate: ## the generated code is that of the .proto files (needs protoc
 	for f in dbtesterpb/*.pb.go; do diff -I '^// .*protoc ' -q $$f $$tmp/$$f >/dev/null || { echo "$$f is not what the .proto files give: make generate"; exit 1; }; done
 
 verify-darwin: ## the program compiles for macOS
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath -tags '$(TAGS)' -o /dev/null ./cmd/dbtester
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build -trimpath -o /dev/null ./cmd/dbtester
 
 PROTO_OUT ?= .
 generate: ## generate dbtesterpb from its .proto files (needs protoc)

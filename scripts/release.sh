@@ -6,7 +6,6 @@
 # The same commit, Go release and target give the same bytes, wherever the tree lies.
 #
 #	TARGETS        systems and processors, such as "linux/amd64 linux/arm64"
-#	TAGS           build tags, those of the Makefile
 #	VERSION        the release; by default what git describe reports
 #	COMMIT, EPOCH  the commit, and its time in seconds since 1970, for a tree without
 #	               git; by default those of HEAD, in a tree without changes
@@ -21,7 +20,6 @@ umask 022
 
 GO=${GO:-go}
 TARGETS=${TARGETS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}
-TAGS=${TAGS-disable_grpc_modules}
 if [ -z "${COMMIT:-}" ] || [ -z "${EPOCH:-}" ]; then
 	if [ -n "$(git status --porcelain)" ]; then
 		echo "release: the tree differs from its commit; commit or stash the changes" >&2
@@ -48,7 +46,7 @@ for target in $TARGETS; do
 	name=dbtester-$VERSION-${target%/*}-${target#*/}
 	mkdir "$work/$name"
 	echo "build $name with $("$GO" env GOVERSION)"
-	GOOS=${target%/*} GOARCH=${target#*/} "$GO" build -trimpath -buildvcs=false -tags "$TAGS" \
+	GOOS=${target%/*} GOARCH=${target#*/} "$GO" build -trimpath -buildvcs=false \
 		-ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT -X main.date=$date" \
 		-o "$work/$name/dbtester" ./cmd/dbtester
 	"$work/sbom" -version "$VERSION" -created "$date" "$work/$name/dbtester" >"$out/$name.cdx.json"

@@ -22,7 +22,7 @@ func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 	var found []Object
 	page := blob.FirstPageToken
 	for seen := 0; len(page) > 0; seen++ {
-		objects, next, err := b.blobs.ListPage(ctx, page, 1000, &blob.ListOptions{Prefix: b.location.prefix + prefix})
+		objects, next, err := b.objects.list(ctx, b.location.prefix+prefix, page, 1000)
 		if err != nil {
 			return nil, fmt.Errorf("list %q: %w", prefix, err)
 		}
@@ -30,17 +30,51 @@ func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 			return nil, fmt.Errorf("list %q: %w: it has more than %d objects", prefix, errListed, mostListed)
 		}
 		for _, o := range objects {
-			var file fs.FileInfo
-			if strings.HasSuffix(o.Key, "/") || o.As(&file) && !file.Mode().IsRegular() {
+			if strings.HasSuffix(o.Name, "/") || o.irregular {
 				continue
 			}
-			found = append(found, Object{
-				Name: strings.TrimPrefix(o.Key, b.location.prefix), Size: o.Size, MD5: o.MD5, ETag: etagOf(o),
-			})
+			o.Name = strings.TrimPrefix(o.Name, b.location.prefix)
+			found = append(found, o)
 		}
 		page = next
 	}
 	return found, nil
+}
+
+// Write implements [Store].
+func (b *Bucket) Write(ctx context.Context, name string, c Content, r io.Reader) error {
+	if err := b.objects.write(ctx, b.location.prefix+name, c, r); err != nil {
+		return fmt.Errorf("write %q: %w", name, err)
+	}
+	return nil
+}
+
+// Read implements [Store].
+func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
+	r, err := b.objects.read(ctx, b.location.prefix+name)
+	if err != nil {
+		return nil, fmt.Errorf("read %q: %w", name, err)
+	}
+	return r, nil
+}
+
+// portable are the objects of a bucket of S3 or of a folder.
+type portable struct{ *blob.Bucket }
+
+var _ objects = portable{}
+
+func (p portable) close() error { return p.Close() }
+
+func (p portable) list(ctx context.Context, prefix string, page []byte, most int) ([]Object, []byte, error) {
+	listed, next, err := p.ListPage(ctx, page, most, &blob.ListOptions{Prefix: prefix})
+	var found []Object
+	for _, o := range listed {
+		var file fs.FileInfo
+		found = append(found, Object{
+			Name: o.Key, Size: o.Size, MD5: o.MD5, ETag: etagOf(o), irregular: o.As(&file) && !file.Mode().IsRegular(),
+		})
+	}
+	return found, next, err
 }
 
 func etagOf(o *blob.ListObject) string {
@@ -51,15 +85,14 @@ func etagOf(o *blob.ListObject) string {
 	return strings.Trim(*s3.ETag, `"`)
 }
 
-// Write implements [Store].
-func (b *Bucket) Write(ctx context.Context, name string, c Content, r io.Reader) error {
+func (p portable) write(ctx context.Context, key string, c Content, r io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // cancelling before Close discards the written data
-	w, err := b.blobs.NewWriter(ctx, b.location.prefix+name, &blob.WriterOptions{
+	w, err := p.NewWriter(ctx, key, &blob.WriterOptions{
 		BufferSize: int(partSize(c.Size)), MaxConcurrency: 2, ContentType: c.Type, ContentMD5: c.MD5,
 	})
 	if err != nil {
-		return fmt.Errorf("write %q: %w", name, err)
+		return err
 	}
 	if _, err := io.Copy(w, r); err != nil {
 		cancel()
@@ -67,19 +100,11 @@ func (b *Bucket) Write(ctx context.Context, name string, c Content, r io.Reader)
 		if closing := w.Close(); !errors.Is(closing, context.Canceled) {
 			err = errors.Join(err, closing)
 		}
-		return fmt.Errorf("write %q: %w", name, err)
+		return err
 	}
-	if err := w.Close(); err != nil {
-		return fmt.Errorf("write %q: %w", name, err)
-	}
-	return nil
+	return w.Close()
 }
 
-// Read implements [Store].
-func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
-	r, err := b.blobs.NewReader(ctx, b.location.prefix+name, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %q: %w", name, err)
-	}
-	return r, nil
+func (p portable) read(ctx context.Context, key string) (io.ReadCloser, error) {
+	return p.NewReader(ctx, key, nil)
 }

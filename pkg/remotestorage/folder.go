@@ -20,5 +20,5 @@ func openFolder(at location, o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{blobs, at, func() error { return nil }}, nil
+	return &Bucket{portable{blobs}, at}, nil
 }

@@ -1,23 +1,24 @@
 package remotestorage
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/base64"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
-	"cloud.google.com/go/storage"
-	"github.com/googleapis/gax-go/v2"
-	"gocloud.dev/blob/gcsblob"
+	"gocloud.dev/blob"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
+	"google.golang.org/api/storage/v1"
 )
-
-// clientAttempts limits how often a client sends the same request.
-const clientAttempts = 4
 
 // answerTimeout limits the wait for a response's header after the request was sent completely.
 const answerTimeout = time.Minute
@@ -35,29 +36,75 @@ func openGCS(ctx context.Context, at location, o Options) (*Bucket, error) {
 	if tokens != nil {
 		hc.Transport = &oauth2.Transport{Source: tokens, Base: base}
 	}
-	client, err := storage.NewClient(ctx, option.WithHTTPClient(hc), storage.WithJSONReads())
+	settings := []option.ClientOption{option.WithHTTPClient(hc)}
+	if host := os.Getenv("STORAGE_EMULATOR_HOST"); host != "" {
+		if !strings.Contains(host, "://") {
+			host = "http://" + host
+		}
+		settings = append(settings, option.WithEndpoint(strings.TrimSuffix(host, "/")+"/storage/v1/"))
+	}
+	service, err := storage.NewService(ctx, settings...)
 	if err != nil {
 		return nil, err
 	}
-	// Uploads always write the same bytes to the same name, so every request may be retried.
-	client.SetRetry(storage.WithPolicy(storage.RetryAlways), storage.WithMaxAttempts(clientAttempts),
-		storage.WithBackoff(gax.Backoff{Initial: 500 * time.Millisecond, Max: 8 * time.Second, Multiplier: 2}))
 	if o.Create {
-		bucket := client.Bucket(at.bucket)
-		if _, err := bucket.Attrs(ctx); errors.Is(err, storage.ErrBucketNotExist) {
-			if err := bucket.Create(ctx, o.Project, nil); err != nil {
-				return nil, errors.Join(fmt.Errorf("create bucket %q: %w", at.bucket, err), client.Close())
+		_, err := service.Buckets.Get(at.bucket).Context(ctx).Do()
+		if status, _ := statusOf(err); status == http.StatusNotFound {
+			if _, err := service.Buckets.Insert(o.Project, &storage.Bucket{Name: at.bucket}).Context(ctx).Do(); err != nil {
+				return nil, fmt.Errorf("create bucket %q: %w", at.bucket, err)
 			}
 		}
 	}
-	blobs, err := gcsblob.OpenBucket(ctx, nil, at.bucket, &gcsblob.Options{Client: client})
-	if err != nil {
-		return nil, errors.Join(err, client.Close())
+	return &Bucket{&googleBucket{service.Objects, at.bucket, base.CloseIdleConnections}, at}, nil
+}
+
+// googleBucket is a bucket of Google Cloud Storage.
+type googleBucket struct {
+	objects *storage.ObjectsService
+	bucket  string
+	release func()
+}
+
+var _ objects = (*googleBucket)(nil)
+
+func (g *googleBucket) close() error { g.release(); return nil }
+
+func (g *googleBucket) list(ctx context.Context, prefix string, page []byte, most int) (found []Object, next []byte, err error) {
+	call := g.objects.List(g.bucket).Prefix(prefix).MaxResults(int64(most)).Fields("items(name,size,md5Hash)", "nextPageToken").Context(ctx)
+	if !bytes.Equal(page, blob.FirstPageToken) {
+		call.PageToken(string(page))
 	}
-	return &Bucket{blobs, at, func() error {
-		base.CloseIdleConnections()
-		return client.Close()
-	}}, nil
+	listed, err := call.Do()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range listed.Items {
+		if o.Size > math.MaxInt64 {
+			return nil, nil, fmt.Errorf("object %q has the impossible size of %d bytes", o.Name, o.Size)
+		}
+		sum, err := base64.StdEncoding.DecodeString(o.Md5Hash)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the checksum of object %q: %w", o.Name, err)
+		}
+		found = append(found, Object{Name: o.Name, Size: int64(o.Size), MD5: sum})
+	}
+	return found, []byte(listed.NextPageToken), nil
+}
+
+// write sends a small file in one request and a larger one in parts. The client sends a part again
+// after a temporary failure, for at most half a minute: sending the same bytes twice does no harm.
+func (g *googleBucket) write(ctx context.Context, key string, c Content, r io.Reader) error {
+	object := &storage.Object{Name: key, ContentType: c.Type, Md5Hash: base64.StdEncoding.EncodeToString(c.MD5)}
+	_, err := g.objects.Insert(g.bucket, object).Media(r, googleapi.ChunkSize(int(partSize(c.Size))), googleapi.ContentType(c.Type)).Context(ctx).Do()
+	return err
+}
+
+func (g *googleBucket) read(ctx context.Context, key string) (io.ReadCloser, error) {
+	response, err := g.objects.Get(g.bucket, key).Context(ctx).Download()
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
 }
 
 // googleTokens returns the token source, or nil if no tokens are sent.
@@ -66,7 +113,7 @@ func googleTokens(ctx context.Context, keyFile string) (oauth2.TokenSource, erro
 		return nil, nil
 	}
 	if keyFile == "" {
-		found, err := google.FindDefaultCredentials(ctx, storage.ScopeFullControl)
+		found, err := google.FindDefaultCredentials(ctx, storage.DevstorageFullControlScope)
 		if err != nil {
 			return nil, fmt.Errorf("find application-default credentials: %w", err)
 		}
@@ -76,7 +123,7 @@ func googleTokens(ctx context.Context, keyFile string) (oauth2.TokenSource, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the key file: %w", err)
 	}
-	found, err := google.CredentialsFromJSONWithType(ctx, key, google.ServiceAccount, storage.ScopeFullControl)
+	found, err := google.CredentialsFromJSONWithType(ctx, key, google.ServiceAccount, storage.DevstorageFullControlScope)
 	if err != nil {
 		return nil, fmt.Errorf("read the service account's key in %q: %w", keyFile, err)
 	}

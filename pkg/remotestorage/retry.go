@@ -73,7 +73,7 @@ func passing(err error) bool {
 }
 
 // missing reports whether an error means that a bucket or an object does not exist. Refusals do not
-// count, although gocloud.dev classifies Google's refusals as not found.
+// count.
 func missing(err error) bool {
 	status, _ := statusOf(err)
 	return err != nil && (status == http.StatusNotFound || status == 0 && gcerrors.Code(err) == gcerrors.NotFound)

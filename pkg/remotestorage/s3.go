@@ -16,6 +16,9 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
+// clientAttempts limits how often a client sends the same request.
+const clientAttempts = 4
+
 // usEast1 is the region that must not be named in a request for a new S3 bucket.
 const usEast1 = "us-east-1"
 
@@ -55,7 +58,7 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{blobs, at, func() error { return nil }}, nil
+	return &Bucket{portable{blobs}, at}, nil
 }
 
 // createS3 creates a bucket unless it exists.

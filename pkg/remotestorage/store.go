@@ -3,7 +3,8 @@
 // (file:///folder).
 //
 // [Upload] sends only missing files, and verifies every object by its MD5. There are two layers of
-// retries. The clients retry a request that failed temporarily, up to 4 attempts with back-off. A
+// retries. The clients retry a request that failed temporarily with back-off: up to 4 attempts of S3,
+// and for half a minute of each part that is sent to Google Cloud Storage. A
 // file whose transfer failed temporarily is sent again from the beginning, up to 3 attempts in all,
 // after pauses of 1 and 2 seconds.
 package remotestorage
@@ -39,6 +40,8 @@ type Object struct {
 	MD5 []byte
 	// ETag is the tag assigned by S3, without quotes; "" for other stores.
 	ETag string
+
+	irregular bool // it is not a regular file
 }
 
 // Options are [Open]'s inputs besides the address.
@@ -58,9 +61,20 @@ var ErrNoBucket = errors.New("does not exist")
 
 // Bucket is an open [Store].
 type Bucket struct {
-	blobs    *blob.Bucket
+	objects  objects
 	location location
-	release  func() error
+}
+
+// objects are a bucket's objects by their whole keys, by the protocol of its service. It is safe for
+// concurrent use.
+type objects interface {
+	// list returns up to most objects whose keys begin with prefix, sorted by key, and the page that
+	// follows, nil after the last one. The first page is [blob.FirstPageToken].
+	list(ctx context.Context, prefix string, page []byte, most int) ([]Object, []byte, error)
+	// write and read are those of [Store].
+	write(ctx context.Context, key string, c Content, r io.Reader) error
+	read(ctx context.Context, key string) (io.ReadCloser, error)
+	close() error
 }
 
 var _ Store = (*Bucket)(nil)
@@ -137,7 +151,7 @@ func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
 
 // reach lists at most one object, to see whether the bucket can be used.
 func (b *Bucket) reach(ctx context.Context) error {
-	_, _, err := b.blobs.ListPage(ctx, blob.FirstPageToken, 1, &blob.ListOptions{Prefix: b.location.prefix})
+	_, _, err := b.objects.list(ctx, b.location.prefix, blob.FirstPageToken, 1)
 	if missing(err) {
 		return fmt.Errorf("bucket %q %w: %w", b.location.bucket, ErrNoBucket, err)
 	}
@@ -145,4 +159,4 @@ func (b *Bucket) reach(ctx context.Context) error {
 }
 
 // Close releases the store.
-func (b *Bucket) Close() error { return errors.Join(b.blobs.Close(), b.release()) }
+func (b *Bucket) Close() error { return b.objects.close() }
