@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults power consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -102,6 +102,10 @@ results: build ## run the published experiments again, from a clean commit: make
 results-faults: build ## run test-configs/faults-stores-local.yaml and publish it as test-results/faults, from a clean commit and as root; an hour
 	@mkdir -p test-results/faults && cp test-configs/faults-stores-local.yaml test-results/faults/experiment.yaml && touch test-results/faults/own-disk
 	scripts/publish-results.sh faults
+
+N ?= 20
+power: build ## count how often power failures lose acknowledged writes of etcd 3.5.4, 3.6.16 and 3.7.3, N fresh clusters of each, as root: test-results/power.md; 20 minutes
+	$(GO) run ./tools/power -dbtester $(CURDIR)/bin/dbtester -n $(N) >bin/power.md; status=$$?; mv bin/power.md test-results/power.md && exit $$status
 
 consistency-check: ## compare verdicts on histories with two other checkers, plant lies, and judge 100 million honest requests: test-results/consistency-check.md; minutes
 	DBTESTER_CONSISTENCY_CHECK=$(CURDIR)/test-results/consistency-check.md DBTESTER_CONSISTENCY_HONEST=$(or $(HONEST),100000000) $(GO) test -count=1 -timeout 60m -v -run '^TestCheck$$' ./pkg/consistency

@@ -48,6 +48,10 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 		return "", errNotRunning
 	}
 	begin := time.Now()
+	if t := v.Tap(); t != nil {
+		t.Freeze() // a call that is held would be made by the kernel of a process that is stopped
+		defer t.Thaw()
+	}
 	if err := signalAll(r.Processes, unix.SIGSTOP); err != nil {
 		return "", err
 	}

@@ -31,9 +31,11 @@ type Tap struct {
 	// affected counts the calls that the present effect had.
 	affected int64
 	held     map[*call]*time.Timer // with nil timers if they are stalled
-	end      chan struct{}
-	once     sync.Once
-	serving  sync.WaitGroup
+	// frozen is whether no call is made or answered.
+	frozen  bool
+	end     chan struct{}
+	once    sync.Once
+	serving sync.WaitGroup
 }
 
 // call is one call that waits for its answer.
@@ -45,15 +47,45 @@ type call struct {
 // New returns a tap that lets all calls pass.
 func New() *Tap { return &Tap{held: map[*call]*time.Timer{}, end: make(chan struct{})} }
 
-// Set changes what becomes of calls from now on. Those that are held are made at once.
+// Set changes what becomes of calls from now on. Those that are held are made at once, unless the
+// tap is frozen.
 func (t *Tap) Set(e Effect) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.effect, t.affected = e, 0
+	if t.frozen {
+		return
+	}
 	for c, timer := range t.held {
 		if timer != nil {
 			timer.Stop()
 		}
+		delete(t.held, c)
+		c.answer(0)
+	}
+}
+
+// Freeze holds all calls, those that are held already and those that come, whatever the effect is,
+// until [Tap.Thaw]: the machine of the processes has no power.
+func (t *Tap) Freeze() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozen = true
+	for c, timer := range t.held {
+		if timer != nil {
+			timer.Stop()
+			t.held[c] = nil
+		}
+	}
+}
+
+// Thaw has calls be as the effect says again. Those that are held are made, if their callers are
+// still there.
+func (t *Tap) Thaw() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozen = false
+	for c := range t.held {
 		delete(t.held, c)
 		c.answer(0)
 	}
@@ -76,6 +108,7 @@ func (t *Tap) Affected() int64 {
 // Close ends the tap, once its processes have ended.
 func (t *Tap) Close() {
 	t.Set(Effect{})
+	t.Thaw()
 	t.once.Do(func() { close(t.end) })
 	t.serving.Wait()
 }
@@ -89,6 +122,8 @@ func (t *Tap) got(c *call) {
 		t.affected++
 	}
 	switch {
+	case t.frozen:
+		t.held[c] = nil
 	case e.Errno != 0:
 		c.answer(e.Errno)
 	case e.Stall:
@@ -104,7 +139,7 @@ func (t *Tap) got(c *call) {
 func (t *Tap) release(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, held := t.held[c]; held {
+	if _, held := t.held[c]; held && !t.frozen {
 		delete(t.held, c)
 		c.answer(0)
 	}

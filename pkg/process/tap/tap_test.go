@@ -147,3 +147,26 @@ func TestKilledInCall(t *testing.T) {
 		t.Errorf("the process ended with %v", exit)
 	}
 }
+
+// A tap that is frozen holds all calls, whatever is set, until it thaws.
+func TestFreeze(t *testing.T) {
+	p := start(t)
+	p.await("done")
+	p.tap.Set(Effect{Delay: time.Hour})
+	p.again()
+	p.affected(1)
+	p.tap.Freeze()
+	p.tap.Set(Effect{Errno: syscall.EIO})
+	if got, _ := os.ReadFile(p.log); !bytes.Equal(got, []byte("done\n")) {
+		t.Errorf("a call of a frozen tap has ended: %q", got)
+	}
+	p.tap.Thaw()
+	p.await("done", "done")
+	p.tap.Freeze()
+	p.again()
+	p.affected(1)
+	p.tap.Thaw() // it came before, so that it is made
+	p.await("done", "done", "done")
+	p.again()
+	p.await("done", "done", "done", syscall.EIO.Error())
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// Values of tables of Clopper and Pearson's intervals.
+func TestInterval(t *testing.T) {
+	for _, tt := range []struct {
+		k, n      int
+		low, high float64
+	}{{0, 20, 0, 0.1684}, {20, 20, 0.8316, 1}, {10, 20, 0.2720, 0.7280}, {5, 6, 0.3588, 0.9958}} {
+		low, high := interval(tt.k, tt.n)
+		if math.Abs(low-tt.low) > 5e-5 || math.Abs(high-tt.high) > 5e-5 {
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", tt.k, tt.n, low, high, tt.low, tt.high)
+		}
+	}
+}
+
+// A loss where none may be, and none where one must be, are errors; so is a series without cases.
+func TestJudge(t *testing.T) {
+	good := []*series{{version: old, fault: "power", cases: 20, lossy: 9, lost: []int64{20}}, {version: old, fault: "kill", cases: 20}, {version: "3.7.3", fault: "power", cases: 20}}
+	if err := judge(good); err != nil {
+		t.Error(err)
+	}
+	var table strings.Builder
+	report(&table, good)
+	if want := "| 3.5.4 | power | 9 of 20 | 23 to 68 % | 20 | 0 |"; !strings.Contains(table.String(), want) {
+		t.Errorf("the table has no row %q:\n%s", want, table.String())
+	}
+	bad := []*series{{version: old, fault: "power", cases: 20}, {version: old, fault: "kill", cases: 20, lossy: 1}, {version: "3.7.3", fault: "power"}}
+	if err := judge(bad); err == nil || strings.Count(err.Error(), "etcd ") != 3 {
+		t.Errorf("errors %v, want three", err)
+	}
+}
