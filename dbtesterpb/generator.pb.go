@@ -1305,15 +1305,16 @@ func (*RunResponse_Samples) isRunResponse_Record() {}
 
 func (*RunResponse_End) isRunResponse_Record() {}
 
-// LoadSecond is a load.Second. Package loadwire converts it.
+// LoadSecond is a load.Second. Package loadwire converts it. Rows are the JSON of their types in
+// package results, so a field that is added there is sent without further code.
 type LoadSecond struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Second        int64                  `protobuf:"varint,1,opt,name=second,proto3" json:"second,omitempty"` // unix
 	Step          int32                  `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
-	Intervals     []*LoadInterval        `protobuf:"bytes,3,rep,name=intervals,proto3" json:"intervals,omitempty"`
-	Progress      []*LoadProgress        `protobuf:"bytes,4,rep,name=progress,proto3" json:"progress,omitempty"`
-	Members       []*LoadMember          `protobuf:"bytes,5,rep,name=members,proto3" json:"members,omitempty"`
-	Errors        []*LoadError           `protobuf:"bytes,6,rep,name=errors,proto3" json:"errors,omitempty"`
+	Intervals     [][]byte               `protobuf:"bytes,3,rep,name=intervals,proto3" json:"intervals,omitempty"` // results.Interval
+	Progress      [][]byte               `protobuf:"bytes,4,rep,name=progress,proto3" json:"progress,omitempty"`   // results.Progress
+	Members       [][]byte               `protobuf:"bytes,5,rep,name=members,proto3" json:"members,omitempty"`     // results.MemberSecond
+	Errors        [][]byte               `protobuf:"bytes,6,rep,name=errors,proto3" json:"errors,omitempty"`       // results.ErrorCount
 	Histograms    []*LoadHistogram       `protobuf:"bytes,7,rep,name=histograms,proto3" json:"histograms,omitempty"`
 	Last          bool                   `protobuf:"varint,8,opt,name=last,proto3" json:"last,omitempty"`
 	Answers       []*LoadAnswers         `protobuf:"bytes,9,rep,name=answers,proto3" json:"answers,omitempty"`
@@ -1365,28 +1366,28 @@ func (x *LoadSecond) GetStep() int32 {
 	return 0
 }
 
-func (x *LoadSecond) GetIntervals() []*LoadInterval {
+func (x *LoadSecond) GetIntervals() [][]byte {
 	if x != nil {
 		return x.Intervals
 	}
 	return nil
 }
 
-func (x *LoadSecond) GetProgress() []*LoadProgress {
+func (x *LoadSecond) GetProgress() [][]byte {
 	if x != nil {
 		return x.Progress
 	}
 	return nil
 }
 
-func (x *LoadSecond) GetMembers() []*LoadMember {
+func (x *LoadSecond) GetMembers() [][]byte {
 	if x != nil {
 		return x.Members
 	}
 	return nil
 }
 
-func (x *LoadSecond) GetErrors() []*LoadError {
+func (x *LoadSecond) GetErrors() [][]byte {
 	if x != nil {
 		return x.Errors
 	}
@@ -1467,685 +1468,6 @@ func (x *LoadAnswers) GetLastNs() int64 {
 	return 0
 }
 
-// LoadLatency is a results.Latency.
-type LoadLatency struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Count         int64                  `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	SumNs         int64                  `protobuf:"varint,2,opt,name=sum_ns,json=sumNs,proto3" json:"sum_ns,omitempty"`
-	SumSqMs2      float64                `protobuf:"fixed64,3,opt,name=sum_sq_ms2,json=sumSqMs2,proto3" json:"sum_sq_ms2,omitempty"`
-	MinNs         int64                  `protobuf:"varint,4,opt,name=min_ns,json=minNs,proto3" json:"min_ns,omitempty"`
-	MaxNs         int64                  `protobuf:"varint,5,opt,name=max_ns,json=maxNs,proto3" json:"max_ns,omitempty"`
-	P50Ns         int64                  `protobuf:"varint,6,opt,name=p50_ns,json=p50Ns,proto3" json:"p50_ns,omitempty"`
-	P90Ns         int64                  `protobuf:"varint,7,opt,name=p90_ns,json=p90Ns,proto3" json:"p90_ns,omitempty"`
-	P99Ns         int64                  `protobuf:"varint,8,opt,name=p99_ns,json=p99Ns,proto3" json:"p99_ns,omitempty"`
-	P999Ns        int64                  `protobuf:"varint,9,opt,name=p999_ns,json=p999Ns,proto3" json:"p999_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadLatency) Reset() {
-	*x = LoadLatency{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadLatency) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadLatency) ProtoMessage() {}
-
-func (x *LoadLatency) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadLatency.ProtoReflect.Descriptor instead.
-func (*LoadLatency) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *LoadLatency) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetSumNs() int64 {
-	if x != nil {
-		return x.SumNs
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetSumSqMs2() float64 {
-	if x != nil {
-		return x.SumSqMs2
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetMinNs() int64 {
-	if x != nil {
-		return x.MinNs
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetMaxNs() int64 {
-	if x != nil {
-		return x.MaxNs
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetP50Ns() int64 {
-	if x != nil {
-		return x.P50Ns
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetP90Ns() int64 {
-	if x != nil {
-		return x.P90Ns
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetP99Ns() int64 {
-	if x != nil {
-		return x.P99Ns
-	}
-	return 0
-}
-
-func (x *LoadLatency) GetP999Ns() int64 {
-	if x != nil {
-		return x.P999Ns
-	}
-	return 0
-}
-
-// LoadInterval is a results.Interval of the second and step of its LoadSecond.
-type LoadInterval struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Phase          string                 `protobuf:"bytes,1,opt,name=phase,proto3" json:"phase,omitempty"`
-	Operation      string                 `protobuf:"bytes,2,opt,name=operation,proto3" json:"operation,omitempty"`
-	Clients        int32                  `protobuf:"varint,3,opt,name=clients,proto3" json:"clients,omitempty"`
-	Due            int64                  `protobuf:"varint,4,opt,name=due,proto3" json:"due,omitempty"`
-	Sent           int64                  `protobuf:"varint,5,opt,name=sent,proto3" json:"sent,omitempty"`
-	Ok             int64                  `protobuf:"varint,6,opt,name=ok,proto3" json:"ok,omitempty"`
-	Failed         int64                  `protobuf:"varint,7,opt,name=failed,proto3" json:"failed,omitempty"`
-	Unknown        int64                  `protobuf:"varint,8,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	Shed           int64                  `protobuf:"varint,9,opt,name=shed,proto3" json:"shed,omitempty"`
-	Unsent         int64                  `protobuf:"varint,10,opt,name=unsent,proto3" json:"unsent,omitempty"`
-	Queued         int64                  `protobuf:"varint,11,opt,name=queued,proto3" json:"queued,omitempty"`
-	Late           int64                  `protobuf:"varint,12,opt,name=late,proto3" json:"late,omitempty"`
-	Backlog        int64                  `protobuf:"varint,13,opt,name=backlog,proto3" json:"backlog,omitempty"`
-	InFlight       int64                  `protobuf:"varint,14,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	KeysCumulative int64                  `protobuf:"varint,15,opt,name=keys_cumulative,json=keysCumulative,proto3" json:"keys_cumulative,omitempty"`
-	WaitingNs      int64                  `protobuf:"varint,16,opt,name=waiting_ns,json=waitingNs,proto3" json:"waiting_ns,omitempty"`
-	GapNs          int64                  `protobuf:"varint,17,opt,name=gap_ns,json=gapNs,proto3" json:"gap_ns,omitempty"`
-	WrittenBytes   int64                  `protobuf:"varint,18,opt,name=written_bytes,json=writtenBytes,proto3" json:"written_bytes,omitempty"`
-	// Six each: response then service, of ok, failed and unknown.
-	Latencies     []*LoadLatency `protobuf:"bytes,19,rep,name=latencies,proto3" json:"latencies,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadInterval) Reset() {
-	*x = LoadInterval{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadInterval) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadInterval) ProtoMessage() {}
-
-func (x *LoadInterval) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadInterval.ProtoReflect.Descriptor instead.
-func (*LoadInterval) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *LoadInterval) GetPhase() string {
-	if x != nil {
-		return x.Phase
-	}
-	return ""
-}
-
-func (x *LoadInterval) GetOperation() string {
-	if x != nil {
-		return x.Operation
-	}
-	return ""
-}
-
-func (x *LoadInterval) GetClients() int32 {
-	if x != nil {
-		return x.Clients
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetDue() int64 {
-	if x != nil {
-		return x.Due
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetSent() int64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetOk() int64 {
-	if x != nil {
-		return x.Ok
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetFailed() int64 {
-	if x != nil {
-		return x.Failed
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetUnknown() int64 {
-	if x != nil {
-		return x.Unknown
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetShed() int64 {
-	if x != nil {
-		return x.Shed
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetUnsent() int64 {
-	if x != nil {
-		return x.Unsent
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetQueued() int64 {
-	if x != nil {
-		return x.Queued
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetLate() int64 {
-	if x != nil {
-		return x.Late
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetBacklog() int64 {
-	if x != nil {
-		return x.Backlog
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetInFlight() int64 {
-	if x != nil {
-		return x.InFlight
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetKeysCumulative() int64 {
-	if x != nil {
-		return x.KeysCumulative
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetWaitingNs() int64 {
-	if x != nil {
-		return x.WaitingNs
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetGapNs() int64 {
-	if x != nil {
-		return x.GapNs
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetWrittenBytes() int64 {
-	if x != nil {
-		return x.WrittenBytes
-	}
-	return 0
-}
-
-func (x *LoadInterval) GetLatencies() []*LoadLatency {
-	if x != nil {
-		return x.Latencies
-	}
-	return nil
-}
-
-// LoadProgress is a results.Progress of the step of its LoadSecond.
-type LoadProgress struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FromNs        int64                  `protobuf:"varint,1,opt,name=from_ns,json=fromNs,proto3" json:"from_ns,omitempty"`
-	ToNs          int64                  `protobuf:"varint,2,opt,name=to_ns,json=toNs,proto3" json:"to_ns,omitempty"`
-	Operation     string                 `protobuf:"bytes,3,opt,name=operation,proto3" json:"operation,omitempty"`
-	Due           int64                  `protobuf:"varint,4,opt,name=due,proto3" json:"due,omitempty"`
-	Ok            int64                  `protobuf:"varint,5,opt,name=ok,proto3" json:"ok,omitempty"`
-	Failed        int64                  `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
-	Unknown       int64                  `protobuf:"varint,7,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	Shed          int64                  `protobuf:"varint,8,opt,name=shed,proto3" json:"shed,omitempty"`
-	Unsent        int64                  `protobuf:"varint,9,opt,name=unsent,proto3" json:"unsent,omitempty"`
-	InFlight      int64                  `protobuf:"varint,10,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	FirstOkNs     int64                  `protobuf:"varint,11,opt,name=first_ok_ns,json=firstOkNs,proto3" json:"first_ok_ns,omitempty"`
-	LastOkNs      int64                  `protobuf:"varint,12,opt,name=last_ok_ns,json=lastOkNs,proto3" json:"last_ok_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadProgress) Reset() {
-	*x = LoadProgress{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadProgress) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadProgress) ProtoMessage() {}
-
-func (x *LoadProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadProgress.ProtoReflect.Descriptor instead.
-func (*LoadProgress) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *LoadProgress) GetFromNs() int64 {
-	if x != nil {
-		return x.FromNs
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetToNs() int64 {
-	if x != nil {
-		return x.ToNs
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetOperation() string {
-	if x != nil {
-		return x.Operation
-	}
-	return ""
-}
-
-func (x *LoadProgress) GetDue() int64 {
-	if x != nil {
-		return x.Due
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetOk() int64 {
-	if x != nil {
-		return x.Ok
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetFailed() int64 {
-	if x != nil {
-		return x.Failed
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetUnknown() int64 {
-	if x != nil {
-		return x.Unknown
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetShed() int64 {
-	if x != nil {
-		return x.Shed
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetUnsent() int64 {
-	if x != nil {
-		return x.Unsent
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetInFlight() int64 {
-	if x != nil {
-		return x.InFlight
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetFirstOkNs() int64 {
-	if x != nil {
-		return x.FirstOkNs
-	}
-	return 0
-}
-
-func (x *LoadProgress) GetLastOkNs() int64 {
-	if x != nil {
-		return x.LastOkNs
-	}
-	return 0
-}
-
-// LoadExtent is a results.Extent.
-type LoadExtent struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SumNs         int64                  `protobuf:"varint,1,opt,name=sum_ns,json=sumNs,proto3" json:"sum_ns,omitempty"`
-	MinNs         int64                  `protobuf:"varint,2,opt,name=min_ns,json=minNs,proto3" json:"min_ns,omitempty"`
-	MaxNs         int64                  `protobuf:"varint,3,opt,name=max_ns,json=maxNs,proto3" json:"max_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadExtent) Reset() {
-	*x = LoadExtent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadExtent) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadExtent) ProtoMessage() {}
-
-func (x *LoadExtent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadExtent.ProtoReflect.Descriptor instead.
-func (*LoadExtent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *LoadExtent) GetSumNs() int64 {
-	if x != nil {
-		return x.SumNs
-	}
-	return 0
-}
-
-func (x *LoadExtent) GetMinNs() int64 {
-	if x != nil {
-		return x.MinNs
-	}
-	return 0
-}
-
-func (x *LoadExtent) GetMaxNs() int64 {
-	if x != nil {
-		return x.MaxNs
-	}
-	return 0
-}
-
-// LoadMember is a results.MemberSecond of the second and step of its LoadSecond.
-type LoadMember struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Phase         string                 `protobuf:"bytes,1,opt,name=phase,proto3" json:"phase,omitempty"`
-	Member        int32                  `protobuf:"varint,2,opt,name=member,proto3" json:"member,omitempty"` // -1 if not known
-	Ok            int64                  `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
-	Failed        int64                  `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
-	Unknown       int64                  `protobuf:"varint,5,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	Response      *LoadExtent            `protobuf:"bytes,6,opt,name=response,proto3" json:"response,omitempty"`
-	Service       *LoadExtent            `protobuf:"bytes,7,opt,name=service,proto3" json:"service,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadMember) Reset() {
-	*x = LoadMember{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadMember) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadMember) ProtoMessage() {}
-
-func (x *LoadMember) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadMember.ProtoReflect.Descriptor instead.
-func (*LoadMember) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *LoadMember) GetPhase() string {
-	if x != nil {
-		return x.Phase
-	}
-	return ""
-}
-
-func (x *LoadMember) GetMember() int32 {
-	if x != nil {
-		return x.Member
-	}
-	return 0
-}
-
-func (x *LoadMember) GetOk() int64 {
-	if x != nil {
-		return x.Ok
-	}
-	return 0
-}
-
-func (x *LoadMember) GetFailed() int64 {
-	if x != nil {
-		return x.Failed
-	}
-	return 0
-}
-
-func (x *LoadMember) GetUnknown() int64 {
-	if x != nil {
-		return x.Unknown
-	}
-	return 0
-}
-
-func (x *LoadMember) GetResponse() *LoadExtent {
-	if x != nil {
-		return x.Response
-	}
-	return nil
-}
-
-func (x *LoadMember) GetService() *LoadExtent {
-	if x != nil {
-		return x.Service
-	}
-	return nil
-}
-
-// LoadError is a results.ErrorCount of the second and step of its LoadSecond.
-type LoadError struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Phase         string                 `protobuf:"bytes,1,opt,name=phase,proto3" json:"phase,omitempty"`
-	Operation     string                 `protobuf:"bytes,2,opt,name=operation,proto3" json:"operation,omitempty"`
-	Class         string                 `protobuf:"bytes,3,opt,name=class,proto3" json:"class,omitempty"`
-	Count         int64                  `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
-	FirstText     string                 `protobuf:"bytes,5,opt,name=first_text,json=firstText,proto3" json:"first_text,omitempty"`
-	FirstUnixNs   int64                  `protobuf:"varint,6,opt,name=first_unix_ns,json=firstUnixNs,proto3" json:"first_unix_ns,omitempty"` // 0 without an example
-	Message       string                 `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadError) Reset() {
-	*x = LoadError{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadError) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadError) ProtoMessage() {}
-
-func (x *LoadError) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadError.ProtoReflect.Descriptor instead.
-func (*LoadError) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *LoadError) GetPhase() string {
-	if x != nil {
-		return x.Phase
-	}
-	return ""
-}
-
-func (x *LoadError) GetOperation() string {
-	if x != nil {
-		return x.Operation
-	}
-	return ""
-}
-
-func (x *LoadError) GetClass() string {
-	if x != nil {
-		return x.Class
-	}
-	return ""
-}
-
-func (x *LoadError) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
-func (x *LoadError) GetFirstText() string {
-	if x != nil {
-		return x.FirstText
-	}
-	return ""
-}
-
-func (x *LoadError) GetFirstUnixNs() int64 {
-	if x != nil {
-		return x.FirstUnixNs
-	}
-	return 0
-}
-
-func (x *LoadError) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
 // LoadHistogram is a load.Latency of the step of its LoadSecond, of any outcome.
 type LoadHistogram struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2160,7 +1482,7 @@ type LoadHistogram struct {
 
 func (x *LoadHistogram) Reset() {
 	*x = LoadHistogram{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +1494,7 @@ func (x *LoadHistogram) String() string {
 func (*LoadHistogram) ProtoMessage() {}
 
 func (x *LoadHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +1507,7 @@ func (x *LoadHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadHistogram.ProtoReflect.Descriptor instead.
 func (*LoadHistogram) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LoadHistogram) GetTiming() string {
@@ -2238,7 +1560,7 @@ type LoadMemberTotal struct {
 
 func (x *LoadMemberTotal) Reset() {
 	*x = LoadMemberTotal{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2250,7 +1572,7 @@ func (x *LoadMemberTotal) String() string {
 func (*LoadMemberTotal) ProtoMessage() {}
 
 func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2263,7 +1585,7 @@ func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadMemberTotal.ProtoReflect.Descriptor instead.
 func (*LoadMemberTotal) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LoadMemberTotal) GetTiming() string {
@@ -2322,7 +1644,7 @@ type LoadEvent struct {
 
 func (x *LoadEvent) Reset() {
 	*x = LoadEvent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +1656,7 @@ func (x *LoadEvent) String() string {
 func (*LoadEvent) ProtoMessage() {}
 
 func (x *LoadEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +1669,7 @@ func (x *LoadEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadEvent.ProtoReflect.Descriptor instead.
 func (*LoadEvent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LoadEvent) GetKind() string {
@@ -2378,432 +1700,32 @@ func (x *LoadEvent) GetUnixNs() int64 {
 	return 0
 }
 
-// LoadSpread is a results.Spread.
-type LoadSpread struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	N             int64                  `protobuf:"varint,1,opt,name=n,proto3" json:"n,omitempty"`
-	P50Ns         int64                  `protobuf:"varint,2,opt,name=p50_ns,json=p50Ns,proto3" json:"p50_ns,omitempty"`
-	P99Ns         int64                  `protobuf:"varint,3,opt,name=p99_ns,json=p99Ns,proto3" json:"p99_ns,omitempty"`
-	P999Ns        int64                  `protobuf:"varint,4,opt,name=p999_ns,json=p999Ns,proto3" json:"p999_ns,omitempty"`
-	MaxNs         int64                  `protobuf:"varint,5,opt,name=max_ns,json=maxNs,proto3" json:"max_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadSpread) Reset() {
-	*x = LoadSpread{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadSpread) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadSpread) ProtoMessage() {}
-
-func (x *LoadSpread) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadSpread.ProtoReflect.Descriptor instead.
-func (*LoadSpread) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *LoadSpread) GetN() int64 {
-	if x != nil {
-		return x.N
-	}
-	return 0
-}
-
-func (x *LoadSpread) GetP50Ns() int64 {
-	if x != nil {
-		return x.P50Ns
-	}
-	return 0
-}
-
-func (x *LoadSpread) GetP99Ns() int64 {
-	if x != nil {
-		return x.P99Ns
-	}
-	return 0
-}
-
-func (x *LoadSpread) GetP999Ns() int64 {
-	if x != nil {
-		return x.P999Ns
-	}
-	return 0
-}
-
-func (x *LoadSpread) GetMaxNs() int64 {
-	if x != nil {
-		return x.MaxNs
-	}
-	return 0
-}
-
-// LoadTotals is a results.Totals.
-type LoadTotals struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Offered       int64                  `protobuf:"varint,1,opt,name=offered,proto3" json:"offered,omitempty"`
-	Sent          int64                  `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
-	Ok            int64                  `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
-	Failed        int64                  `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
-	Unknown       int64                  `protobuf:"varint,5,opt,name=unknown,proto3" json:"unknown,omitempty"`
-	Shed          int64                  `protobuf:"varint,6,opt,name=shed,proto3" json:"shed,omitempty"`
-	Unsent        int64                  `protobuf:"varint,7,opt,name=unsent,proto3" json:"unsent,omitempty"`
-	Queued        int64                  `protobuf:"varint,8,opt,name=queued,proto3" json:"queued,omitempty"`
-	Late          int64                  `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`
-	BytesRead     int64                  `protobuf:"varint,10,opt,name=bytes_read,json=bytesRead,proto3" json:"bytes_read,omitempty"`
-	BytesWritten  int64                  `protobuf:"varint,11,opt,name=bytes_written,json=bytesWritten,proto3" json:"bytes_written,omitempty"`
-	Clamped       int64                  `protobuf:"varint,12,opt,name=clamped,proto3" json:"clamped,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadTotals) Reset() {
-	*x = LoadTotals{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadTotals) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadTotals) ProtoMessage() {}
-
-func (x *LoadTotals) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadTotals.ProtoReflect.Descriptor instead.
-func (*LoadTotals) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *LoadTotals) GetOffered() int64 {
-	if x != nil {
-		return x.Offered
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetSent() int64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetOk() int64 {
-	if x != nil {
-		return x.Ok
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetFailed() int64 {
-	if x != nil {
-		return x.Failed
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetUnknown() int64 {
-	if x != nil {
-		return x.Unknown
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetShed() int64 {
-	if x != nil {
-		return x.Shed
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetUnsent() int64 {
-	if x != nil {
-		return x.Unsent
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetQueued() int64 {
-	if x != nil {
-		return x.Queued
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetLate() int64 {
-	if x != nil {
-		return x.Late
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetBytesRead() int64 {
-	if x != nil {
-		return x.BytesRead
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetBytesWritten() int64 {
-	if x != nil {
-		return x.BytesWritten
-	}
-	return 0
-}
-
-func (x *LoadTotals) GetClamped() int64 {
-	if x != nil {
-		return x.Clamped
-	}
-	return 0
-}
-
-// LoadStretch is a results.Stretch.
-type LoadStretch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FromUnixNs    int64                  `protobuf:"varint,1,opt,name=from_unix_ns,json=fromUnixNs,proto3" json:"from_unix_ns,omitempty"`
-	LengthNs      int64                  `protobuf:"varint,2,opt,name=length_ns,json=lengthNs,proto3" json:"length_ns,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadStretch) Reset() {
-	*x = LoadStretch{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadStretch) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadStretch) ProtoMessage() {}
-
-func (x *LoadStretch) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadStretch.ProtoReflect.Descriptor instead.
-func (*LoadStretch) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *LoadStretch) GetFromUnixNs() int64 {
-	if x != nil {
-		return x.FromUnixNs
-	}
-	return 0
-}
-
-func (x *LoadStretch) GetLengthNs() int64 {
-	if x != nil {
-		return x.LengthNs
-	}
-	return 0
-}
-
-// LoadStops is a results.Stops.
-type LoadStops struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	N             int64                  `protobuf:"varint,1,opt,name=n,proto3" json:"n,omitempty"`
-	TotalNs       int64                  `protobuf:"varint,2,opt,name=total_ns,json=totalNs,proto3" json:"total_ns,omitempty"`
-	Longest       *LoadStretch           `protobuf:"bytes,3,opt,name=longest,proto3" json:"longest,omitempty"`
-	Stretches     []*LoadStretch         `protobuf:"bytes,4,rep,name=stretches,proto3" json:"stretches,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadStops) Reset() {
-	*x = LoadStops{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadStops) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadStops) ProtoMessage() {}
-
-func (x *LoadStops) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadStops.ProtoReflect.Descriptor instead.
-func (*LoadStops) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *LoadStops) GetN() int64 {
-	if x != nil {
-		return x.N
-	}
-	return 0
-}
-
-func (x *LoadStops) GetTotalNs() int64 {
-	if x != nil {
-		return x.TotalNs
-	}
-	return 0
-}
-
-func (x *LoadStops) GetLongest() *LoadStretch {
-	if x != nil {
-		return x.Longest
-	}
-	return nil
-}
-
-func (x *LoadStops) GetStretches() []*LoadStretch {
-	if x != nil {
-		return x.Stretches
-	}
-	return nil
-}
-
-// LoadGap is a results.Gap.
-type LoadGap struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FromNs        int64                  `protobuf:"varint,1,opt,name=from_ns,json=fromNs,proto3" json:"from_ns,omitempty"`
-	ToNs          int64                  `protobuf:"varint,2,opt,name=to_ns,json=toNs,proto3" json:"to_ns,omitempty"`
-	FromStart     bool                   `protobuf:"varint,3,opt,name=from_start,json=fromStart,proto3" json:"from_start,omitempty"`
-	ToEnd         bool                   `protobuf:"varint,4,opt,name=to_end,json=toEnd,proto3" json:"to_end,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoadGap) Reset() {
-	*x = LoadGap{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoadGap) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoadGap) ProtoMessage() {}
-
-func (x *LoadGap) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoadGap.ProtoReflect.Descriptor instead.
-func (*LoadGap) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *LoadGap) GetFromNs() int64 {
-	if x != nil {
-		return x.FromNs
-	}
-	return 0
-}
-
-func (x *LoadGap) GetToNs() int64 {
-	if x != nil {
-		return x.ToNs
-	}
-	return 0
-}
-
-func (x *LoadGap) GetFromStart() bool {
-	if x != nil {
-		return x.FromStart
-	}
-	return false
-}
-
-func (x *LoadGap) GetToEnd() bool {
-	if x != nil {
-		return x.ToEnd
-	}
-	return false
-}
-
-// StepEnd is how a step of this part ended. Counts are of this part.
+// StepEnd is how a step of this part ended. Counts are of this part. Fields of bytes are the
+// JSON of types in package results.
 type StepEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// These are a load.StepResult. start_unix_ns is 0 if the step did not begin.
-	StartUnixNs    int64    `protobuf:"varint,1,opt,name=start_unix_ns,json=startUnixNs,proto3" json:"start_unix_ns,omitempty"`
-	EndUnixNs      int64    `protobuf:"varint,2,opt,name=end_unix_ns,json=endUnixNs,proto3" json:"end_unix_ns,omitempty"`
-	IssueEndUnixNs int64    `protobuf:"varint,3,opt,name=issue_end_unix_ns,json=issueEndUnixNs,proto3" json:"issue_end_unix_ns,omitempty"`
-	InsideNs       int64    `protobuf:"varint,4,opt,name=inside_ns,json=insideNs,proto3" json:"inside_ns,omitempty"`
-	ClientDelayNs  int64    `protobuf:"varint,5,opt,name=client_delay_ns,json=clientDelayNs,proto3" json:"client_delay_ns,omitempty"`
-	WaitingNs      int64    `protobuf:"varint,6,opt,name=waiting_ns,json=waitingNs,proto3" json:"waiting_ns,omitempty"`
-	Lost           int64    `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`
-	Reconnects     int64    `protobuf:"varint,8,opt,name=reconnects,proto3" json:"reconnects,omitempty"`
-	VersionReads   int64    `protobuf:"varint,9,opt,name=version_reads,json=versionReads,proto3" json:"version_reads,omitempty"`
-	LargestGap     *LoadGap `protobuf:"bytes,10,opt,name=largest_gap,json=largestGap,proto3" json:"largest_gap,omitempty"` // absent if there was no window
-	Requests       int64    `protobuf:"varint,11,opt,name=requests,proto3" json:"requests,omitempty"`
+	StartUnixNs    int64  `protobuf:"varint,1,opt,name=start_unix_ns,json=startUnixNs,proto3" json:"start_unix_ns,omitempty"`
+	EndUnixNs      int64  `protobuf:"varint,2,opt,name=end_unix_ns,json=endUnixNs,proto3" json:"end_unix_ns,omitempty"`
+	IssueEndUnixNs int64  `protobuf:"varint,3,opt,name=issue_end_unix_ns,json=issueEndUnixNs,proto3" json:"issue_end_unix_ns,omitempty"`
+	InsideNs       int64  `protobuf:"varint,4,opt,name=inside_ns,json=insideNs,proto3" json:"inside_ns,omitempty"`
+	ClientDelayNs  int64  `protobuf:"varint,5,opt,name=client_delay_ns,json=clientDelayNs,proto3" json:"client_delay_ns,omitempty"`
+	WaitingNs      int64  `protobuf:"varint,6,opt,name=waiting_ns,json=waitingNs,proto3" json:"waiting_ns,omitempty"`
+	Lost           int64  `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`
+	Reconnects     int64  `protobuf:"varint,8,opt,name=reconnects,proto3" json:"reconnects,omitempty"`
+	VersionReads   int64  `protobuf:"varint,9,opt,name=version_reads,json=versionReads,proto3" json:"version_reads,omitempty"`
+	LargestGap     []byte `protobuf:"bytes,10,opt,name=largest_gap,json=largestGap,proto3" json:"largest_gap,omitempty"` // results.Gap, absent if there was no window
+	Requests       int64  `protobuf:"varint,11,opt,name=requests,proto3" json:"requests,omitempty"`
 	// first_sent_ns is when this part's first request of the step was sent, after the agreed
 	// start; -1 if none was. With a rate, the first one of part p is due p/rate after the start.
 	FirstSentNs int64 `protobuf:"varint,12,opt,name=first_sent_ns,json=firstSentNs,proto3" json:"first_sent_ns,omitempty"`
 	// These are of all steps of the session so far.
-	Totals         *LoadTotals `protobuf:"bytes,13,opt,name=totals,proto3" json:"totals,omitempty"`
-	CreatedSurely  int64       `protobuf:"varint,14,opt,name=created_surely,json=createdSurely,proto3" json:"created_surely,omitempty"`
-	CreatedPerhaps int64       `protobuf:"varint,15,opt,name=created_perhaps,json=createdPerhaps,proto3" json:"created_perhaps,omitempty"`
-	SchedulingLag  *LoadSpread `protobuf:"bytes,16,opt,name=scheduling_lag,json=schedulingLag,proto3" json:"scheduling_lag,omitempty"`
-	Lateness       *LoadSpread `protobuf:"bytes,17,opt,name=lateness,proto3" json:"lateness,omitempty"`
-	Stops          *LoadStops  `protobuf:"bytes,18,opt,name=stops,proto3" json:"stops,omitempty"`
+	Totals         []byte `protobuf:"bytes,13,opt,name=totals,proto3" json:"totals,omitempty"` // results.Totals
+	CreatedSurely  int64  `protobuf:"varint,14,opt,name=created_surely,json=createdSurely,proto3" json:"created_surely,omitempty"`
+	CreatedPerhaps int64  `protobuf:"varint,15,opt,name=created_perhaps,json=createdPerhaps,proto3" json:"created_perhaps,omitempty"`
+	SchedulingLag  []byte `protobuf:"bytes,16,opt,name=scheduling_lag,json=schedulingLag,proto3" json:"scheduling_lag,omitempty"` // results.Spread
+	Lateness       []byte `protobuf:"bytes,17,opt,name=lateness,proto3" json:"lateness,omitempty"`                                // results.Spread
+	Stops          []byte `protobuf:"bytes,18,opt,name=stops,proto3" json:"stops,omitempty"`                                      // results.Stops
 	// cpu_ns is the processor time that the agent's process used during the step, user and
 	// system; -1 if unknown.
 	CpuNs int64 `protobuf:"varint,19,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"`
@@ -2822,7 +1744,7 @@ type StepEnd struct {
 
 func (x *StepEnd) Reset() {
 	*x = StepEnd{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +1756,7 @@ func (x *StepEnd) String() string {
 func (*StepEnd) ProtoMessage() {}
 
 func (x *StepEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +1769,7 @@ func (x *StepEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepEnd.ProtoReflect.Descriptor instead.
 func (*StepEnd) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StepEnd) GetStartUnixNs() int64 {
@@ -2913,7 +1835,7 @@ func (x *StepEnd) GetVersionReads() int64 {
 	return 0
 }
 
-func (x *StepEnd) GetLargestGap() *LoadGap {
+func (x *StepEnd) GetLargestGap() []byte {
 	if x != nil {
 		return x.LargestGap
 	}
@@ -2934,7 +1856,7 @@ func (x *StepEnd) GetFirstSentNs() int64 {
 	return 0
 }
 
-func (x *StepEnd) GetTotals() *LoadTotals {
+func (x *StepEnd) GetTotals() []byte {
 	if x != nil {
 		return x.Totals
 	}
@@ -2955,21 +1877,21 @@ func (x *StepEnd) GetCreatedPerhaps() int64 {
 	return 0
 }
 
-func (x *StepEnd) GetSchedulingLag() *LoadSpread {
+func (x *StepEnd) GetSchedulingLag() []byte {
 	if x != nil {
 		return x.SchedulingLag
 	}
 	return nil
 }
 
-func (x *StepEnd) GetLateness() *LoadSpread {
+func (x *StepEnd) GetLateness() []byte {
 	if x != nil {
 		return x.Lateness
 	}
 	return nil
 }
 
-func (x *StepEnd) GetStops() *LoadStops {
+func (x *StepEnd) GetStops() []byte {
 	if x != nil {
 		return x.Stops
 	}
@@ -3043,7 +1965,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3055,7 +1977,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3068,7 +1990,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -3093,7 +2015,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3105,7 +2027,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3118,7 +2040,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
 }
 
 type CloseLoadRequest struct {
@@ -3130,7 +2052,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +2064,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +2077,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{33}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -3173,7 +2095,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3185,7 +2107,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3198,7 +2120,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{34}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
 }
 
 var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
@@ -3306,15 +2228,15 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x05event\x18\x03 \x01(\v2\x15.dbtesterpb.LoadEventH\x00R\x05event\x12\x1a\n" +
 	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12'\n" +
 	"\x03end\x18\x05 \x01(\v2\x13.dbtesterpb.StepEndH\x00R\x03endB\b\n" +
-	"\x06record\"\x89\x03\n" +
+	"\x06record\"\xa6\x02\n" +
 	"\n" +
 	"LoadSecond\x12\x16\n" +
 	"\x06second\x18\x01 \x01(\x03R\x06second\x12\x12\n" +
-	"\x04step\x18\x02 \x01(\x05R\x04step\x126\n" +
-	"\tintervals\x18\x03 \x03(\v2\x18.dbtesterpb.LoadIntervalR\tintervals\x124\n" +
-	"\bprogress\x18\x04 \x03(\v2\x18.dbtesterpb.LoadProgressR\bprogress\x120\n" +
-	"\amembers\x18\x05 \x03(\v2\x16.dbtesterpb.LoadMemberR\amembers\x12-\n" +
-	"\x06errors\x18\x06 \x03(\v2\x15.dbtesterpb.LoadErrorR\x06errors\x129\n" +
+	"\x04step\x18\x02 \x01(\x05R\x04step\x12\x1c\n" +
+	"\tintervals\x18\x03 \x03(\fR\tintervals\x12\x1a\n" +
+	"\bprogress\x18\x04 \x03(\fR\bprogress\x12\x18\n" +
+	"\amembers\x18\x05 \x03(\fR\amembers\x12\x16\n" +
+	"\x06errors\x18\x06 \x03(\fR\x06errors\x129\n" +
 	"\n" +
 	"histograms\x18\a \x03(\v2\x19.dbtesterpb.LoadHistogramR\n" +
 	"histograms\x12\x12\n" +
@@ -3322,78 +2244,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\aanswers\x18\t \x03(\v2\x17.dbtesterpb.LoadAnswersR\aanswers\"A\n" +
 	"\vLoadAnswers\x12\x19\n" +
 	"\bfirst_ns\x18\x01 \x01(\x03R\afirstNs\x12\x17\n" +
-	"\alast_ns\x18\x02 \x01(\x03R\x06lastNs\"\xe4\x01\n" +
-	"\vLoadLatency\x12\x14\n" +
-	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x15\n" +
-	"\x06sum_ns\x18\x02 \x01(\x03R\x05sumNs\x12\x1c\n" +
-	"\n" +
-	"sum_sq_ms2\x18\x03 \x01(\x01R\bsumSqMs2\x12\x15\n" +
-	"\x06min_ns\x18\x04 \x01(\x03R\x05minNs\x12\x15\n" +
-	"\x06max_ns\x18\x05 \x01(\x03R\x05maxNs\x12\x15\n" +
-	"\x06p50_ns\x18\x06 \x01(\x03R\x05p50Ns\x12\x15\n" +
-	"\x06p90_ns\x18\a \x01(\x03R\x05p90Ns\x12\x15\n" +
-	"\x06p99_ns\x18\b \x01(\x03R\x05p99Ns\x12\x17\n" +
-	"\ap999_ns\x18\t \x01(\x03R\x06p999Ns\"\x8e\x04\n" +
-	"\fLoadInterval\x12\x14\n" +
-	"\x05phase\x18\x01 \x01(\tR\x05phase\x12\x1c\n" +
-	"\toperation\x18\x02 \x01(\tR\toperation\x12\x18\n" +
-	"\aclients\x18\x03 \x01(\x05R\aclients\x12\x10\n" +
-	"\x03due\x18\x04 \x01(\x03R\x03due\x12\x12\n" +
-	"\x04sent\x18\x05 \x01(\x03R\x04sent\x12\x0e\n" +
-	"\x02ok\x18\x06 \x01(\x03R\x02ok\x12\x16\n" +
-	"\x06failed\x18\a \x01(\x03R\x06failed\x12\x18\n" +
-	"\aunknown\x18\b \x01(\x03R\aunknown\x12\x12\n" +
-	"\x04shed\x18\t \x01(\x03R\x04shed\x12\x16\n" +
-	"\x06unsent\x18\n" +
-	" \x01(\x03R\x06unsent\x12\x16\n" +
-	"\x06queued\x18\v \x01(\x03R\x06queued\x12\x12\n" +
-	"\x04late\x18\f \x01(\x03R\x04late\x12\x18\n" +
-	"\abacklog\x18\r \x01(\x03R\abacklog\x12\x1b\n" +
-	"\tin_flight\x18\x0e \x01(\x03R\binFlight\x12'\n" +
-	"\x0fkeys_cumulative\x18\x0f \x01(\x03R\x0ekeysCumulative\x12\x1d\n" +
-	"\n" +
-	"waiting_ns\x18\x10 \x01(\x03R\twaitingNs\x12\x15\n" +
-	"\x06gap_ns\x18\x11 \x01(\x03R\x05gapNs\x12#\n" +
-	"\rwritten_bytes\x18\x12 \x01(\x03R\fwrittenBytes\x125\n" +
-	"\tlatencies\x18\x13 \x03(\v2\x17.dbtesterpb.LoadLatencyR\tlatencies\"\xb5\x02\n" +
-	"\fLoadProgress\x12\x17\n" +
-	"\afrom_ns\x18\x01 \x01(\x03R\x06fromNs\x12\x13\n" +
-	"\x05to_ns\x18\x02 \x01(\x03R\x04toNs\x12\x1c\n" +
-	"\toperation\x18\x03 \x01(\tR\toperation\x12\x10\n" +
-	"\x03due\x18\x04 \x01(\x03R\x03due\x12\x0e\n" +
-	"\x02ok\x18\x05 \x01(\x03R\x02ok\x12\x16\n" +
-	"\x06failed\x18\x06 \x01(\x03R\x06failed\x12\x18\n" +
-	"\aunknown\x18\a \x01(\x03R\aunknown\x12\x12\n" +
-	"\x04shed\x18\b \x01(\x03R\x04shed\x12\x16\n" +
-	"\x06unsent\x18\t \x01(\x03R\x06unsent\x12\x1b\n" +
-	"\tin_flight\x18\n" +
-	" \x01(\x03R\binFlight\x12\x1e\n" +
-	"\vfirst_ok_ns\x18\v \x01(\x03R\tfirstOkNs\x12\x1c\n" +
-	"\n" +
-	"last_ok_ns\x18\f \x01(\x03R\blastOkNs\"Q\n" +
-	"\n" +
-	"LoadExtent\x12\x15\n" +
-	"\x06sum_ns\x18\x01 \x01(\x03R\x05sumNs\x12\x15\n" +
-	"\x06min_ns\x18\x02 \x01(\x03R\x05minNs\x12\x15\n" +
-	"\x06max_ns\x18\x03 \x01(\x03R\x05maxNs\"\xe2\x01\n" +
-	"\n" +
-	"LoadMember\x12\x14\n" +
-	"\x05phase\x18\x01 \x01(\tR\x05phase\x12\x16\n" +
-	"\x06member\x18\x02 \x01(\x05R\x06member\x12\x0e\n" +
-	"\x02ok\x18\x03 \x01(\x03R\x02ok\x12\x16\n" +
-	"\x06failed\x18\x04 \x01(\x03R\x06failed\x12\x18\n" +
-	"\aunknown\x18\x05 \x01(\x03R\aunknown\x122\n" +
-	"\bresponse\x18\x06 \x01(\v2\x16.dbtesterpb.LoadExtentR\bresponse\x120\n" +
-	"\aservice\x18\a \x01(\v2\x16.dbtesterpb.LoadExtentR\aservice\"\xc8\x01\n" +
-	"\tLoadError\x12\x14\n" +
-	"\x05phase\x18\x01 \x01(\tR\x05phase\x12\x1c\n" +
-	"\toperation\x18\x02 \x01(\tR\toperation\x12\x14\n" +
-	"\x05class\x18\x03 \x01(\tR\x05class\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x03R\x05count\x12\x1d\n" +
-	"\n" +
-	"first_text\x18\x05 \x01(\tR\tfirstText\x12\"\n" +
-	"\rfirst_unix_ns\x18\x06 \x01(\x03R\vfirstUnixNs\x12\x18\n" +
-	"\amessage\x18\a \x01(\tR\amessage\"\x85\x01\n" +
+	"\alast_ns\x18\x02 \x01(\x03R\x06lastNs\"\x85\x01\n" +
 	"\rLoadHistogram\x12\x16\n" +
 	"\x06timing\x18\x01 \x01(\tR\x06timing\x12\x1c\n" +
 	"\toperation\x18\x02 \x01(\tR\toperation\x12\x18\n" +
@@ -3411,45 +2262,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\x05R\x06member\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x17\n" +
-	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"x\n" +
-	"\n" +
-	"LoadSpread\x12\f\n" +
-	"\x01n\x18\x01 \x01(\x03R\x01n\x12\x15\n" +
-	"\x06p50_ns\x18\x02 \x01(\x03R\x05p50Ns\x12\x15\n" +
-	"\x06p99_ns\x18\x03 \x01(\x03R\x05p99Ns\x12\x17\n" +
-	"\ap999_ns\x18\x04 \x01(\x03R\x06p999Ns\x12\x15\n" +
-	"\x06max_ns\x18\x05 \x01(\x03R\x05maxNs\"\xb2\x02\n" +
-	"\n" +
-	"LoadTotals\x12\x18\n" +
-	"\aoffered\x18\x01 \x01(\x03R\aoffered\x12\x12\n" +
-	"\x04sent\x18\x02 \x01(\x03R\x04sent\x12\x0e\n" +
-	"\x02ok\x18\x03 \x01(\x03R\x02ok\x12\x16\n" +
-	"\x06failed\x18\x04 \x01(\x03R\x06failed\x12\x18\n" +
-	"\aunknown\x18\x05 \x01(\x03R\aunknown\x12\x12\n" +
-	"\x04shed\x18\x06 \x01(\x03R\x04shed\x12\x16\n" +
-	"\x06unsent\x18\a \x01(\x03R\x06unsent\x12\x16\n" +
-	"\x06queued\x18\b \x01(\x03R\x06queued\x12\x12\n" +
-	"\x04late\x18\t \x01(\x03R\x04late\x12\x1d\n" +
-	"\n" +
-	"bytes_read\x18\n" +
-	" \x01(\x03R\tbytesRead\x12#\n" +
-	"\rbytes_written\x18\v \x01(\x03R\fbytesWritten\x12\x18\n" +
-	"\aclamped\x18\f \x01(\x03R\aclamped\"L\n" +
-	"\vLoadStretch\x12 \n" +
-	"\ffrom_unix_ns\x18\x01 \x01(\x03R\n" +
-	"fromUnixNs\x12\x1b\n" +
-	"\tlength_ns\x18\x02 \x01(\x03R\blengthNs\"\x9e\x01\n" +
-	"\tLoadStops\x12\f\n" +
-	"\x01n\x18\x01 \x01(\x03R\x01n\x12\x19\n" +
-	"\btotal_ns\x18\x02 \x01(\x03R\atotalNs\x121\n" +
-	"\alongest\x18\x03 \x01(\v2\x17.dbtesterpb.LoadStretchR\alongest\x125\n" +
-	"\tstretches\x18\x04 \x03(\v2\x17.dbtesterpb.LoadStretchR\tstretches\"m\n" +
-	"\aLoadGap\x12\x17\n" +
-	"\afrom_ns\x18\x01 \x01(\x03R\x06fromNs\x12\x13\n" +
-	"\x05to_ns\x18\x02 \x01(\x03R\x04toNs\x12\x1d\n" +
-	"\n" +
-	"from_start\x18\x03 \x01(\bR\tfromStart\x12\x15\n" +
-	"\x06to_end\x18\x04 \x01(\bR\x05toEnd\"\xcd\a\n" +
+	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"\xd9\x06\n" +
 	"\aStepEnd\x12\"\n" +
 	"\rstart_unix_ns\x18\x01 \x01(\x03R\vstartUnixNs\x12\x1e\n" +
 	"\vend_unix_ns\x18\x02 \x01(\x03R\tendUnixNs\x12)\n" +
@@ -3462,18 +2275,18 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"reconnects\x18\b \x01(\x03R\n" +
 	"reconnects\x12#\n" +
-	"\rversion_reads\x18\t \x01(\x03R\fversionReads\x124\n" +
+	"\rversion_reads\x18\t \x01(\x03R\fversionReads\x12\x1f\n" +
 	"\vlargest_gap\x18\n" +
-	" \x01(\v2\x13.dbtesterpb.LoadGapR\n" +
+	" \x01(\fR\n" +
 	"largestGap\x12\x1a\n" +
 	"\brequests\x18\v \x01(\x03R\brequests\x12\"\n" +
-	"\rfirst_sent_ns\x18\f \x01(\x03R\vfirstSentNs\x12.\n" +
-	"\x06totals\x18\r \x01(\v2\x16.dbtesterpb.LoadTotalsR\x06totals\x12%\n" +
+	"\rfirst_sent_ns\x18\f \x01(\x03R\vfirstSentNs\x12\x16\n" +
+	"\x06totals\x18\r \x01(\fR\x06totals\x12%\n" +
 	"\x0ecreated_surely\x18\x0e \x01(\x03R\rcreatedSurely\x12'\n" +
-	"\x0fcreated_perhaps\x18\x0f \x01(\x03R\x0ecreatedPerhaps\x12=\n" +
-	"\x0escheduling_lag\x18\x10 \x01(\v2\x16.dbtesterpb.LoadSpreadR\rschedulingLag\x122\n" +
-	"\blateness\x18\x11 \x01(\v2\x16.dbtesterpb.LoadSpreadR\blateness\x12+\n" +
-	"\x05stops\x18\x12 \x01(\v2\x15.dbtesterpb.LoadStopsR\x05stops\x12\x15\n" +
+	"\x0fcreated_perhaps\x18\x0f \x01(\x03R\x0ecreatedPerhaps\x12%\n" +
+	"\x0escheduling_lag\x18\x10 \x01(\fR\rschedulingLag\x12\x1a\n" +
+	"\blateness\x18\x11 \x01(\fR\blateness\x12\x14\n" +
+	"\x05stops\x18\x12 \x01(\fR\x05stops\x12\x15\n" +
 	"\x06cpu_ns\x18\x13 \x01(\x03R\x05cpuNs\x12\x14\n" +
 	"\x05error\x18\x14 \x01(\tR\x05error\x12\x18\n" +
 	"\astopped\x18\x15 \x01(\bR\astopped\x12!\n" +
@@ -3518,7 +2331,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -3537,25 +2350,14 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*RunResponse)(nil),                // 14: dbtesterpb.RunResponse
 	(*LoadSecond)(nil),                 // 15: dbtesterpb.LoadSecond
 	(*LoadAnswers)(nil),                // 16: dbtesterpb.LoadAnswers
-	(*LoadLatency)(nil),                // 17: dbtesterpb.LoadLatency
-	(*LoadInterval)(nil),               // 18: dbtesterpb.LoadInterval
-	(*LoadProgress)(nil),               // 19: dbtesterpb.LoadProgress
-	(*LoadExtent)(nil),                 // 20: dbtesterpb.LoadExtent
-	(*LoadMember)(nil),                 // 21: dbtesterpb.LoadMember
-	(*LoadError)(nil),                  // 22: dbtesterpb.LoadError
-	(*LoadHistogram)(nil),              // 23: dbtesterpb.LoadHistogram
-	(*LoadMemberTotal)(nil),            // 24: dbtesterpb.LoadMemberTotal
-	(*LoadEvent)(nil),                  // 25: dbtesterpb.LoadEvent
-	(*LoadSpread)(nil),                 // 26: dbtesterpb.LoadSpread
-	(*LoadTotals)(nil),                 // 27: dbtesterpb.LoadTotals
-	(*LoadStretch)(nil),                // 28: dbtesterpb.LoadStretch
-	(*LoadStops)(nil),                  // 29: dbtesterpb.LoadStops
-	(*LoadGap)(nil),                    // 30: dbtesterpb.LoadGap
-	(*StepEnd)(nil),                    // 31: dbtesterpb.StepEnd
-	(*StopLoadRequest)(nil),            // 32: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 33: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 34: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 35: dbtesterpb.CloseLoadResponse
+	(*LoadHistogram)(nil),              // 17: dbtesterpb.LoadHistogram
+	(*LoadMemberTotal)(nil),            // 18: dbtesterpb.LoadMemberTotal
+	(*LoadEvent)(nil),                  // 19: dbtesterpb.LoadEvent
+	(*StepEnd)(nil),                    // 20: dbtesterpb.StepEnd
+	(*StopLoadRequest)(nil),            // 21: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 22: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 23: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 24: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	2,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
@@ -3564,44 +2366,30 @@ var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	9,  // 3: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
 	12, // 4: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
 	15, // 5: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
-	24, // 6: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
-	25, // 7: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
-	31, // 8: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
-	18, // 9: dbtesterpb.LoadSecond.intervals:type_name -> dbtesterpb.LoadInterval
-	19, // 10: dbtesterpb.LoadSecond.progress:type_name -> dbtesterpb.LoadProgress
-	21, // 11: dbtesterpb.LoadSecond.members:type_name -> dbtesterpb.LoadMember
-	22, // 12: dbtesterpb.LoadSecond.errors:type_name -> dbtesterpb.LoadError
-	23, // 13: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	16, // 14: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
-	17, // 15: dbtesterpb.LoadInterval.latencies:type_name -> dbtesterpb.LoadLatency
-	20, // 16: dbtesterpb.LoadMember.response:type_name -> dbtesterpb.LoadExtent
-	20, // 17: dbtesterpb.LoadMember.service:type_name -> dbtesterpb.LoadExtent
-	28, // 18: dbtesterpb.LoadStops.longest:type_name -> dbtesterpb.LoadStretch
-	28, // 19: dbtesterpb.LoadStops.stretches:type_name -> dbtesterpb.LoadStretch
-	30, // 20: dbtesterpb.StepEnd.largest_gap:type_name -> dbtesterpb.LoadGap
-	27, // 21: dbtesterpb.StepEnd.totals:type_name -> dbtesterpb.LoadTotals
-	26, // 22: dbtesterpb.StepEnd.scheduling_lag:type_name -> dbtesterpb.LoadSpread
-	26, // 23: dbtesterpb.StepEnd.lateness:type_name -> dbtesterpb.LoadSpread
-	29, // 24: dbtesterpb.StepEnd.stops:type_name -> dbtesterpb.LoadStops
-	1,  // 25: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	5,  // 26: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	7,  // 27: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	10, // 28: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	13, // 29: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	32, // 30: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	34, // 31: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	4,  // 32: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	6,  // 33: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	8,  // 34: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	11, // 35: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	14, // 36: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	33, // 37: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	35, // 38: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	18, // 6: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
+	19, // 7: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
+	20, // 8: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
+	17, // 9: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	16, // 10: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	1,  // 11: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	5,  // 12: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	7,  // 13: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	10, // 14: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	13, // 15: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	21, // 16: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	23, // 17: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	4,  // 18: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	6,  // 19: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	8,  // 20: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	11, // 21: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	14, // 22: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	22, // 23: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	24, // 24: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	18, // [18:25] is the sub-list for method output_type
+	11, // [11:18] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -3622,7 +2410,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

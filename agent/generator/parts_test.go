@@ -222,7 +222,9 @@ func take(t *testing.T, stream interface {
 		case *pb.RunResponse_Samples:
 			samples.Write(r.Samples)
 		case *pb.RunResponse_End:
-			end = loadwire.EndOf(r.End)
+			if end, err = loadwire.EndOf(r.End); err != nil {
+				t.Errorf("decode the end of a step: %v", err)
+			}
 			if err := part.End(end.Result.Start, end.Result.End); err != nil {
 				t.Errorf("end a step: %v", err)
 			}

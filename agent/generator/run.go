@@ -34,7 +34,11 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 		if err != nil {
 			return err
 		}
-		out.last(&pb.RunResponse{Record: &pb.RunResponse_End{End: loadwire.EndMessage(end)}})
+		m, err := loadwire.EndMessage(end)
+		if err != nil {
+			return err
+		}
+		out.last(&pb.RunResponse{Record: &pb.RunResponse_End{End: m}})
 		return nil
 	})
 }

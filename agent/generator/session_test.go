@@ -12,8 +12,20 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/workload"
 )
+
+// decoded is the end of a step as control has it.
+func decoded(t *testing.T, m *pb.StepEnd) issuer.End {
+	t.Helper()
+	end, err := loadwire.EndOf(m)
+	if err != nil {
+		t.Errorf("decode the end of a step: %v", err)
+	}
+	return end
+}
 
 // long is a step that lasts an hour.
 func long() *pb.LoadStep {
@@ -138,7 +150,7 @@ func TestStop(t *testing.T) {
 		if err != nil || !end.GetStopped() || end.GetError() != "" || seconds < 4 {
 			t.Errorf("the step ended with %v, error %v, after %d seconds", end, err, seconds)
 		}
-		if n := end.GetTotals(); n.GetOk() < 30 || n.GetOk() != n.GetOffered() { // half of 20 a second
+		if n := decoded(t, end).Totals; n.OK < 30 || n.OK != n.Offered { // half of 20 a second
 			t.Errorf("totals %v, want those of 4 s", n)
 		}
 		_, err = c.Connect(t.Context(), &pb.ConnectRequest{RunId: "run1", Step: long(), Members: members})

@@ -47,8 +47,9 @@ func TestWindows(t *testing.T) {
 			if took := time.Duration(end.GetEndUnixNs() - end.GetStartUnixNs()); end.GetStopped() != (i == 0) || (took < window) != (i == 0) {
 				t.Errorf("window %d: stopped %v after %v; want only the first stopped, before its end", i+1, end.GetStopped(), took)
 			}
-			if n := end.GetLateness().GetN(); last && n != rate*int64(window/time.Second) || !last && n != end.GetTotals().GetSent() {
-				t.Errorf("window %d: the lateness is of %d requests, %d were sent in all; want that of all windows, and of the last one alone", i+1, n, end.GetTotals().GetSent())
+			sent := decoded(t, end).Totals.Sent
+			if n := decoded(t, end).Lateness.N; last && n != rate*int64(window/time.Second) || !last && n != sent {
+				t.Errorf("window %d: the lateness is of %d requests, %d were sent in all; want that of all windows, and of the last one alone", i+1, n, sent)
 			}
 			previous = end.GetRequests()
 		}

@@ -2,6 +2,7 @@ package issue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,14 +139,20 @@ func (g *scripted) Run(ctx context.Context, req *pb.RunRequest, _ ...grpc.CallOp
 	return s, nil
 }
 
+// encoded is the JSON of a record.
+func encoded(record any) []byte {
+	data, err := json.Marshal(record)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
 // second is a record of one second with requests that were all shed, so that it has no
 // latencies.
 func second(at int64, step int, shed int64, last bool) *pb.RunResponse {
-	row := &pb.LoadInterval{Phase: string(results.PhaseMeasure), Operation: string(workload.OpWrite), Clients: 4, Due: shed, Shed: shed}
-	for range len(results.Timings) * len(workload.Outcomes) {
-		row.Latencies = append(row.Latencies, &pb.LoadLatency{})
-	}
-	return &pb.RunResponse{Record: &pb.RunResponse_Second{Second: &pb.LoadSecond{Second: at, Step: int32(step), Intervals: []*pb.LoadInterval{row}, Last: last}}}
+	row := encoded(results.Interval{Phase: results.PhaseMeasure, Operation: string(workload.OpWrite), Clients: 4, Due: shed, Shed: shed})
+	return &pb.RunResponse{Record: &pb.RunResponse_Second{Second: &pb.LoadSecond{Second: at, Step: int32(step), Intervals: [][]byte{row}, Last: last}}}
 }
 
 // issue sends n seconds with one request each, as they end, and the end of the step.
@@ -163,7 +170,7 @@ func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) e
 		end := start.Add(time.Duration(n) * time.Second).UnixNano()
 		send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{
 			StartUnixNs: start.UnixNano(), EndUnixNs: end, IssueEndUnixNs: end, InsideNs: 5, Requests: int64(n), FirstSentNs: 7, CpuNs: 9,
-			Totals: &pb.LoadTotals{BytesRead: 3},
+			Totals: encoded(results.Totals{BytesRead: 3}),
 		}}})
 		return nil
 	}
@@ -423,7 +430,7 @@ func TestStoppedStep(t *testing.T) {
 				<-g.stopped
 				send(second(req.GetStartUnixNs()/1e9, 0, 7, true))
 				now := time.Now().UnixNano()
-				send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{StartUnixNs: req.GetStartUnixNs(), EndUnixNs: now, IssueEndUnixNs: now, Stopped: true, Totals: &pb.LoadTotals{BytesRead: 2}}}})
+				send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{StartUnixNs: req.GetStartUnixNs(), EndUnixNs: now, IssueEndUnixNs: now, Stopped: true, Totals: encoded(results.Totals{BytesRead: 2})}}})
 				return nil
 			}
 			gens = append(gens, g)

@@ -43,10 +43,14 @@ func (g *generator) run(ctx context.Context, r running, out *intake) (*issuer.En
 		if err != nil {
 			return nil, unfinished(ctx, err)
 		}
-		if end, ok := m.GetRecord().(*pb.RunResponse_End); ok {
+		if last, ok := m.GetRecord().(*pb.RunResponse_End); ok {
 			// The generator has closed its connections when its stream ends.
 			_, _ = stream.Recv()
-			return g.over(loadwire.EndOf(end.End), r.step.Index, out)
+			end, err := loadwire.EndOf(last.End)
+			if err != nil {
+				return nil, err
+			}
+			return g.over(end, r.step.Index, out)
 		}
 		if err := reader.take(m); err != nil {
 			return nil, err

@@ -35,31 +35,18 @@ func (d *Decoder) Second(m *pb.LoadSecond) (load.Second, error) {
 		Progress: s.Progress[:0], Answers: s.Answers[:0], Members: s.Members[:0], Latencies: s.Latencies[:0], Failures: s.Failures[:0],
 	}
 	second, step := m.GetSecond(), int(m.GetStep())
-	for _, r := range m.GetIntervals() {
-		row, err := intervalOf(r)
-		if err != nil {
-			return load.Second{}, err
-		}
-		row.Second, row.Step = second, step
-		s.Intervals = append(s.Intervals, row)
-	}
-	for _, r := range m.GetProgress() {
-		row := progressOf(r)
-		row.Step = step
-		s.Progress = append(s.Progress, row)
+	if err := errors.Join(
+		decodeRows(&s.Intervals, m.GetIntervals(), func(r *results.Interval) { r.Second, r.Step = second, step }),
+		decodeRows(&s.Progress, m.GetProgress(), func(r *results.Progress) { r.Step = step }),
+		decodeRows(&s.Members, m.GetMembers(), func(r *results.MemberSecond) { r.Second, r.Step = second, step }),
+		decodeRows(&s.Errors, m.GetErrors(), func(r *results.ErrorCount) {
+			r.Second, r.Step, r.FirstTime = second, step, r.FirstTime.UTC()
+		}),
+	); err != nil {
+		return load.Second{}, err
 	}
 	for _, a := range m.GetAnswers() {
 		s.Answers = append(s.Answers, load.Answers{First: a.GetFirstNs(), Last: a.GetLastNs()})
-	}
-	for _, r := range m.GetMembers() {
-		row := memberOf(r)
-		row.Second, row.Step = second, step
-		s.Members = append(s.Members, row)
-	}
-	for _, r := range m.GetErrors() {
-		row := errorOf(r)
-		row.Second, row.Step = second, step
-		s.Errors = append(s.Errors, row)
 	}
 	if err := d.latencies(m); err != nil {
 		return load.Second{}, err
@@ -121,55 +108,4 @@ func outcomeOf(name string) (workload.Outcome, error) {
 		}
 	}
 	return 0, fmt.Errorf("the outcome of a histogram must be one of %v, got %q", workload.LatencyOutcomes, name)
-}
-
-func intervalOf(m *pb.LoadInterval) (results.Interval, error) {
-	r := results.Interval{
-		Phase: results.Phase(m.GetPhase()), Operation: m.GetOperation(), Clients: int(m.GetClients()),
-		Due: m.GetDue(), Sent: m.GetSent(), OK: m.GetOk(), Failed: m.GetFailed(), Unknown: m.GetUnknown(),
-		Shed: m.GetShed(), Unsent: m.GetUnsent(), Queued: m.GetQueued(), Late: m.GetLate(),
-		Backlog: m.GetBacklog(), InFlight: m.GetInFlight(), KeysCumulative: m.GetKeysCumulative(),
-		WaitingNS: m.GetWaitingNs(), GapNS: m.GetGapNs(), WrittenBytes: m.GetWrittenBytes(),
-	}
-	all := m.GetLatencies()
-	if len(all) != len(results.Timings)*len(workload.Outcomes) {
-		return r, errors.New("a row must have a latency for each clock and outcome")
-	}
-	for _, t := range results.Timings {
-		for _, o := range workload.Outcomes {
-			l := all[0]
-			all = all[1:]
-			*r.Latency(t, o) = results.Latency{
-				Count: l.GetCount(), SumNS: l.GetSumNs(), SumSqMS2: l.GetSumSqMs2(), MinNS: l.GetMinNs(), MaxNS: l.GetMaxNs(),
-				P50: l.GetP50Ns(), P90: l.GetP90Ns(), P99: l.GetP99Ns(), P999: l.GetP999Ns(),
-			}
-		}
-	}
-	return r, nil
-}
-
-func progressOf(m *pb.LoadProgress) results.Progress {
-	return results.Progress{
-		FromNS: m.GetFromNs(), ToNS: m.GetToNs(), Operation: m.GetOperation(),
-		Due: m.GetDue(), OK: m.GetOk(), Failed: m.GetFailed(), Unknown: m.GetUnknown(), Shed: m.GetShed(), Unsent: m.GetUnsent(), InFlight: m.GetInFlight(),
-		FirstOKNS: m.GetFirstOkNs(), LastOKNS: m.GetLastOkNs(),
-	}
-}
-
-func memberOf(m *pb.LoadMember) results.MemberSecond {
-	return results.MemberSecond{
-		Phase: results.Phase(m.GetPhase()), Member: int(m.GetMember()), OK: m.GetOk(), Failed: m.GetFailed(), Unknown: m.GetUnknown(),
-		Response: extentOf(m.GetResponse()), Service: extentOf(m.GetService()),
-	}
-}
-
-func extentOf(m *pb.LoadExtent) results.Extent {
-	return results.Extent{SumNS: m.GetSumNs(), MinNS: m.GetMinNs(), MaxNS: m.GetMaxNs()}
-}
-
-func errorOf(m *pb.LoadError) results.ErrorCount {
-	return results.ErrorCount{
-		Phase: results.Phase(m.GetPhase()), Operation: m.GetOperation(), Class: m.GetClass(), Count: m.GetCount(),
-		FirstText: m.GetFirstText(), FirstTime: unixTime(m.GetFirstUnixNs()), Message: m.GetMessage(),
-	}
 }

@@ -1,15 +1,14 @@
 package loadwire
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Encoder makes messages of records. Messages keep nothing of what they are made of. It is
@@ -22,20 +21,14 @@ func (e *Encoder) Second(s load.Second) (*pb.LoadSecond, error) {
 		return nil, fmt.Errorf("a second must have rows, got none at %v", s.Start)
 	}
 	m := &pb.LoadSecond{Second: s.Intervals[0].Second, Step: int32(s.Intervals[0].Step), Last: s.Last}
-	for i := range s.Intervals {
-		m.Intervals = append(m.Intervals, intervalMessage(&s.Intervals[i]))
-	}
-	for i := range s.Progress {
-		m.Progress = append(m.Progress, progressMessage(&s.Progress[i]))
+	if err := errors.Join(
+		encodeRows(&m.Intervals, s.Intervals), encodeRows(&m.Progress, s.Progress),
+		encodeRows(&m.Members, s.Members), encodeRows(&m.Errors, s.Errors),
+	); err != nil {
+		return nil, err
 	}
 	for _, a := range s.Answers {
 		m.Answers = append(m.Answers, &pb.LoadAnswers{FirstNs: a.First, LastNs: a.Last})
-	}
-	for i := range s.Members {
-		m.Members = append(m.Members, memberMessage(&s.Members[i]))
-	}
-	for i := range s.Errors {
-		m.Errors = append(m.Errors, errorMessage(&s.Errors[i]))
 	}
 	for _, list := range [...][]load.Latency{s.Latencies, s.Failures} {
 		for _, l := range list {
@@ -64,48 +57,3 @@ func (e *Encoder) Member(t load.MemberTotal) (*pb.LoadMemberTotal, error) {
 }
 
 func (e *Encoder) histogram(h *hdrhistogram.Histogram) ([]byte, error) { return e.v2.Append(nil, h) }
-
-func intervalMessage(r *results.Interval) *pb.LoadInterval {
-	m := &pb.LoadInterval{
-		Phase: string(r.Phase), Operation: r.Operation, Clients: int32(r.Clients),
-		Due: r.Due, Sent: r.Sent, Ok: r.OK, Failed: r.Failed, Unknown: r.Unknown, Shed: r.Shed, Unsent: r.Unsent, Queued: r.Queued, Late: r.Late,
-		Backlog: r.Backlog, InFlight: r.InFlight, KeysCumulative: r.KeysCumulative,
-		WaitingNs: r.WaitingNS, GapNs: r.GapNS, WrittenBytes: r.WrittenBytes,
-	}
-	for _, t := range results.Timings {
-		for _, o := range workload.Outcomes {
-			l := r.Latency(t, o)
-			m.Latencies = append(m.Latencies, &pb.LoadLatency{
-				Count: l.Count, SumNs: l.SumNS, SumSqMs2: l.SumSqMS2, MinNs: l.MinNS, MaxNs: l.MaxNS,
-				P50Ns: l.P50, P90Ns: l.P90, P99Ns: l.P99, P999Ns: l.P999,
-			})
-		}
-	}
-	return m
-}
-
-func progressMessage(r *results.Progress) *pb.LoadProgress {
-	return &pb.LoadProgress{
-		FromNs: r.FromNS, ToNs: r.ToNS, Operation: r.Operation,
-		Due: r.Due, Ok: r.OK, Failed: r.Failed, Unknown: r.Unknown, Shed: r.Shed, Unsent: r.Unsent, InFlight: r.InFlight,
-		FirstOkNs: r.FirstOKNS, LastOkNs: r.LastOKNS,
-	}
-}
-
-func memberMessage(r *results.MemberSecond) *pb.LoadMember {
-	return &pb.LoadMember{
-		Phase: string(r.Phase), Member: int32(r.Member), Ok: r.OK, Failed: r.Failed, Unknown: r.Unknown,
-		Response: extentMessage(r.Response), Service: extentMessage(r.Service),
-	}
-}
-
-func extentMessage(e results.Extent) *pb.LoadExtent {
-	return &pb.LoadExtent{SumNs: e.SumNS, MinNs: e.MinNS, MaxNs: e.MaxNS}
-}
-
-func errorMessage(r *results.ErrorCount) *pb.LoadError {
-	return &pb.LoadError{
-		Phase: string(r.Phase), Operation: r.Operation, Class: text(r.Class), Count: r.Count,
-		FirstText: text(r.FirstText), FirstUnixNs: unixNano(r.FirstTime), Message: text(r.Message),
-	}
-}

@@ -169,9 +169,16 @@ func TestStepAndEnd(t *testing.T) {
 		t.Errorf("the step is %+v, want %+v", got, step)
 	}
 	for _, want := range []issuer.End{filled[issuer.End](f), {FirstSent: -1, CPU: -1}} {
-		if got := EndOf(sent(t, EndMessage(want), &pb.StepEnd{})); !reflect.DeepEqual(got, want) {
-			t.Errorf("the end is\n%+v\nwant\n%+v", got, want)
+		m, err := EndMessage(want)
+		if err != nil {
+			t.Fatalf("encode the end: %v", err)
 		}
+		if got, err := EndOf(sent(t, m, &pb.StepEnd{})); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("the end is\n%+v, error %v, want\n%+v", got, err, want)
+		}
+	}
+	if _, err := EndOf(&pb.StepEnd{Totals: []byte(`{"offered":-}`)}); err == nil {
+		t.Error("totals that are no JSON were decoded")
 	}
 }
 
@@ -187,9 +194,11 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Error("a histogram of another shape was encoded")
 	}
 	for name, change := range map[string]func(*pb.LoadSecond){
-		"a row without latencies": func(m *pb.LoadSecond) { m.Intervals[0].Latencies = nil },
-		"an unknown outcome":      func(m *pb.LoadSecond) { m.Histograms[0].Outcome = "perhaps" },
-		"a broken histogram":      func(m *pb.LoadSecond) { m.Histograms[0].V2 = m.Histograms[0].V2[1:] },
+		"an empty row":           func(m *pb.LoadSecond) { m.Intervals[0] = nil },
+		"a row of another type":  func(m *pb.LoadSecond) { m.Intervals[0] = []byte(`{"FromNS":1}`) },
+		"a count that is a text": func(m *pb.LoadSecond) { m.Members[0] = []byte(`{"OK":"1"}`) },
+		"an unknown outcome":     func(m *pb.LoadSecond) { m.Histograms[0].Outcome = "perhaps" },
+		"a broken histogram":     func(m *pb.LoadSecond) { m.Histograms[0].V2 = m.Histograms[0].V2[1:] },
 		"many histograms": func(m *pb.LoadSecond) {
 			for range maxHistograms {
 				m.Histograms = append(m.Histograms, m.Histograms[0])

@@ -1,6 +1,7 @@
 package loadwire
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -28,25 +29,29 @@ func StepOf(m *pb.LoadStep) load.Step {
 }
 
 // EndMessage encodes the end of a step.
-func EndMessage(e issuer.End) *pb.StepEnd {
+func EndMessage(e issuer.End) (m *pb.StepEnd, err error) {
 	r := &e.Result
-	m := &pb.StepEnd{
+	m = &pb.StepEnd{
 		StartUnixNs: unixNano(r.Start), EndUnixNs: unixNano(r.End), IssueEndUnixNs: unixNano(r.IssueEnd), FirstSentUnixNs: unixNano(r.FirstSent),
 		InsideNs: int64(r.Inside), ClientDelayNs: int64(r.ClientDelay), WaitingNs: int64(r.Waiting),
 		Lost: r.Lost, Reconnects: r.Reconnects, Resent: r.Resent, VersionReads: r.VersionReads, Requests: r.Requests,
 		ObserverWaits: r.ObserverWaits.Count, ObserverWaitsNs: r.ObserverWaits.NS,
-		FirstSentNs: int64(e.FirstSent), Totals: totalsMessage(e.Totals), CreatedSurely: e.CreatedSurely, CreatedPerhaps: e.CreatedPerhaps,
-		SchedulingLag: spreadMessage(e.SchedulingLag), Lateness: spreadMessage(e.Lateness), Stops: stopsMessage(&e.Stops),
+		FirstSentNs: int64(e.FirstSent), CreatedSurely: e.CreatedSurely, CreatedPerhaps: e.CreatedPerhaps,
 		CpuNs: int64(e.CPU), Error: text(e.Error), Stopped: e.Stopped, MembersGone: e.MembersGone,
 	}
-	if g := r.LargestGap; g != nil {
-		m.LargestGap = &pb.LoadGap{FromNs: g.FromNS, ToNs: g.ToNS, FromStart: g.FromStart, ToEnd: g.ToEnd}
+	var errs [5]error
+	m.Totals, errs[0] = encode(&e.Totals)
+	m.SchedulingLag, errs[1] = encode(&e.SchedulingLag)
+	m.Lateness, errs[2] = encode(&e.Lateness)
+	m.Stops, errs[3] = encode(&e.Stops)
+	if r.LargestGap != nil {
+		m.LargestGap, errs[4] = encode(r.LargestGap)
 	}
-	return m
+	return m, errors.Join(errs[:]...)
 }
 
 // EndOf decodes the end of a step.
-func EndOf(m *pb.StepEnd) issuer.End {
+func EndOf(m *pb.StepEnd) (issuer.End, error) {
 	e := issuer.End{
 		Result: load.StepResult{
 			Start: unixTime(m.GetStartUnixNs()), End: unixTime(m.GetEndUnixNs()), IssueEnd: unixTime(m.GetIssueEndUnixNs()), FirstSent: unixTime(m.GetFirstSentUnixNs()),
@@ -54,60 +59,22 @@ func EndOf(m *pb.StepEnd) issuer.End {
 			Lost: m.GetLost(), Reconnects: m.GetReconnects(), Resent: m.GetResent(), VersionReads: m.GetVersionReads(), Requests: m.GetRequests(),
 			ObserverWaits: load.Waits{Count: m.GetObserverWaits(), NS: m.GetObserverWaitsNs()},
 		},
-		FirstSent: time.Duration(m.GetFirstSentNs()), Totals: totalsOf(m.GetTotals()), CreatedSurely: m.GetCreatedSurely(), CreatedPerhaps: m.GetCreatedPerhaps(),
-		SchedulingLag: spreadOf(m.GetSchedulingLag()), Lateness: spreadOf(m.GetLateness()), Stops: stopsOf(m.GetStops()),
+		FirstSent: time.Duration(m.GetFirstSentNs()), CreatedSurely: m.GetCreatedSurely(), CreatedPerhaps: m.GetCreatedPerhaps(),
 		CPU: time.Duration(m.GetCpuNs()), Error: m.GetError(), Stopped: m.GetStopped(), MembersGone: m.GetMembersGone(),
 	}
+	errs := []error{
+		decodeGiven(m.GetTotals(), &e.Totals), decodeGiven(m.GetSchedulingLag(), &e.SchedulingLag),
+		decodeGiven(m.GetLateness(), &e.Lateness), decodeGiven(m.GetStops(), &e.Stops),
+	}
 	if g := m.GetLargestGap(); g != nil {
-		e.Result.LargestGap = &results.Gap{FromNS: g.GetFromNs(), ToNS: g.GetToNs(), FromStart: g.GetFromStart(), ToEnd: g.GetToEnd()}
+		e.Result.LargestGap = &results.Gap{}
+		errs = append(errs, decode(g, e.Result.LargestGap))
 	}
-	return e
-}
-
-func totalsMessage(t results.Totals) *pb.LoadTotals {
-	return &pb.LoadTotals{
-		Offered: t.Offered, Sent: t.Sent, Ok: t.OK, Failed: t.Failed, Unknown: t.Unknown, Shed: t.Shed, Unsent: t.Unsent,
-		Queued: t.Queued, Late: t.Late, BytesRead: t.BytesRead, BytesWritten: t.BytesWritten, Clamped: t.Clamped,
+	e.Stops.Longest.From = e.Stops.Longest.From.UTC()
+	for i := range e.Stops.Stretches {
+		e.Stops.Stretches[i].From = e.Stops.Stretches[i].From.UTC()
 	}
-}
-
-func totalsOf(m *pb.LoadTotals) results.Totals {
-	return results.Totals{
-		Offered: m.GetOffered(), Sent: m.GetSent(), OK: m.GetOk(), Failed: m.GetFailed(), Unknown: m.GetUnknown(), Shed: m.GetShed(), Unsent: m.GetUnsent(),
-		Queued: m.GetQueued(), Late: m.GetLate(), BytesRead: m.GetBytesRead(), BytesWritten: m.GetBytesWritten(), Clamped: m.GetClamped(),
-	}
-}
-
-func spreadMessage(s results.Spread) *pb.LoadSpread {
-	return &pb.LoadSpread{N: s.N, P50Ns: s.P50, P99Ns: s.P99, P999Ns: s.P999, MaxNs: s.Max}
-}
-
-func spreadOf(m *pb.LoadSpread) results.Spread {
-	return results.Spread{N: m.GetN(), P50: m.GetP50Ns(), P99: m.GetP99Ns(), P999: m.GetP999Ns(), Max: m.GetMaxNs()}
-}
-
-func stopsMessage(s *results.Stops) *pb.LoadStops {
-	m := &pb.LoadStops{N: s.N, TotalNs: s.TotalNS, Longest: stretchMessage(s.Longest)}
-	for _, one := range s.Stretches {
-		m.Stretches = append(m.Stretches, stretchMessage(one))
-	}
-	return m
-}
-
-func stretchMessage(s results.Stretch) *pb.LoadStretch {
-	return &pb.LoadStretch{FromUnixNs: unixNano(s.From), LengthNs: int64(s.Length)}
-}
-
-func stopsOf(m *pb.LoadStops) results.Stops {
-	s := results.Stops{N: m.GetN(), TotalNS: m.GetTotalNs(), Longest: stretchOf(m.GetLongest())}
-	for _, one := range m.GetStretches() {
-		s.Stretches = append(s.Stretches, stretchOf(one))
-	}
-	return s
-}
-
-func stretchOf(m *pb.LoadStretch) results.Stretch {
-	return results.Stretch{From: unixTime(m.GetFromUnixNs()), Length: time.Duration(m.GetLengthNs())}
+	return e, errors.Join(errs...)
 }
 
 // unixNano is 0 for the zero time.

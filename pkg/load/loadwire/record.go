@@ -1,0 +1,60 @@
+package loadwire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// encode returns the JSON of a record.
+func encode[T any](record *T) ([]byte, error) {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("encode a record %T: %w", *record, err)
+	}
+	return data, nil
+}
+
+// decode is the inverse of encode. A field that is not known is an error: both sides are of one
+// version.
+func decode[T any](data []byte, record *T) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(record); err != nil {
+		return fmt.Errorf("decode a record %T: %w", *record, err)
+	}
+	return nil
+}
+
+// decodeGiven decodes a record that a message may leave out.
+func decodeGiven[T any](data []byte, record *T) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return decode(data, record)
+}
+
+// encodeRows appends the JSON of each row.
+func encodeRows[T any](to *[][]byte, rows []T) error {
+	for i := range rows {
+		data, err := encode(&rows[i])
+		if err != nil {
+			return err
+		}
+		*to = append(*to, data)
+	}
+	return nil
+}
+
+// decodeRows appends a row for each JSON, after set.
+func decodeRows[T any](to *[]T, rows [][]byte, set func(*T)) error {
+	for _, data := range rows {
+		var row T
+		if err := decode(data, &row); err != nil {
+			return err
+		}
+		set(&row)
+		*to = append(*to, row)
+	}
+	return nil
+}
