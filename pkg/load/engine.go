@@ -123,7 +123,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		st.dealer = schedule.NewDealer(st.schedule, clients)
 	}
 	st.connect(conns)
-	if st.alarms, err = poller.NewAlarms(e.rec.clock.Instant(0), st.continues()); err != nil {
+	if st.alarms, err = poller.NewAlarms(e.rec.clock.Instant(0), st.rated() && st.continues()); err != nil {
 		return StepResult{}, errors.Join(fmt.Errorf("set up waits: %w", err), wake.Close())
 	}
 	defer st.alarms.Close()

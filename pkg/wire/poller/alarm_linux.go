@@ -38,9 +38,9 @@ type alarm struct {
 const never = math.MaxInt64
 
 // NewAlarms returns alarms whose times are nanoseconds after zero, which must have a monotonic
-// reading. A busy user has clients that wait for connections and for times as fibers: while there
-// is one, the goroutine does not tell Go's scheduler of its waits, each of at most a
-// millisecond. NewAlarms returns nil where times can't be waited for: on other systems than
+// reading. A busy user has many fibers that wait for times and for answers: while there is one, the
+// goroutine does not tell Go's scheduler of its waits, each of at most a millisecond. Fibers that
+// wait for answers only are better off without: more answers come in one wait. NewAlarms returns nil where times can't be waited for: on other systems than
 // Linux, and on a test's fake clock. The caller must close the alarms.
 func NewAlarms(zero time.Time, busy bool) (*Alarms, error) {
 	var machine unix.Timespec
@@ -123,6 +123,8 @@ type clock struct {
 	mu   sync.Mutex
 	due  []alarm // ascending; those before rung were taken
 	rung int
+	// first is when the first alarm is due, [never] without any.
+	first atomic.Int64
 	// until is when the goroutine of the set wakes by itself; 0 while it is awake.
 	until atomic.Int64
 }
@@ -166,6 +168,7 @@ func (c *clock) insert(w alarm) (added, early bool) {
 		c.due[i] = c.due[i-1]
 	}
 	c.due[i] = w
+	c.first.Store(c.due[c.rung].at)
 	if early = w.at < c.until.Load(); early {
 		c.until.Store(w.at)
 	}
@@ -185,6 +188,10 @@ func (c *clock) take(whose func(*alarm) bool, mark *bool) (taken []alarm) {
 		return true
 	})
 	c.rung = 0
+	c.first.Store(never)
+	if len(c.due) > 0 {
+		c.first.Store(c.due[0].at)
+	}
 	return taken
 }
 
@@ -195,6 +202,7 @@ func (c *clock) ended(list []alarm) (due []alarm, next int64) {
 	defer c.mu.Unlock()
 	if c.rung == len(c.due) {
 		c.due, c.rung = c.due[:0], 0
+		c.first.Store(never)
 		c.until.Store(never)
 		return list, never
 	}
@@ -205,6 +213,10 @@ func (c *clock) ended(list []alarm) (due []alarm, next int64) {
 		c.rung++
 	}
 	if len(list) > 0 {
+		c.first.Store(never)
+		if c.rung < len(c.due) {
+			c.first.Store(c.due[c.rung].at)
+		}
 		return list, 0
 	}
 	c.until.Store(c.due[c.rung].at)
@@ -220,16 +232,9 @@ func (s *set) ring(e *events) (next int64) {
 	return next
 }
 
-// ringAll ends waits, and then writes what the fibers sent. Of many, another goroutine ends a half:
-// that is worth waking a thread.
+// ringAll ends waits, and then writes what the fibers sent.
 func ringAll(list []alarm, b *fiber.Batch) {
-	for len(list) > few {
-		half := len(list) / 2
-		others := slices.Clone(list[half:])
-		go ringAll(others, new(fiber.Batch))
-		list = list[:half]
-	}
-	for _, w := range list {
+	for _, w := range share(list, func(others []alarm) { ringAll(others, new(fiber.Batch)) }) {
 		if w.fiber != nil {
 			w.fiber.ContinueIn(b)
 		} else {

@@ -44,7 +44,7 @@ type Conn interface {
 // more, and close the returned connection.
 func Serve(nc net.Conn, r Reader) (Conn, error) {
 	if plain, ok := nc.(*net.TCPConn); ok {
-		if c, err := share(plain, r); c != nil || err != nil {
+		if c, err := shareSocket(plain, r); c != nil || err != nil {
 			return c, err
 		}
 	}

@@ -105,9 +105,6 @@ func (s *set) park(file *os.File) {
 	panic(err) // the file is wrong
 }
 
-// few is how much one goroutine does alone.
-const few = 32
-
 // events are those taken at once, their sockets, and the alarms whose time has come.
 type events struct {
 	taken []unix.EpollEvent
@@ -124,22 +121,33 @@ func newEvents() *events {
 // serve serves the sockets of the first n events.
 func (s *set) serve(e *events, n int) {
 	e.due = s.find(e.taken[:n], e.due[:0])
-	serveAll(e.due)
+	for _, c := range share(e.due, serveAll) {
+		c.serve()
+		if first := s.clock.first.Load(); first != never && first <= s.clock.now() {
+			s.ring(e) // what is due does not wait for all of them
+		}
+	}
 	clear(e.due)
 }
 
-// serveAll serves sockets one after another. Of many, another goroutine serves a half: that is worth
-// waking a thread.
+// serveAll serves sockets one after another.
 func serveAll(sockets []*shared) {
-	for len(sockets) > few {
-		half := len(sockets) / 2
-		others := slices.Clone(sockets[half:])
-		go serveAll(others)
-		sockets = sockets[:half]
-	}
-	for _, c := range sockets {
+	for _, c := range share(sockets, serveAll) {
 		c.serve()
 	}
+}
+
+// share returns the part of some work that its caller does. Of much, another goroutine does a half:
+// that is worth waking a thread.
+func share[T any](all []T, do func([]T)) []T {
+	const few = 32
+	for len(all) > few {
+		half := len(all) / 2
+		others := slices.Clone(all[half:])
+		go do(others)
+		all = all[:half]
+	}
+	return all
 }
 
 // find appends the sockets of events that nobody serves at present.

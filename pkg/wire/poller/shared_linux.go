@@ -34,8 +34,8 @@ type shared struct {
 	closed   chan struct{}
 }
 
-// share has the goroutine of the common set read a connection.
-func share(nc *net.TCPConn, r Reader) (Conn, error) {
+// shareSocket has the goroutine of the common set read a connection.
+func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) {
 	s, err := common()
 	if err != nil {
 		return nil, err
