@@ -22,6 +22,12 @@ type SessionFacts struct {
 	Renewal, Watch string
 }
 
+// Granted returns the TTL that members grant if one is asked for.
+func (f SessionFacts) Granted(ttl time.Duration) time.Duration {
+	ttl = max(ttl, f.Least)
+	return (ttl + f.Step - 1) / f.Step * f.Step
+}
+
 // SessionDialer is a driver of a database with sessions, whose [Info.Sessions] has the facts.
 type SessionDialer interface {
 	// DialSessions opens what grants sessions, for one caller that closes it.

@@ -105,8 +105,23 @@ type tokens struct {
 	kept renewed[string]
 }
 
-func withTokens(auth *database.Auth) grpc.DialOption {
-	return grpc.WithUnaryInterceptor((&tokens{*auth, newRenewed[string]()}).intercept)
+func withTokens(auth *database.Auth) []grpc.DialOption {
+	t := &tokens{*auth, newRenewed[string]()}
+	return []grpc.DialOption{grpc.WithUnaryInterceptor(t.intercept), grpc.WithStreamInterceptor(t.stream)}
+}
+
+// stream opens a stream with a token, which is not renewed while it lasts.
+func (t *tokens) stream(
+	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	token := t.kept.now.Load()
+	if token == nil {
+		var err error
+		if token, err = t.renew(ctx, cc, nil); err != nil {
+			return nil, err
+		}
+	}
+	return open(metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, *token), desc, cc, method, opts...)
 }
 
 func (t *tokens) intercept(

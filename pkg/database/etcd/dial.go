@@ -132,7 +132,7 @@ func connect(t database.Target) (*grpc.ClientConn, error) {
 	}
 	options := DialOptions(config, 100*time.Millisecond)
 	if t.Auth != nil {
-		options = append(options, withTokens(t.Auth))
+		options = append(options, withTokens(t.Auth)...)
 	}
 	if len(addresses) == 1 {
 		return grpc.NewClient("passthrough:///"+addresses[0], options...)

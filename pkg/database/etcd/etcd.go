@@ -40,6 +40,7 @@ func Database() database.Database {
 			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
+			Sessions:   sessionFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -1,0 +1,248 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+)
+
+var (
+	_ database.SessionDialer = (*Options)(nil)
+	_ database.Sessions      = (*leases)(nil)
+	_ database.Session       = (*lease)(nil)
+)
+
+// expiriesPerSecond is how many leases a leader ends in a second; no option changes it. It
+// does so each half of a second.
+const expiriesPerSecond = 1000
+
+// sessionFacts are those of leases. A TTL is of whole seconds, and at least one and a half
+// election time-outs, which are of a second.
+func sessionFacts() *database.SessionFacts {
+	return &database.SessionFacts{
+		What: "lease", Least: 2 * time.Second, Step: time.Second,
+		Rule: "after its TTL, by half-second ticks, at most 1000 leases a second; a new leader begins every TTL again",
+		Ends: func(ttl time.Duration, n int) (earliest, latest time.Duration) {
+			return ttl, ttl + 500*time.Millisecond + time.Duration(n)*time.Second/expiriesPerSecond
+		},
+		Renewal: "LeaseKeepAlive, over one stream of grpc-go", Watch: "a watch of the keys",
+	}
+}
+
+// leases grants leases over one connection of grpc-go.
+type leases struct {
+	conn   *grpc.ClientConn
+	kv     pb.KVClient
+	lease  pb.LeaseClient
+	watch  pb.WatchClient
+	prefix string
+
+	mu      sync.Mutex
+	stream  pb.Lease_LeaseKeepAliveClient // nil before the first renewal and after a failure
+	cancel  context.CancelFunc
+	waiting map[int64]chan int64 // TTLs in seconds by lease
+	readers sync.WaitGroup
+}
+
+// DialSessions opens one connection.
+func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
+	conn, err := connect(t)
+	if err != nil {
+		return nil, fmt.Errorf("dial etcd: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("dial etcd: %w", answer.Classify(err, false)), conn.Close())
+	}
+	return &leases{
+		conn: conn, kv: pb.NewKVClient(conn), lease: pb.NewLeaseClient(conn), watch: pb.NewWatchClient(conn),
+		prefix: t.KeyPrefix() + database.SessionKeys, waiting: map[int64]chan int64{},
+	}, nil
+}
+
+// Grant begins a lease.
+func (l *leases) Grant(ctx context.Context, ttl time.Duration) (database.Session, error) {
+	seconds := int64((ttl + time.Second - 1) / time.Second)
+	resp, err := l.lease.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
+	switch {
+	case err != nil:
+		return nil, answer.Classify(err, true)
+	case resp.Error != "":
+		return nil, database.NotApplied(database.ClassOther, errors.New(resp.Error))
+	}
+	return &lease{on: l, id: resp.ID, ttl: time.Duration(resp.TTL) * time.Second}, nil
+}
+
+// Watch watches for deletions of keys.
+func (l *leases) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := l.watch.Watch(ctx)
+	if err != nil {
+		return watchError(ctx, err)
+	}
+	create := &pb.WatchCreateRequest{Key: []byte(l.prefix), RangeEnd: []byte(behind(l.prefix)), Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT}}
+	if err := stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
+		return watchError(ctx, err)
+	}
+	for {
+		resp, err := stream.Recv()
+		at := time.Now()
+		switch {
+		case err != nil:
+			return watchError(ctx, err)
+		case resp.Canceled:
+			return fmt.Errorf("etcd cancelled the watch: %s", resp.CancelReason)
+		case resp.Created:
+			ready()
+		}
+		for _, e := range resp.Events {
+			if name, ours := strings.CutPrefix(string(e.Kv.Key), l.prefix); ours && e.Type == mvccpb.DELETE {
+				gone(database.Gone{Key: []byte(name), At: at})
+			}
+		}
+	}
+}
+
+// watchError is nil if ctx ended.
+func watchError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("watch: %w", answer.Classify(err, true))
+}
+
+// Close closes the connection.
+func (l *leases) Close() error {
+	l.mu.Lock()
+	if l.cancel != nil {
+		l.cancel()
+	}
+	l.mu.Unlock()
+	l.readers.Wait()
+	return l.conn.Close()
+}
+
+// keep renews a lease over the stream, which all leases share, and returns its TTL in seconds:
+// 0 if it has ended.
+func (l *leases) keep(ctx context.Context, id int64) (ttl int64, err error) {
+	answered := make(chan int64, 1)
+	l.mu.Lock()
+	err = l.send(id, answered)
+	l.mu.Unlock()
+	if err != nil {
+		return 0, answer.Classify(err, true)
+	}
+	select {
+	case ttl, ok := <-answered:
+		if !ok {
+			return 0, database.MaybeApplied(database.ClassConnection, errors.New("the stream of renewals ended"))
+		}
+		return ttl, nil
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.waiting[id] == answered {
+			delete(l.waiting, id)
+		}
+		return 0, answer.Classify(ctx.Err(), true)
+	}
+}
+
+// send sends a renewal, over a new stream if there is none. The lock is held.
+func (l *leases) send(id int64, answered chan int64) error {
+	if l.stream == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		stream, err := l.lease.LeaseKeepAlive(ctx)
+		if err != nil {
+			cancel()
+			return err
+		}
+		l.stream, l.cancel = stream, cancel
+		l.readers.Go(func() { l.read(stream, cancel) })
+	}
+	l.waiting[id] = answered
+	if err := l.stream.Send(&pb.LeaseKeepAliveRequest{ID: id}); err != nil {
+		delete(l.waiting, id)
+		return err
+	}
+	return nil
+}
+
+// read reads a stream's answers until it ends, which fails the renewals that wait.
+func (l *leases) read(stream pb.Lease_LeaseKeepAliveClient, cancel context.CancelFunc) {
+	defer cancel()
+	for {
+		resp, err := stream.Recv()
+		l.mu.Lock()
+		if err != nil {
+			for id, answered := range l.waiting {
+				close(answered)
+				delete(l.waiting, id)
+			}
+			if l.stream == stream {
+				l.stream = nil
+			}
+			l.mu.Unlock()
+			return
+		}
+		if answered := l.waiting[resp.ID]; answered != nil {
+			answered <- resp.TTL
+			delete(l.waiting, resp.ID)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// lease is one lease.
+type lease struct {
+	on  *leases
+	id  int64
+	ttl time.Duration
+}
+
+func (l *lease) TTL() time.Duration { return l.ttl }
+
+func (l *lease) Attach(ctx context.Context, key, value []byte) error {
+	_, err := l.on.kv.Put(ctx, &pb.PutRequest{Key: append([]byte(l.on.prefix), key...), Value: value, Lease: l.id})
+	return l.classed(err)
+}
+
+func (l *lease) Keep(ctx context.Context) error {
+	ttl, err := l.on.keep(ctx, l.id)
+	if err == nil && ttl <= 0 {
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return err
+}
+
+// Abandon does nothing: a lease is renewed or not.
+func (l *lease) Abandon() {}
+
+func (l *lease) Release(ctx context.Context) error {
+	_, err := l.on.lease.LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: l.id})
+	if err = l.classed(err); errors.Is(err, database.ErrNoSession) {
+		return nil
+	}
+	return err
+}
+
+// classed classes an error of a request for the lease.
+func (l *lease) classed(err error) error {
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) {
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return answer.Classify(err, true)
+}
