@@ -32,6 +32,8 @@ var knowAbilities = map[string]string{
 	"dbtesterpb":                 "is how agents are asked",
 	"pkg/fault":                  "declares the kinds of faults",
 	"pkg/load/judging":           "gives requests to the judge",
+	"pkg/session":                "holds the sessions",
+	"control/shared":             "bounds the sessions on clusters that others use",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.

@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"pkg/database", "pkg/machine", "pkg/observation", "analyze/run", "control/fleet", "control/judge"},
 	{"pkg/ability"},
 	{"pkg/config", "analyze/abilities"},
-	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/before"},
+	{"pkg/kube", "pkg/load", "pkg/session", "pkg/member", "analyze/runtest", "analyze/setting", "control/before"},
 	{"pkg/databasetest", "analyze/table", "control/abilities", "control/issue", "control/search", "control/shared"},
 	{"analyze/answers", "agent"},
 	{"analyze/chart", "analyze/publish"},

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
 // CheckSpeed returns an error for every database of an experiment whose cluster others
-// use and whose load has a step without a rate, unless full speed is allowed. A closed
+// use and whose load has a step without a rate or very many sessions, unless full speed is allowed. A closed
 // loop takes all that the cluster can do.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
@@ -19,6 +20,12 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 				place += ": "
 			}
 			errs = append(errs, fmt.Errorf("%s%s: a load without a rate uses all the capacity of a cluster, and others may use these endpoints: give a rate, or pass --full-speed", place, db.ID))
+		}
+	}
+	for i := range e.Databases {
+		db := &e.Databases[i]
+		if held := deaths.Keys().Of(db.Abilities).Held; !allowed && len(db.Endpoints) > 0 && held > deaths.MostShared {
+			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: sessions must have at most %d held, got %d; give fewer, or pass --full-speed", db.ID, deaths.MostShared, held))
 		}
 	}
 	return errors.Join(errs...)

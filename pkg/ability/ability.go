@@ -11,6 +11,7 @@ import (
 	"reflect"
 
 	"github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -46,7 +47,9 @@ type Database struct {
 	Version, Embedded, Binary string
 	// Options are those of the driver, which the ability may change; nil without any.
 	Options any
-	Load    workload.Load
+	// Info has the facts of the kind of database.
+	Info database.Info
+	Load workload.Load
 	// Members is how many members the cluster has.
 	Members int
 	// Running clusters are not started by agents, and others use them.

@@ -83,7 +83,7 @@ func abilityTables() (tables []Table) {
 // abilities resolves what each ability does for a database under its load.
 func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
-		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
+		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Info: r.spec.entry.Info, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
 		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil,
 		Node: r.db.NodeOf, OptionAt: r.optionAt,
 	}

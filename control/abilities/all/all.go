@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/abilities/consistency"
+	"github.com/coreos/dbtester/control/abilities/deaths"
 	"github.com/coreos/dbtester/control/abilities/faults"
 	"github.com/coreos/dbtester/control/abilities/profile"
 	"github.com/coreos/dbtester/control/abilities/resources"
@@ -12,5 +13,5 @@ import (
 
 // Halves returns what each ability does during a run, in the order in which it is described.
 func Halves(r *abilities.Run) []abilities.Half {
-	return []abilities.Half{resources.Half{Run: r}, profile.New(r), upkeep.New(r), faults.New(r), consistency.New(r)}
+	return []abilities.Half{resources.Half{Run: r}, profile.New(r), upkeep.New(r), faults.New(r), consistency.New(r), deaths.New(r)}
 }

@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
+	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/ability/resources"
@@ -12,5 +13,5 @@ import (
 
 // Abilities returns all abilities, in the order in which files and schemas have their keys.
 func Abilities() []ability.Ability {
-	return []ability.Ability{upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), resources.Ability()}
+	return []ability.Ability{upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), resources.Ability()}
 }

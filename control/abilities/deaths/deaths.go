@@ -1,0 +1,172 @@
+// Package deaths holds sessions during a load, and lets their holders die.
+package deaths
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
+	"github.com/coreos/dbtester/pkg/session"
+)
+
+// workers is how many requests for sessions run at the same time, and sharedWorkers on a
+// cluster that others use.
+const (
+	workers       = 64
+	sharedWorkers = 8
+)
+
+// eventDeath is the kind of the event that holders die.
+const eventDeath = "sessions abandoned"
+
+// Half holds the sessions of one run.
+type Half struct {
+	run    *abilities.Run
+	plan   deaths.Plan
+	facts  *database.SessionFacts
+	on     database.Sessions // nil unless sessions were dialed
+	holder *session.Holder
+	seen   *observation.Recorder
+}
+
+// New returns the sessions of a run.
+func New(r *abilities.Run) *Half {
+	return &Half{run: r, plan: deaths.Keys().Of(r.DB.Abilities), facts: database.SessionFactsOf(r.Info, r.Driver)}
+}
+
+// Name is that of the activity.
+func (h *Half) Name() string { return "hold sessions" }
+
+// Describe says how many sessions are held, and when their keys should be gone.
+func (h *Half) Describe() []string {
+	if h.plan.Held == 0 || h.facts == nil {
+		return nil
+	}
+	ttl := h.facts.Granted(h.plan.TTL)
+	earliest, latest := h.facts.Ends(ttl, h.plan.Held)
+	text := fmt.Sprintf("sessions: %d with a TTL of %v are held and renewed every %v", h.plan.Held, ttl, h.plan.Keep)
+	if h.plan.Release != deaths.Never {
+		text += fmt.Sprintf("; their holders die %v after the start of the load, %s; %s ends a session %v to %v after its last renewal (%s)",
+			h.plan.After, h.plan.Release, h.run.DB.Name, earliest, latest, h.facts.Rule)
+	}
+	return []string{text}
+}
+
+// Prepare grants the sessions.
+func (h *Half) Prepare(ctx context.Context) (err error) {
+	if h.plan.Held == 0 {
+		return nil
+	}
+	dialer, ok := h.run.Driver.(database.SessionDialer)
+	if !ok || h.facts == nil {
+		return fmt.Errorf("hold sessions: clients of %s have none: %s", h.run.DB.Name, h.run.Info.NoSessions)
+	}
+	if h.on, err = dialer.DialSessions(ctx, *h.run.Target); err != nil {
+		return fmt.Errorf("dial for sessions: %w", err)
+	}
+	n := workers
+	if len(h.run.DB.Endpoints) > 0 {
+		n = sharedWorkers
+	}
+	h.seen = observation.NewRecorder(deaths.Observed())
+	h.holder = session.New(session.Options{
+		On: h.on, Facts: *h.facts, Plan: h.plan, ValueSize: h.run.DB.Load.ValueSize, Workers: n,
+		Name: strings.ToLower(rand.Text()[:8]),
+		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
+	})
+	h.run.Step("grant %d sessions", h.plan.Held)
+	return h.holder.Grant(ctx)
+}
+
+// Run lets the holders die.
+func (h *Half) Run(ctx context.Context) error {
+	if h.holder == nil {
+		return nil
+	}
+	return h.holder.Run(ctx)
+}
+
+// End ends the sessions that are left, so that none of their keys is counted.
+func (h *Half) End(ctx context.Context, _ abilities.Issued) {
+	if h.on == nil {
+		return
+	}
+	if h.holder != nil {
+		h.holder.End(ctx)
+	}
+	_ = h.on.Close() // nothing is sent any more
+}
+
+// Finish records what became of the sessions.
+func (h *Half) Finish() error {
+	if h.holder == nil {
+		return nil
+	}
+	o := h.holder.Outcome()
+	err := h.latencies(&o)
+	h.mark(&o)
+	if !o.Death.IsZero() {
+		h.run.Event(results.Event{Time: o.Death.UTC(), Kind: eventDeath, Member: -1, Took: o.AllGone, Amount: float64(o.Abandoned), Unit: "sessions"})
+	}
+	return errors.Join(err, h.run.Observe(deaths.Observed(), h.seen.Take(math.MaxInt64)), deaths.Record().Set(&h.run.Record.Records, o))
+}
+
+// latencies compares requests from before the first death with those between the first end of
+// a session and the last.
+func (h *Half) latencies(o *deaths.Outcome) error {
+	if o.Expired == 0 {
+		return nil
+	}
+	last := o.Death.Add(o.AllGone)
+	first := last.Add(-time.Duration(o.Late.Max)) // no session ends before its TTL
+	times := []results.Stretch{
+		{From: h.run.Record.LoadStart, Length: o.Death.Sub(h.run.Record.LoadStart)},
+		{From: first, Length: last.Sub(first)},
+	}
+	effects, err := effect.Of(h.run.Dir, h.run.Record, times)
+	if err != nil {
+		return fmt.Errorf("compare latencies with the ends of sessions: %w", err)
+	}
+	of := func(e effect.Effect) *deaths.Latency {
+		if e.Requests == 0 {
+			return nil
+		}
+		return &deaths.Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
+	}
+	o.Before, o.During = of(effects[0]), of(effects[1])
+	return nil
+}
+
+// mark marks a run whose sessions ended before they may, or were not all held.
+func (h *Half) mark(o *deaths.Outcome) {
+	if o.Early > 0 {
+		h.run.Record.Validity = append(h.run.Record.Validity,
+			results.NewMark(mark.SessionsEarly, true, mark.Values{"early": float64(o.Early), "held": float64(o.Granted)}, mark.Words{"rule": o.Rule}))
+	}
+	if n := o.Unrenewed + o.Missed; n > 0 {
+		h.run.Mark(mark.SessionsLost, mark.Values{"lost": float64(n), "held": float64(o.Granted), "unanswered": float64(o.Unrenewed), "missed": float64(o.Missed)}, nil)
+	}
+	if o.NotGranted > 0 || o.Left > 0 {
+		h.run.Mark(mark.SessionsShort, mark.Values{"not_granted": float64(o.NotGranted), "left": float64(o.Left), "wanted": float64(h.plan.Held)},
+			mark.Words{"why": strings.TrimPrefix(o.Why+"; "+o.WhyLeft, "; ")})
+	}
+}
+
+var (
+	_ abilities.Activity  = (*Half)(nil)
+	_ abilities.Preparer  = (*Half)(nil)
+	_ abilities.Ender     = (*Half)(nil)
+	_ abilities.Finisher  = (*Half)(nil)
+	_ abilities.Describer = (*Half)(nil)
+)

@@ -1,0 +1,117 @@
+package deaths
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Record is what became of the sessions of a run; 0 were granted without any.
+func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
+
+// Outcome is what became of the sessions of a run.
+type Outcome struct {
+	Plan Plan `json:"plan"`
+	// What, Rule, Renewal and Watch are the database's facts.
+	What    string `json:"what"`
+	Rule    string `json:"rule"`
+	Renewal string `json:"renewal"`
+	Watch   string `json:"watch"`
+	// TTL is what members granted, Earliest and Latest when the rule ends sessions.
+	TTL      time.Duration `json:"ttl_ns"`
+	Earliest time.Duration `json:"earliest_ns"`
+	Latest   time.Duration `json:"latest_ns"`
+	// Granted sessions had all their keys, NotGranted failed, for the reason Why.
+	Granted    int    `json:"granted"`
+	NotGranted int    `json:"not_granted,omitempty"`
+	Why        string `json:"why,omitempty"`
+	// GrantsPerSecond is the rate at which they were granted, with their keys.
+	GrantsPerSecond float64 `json:"grants_per_second"`
+	// Keeps are the times of renewals that were answered in nanoseconds, KeepsLost those that
+	// were not, KeepsLate those sent later than planned by a tenth of the TTL or more.
+	Keeps     *results.Spread `json:"keeps,omitempty"`
+	KeepsLost int64           `json:"keeps_lost,omitempty"`
+	KeepsLate int64           `json:"keeps_late,omitempty"`
+	// Abandoned holders died from the time of Death on. RenewedNS is between the first and the
+	// last of their last renewals.
+	Abandoned int       `json:"abandoned"`
+	Death     time.Time `json:"death,omitzero"`
+	RenewedNS int64     `json:"renewed_ns,omitempty"`
+	// Expired sessions are those whose keys were all gone, NotExpired the others that were
+	// abandoned. AllGone is from Death to the last end.
+	Expired    int           `json:"expired"`
+	NotExpired int           `json:"not_expired,omitempty"`
+	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
+	// Early sessions ended before the rule allows. Unrenewed ones ended while they were held,
+	// because members did not answer their renewals, and Missed because the client sent none
+	// in time.
+	Early     int `json:"early,omitempty"`
+	Unrenewed int `json:"unrenewed,omitempty"`
+	Missed    int `json:"missed,omitempty"`
+	// Late is by how much the ends came after the TTL in nanoseconds, counted from the sending
+	// of the last renewal. LateLeast is counted from its answer, and up to when the keys were
+	// seen for the last time.
+	Late      *results.Spread `json:"late,omitempty"`
+	LateLeast *results.Spread `json:"late_least,omitempty"`
+	// Resolution is the longest time between the last sight of a key and its end, 0 where
+	// members report the end.
+	Resolution time.Duration `json:"resolution_ns,omitempty"`
+	// Delayed ends were read right after a stop of this client, of which the longest took
+	// LongestStop.
+	Delayed     int           `json:"delayed,omitempty"`
+	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
+	// PerSecond is the rate of ends, without the first and the last twentieth; 0 for few.
+	PerSecond float64 `json:"per_second,omitempty"`
+	// Survivors are the sessions left by time after their TTL.
+	Survivors []Survivors `json:"survivors,omitempty"`
+	// Before and During are the p99 of requests before the first death, and between the first
+	// end and the last.
+	Before *Latency `json:"before,omitempty"`
+	During *Latency `json:"during,omitempty"`
+	// Left sessions could not be ended at the end of the run, for the reason WhyLeft.
+	Left    int    `json:"left,omitempty"`
+	WhyLeft string `json:"why_left,omitempty"`
+}
+
+// Survivors are how many sessions were left at a time after their TTL.
+type Survivors struct {
+	After time.Duration `json:"after_ns"`
+	Left  int           `json:"left"`
+}
+
+// Latency is the p99 of the requests of some seconds that ended ok.
+type Latency struct {
+	Seconds  int           `json:"seconds"`
+	Requests int64         `json:"requests"`
+	P99      time.Duration `json:"p99_ns"`
+}
+
+// The values by second.
+const (
+	ValueGrant     = "grant"
+	ValueKeep      = "keep"
+	ValueKeepLost  = "keeps_lost"
+	ValueLate      = "late"
+	ValueLateLeast = "late_least"
+	ValueEarly     = "early"
+)
+
+// Observed is what is counted and timed by second.
+func Observed() observation.Group {
+	times := func(name, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: "ns", Merging: observation.Times, Definition: definition}
+	}
+	sum := func(name, unit, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
+	}
+	return observation.Group{Name: "sessions", Values: []observation.Value{
+		times(ValueGrant, "times until a session was granted"),
+		times(ValueKeep, "times of renewals of sessions that were answered"),
+		sum(ValueKeepLost, "renewals", "renewals of sessions that were not answered, or that ended without success"),
+		times(ValueLate, "times from the end of the TTL of a session, counted from the sending of its last renewal, to the end of its last key"),
+		times(ValueLateLeast, "the same times, counted from the answer to the last renewal, and up to when the key was seen for the last time"),
+		sum(ValueEarly, "sessions", "sessions that ended before the database's rule allows"),
+	}}
+}

@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/expiry"
+)
+
+// store grants sessions of a table, in no time.
+type store struct {
+	table *expiry.Table
+	mu    sync.Mutex
+	// deaf means that renewals have no answer.
+	deaf bool
+	// every is the time between two lists of the keys.
+	every time.Duration
+}
+
+type one struct {
+	on  *store
+	id  int64
+	ttl time.Duration
+}
+
+func (s *store) Grant(_ context.Context, ttl time.Duration) (database.Session, error) {
+	return &one{s, s.table.Grant(ttl, time.Now()), ttl}, nil
+}
+
+func (s *store) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+	return database.WatchList(ctx, s.every, func(context.Context) ([]string, error) {
+		return s.table.Names("", time.Now()), nil
+	}, ready, gone)
+}
+
+func (s *store) Close() error     { return nil }
+func (o *one) TTL() time.Duration { return o.ttl }
+func (o *one) Abandon()           {}
+func (o *one) Release(context.Context) error {
+	o.on.table.Release(o.id)
+	return nil
+}
+
+func (o *one) Attach(_ context.Context, key, _ []byte) error {
+	o.on.table.Attach(o.id, string(key), time.Now())
+	return nil
+}
+
+func (o *one) Keep(context.Context) error {
+	o.on.mu.Lock()
+	defer o.on.mu.Unlock()
+	switch {
+	case o.on.deaf:
+		return errors.New("no answer")
+	case !o.on.table.Keep(o.id, time.Now()):
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return nil
+}
+
+// run holds sessions under a law until all is over or the load has lasted a minute.
+func run(t *testing.T, law expiry.Law, early int, plan deaths.Plan, meanwhile func(*store, *Holder)) (o deaths.Outcome, left int) {
+	t.Helper()
+	s := &store{table: expiry.NewTable(law, early, time.Now().Add(-time.Hour)), every: max(20, time.Duration(plan.Held)/20) * time.Millisecond}
+	h := New(Options{
+		On: s, Facts: database.SessionFacts{What: "session", Rule: law.Rule(), Ends: law.Ends}, Plan: plan, Name: "r", Workers: 16,
+		Seen: func(string, time.Time, int64) {},
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := h.Grant(ctx); err != nil {
+		t.Fatalf("grant: %v", err)
+	}
+	if meanwhile != nil {
+		go meanwhile(s, h)
+	}
+	if err := h.Run(ctx); err != nil {
+		t.Fatalf("hold: %v", err)
+	}
+	h.End(ctx)
+	return h.Outcome(), len(s.table.Names("", time.Now()))
+}
+
+func plan(held int) deaths.Plan {
+	return deaths.Plan{Held: held, TTL: 8 * time.Second, Keep: 3 * time.Second, Release: deaths.AllAtOnce, After: 10 * time.Second, Keys: 1}
+}
+
+// The laws of the fake are found again, within a hundredth of the TTL.
+func TestLaws(t *testing.T) {
+	const held = 500
+	for law, want := range map[expiry.Law]struct{ most, perSecond float64 }{
+		expiry.Exact: {0, 0}, expiry.Doubled: {8, 0}, expiry.Ticked: {2, 0}, expiry.Limited: {.5, 1000},
+	} {
+		t.Run(string(law), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, left := run(t, law, 0, plan(held), nil)
+				if o.Granted != held || o.Abandoned != held || o.Expired != held || o.NotExpired != 0 || o.Early+o.Missed+o.Unrenewed > 0 || left > 0 {
+					t.Fatalf("%d sessions were granted, %d abandoned, %d expired, %d early, %d missed, %d not renewed; %d are left", o.Granted, o.Abandoned, o.Expired, o.Early, o.Missed, o.Unrenewed, left)
+				}
+				late, least := float64(o.Late.Max)/1e9, float64(o.LateLeast.Max)/1e9
+				if law != expiry.Ticked && late < want.most-.21 || late < 0 || late > want.most+.08 || least > late {
+					t.Errorf("the last session ended %.3f s late (at least %.3f s), want %.0f s", late, least, want.most)
+				}
+				if law == expiry.Doubled && math.Abs(float64(o.Late.P50)/1e9-8) > .08 {
+					t.Errorf("half ended %.3f s late, want 8 s", float64(o.Late.P50)/1e9)
+				}
+				if want.perSecond > 0 && math.Abs(o.PerSecond/want.perSecond-1) > .05 {
+					t.Errorf("%.1f sessions ended in a second, want %.0f", o.PerSecond, want.perSecond)
+				}
+				if n := len(o.Survivors); n == 0 || o.Survivors[n-1].Left != 0 || o.Survivors[n-1].After != time.Duration(o.Late.Max) {
+					t.Errorf("the curve of survivors ends with %+v, want none at the last end", o.Survivors[max(n-1, 0):])
+				}
+				if o.Resolution > 26*time.Millisecond || o.Keeps == nil || o.KeepsLost > 0 {
+					t.Errorf("resolution %v, renewals %+v, lost %d", o.Resolution, o.Keeps, o.KeepsLost)
+				}
+			})
+		})
+	}
+}
+
+// One session in ten thousand that ends too early is found.
+func TestEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(10_000)
+		p.After = time.Second
+		if o, _ := run(t, expiry.Exact, 10_000, p, nil); o.Early != 1 || o.Expired != 10_000 {
+			t.Errorf("%d of %d ended early, want 1 of 10000", o.Early, o.Expired)
+		}
+	})
+}
+
+// Holders die one after the other, or not at all.
+func TestReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(100)
+		p.Release, p.Keys = "20/s", 3
+		o, left := run(t, expiry.Exact, 0, p, nil)
+		if o.Expired != 100 || left > 0 || o.AllGone < 9*time.Second || o.AllGone > 14*time.Second {
+			t.Errorf("%d expired within %v, %d keys are left; want 100 within 5 s and a TTL", o.Expired, o.AllGone, left)
+		}
+		p.Release = deaths.Never
+		if o, left := run(t, expiry.Exact, 0, p, nil); o.Abandoned+o.Expired+o.Early+o.Missed > 0 || left > 0 || o.Left > 0 {
+			t.Errorf("%+v, and %d keys are left; want none abandoned and none left", o, left)
+		}
+	})
+}
+
+// Sessions that end because renewals had no answer are not those that the client did not renew.
+func TestUnrenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plan(10)
+		p.Release = deaths.Never
+		o, _ := run(t, expiry.Exact, 0, p, func(s *store, _ *Holder) {
+			time.Sleep(5 * time.Second)
+			s.mu.Lock()
+			s.deaf = true
+			s.mu.Unlock()
+		})
+		if o.Unrenewed != 10 || o.Missed+o.Early > 0 || o.KeepsLost == 0 {
+			t.Errorf("%d ended without an answer to a renewal, %d were missed, %d early, %d renewals were lost; want 10, 0, 0 and some", o.Unrenewed, o.Missed, o.Early, o.KeepsLost)
+		}
+	})
+	start := time.Unix(1000, 0)
+	h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Seen: func(string, time.Time, int64) {}})
+	h.all = []*held{{is: &one{ttl: 8 * time.Second}, sent: start, answered: start, end: database.Gone{At: start.Add(9 * time.Second)}}}
+	if o := h.Outcome(); o.Missed != 1 || o.Unrenewed+o.Early > 0 {
+		t.Errorf("a session that the client did not renew in time is %d missed, %d without an answer, %d early; want 1, 0 and 0", o.Missed, o.Unrenewed, o.Early)
+	}
+}
+
+// An end that is read right after a stop of the client may have come during it.
+func TestStop(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Seen: func(string, time.Time, int64) {}})
+	h.stops.all = []stop{{at(8100), at(9000)}}
+	h.death = start
+	h.all = []*held{{is: &one{ttl: 8 * time.Second}, sent: at(0), answered: at(10), abandoned: true, end: database.Gone{At: at(9020)}}}
+	o := h.Outcome()
+	if o.Delayed != 1 || o.LongestStop != 900*time.Millisecond || o.Late.Max != int64(1020*time.Millisecond) || o.LateLeast.Max != int64(90*time.Millisecond) {
+		t.Errorf("%d ends were delayed by at most %v; late by %v to %v, want 90ms to 1.02s", o.Delayed, o.LongestStop, time.Duration(o.LateLeast.Max), time.Duration(o.Late.Max))
+	}
+}
