@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults power consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-consistency power consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
 
 all: verify test ## check and test everything
 
@@ -96,7 +96,7 @@ verdicts-real: build ## compare real etcd with itself and with a planted delay, 
 screens-real: build ## make first screens of real etcd beside itself, 20 times: results/screens-real; resumes; 20 minutes
 	scripts/screens-real.sh
 
-results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than six hours
+results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than seven hours
 	scripts/publish-results.sh $(NAMES)
 
 results-faults: build ## run test-configs/faults-stores-local.yaml and publish it as test-results/faults, from a clean commit and as root; an hour
@@ -106,6 +106,10 @@ results-faults: build ## run test-configs/faults-stores-local.yaml and publish i
 N ?= 20
 power: build ## count how often power failures lose acknowledged writes of etcd 3.5.4, 3.6.16 and 3.7.3, N fresh clusters of each, as root: test-results/power.md; 20 minutes
 	$(GO) run ./tools/power -dbtester $(CURDIR)/bin/dbtester -n $(N) >bin/power.md; status=$$?; mv bin/power.md test-results/power.md && exit $$status
+
+results-consistency: build ## run test-configs/consistency-stores-local.yaml and publish it as test-results/consistency, from a clean commit; twenty minutes
+	@mkdir -p test-results/consistency && cp test-configs/consistency-stores-local.yaml test-results/consistency/experiment.yaml
+	scripts/publish-results.sh consistency
 
 consistency-check: ## compare verdicts on histories with two other checkers, plant lies, and judge 100 million honest requests: test-results/consistency-check.md; minutes
 	DBTESTER_CONSISTENCY_CHECK=$(CURDIR)/test-results/consistency-check.md DBTESTER_CONSISTENCY_HONEST=$(or $(HONEST),100000000) $(GO) test -count=1 -timeout 60m -v -run '^TestCheck$$' ./pkg/consistency
