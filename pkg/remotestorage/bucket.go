@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"gocloud.dev/blob"
 )
 
@@ -58,7 +57,7 @@ func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// portable are the objects of a bucket of S3 or of a folder.
+// portable are the objects of a folder.
 type portable struct{ *blob.Bucket }
 
 var _ objects = portable{}
@@ -71,18 +70,10 @@ func (p portable) list(ctx context.Context, prefix string, page []byte, most int
 	for _, o := range listed {
 		var file fs.FileInfo
 		found = append(found, Object{
-			Name: o.Key, Size: o.Size, MD5: o.MD5, ETag: etagOf(o), irregular: o.As(&file) && !file.Mode().IsRegular(),
+			Name: o.Key, Size: o.Size, MD5: o.MD5, irregular: o.As(&file) && !file.Mode().IsRegular(),
 		})
 	}
 	return found, next, err
-}
-
-func etagOf(o *blob.ListObject) string {
-	var s3 types.Object
-	if !o.As(&s3) || s3.ETag == nil {
-		return ""
-	}
-	return strings.Trim(*s3.ETag, `"`)
 }
 
 func (p portable) write(ctx context.Context, key string, c Content, r io.Reader) error {

@@ -9,8 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/smithy-go"
+	"github.com/minio/minio-go/v7"
 	"gocloud.dev/gcerrors"
 	"golang.org/x/oauth2"
 	"google.golang.org/api/googleapi"
@@ -81,18 +80,14 @@ func missing(err error) bool {
 
 // statusOf returns the HTTP status in err and the service's error code; 0 if there was no response.
 func statusOf(err error) (status int, code string) {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		code = api.ErrorCode()
-	}
 	var google *googleapi.Error
-	var amazon *awshttp.ResponseError
+	var s3 minio.ErrorResponse
 	var token *oauth2.RetrieveError
 	switch {
 	case errors.As(err, &google):
-		return google.Code, code
-	case errors.As(err, &amazon):
-		return amazon.HTTPStatusCode(), code
+		return google.Code, ""
+	case errors.As(err, &s3) && s3.StatusCode != 0:
+		return s3.StatusCode, s3.Code
 	case errors.As(err, &token) && token.Response != nil:
 		return token.Response.StatusCode, token.ErrorCode
 	}

@@ -1,34 +1,34 @@
 package remotestorage
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"gocloud.dev/blob/s3blob"
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"gocloud.dev/blob"
 )
 
 // clientAttempts limits how often a client sends the same request.
 const clientAttempts = 4
 
-// usEast1 is the region that must not be named in a request for a new S3 bucket.
-const usEast1 = "us-east-1"
-
-// openS3 opens an S3 bucket, or one on the server at AWS_ENDPOINT_URL.
+// openS3 opens an S3 bucket, or one on the server at AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL. What
+// configures Amazon's own programs gives region, credentials and certificates.
 func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	hc := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = answerTimeout })
-	settings := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(hc),
-		config.WithRetryer(func() aws.Retryer { return retry.AddWithMaxAttempts(retry.NewStandard(), clientAttempts) }),
-	}
+	settings := []func(*config.LoadOptions) error{config.WithHTTPClient(hc)}
 	if o.KeyFile != "" {
 		if _, err := os.Stat(o.KeyFile); err != nil {
 			return nil, fmt.Errorf("read the key file: %w", err)
@@ -45,34 +45,114 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return nil, fmt.Errorf("find AWS credentials: %w", err)
 	}
-	client := s3.NewFromConfig(cfg, func(s *s3.Options) {
-		// Servers other than Amazon's have no DNS name per bucket.
-		s.UsePathStyle = os.Getenv("AWS_ENDPOINT_URL") != "" || os.Getenv("AWS_ENDPOINT_URL_S3") != ""
-	})
-	if o.Create {
-		if err := createS3(ctx, client, at.bucket, cfg.Region); err != nil {
-			return nil, err
-		}
-	}
-	blobs, err := s3blob.OpenBucket(ctx, client, at.bucket, nil)
+	client, err := s3Client(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket{portable{blobs}, at}, nil
+	if o.Create {
+		// Of an error, using the bucket will report the reason.
+		if found, err := client.BucketExists(ctx, at.bucket); err == nil && !found {
+			if err := client.MakeBucket(ctx, at.bucket, minio.MakeBucketOptions{Region: cfg.Region}); err != nil {
+				return nil, fmt.Errorf("create bucket %q: %w", at.bucket, refusal(err))
+			}
+		}
+	}
+	return &Bucket{&s3Bucket{client, at.bucket}, at}, nil
 }
 
-// createS3 creates a bucket unless it exists.
-func createS3(ctx context.Context, client *s3.Client, name, region string) error {
-	_, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &name})
-	if status, _ := statusOf(err); status != http.StatusNotFound {
-		return nil // the bucket exists, or using it will report why it is unreachable
+// s3Client returns a client of the server that a configuration names.
+func s3Client(cfg aws.Config) (*minio.Client, error) {
+	o := &minio.Options{
+		Creds: credentials.New(awsCredentials{cfg.Credentials}), Region: cfg.Region, Secure: true, MaxRetries: clientAttempts,
 	}
-	in := &s3.CreateBucketInput{Bucket: &name}
-	if region != usEast1 {
-		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
+	if hc, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		o.Transport = hc.GetTransport() // trusts AWS_CA_BUNDLE
 	}
-	if _, err := client.CreateBucket(ctx, in); err != nil {
-		return fmt.Errorf("create bucket %q: %w", name, err)
+	host := "s3." + cfg.Region + ".amazonaws.com"
+	if strings.HasPrefix(cfg.Region, "cn-") {
+		host += ".cn"
 	}
-	return nil
+	if endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(cfg.BaseEndpoint)); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+			return nil, fmt.Errorf("the endpoint of S3 must be a URL without a path, such as https://host:9000, got %q", endpoint)
+		}
+		// Servers other than Amazon's have no DNS name per bucket.
+		host, o.Secure, o.BucketLookup = u.Host, u.Scheme == "https", minio.BucketLookupPath
+	}
+	client, err := minio.New(host, o)
+	if err != nil {
+		return nil, fmt.Errorf("the endpoint of S3: %w", err)
+	}
+	client.SetS3EnableDualstack(false)
+	return client, nil
+}
+
+// awsCredentials asks for credentials with every request; Amazon's chain keeps them while they are
+// valid.
+type awsCredentials struct{ aws.CredentialsProvider }
+
+func (a awsCredentials) IsExpired() bool { return true }
+
+func (a awsCredentials) Retrieve() (credentials.Value, error) { return a.RetrieveWithCredContext(nil) }
+
+func (a awsCredentials) RetrieveWithCredContext(*credentials.CredContext) (credentials.Value, error) {
+	found, err := a.CredentialsProvider.Retrieve(context.Background())
+	return credentials.Value{
+		AccessKeyID: found.AccessKeyID, SecretAccessKey: found.SecretAccessKey, SessionToken: found.SessionToken, SignerType: credentials.SignatureV4,
+	}, err
+}
+
+// s3Bucket is a bucket of S3.
+type s3Bucket struct {
+	client *minio.Client
+	name   string
+}
+
+var _ objects = (*s3Bucket)(nil)
+
+func (s *s3Bucket) close() error { return nil }
+
+// list begins a page after the last key of the one before, which is the page's token.
+func (s *s3Bucket) list(ctx context.Context, prefix string, page []byte, most int) (found []Object, next []byte, err error) {
+	o := minio.ListObjectsOptions{Prefix: prefix, Recursive: true, MaxKeys: most}
+	if !bytes.Equal(page, blob.FirstPageToken) {
+		o.StartAfter = string(page)
+	}
+	for one := range s.client.ListObjectsIter(ctx, s.name, o) {
+		if one.Err != nil {
+			return nil, nil, refusal(one.Err)
+		}
+		tag := strings.Trim(one.ETag, `"`)
+		sum, err := hex.DecodeString(tag)
+		if err != nil {
+			sum = nil // of an object that was sent in parts
+		}
+		found = append(found, Object{Name: one.Key, Size: one.Size, MD5: sum, ETag: tag})
+		if len(found) == most {
+			return found, []byte(one.Key), nil
+		}
+	}
+	return found, nil, ctx.Err()
+}
+
+func (s *s3Bucket) write(ctx context.Context, key string, c Content, r io.Reader) error {
+	_, err := s.client.PutObject(ctx, s.name, key, r, c.Size, minio.PutObjectOptions{
+		ContentType: c.Type, PartSize: uint64(partSize(c.Size)), SendContentMd5: true, DisableContentSha256: true,
+	})
+	return refusal(err)
+}
+
+func (s *s3Bucket) read(ctx context.Context, key string) (io.ReadCloser, error) {
+	body, _, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.name, key, minio.GetObjectOptions{})
+	return body, refusal(err)
+}
+
+// refusal adds the code of S3 to an error, whose text is the server's message alone.
+func refusal(err error) error {
+	var reply minio.ErrorResponse
+	if errors.As(err, &reply) && reply.Code != "" {
+		return fmt.Errorf("%s: %w", reply.Code, err)
+	}
+	return err
 }
