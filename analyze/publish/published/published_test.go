@@ -1,4 +1,4 @@
-package dbtester_test
+package published
 
 import (
 	"archive/tar"
@@ -32,7 +32,7 @@ type published struct {
 // analyze. An experiment or a report without records fails.
 func TestPublishedNumbers(t *testing.T) {
 	reports := map[string]*published{}
-	for _, pattern := range []string{"test-results/*/experiment.yaml", "test-results/*/numbers.csv", "test-results/*/records"} {
+	for _, pattern := range []string{"../../../test-results/*/experiment.yaml", "../../../test-results/*/numbers.csv", "../../../test-results/*/records"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package dbtester_test
+package published
 
 import (
 	"encoding/csv"
@@ -63,7 +63,7 @@ type screenValue struct {
 // with a sentence that names every database, each number of the sentence stands in a table,
 // and the winners that it names are those of its claims, whose ratios are those of the table.
 func TestPublishedScreens(t *testing.T) {
-	paths, err := filepath.Glob("test-results/*/all-aggregated.json")
+	paths, err := filepath.Glob("../../../test-results/*/all-aggregated.json")
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("%d reports, %v; want the published ones", len(paths), err)
 	}

@@ -1,4 +1,4 @@
-package dbtester_test
+package published
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestOlderRecords(t *testing.T) {
 	}
 	for format := 1; format <= results.FormatVersion; format++ {
 		t.Run(fmt.Sprintf("format %d", format), func(t *testing.T) {
-			dir := filepath.Join("pkg", "results", "testdata", fmt.Sprintf("format%d", format))
+			dir := filepath.Join("..", "..", "..", "pkg", "results", "testdata", fmt.Sprintf("format%d", format))
 			folder, err := results.Open(recorded(t, dir))
 			if err != nil {
 				t.Fatalf("there must be a run of this format in %s: %v", dir, err)

@@ -1,4 +1,4 @@
-package dbtester_test
+package published
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // is in the window, and at 390 nothing is wider than the window.
 func TestPublishedPages(t *testing.T) {
 	b := startChromium(t)
-	all, err := filepath.Glob("test-results/*/report.html")
+	all, err := filepath.Glob("../../../test-results/*/report.html")
 	if err != nil || len(all) < 10 {
 		t.Fatalf("%d published pages, %v", len(all), err)
 	}
