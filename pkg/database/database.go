@@ -63,7 +63,7 @@ type Info struct {
 	Fsync      string
 	Durability declared.Durability
 	// Sessions are the facts of its sessions with default options; a [SessionRuler] returns
-	// those of others. Nil means that clients have none, for the reason NoSessions.
+	// those of others. Nil means that clients cannot hold any, for the reason NoSessions.
 	Sessions   *SessionFacts
 	NoSessions string
 }

@@ -189,7 +189,7 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 func sessionFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.SessionDialer)
 	facts := database.SessionFactsOf(f.info(), f.driver)
-	if dials != (facts != nil) || dials && f.info().NoSessions != "" {
+	if dials != (facts != nil) || dials == (f.info().NoSessions != "") {
 		t.Fatalf("the driver dials sessions: %v; it must have facts of them (%v) or the reason why not (%q)", dials, facts, f.info().NoSessions)
 	}
 	if !dials {

@@ -70,7 +70,7 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 	}
 	dialer, ok := h.run.Driver.(database.SessionDialer)
 	if !ok || h.facts == nil {
-		return fmt.Errorf("hold sessions: clients of %s have none: %s", h.run.DB.Name, h.run.Info.NoSessions)
+		return fmt.Errorf("hold sessions: those of %s cannot be held: %s", h.run.DB.Name, h.run.Info.NoSessions)
 	}
 	if h.on, err = dialer.DialSessions(ctx, *h.run.Target); err != nil {
 		return fmt.Errorf("dial for sessions: %w", err)

@@ -138,7 +138,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		if own.Given() {
 			report = r.Errorf
 		}
-		report(at, "sessions: clients of %s have none: %s", d.Name, d.Info.NoSessions)
+		report(at, "sessions: those of %s cannot be held: %s", d.Name, d.Info.NoSessions)
 		return Plan{}
 	}
 	place := func(key string) *yamlfile.Node {

@@ -45,6 +45,7 @@ func Database() database.Database {
 			MaxValue:   maxValue,
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
+			NoSessions: "the driver has no client for them yet",
 		},
 		New: func() database.Driver { return New() },
 	}

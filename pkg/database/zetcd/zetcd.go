@@ -69,6 +69,7 @@ func Database() database.Database {
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
+			NoSessions: "the driver has no client for them yet",
 		},
 		New: func() database.Driver { return New() },
 	}

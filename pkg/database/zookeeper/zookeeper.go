@@ -46,6 +46,7 @@ func Database() database.Database {
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
+			NoSessions: "the driver has no client for them yet",
 		},
 		New: func() database.Driver { return New() },
 	}
