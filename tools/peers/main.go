@@ -111,7 +111,11 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	fmt.Fprintf(out, "## Puts to etcd\n\n")
 	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, started anew for each turn, data in %s.\n",
 		o.requests, o.clients, o.connections, cluster.version, o.data)
-	fmt.Fprintf(out, "%d runs of each, in turn; medians. etcd's benchmark and clientv3 as in go.mod, %s; %s.\n\n", o.pairs, cluster.version, o.conditions())
+	versions, err := peerVersions(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, versions, o.conditions())
 	printTable(out, "put", rows)
 	explain(out, "put")
 	return nil
