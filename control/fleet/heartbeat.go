@@ -2,21 +2,12 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
-)
-
-const (
-	heartbeatEvery   = time.Second
-	heartbeatTimeout = 5 * heartbeatEvery
-	// heartbeatsMissed is how many heartbeats in a row must fail for the member to be
-	// lost.
-	heartbeatsMissed = 3
 )
 
 // Heartbeats sends every agent a heartbeat each second until ctx ends. Heartbeats
@@ -76,14 +67,12 @@ func (f *Fleet) Beat(ctx context.Context, member int) {
 
 // beat sends one agent its heartbeats until ctx ends.
 func (f *Fleet) beat(ctx context.Context, s *session) {
-	ticker := time.NewTicker(heartbeatEvery)
+	ticker := time.NewTicker(HeartbeatEvery)
 	defer ticker.Stop()
-	missed := 0
+	var missed Misses
 	for {
-		if err := f.beatOnce(ctx, s); err == nil {
-			missed = 0
-		} else if missed++; missed >= heartbeatsMissed && f.watching.Load() {
-			f.opts.Losses.Add(s.index, fmt.Sprintf("%d heartbeats in a row failed: %v", missed, err))
+		if lost := missed.Count(f.beatOnce(ctx, s)); lost != nil && f.watching.Load() {
+			f.opts.Losses.Add(s.index, lost.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -95,7 +84,7 @@ func (f *Fleet) beat(ctx context.Context, s *session) {
 }
 
 func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
-	ctx, cancel := Within(ctx, heartbeatTimeout)
+	ctx, cancel := Within(ctx, HeartbeatTimeout)
 	defer cancel()
 	sent := time.Now()
 	reply, err := s.client.Heartbeat(ctx, &pb.HeartbeatRequest{

@@ -2,7 +2,6 @@ package issue
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
@@ -10,16 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-const (
-	// exchanges is how often the clocks are compared before a load and before each of its
-	// steps. The exchange with the shortest round trip counts.
-	exchanges        = 16
-	heartbeatEvery   = time.Second
-	heartbeatTimeout = 5 * heartbeatEvery
-	// heartbeatsMissed is how many heartbeats in a row must fail for the generator to be
-	// lost.
-	heartbeatsMissed = 3
-)
+// exchanges is how often the clocks are compared before a load and before each of its
+// steps. The exchange with the shortest round trip counts.
+const exchanges = 16
 
 // clockState is what is known of a generator's clock.
 type clockState struct {
@@ -33,18 +25,15 @@ type clockState struct {
 // of one exchange.
 func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	var now clocks.Estimate
-	for missed := 0; now.N() < exchanges; {
+	for missed := (fleet.Misses{}); now.N() < exchanges; {
 		e, err := s.heartbeat(ctx, g)
-		switch {
-		case err == nil:
+		if err == nil {
 			now.Add(e)
-			missed = 0
-		case ctx.Err() != nil:
+		} else if ctx.Err() != nil {
 			return context.Cause(ctx)
-		default:
-			if missed++; missed >= heartbeatsMissed {
-				return fmt.Errorf("%d heartbeats in a row failed: %w", missed, err)
-			}
+		}
+		if lost := missed.Count(err); lost != nil {
+			return lost
 		}
 		if lost := g.lostBy(); lost != nil {
 			return lost
@@ -74,9 +63,9 @@ func (s *Set) compareAll(ctx context.Context) error {
 
 // beat sends a generator a heartbeat each second until ctx ends or the generator is lost.
 func (s *Set) beat(ctx context.Context, g *generator) {
-	ticker := time.NewTicker(heartbeatEvery)
+	ticker := time.NewTicker(fleet.HeartbeatEvery)
 	defer ticker.Stop()
-	missed := 0
+	var missed fleet.Misses
 	for {
 		select {
 		case <-ctx.Done():
@@ -84,23 +73,19 @@ func (s *Set) beat(ctx context.Context, g *generator) {
 		case <-ticker.C:
 		}
 		_, err := s.heartbeat(ctx, g)
-		switch {
-		case err == nil:
-			missed = 0
-		case ctx.Err() != nil || g.lostBy() != nil:
+		if err != nil && (ctx.Err() != nil || g.lostBy() != nil) {
 			return
-		default:
-			if missed++; missed >= heartbeatsMissed {
-				s.lose(g.part, fmt.Errorf("%d heartbeats in a row failed: %w", missed, err))
-				return
-			}
+		}
+		if lost := missed.Count(err); lost != nil {
+			s.lose(g.part, lost)
+			return
 		}
 	}
 }
 
 // heartbeat renews a generator's lease, passes on the lost members, and compares clocks.
 func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, error) {
-	ctx, cancel := fleet.Within(ctx, heartbeatTimeout)
+	ctx, cancel := fleet.Within(ctx, fleet.HeartbeatTimeout)
 	defer cancel()
 	lost := indexes(s.opts.LostMembers())
 	sent := s.unix(time.Now())
