@@ -12,6 +12,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
@@ -57,7 +58,11 @@ func unionOf(t *testing.T, taps []string) *union {
 					u.addMember(total)
 				}
 			case *pb.RunResponse_End:
-				end := loadwire.EndOf(r.End).Result
+				var issued issuer.End
+				if issued, err = loadwire.EndOf(r.End); err != nil {
+					break
+				}
+				end := issued.Result
 				if u.start.IsZero() || end.Start.Before(u.start) {
 					u.start = end.Start
 				}

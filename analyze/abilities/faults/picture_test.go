@@ -38,7 +38,7 @@ func drawn(t *testing.T) *run.Run {
 	}
 	end := begin.Add(40 * time.Second)
 	record := &results.DatabaseRun{
-		Load:  results.Load{Load: workload.Load{Rate: 100}},
+		Load:  results.Load{Load: workload.Load{Pace: workload.Pace{Rate: 100}}},
 		Steps: []results.Step{{Step: workload.Step{Rate: 100, Duration: end.Sub(begin)}, Start: begin, End: end, IssueEnd: end}},
 	}
 	var list []faults.Happened
