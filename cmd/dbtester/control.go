@@ -255,7 +255,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	connect, connectGenerator := remote.connect, remote.connectGenerator
 	if f.local {
 		for _, dir := range leftovers(f.localDir(e)) {
-			fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
+			a.sayLeft(ctx, dir)
 		}
 		tools, err := f.tools.paths()
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/machine/diskcheck"
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
@@ -60,6 +62,19 @@ func leftBehind(dir string) string {
 		size = humanize.Bytes(uint64(s.Allocated))
 	}
 	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
+}
+
+// sayLeft unmounts the disks of members' own in a work directory that a killed run has left, and
+// says that the directory is there.
+func (a *app) sayLeft(ctx context.Context, dir string) {
+	whole, err := filepath.Abs(dir)
+	if err == nil {
+		err = owndisk.UnmountBelow(ctx, whole)
+	}
+	if err != nil {
+		fmt.Fprintf(a.err, "dbtester: disks below %s: %v\n", relative(dir), err)
+	}
+	fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
 }
 
 // lastWords holds the paths that an immediate exit prints: the result folders, and the

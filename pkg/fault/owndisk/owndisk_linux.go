@@ -132,6 +132,30 @@ func (d Disk) Mounted() (bool, error) {
 	}), err
 }
 
+// UnmountBelow unmounts the disks that are mounted below a directory, which processes that were
+// killed have left. Their files stay.
+func UnmountBelow(ctx context.Context, dir string) error {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	all, err := mounts.Parse(data)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range all {
+		if d := (Disk{Point: m.Point}); strings.HasPrefix(m.Point, filepath.Clean(dir)+"/") {
+			if is, err := d.Mounted(); err != nil || !is {
+				errs = append(errs, err)
+				continue
+			}
+			errs = append(errs, d.Unmount(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Unmount unmounts the disk, if it is mounted. Its file stays.
 func (d Disk) Unmount(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)

@@ -18,6 +18,9 @@ func Make(context.Context, Disk, int64) error { return errLinux }
 // Mount mounts none.
 func (d Disk) Mount() error { return errLinux }
 
+// UnmountBelow has nothing to do.
+func UnmountBelow(context.Context, string) error { return nil }
+
 // Unmount has nothing to do.
 func (d Disk) Unmount(context.Context) error { return nil }
 

@@ -128,3 +128,19 @@ func TestFill(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Disks that were left below a directory are unmounted; those of others stay.
+func TestUnmountBelow(t *testing.T) {
+	left, other := disk(t), disk(t)
+	for range 2 { // also with nothing left
+		if err := UnmountBelow(t.Context(), filepath.Dir(left.Point)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if is, err := left.Mounted(); err != nil || is {
+		t.Errorf("a disk that was left is mounted %v, %v", is, err)
+	}
+	if is, err := other.Mounted(); err != nil || !is {
+		t.Errorf("another disk is mounted %v, %v", is, err)
+	}
+}
