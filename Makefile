@@ -103,6 +103,10 @@ results-faults: build ## run test-configs/faults-stores-local.yaml and publish i
 	@mkdir -p test-results/faults && cp test-configs/faults-stores-local.yaml test-results/faults/experiment.yaml && touch test-results/faults/own-disk
 	scripts/publish-results.sh faults
 
+BLACKOUTS ?= 10
+blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour
+	$(GO) run ./tools/blackout -dbtester $(CURDIR)/bin/dbtester -n $(BLACKOUTS) >bin/blackout.md; status=$$?; mv bin/blackout.md test-results/blackout.md && exit $$status
+
 N ?= 20
 power: build ## count how often power failures lose acknowledged writes of etcd 3.5.4, 3.6.16 and 3.7.3, N fresh clusters of each, as root: test-results/power.md; 20 minutes
 	$(GO) run ./tools/power -dbtester $(CURDIR)/bin/dbtester -n $(N) >bin/power.md; status=$$?; mv bin/power.md test-results/power.md && exit $$status
