@@ -1,7 +1,10 @@
 // Package clock is the time of a load.
 package clock
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Clock counts monotonic nanoseconds since it was made.
 // Steps of the wall clock do not move it. It never changes, so each part of a
@@ -9,6 +12,8 @@ import "time"
 type Clock struct {
 	base time.Time
 	unix int64 // nanoseconds of base on the wall clock
+	// missed is nil of a clock that misses nothing.
+	missed *atomic.Int64
 }
 
 // New returns a clock that begins now.
@@ -21,8 +26,23 @@ func New() Clock {
 // another machine.
 func At(unix time.Time) Clock { return Clock{base: time.Now(), unix: unix.UnixNano()} }
 
+// Missing returns a clock that begins now. It is ahead of the process by a number of nanoseconds,
+// which only grows, as if the process had been stopped for so long: for tests, whose fake time
+// passes only while goroutines wait for it.
+func Missing(ns *atomic.Int64) Clock {
+	c := New()
+	c.missed = ns
+	return c
+}
+
 // Now is the present moment in nanoseconds.
-func (c *Clock) Now() int64 { return int64(time.Since(c.base)) }
+func (c *Clock) Now() int64 {
+	now := int64(time.Since(c.base))
+	if c.missed != nil {
+		now += c.missed.Load()
+	}
+	return now
+}
 
 // Second converts a moment to its unix second, rounded down.
 func (c *Clock) Second(ns int64) int64 { return (c.unix + ns) / 1e9 }
@@ -37,4 +57,9 @@ func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
 func (c *Clock) Time(ns int64) time.Time { return time.Unix(0, c.unix+ns).UTC() }
 
 // Instant converts a moment to a time that steps of the wall clock do not move.
-func (c *Clock) Instant(ns int64) time.Time { return c.base.Add(time.Duration(ns)) }
+func (c *Clock) Instant(ns int64) time.Time {
+	if c.missed != nil {
+		ns -= c.missed.Load()
+	}
+	return c.base.Add(time.Duration(ns))
+}
