@@ -16,11 +16,13 @@ import (
 )
 
 // racer is a control that wants all agents of a rig, keeps them for a while, and gives
-// them back. Each of its calls to an agent waits for its turn.
+// them back. Each of its calls to an agent waits for its turn; of those that it makes at
+// once, one after the other.
 type racer struct {
-	name  string
-	fleet *fleet.Fleet
-	turn  chan struct{}
+	calling sync.Mutex // held by the call that waits for its turn, or is made
+	name    string
+	fleet   *fleet.Fleet
+	turn    chan struct{}
 	// news has one word before each call, once the racer keeps all agents, and at its
 	// end: "call", "keeps", "ended".
 	news chan string
@@ -40,6 +42,8 @@ func (r *rig) newRacer(name string) *racer {
 		return &fleettest.Agent{
 			AgentClient: client,
 			OnOpen: func(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
+				c.calling.Lock()
+				defer c.calling.Unlock()
 				c.await("call")
 				reply, err := client.Open(ctx, req)
 				if err == nil {
@@ -48,10 +52,14 @@ func (r *rig) newRacer(name string) *racer {
 				return reply, err
 			},
 			OnClose: func(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResponse, error) {
+				c.calling.Lock()
+				defer c.calling.Unlock()
 				c.await("call")
 				return client.Close(ctx, req)
 			},
 			OnBeat: func(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+				c.calling.Lock()
+				defer c.calling.Unlock()
 				c.await("call")
 				return client.Heartbeat(ctx, req)
 			},

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coreos/dbtester/control/fleet/claim"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/results"
@@ -75,29 +76,24 @@ func New(o Options) *Fleet {
 	return f
 }
 
-// Connect dials all agents. Close closes the connections, also after an error.
+// Connect dials all agents at once and returns an error for each that cannot be dialed.
+// Close closes the connections, also after an error.
 func (f *Fleet) Connect(ctx context.Context) error {
-	for i := range f.opts.Agents {
-		s, err := f.connect(ctx, i)
-		if err != nil {
-			return err
-		}
-		f.sessions = append(f.sessions, s)
+	all := make([]*session, len(f.opts.Agents))
+	for i := range all {
+		all[i] = f.newSession(i)
 	}
-	return nil
+	errs := claim.Each(all, func(s *session) error { return s.dial(ctx, f.opts.Connect) })
+	f.sessions = slices.DeleteFunc(all, func(s *session) bool { return s.closer == nil })
+	return errors.Join(errs...)
 }
 
-// connect dials the agent of a member.
-func (f *Fleet) connect(ctx context.Context, member int) (*session, error) {
-	addr := f.opts.Agents[member]
-	client, closer, err := f.opts.Connect(ctx, addr)
-	if err != nil {
-		return nil, fmt.Errorf("agent %s: %w", addr, err)
-	}
+// newSession returns the session of a member, without a connection.
+func (f *Fleet) newSession(member int) *session {
 	return &session{
-		index: member, addr: addr, client: client, closer: closer, runID: f.opts.RunID, version: f.opts.Version,
+		index: member, addr: f.opts.Agents[member], runID: f.opts.RunID, version: f.opts.Version,
 		nudge: make(chan struct{}, 1), opened: f.resumed,
-	}, nil
+	}
 }
 
 // Reach asks all agents for their status at once and returns an error for each
@@ -106,51 +102,55 @@ func (f *Fleet) Reach(ctx context.Context) error {
 	return f.each(func(s *session) error { return s.reach(ctx) })
 }
 
-// Open reserves the agents in the order of their addresses: of two controls that
-// want the same agents, one gets them all. It returns the first error; an agent of
-// another version is one. takeOver, if not nil, describes members that an earlier run
-// left running, as for Start. opened, if not nil, is called with each member's machine.
+// Open reserves the agents, the one with the lowest address first and then the others at
+// once: of two controls that want the same agents, one gets them all (package claim). It
+// returns the first error in the order of addresses; an agent of another version is one.
+// takeOver, if not nil, describes members that an earlier run left running, as for Start.
+// opened, if not nil, is called with each member's machine by this goroutine.
 func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartRequest, opened func(member int, host *results.Host)) error {
-	for _, s := range f.byAddress() {
+	replies := make([]*pb.OpenResponse, len(f.sessions))
+	giveBack := func(s *session) error { return s.close(ctx) }
+	if takeOver != nil {
+		giveBack = func(s *session) error { return s.leave(ctx) }
+	}
+	err := claim.All(ctx, f.byAddress(), func(s *session) (err error) {
 		var want *pb.StartRequest
 		if takeOver != nil {
 			want = takeOver(s.index)
 		}
-		reply, err := s.open(ctx, f.opts.Owner, want)
+		replies[s.index], err = s.open(ctx, f.opts.Owner, want)
+		return err
+	}, giveBack)
+	if err != nil || opened == nil {
+		return err
+	}
+	for _, s := range f.byAddress() {
+		host, err := HostOf(replies[s.index].GetHost())
 		if err != nil {
-			return err
+			return fmt.Errorf("agent %s: %w", s.addr, err)
 		}
-		if opened != nil {
-			host, err := HostOf(reply.GetHost())
-			if err != nil {
-				return fmt.Errorf("agent %s: %w", s.addr, err)
-			}
-			opened(s.index, host)
-		}
+		opened(s.index, host)
 	}
 	return nil
 }
 
-// Close releases the agents and closes the connections, one after the other in the
-// reverse order of Open: another control that gets the first of them finds the others
-// free. An agent whose member still runs stops it.
+// Close releases the agents and closes the connections, at once but for the agent with the
+// lowest address, which is the last: another control that gets it finds the others free. An
+// agent whose member still runs stops it.
 func (f *Fleet) Close(ctx context.Context) error {
-	return f.reverse(func(s *session) error { return s.release(ctx) })
+	return claim.Back(f.byAddress(), func(s *session) error {
+		defer s.closer.Close()
+		return s.close(ctx)
+	})
 }
 
 // Leave closes the connections and leaves the members running, for a run that takes
 // them over. The order is that of Close.
 func (f *Fleet) Leave(ctx context.Context) error {
-	return f.reverse(func(s *session) error { return s.leave(ctx) })
-}
-
-// reverse calls do for one session after the other, the last that was opened first.
-func (f *Fleet) reverse(do func(*session) error) error {
-	var errs []error
-	for _, s := range slices.Backward(f.byAddress()) {
-		errs = append(errs, do(s))
-	}
-	return errors.Join(errs...)
+	return claim.Back(f.byAddress(), func(s *session) error {
+		defer s.closer.Close()
+		return s.leave(ctx)
+	})
 }
 
 // byAddress returns the sessions in the order of their agents' addresses, however these
@@ -181,11 +181,5 @@ func (f *Fleet) Agents() []string { return slices.Clone(f.opts.Agents) }
 // each calls do for all sessions at once and joins every error, in the order of
 // the members.
 func (f *Fleet) each(do func(*session) error) error {
-	errs := make([]error, len(f.sessions))
-	var wg sync.WaitGroup
-	for i, s := range f.sessions {
-		wg.Go(func() { errs[i] = do(s) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(claim.Each(f.sessions, do)...)
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/control/fleet/claim"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
@@ -79,22 +81,29 @@ type Stopped struct {
 	Problems []string
 }
 
-// Stop has the agents stop their members, one after the other: a leader that ends
-// tries to hand over, and would wait for partners that are stopping too. stopped
-// is called after each that ended. A member that ended by itself is lost.
+// Stop has the agents stop their members, a quarter of those that run at once and so up to
+// seven one after the other: a leader that ends tries to hand over, and would wait for
+// partners that are stopping too. stopped is called after each that ended, by this
+// goroutine. A member that ended by itself is lost.
 func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped)) error {
 	expected := f.watching.Swap(false)
+	left := slices.DeleteFunc(slices.Clone(f.sessions), func(s *session) bool { return !s.opened })
 	var errs []error
-	for _, s := range f.sessions {
-		if !s.opened {
-			continue
+	for len(left) > 0 {
+		n := max(len(left)/4, 1)
+		some := left[:n]
+		left = left[n:]
+		ends := make([]Stopped, len(f.sessions))
+		for i, err := range claim.Each(some, func(s *session) (err error) {
+			ends[s.index], err = f.stop(ctx, s, expected)
+			return err
+		}) {
+			if member := some[i].index; err != nil {
+				errs = append(errs, fmt.Errorf("stop member %d: %w", member+1, err))
+			} else {
+				stopped(member, ends[member])
+			}
 		}
-		how, err := f.stop(ctx, s, expected)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("stop member %d: %w", s.index+1, err))
-			continue
-		}
-		stopped(s.index, how)
 	}
 	return errors.Join(errs...)
 }

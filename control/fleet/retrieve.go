@@ -23,8 +23,8 @@ func Resume(o Options) *Fleet {
 // into dir, and gives the agent back if all of them arrived. The error is a [*GoneError]
 // if there is no session, and trying again is of no use.
 func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retrieved, err error) {
-	s, err := f.connect(ctx, member)
-	if err != nil {
+	s := f.newSession(member)
+	if err := s.dial(ctx, f.opts.Connect); err != nil {
 		return got, err
 	}
 	if _, err := s.files(ctx); err != nil {
@@ -38,5 +38,6 @@ func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retri
 		return got, errors.Join(err, s.closer.Close())
 	}
 	got.Files = files
-	return got, s.release(ctx)
+	defer s.closer.Close()
+	return got, s.close(ctx)
 }

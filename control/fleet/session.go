@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/control/fleet/claim"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
@@ -18,7 +19,7 @@ type session struct {
 	index  int // of the member
 	addr   string
 	client pb.AgentClient
-	closer io.Closer
+	closer io.Closer // nil without a connection
 	runID  string
 	// version is that of this control's program; "" if agents may be of any.
 	version string
@@ -53,6 +54,16 @@ func Within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
 }
 
+// dial connects to the agent.
+func (s *session) dial(ctx context.Context, dial func(context.Context, string) (pb.AgentClient, io.Closer, error)) error {
+	client, closer, err := dial(ctx, s.addr)
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", s.addr, err)
+	}
+	s.client, s.closer = client, closer
+	return nil
+}
+
 // open reserves the agent. takeOver describes a member that an earlier run left
 // running; nil for none.
 func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequest) (*pb.OpenResponse, error) {
@@ -61,9 +72,20 @@ func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequ
 	reply, err := s.client.Open(ctx, &pb.OpenRequest{RunId: s.runID, Owner: owner, TakeOver: takeOver})
 	s.opened = err == nil || ctx.Err() != nil // the agent may have carried out an Open whose answer was not awaited
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, Held(err, s.failed(ctx, err))
 	}
 	return reply, s.sameVersion(reply.GetVersion())
+}
+
+// Held returns explained, as a [claim.HeldError] if err is the answer of someone whom
+// another run holds: it names the owner.
+func Held(err, explained error) error {
+	for _, detail := range status.Convert(err).Details() {
+		if _, ok := detail.(*pb.Owner); ok {
+			return &claim.HeldError{Err: explained}
+		}
+	}
+	return explained
 }
 
 // sameVersion refuses an agent whose program is not that of this control: it may read
@@ -86,9 +108,8 @@ func (s *session) reach(ctx context.Context) error {
 	return s.sameVersion(reply.GetVersion())
 }
 
-// release closes the session, if it was opened, and the connection.
-func (s *session) release(ctx context.Context) error {
-	defer s.closer.Close()
+// close closes the session, if it was opened.
+func (s *session) close(ctx context.Context) error {
 	if !s.opened {
 		return nil
 	}
@@ -97,13 +118,13 @@ func (s *session) release(ctx context.Context) error {
 	if _, err := s.client.Close(ctx, &pb.CloseRequest{RunId: s.runID}); err != nil {
 		return s.failed(ctx, err)
 	}
+	s.opened = false
 	return nil
 }
 
-// leave tells the agent that this run leaves its member running, if it was opened, and
-// closes the connection. An agent that does not hear it finds out after its lease.
+// leave tells the agent that this run leaves its member running, if it was opened. An agent
+// that does not hear it finds out after its lease.
 func (s *session) leave(ctx context.Context) error {
-	defer s.closer.Close()
 	if !s.opened {
 		return nil
 	}
@@ -112,6 +133,7 @@ func (s *session) leave(ctx context.Context) error {
 	if _, err := s.client.Heartbeat(ctx, &pb.HeartbeatRequest{RunId: s.runID, Leaving: true}); err != nil {
 		return s.failed(ctx, err)
 	}
+	s.opened = false
 	return nil
 }
 

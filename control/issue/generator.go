@@ -34,6 +34,7 @@ type generator struct {
 	closer io.Closer // nil without a connection
 	// prepared is whether it is reserved, or perhaps: a Prepare was sent.
 	prepared bool
+	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
 	samples  samplesFile
 	clock    clockState // part.mu guards it
 }
@@ -73,7 +74,7 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 	reply, err := g.client.Prepare(ctx, request)
 	g.prepared = g.prepared || err == nil || ctx.Err() != nil // it may have carried out one whose answer was not awaited
 	if err != nil {
-		return g.failed(ctx, err)
+		return fleet.Held(err, g.failed(ctx, err))
 	}
 	if g.record.Host, err = fleet.HostOf(reply.GetHost()); err != nil {
 		return fmt.Errorf("generator %s: %w", g.addr, err)
@@ -147,16 +148,21 @@ func (g *generator) close(ctx context.Context) error {
 		g.closer.Close()
 		g.closer = nil
 	}()
+	return errors.Join(err, g.giveBack(ctx))
+}
+
+// giveBack ends the session, if there may be one. The error is nil of a generator that is lost.
+func (g *generator) giveBack(ctx context.Context) error {
 	if !g.prepared {
-		return err
+		return nil
 	}
 	ctx, cancel := fleet.Within(ctx, closeTimeout)
 	defer cancel()
-	if _, failed := g.client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.runID}); failed != nil && g.lostBy() == nil {
-		err = errors.Join(err, g.failed(ctx, failed))
-	}
 	g.prepared = false
-	return err
+	if _, err := g.client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.runID}); err != nil && g.lostBy() == nil {
+		return g.failed(ctx, err)
+	}
+	return nil
 }
 
 // failed names the generator and returns why a call failed.

@@ -3,7 +3,7 @@
 // issued and recorded the same way.
 //
 // A part of this process is called directly, and a step of it begins at once. Generators are
-// prepared in the order of their addresses; control exchanges 16 time stamps with each, again
+// dialed, reserved and given back at once; control exchanges 16 time stamps with each, again
 // before each step. For each step they open their connections, hear of the start 2 s before
 // it, and stream their seconds. A generator's recorder numbers its seconds in control's clock
 // by the offset of the first step; later offsets move only the start of their step.
@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/claim"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -145,9 +146,9 @@ func New(o Options) *Set {
 // Remote reports whether generators issue the load.
 func (s *Set) Remote() bool { return len(s.gens) > 0 }
 
-// Prepare gets ready to issue a load. It connects to the generators, reserves them in the
-// order of their addresses, and compares their clocks with this machine's. Each is sent
-// heartbeats until Close, which the caller calls also after an error. Prepare is called once.
+// Prepare gets ready to issue a load. It connects to the generators, reserves them, and
+// compares their clocks with this machine's. Each is sent heartbeats until Close, which the
+// caller calls also after an error. Prepare is called once.
 func (s *Set) Prepare(ctx context.Context, job Job) error {
 	s.spec, s.base = job.Spec, time.Now()
 	for _, p := range s.parts {
@@ -161,14 +162,11 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	}
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopBeats = stop
-	for _, g := range s.byAddress() {
-		if err := g.dial(ctx, s.opts.Connect); err != nil {
-			return err
-		}
-		if err := g.prepare(ctx, request); err != nil {
-			return err
-		}
-		s.beats.Go(func() { s.beat(beating, g) })
+	if err := each(s.gens, func(g *generator) error { return g.dial(ctx, s.opts.Connect) }); err != nil {
+		return err
+	}
+	if err := s.claim(ctx, beating, request); err != nil {
+		return err
 	}
 	if job.SelfCheck { // which takes its time, on all machines at once
 		request.SelfCheck = true
@@ -181,6 +179,24 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 			return fmt.Errorf("generator %s: compare clocks: %w", g.addr, err)
 		}
 		return nil
+	})
+}
+
+// claim reserves the generators, the one with the lowest address first and then the others
+// at once: of two controls that want the same ones, one gets them all. Each that is reserved
+// is sent heartbeats until beating ends.
+func (s *Set) claim(ctx, beating context.Context, request *pb.PrepareRequest) error {
+	return claim.All(ctx, s.byAddress(), func(g *generator) error {
+		if err := g.prepare(ctx, request); err != nil {
+			return err
+		}
+		beating, stop := context.WithCancel(beating)
+		g.stopBeat = stop
+		s.beats.Go(func() { s.beat(beating, g) })
+		return nil
+	}, func(g *generator) error {
+		g.stopBeat()
+		return g.giveBack(ctx)
 	})
 }
 
@@ -198,21 +214,14 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 	}, nil
 }
 
-// byAddress returns the generators in the order of their addresses: of two controls that
-// want the same ones, one gets them all.
+// byAddress returns the generators in the order of their addresses.
 func (s *Set) byAddress() []*generator {
 	return slices.SortedStableFunc(slices.Values(s.gens), func(a, b *generator) int { return fleet.CompareAgents(a.addr, b.addr) })
 }
 
 // each calls do for all of a list at once and joins every error.
 func each[T any](list []T, do func(T) error) error {
-	errs := make([]error, len(list))
-	var wg sync.WaitGroup
-	for i, one := range list {
-		wg.Go(func() { errs[i] = do(one) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return errors.Join(claim.Each(list, do)...)
 }
 
 // Begin declares where the records of the load go. Progress, if not nil, is called once a
@@ -335,15 +344,19 @@ func (s *Set) Records() (list []results.Generator) {
 	return list
 }
 
-// Close gives the generators back and closes all connections. Those that were lost are
-// given back too, if they answer.
+// Close gives the generators back and closes all connections, at once but for the generator
+// with the lowest address, which is the last. Those that were lost are given back too, if
+// they answer.
 func (s *Set) Close(ctx context.Context) error {
 	if s.stopBeats != nil {
 		s.stopBeats()
 		s.beats.Wait()
 		s.stopBeats = nil
 	}
-	return each(s.parts, func(p *part) error { return p.close(ctx) })
+	if !s.Remote() {
+		return each(s.parts, func(p *part) error { return p.close(ctx) })
+	}
+	return claim.Back(s.byAddress(), func(g *generator) error { return g.close(ctx) })
 }
 
 // lose notes that a generator issues nothing more. Only the first cause counts.

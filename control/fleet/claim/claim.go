@@ -1,0 +1,106 @@
+// Package claim reserves many agents for one run, almost all of them at once. Of several
+// runs that want some of the same agents, one gets all that it wants.
+//
+// All runs order agents the same way. A run claims the lowest agent alone, which decides
+// between runs that want the same agents, and then the others at once. If another run has
+// one of these, the run backs off: it gives back what it got above that agent, waits for
+// that agent alone, and goes on from there. So a run waits only while all that it holds is
+// below what it waits for, and no two runs wait for each other.
+package claim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// HeldError is that another run holds an agent.
+type HeldError struct{ Err error }
+
+func (e *HeldError) Error() string { return e.Err.Error() }
+func (e *HeldError) Unwrap() error { return e.Err }
+
+// How long a run that backed off waits for an agent: another run that backs off gives it
+// back within a few calls, and one that keeps it is not waited for.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 800 * time.Millisecond
+)
+
+// All claims every agent of a list, which is in the order that all runs use. take claims
+// one, with a [HeldError] if another run holds it, and giveBack undoes that; several
+// goroutines call both. All returns the first error in the order of the list, and after an
+// error the caller gives back what was taken. Every error but a HeldError ends the claim.
+func All[T any](ctx context.Context, list []T, take, giveBack func(T) error) error {
+	for backedOff := false; len(list) > 0; backedOff = true {
+		if err := takeOne(ctx, list[0], take, backedOff); err != nil {
+			return err
+		}
+		list = list[1:]
+		errs := Each(list, take)
+		lowest := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+		if lowest < 0 {
+			return nil
+		}
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil && !held(err) }); i >= 0 {
+			return errs[i]
+		}
+		var got []T
+		for i := lowest; i < len(list); i++ {
+			if errs[i] == nil {
+				got = append(got, list[i])
+			}
+		}
+		if err := errors.Join(Each(got, giveBack)...); err != nil {
+			return errors.Join(errs[lowest], err)
+		}
+		list = list[lowest:]
+	}
+	return nil
+}
+
+// takeOne claims one agent, with patience again while another run holds it.
+func takeOne[T any](ctx context.Context, one T, take func(T) error, patient bool) error {
+	for pause := firstPause; ; pause *= 2 {
+		err := take(one)
+		if !patient || !held(err) || pause > lastPause {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
+func held(err error) bool {
+	var other *HeldError
+	return errors.As(err, &other)
+}
+
+// Back calls giveBack for a list in the order of [All], for the lowest agent last: a run
+// that gets the lowest finds the others free. It returns every error in the order of the
+// list.
+func Back[T any](list []T, giveBack func(T) error) error {
+	if len(list) == 0 {
+		return nil
+	}
+	errs := Each(list[1:], giveBack)
+	return errors.Join(slices.Insert(errs, 0, giveBack(list[0]))...)
+}
+
+// Each calls do for all of a list at once and returns the errors in its order.
+func Each[T any](list []T, do func(T) error) []error {
+	errs := make([]error, len(list))
+	var group sync.WaitGroup
+	for i, one := range list {
+		group.Go(func() { errs[i] = do(one) })
+	}
+	group.Wait()
+	return errs
+}
