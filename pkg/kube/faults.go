@@ -25,7 +25,8 @@ func faultsOf(e *config.Experiment) (kinds []string) {
 	return slices.Compact(kinds)
 }
 
-// faultProblems are why pods cannot have faults of an experiment, with their places.
+// faultProblems are why pods cannot have faults of an experiment, with their places: each once, also
+// if several databases have the fault.
 func faultProblems(e *config.Experiment) (problems []string) {
 	for _, db := range e.Databases {
 		for _, f := range faults.Keys().Of(db.Abilities) {
@@ -37,5 +38,6 @@ func faultProblems(e *config.Experiment) (problems []string) {
 			}
 		}
 	}
-	return problems
+	slices.Sort(problems)
+	return slices.Compact(problems)
 }
