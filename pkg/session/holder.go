@@ -31,6 +31,8 @@ type Options struct {
 	// Seen records what is observed, under the names of package deaths. It is safe for
 	// concurrent use.
 	Seen func(name string, at time.Time, number int64)
+	// Died is called when holders begin to die, with how many are held.
+	Died func(at time.Time, held int)
 }
 
 // Holder holds the sessions of a run. Its methods are called one after the other: Grant, Run,
@@ -289,6 +291,7 @@ func (h *Holder) Run(ctx context.Context) error {
 // abandon lets the holders die.
 func (h *Holder) abandon(ctx context.Context) {
 	h.death = time.Now()
+	h.Died(h.death, len(h.all))
 	rate := h.Plan.Release.PerSecond()
 	for i, s := range h.all {
 		if rate > 0 && !wait(ctx, time.Until(h.death.Add(time.Duration(float64(i)/rate*float64(time.Second))))) {

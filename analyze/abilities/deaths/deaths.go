@@ -23,6 +23,7 @@ var (
 	_ abilities.Sayer  = Half{}
 	_ abilities.Carder = Half{}
 	_ abilities.Actor  = Half{}
+	_ abilities.Drawer = Half{}
 )
 
 // Name is the kind of experiment.

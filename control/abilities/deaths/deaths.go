@@ -84,6 +84,9 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 		On: h.on, Facts: *h.facts, Plan: h.plan, ValueSize: h.run.DB.Load.ValueSize, Workers: n,
 		Name: strings.ToLower(rand.Text()[:8]),
 		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
+		Died: func(at time.Time, held int) {
+			h.run.Event(results.Event{Time: at.UTC(), Kind: eventDeath, Member: -1, Amount: float64(held), Unit: "sessions"})
+		},
 	})
 	h.run.Step("grant %d sessions", h.plan.Held)
 	return h.holder.Grant(ctx)
@@ -116,9 +119,6 @@ func (h *Half) Finish() error {
 	o := h.holder.Outcome()
 	err := h.latencies(&o)
 	h.mark(&o)
-	if !o.Death.IsZero() {
-		h.run.Event(results.Event{Time: o.Death.UTC(), Kind: eventDeath, Member: -1, Took: o.AllGone, Amount: float64(o.Abandoned), Unit: "sessions"})
-	}
 	return errors.Join(err, h.run.Observe(deaths.Observed(), h.seen.Take(math.MaxInt64)), deaths.Record().Set(&h.run.Record.Records, o))
 }
 

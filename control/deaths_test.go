@@ -1,0 +1,90 @@
+package control
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/database/fake/expiry"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
+)
+
+// Sessions are held beside a load, die, and end by the law of the store. What the record says
+// of them is what was observed, an end that comes too early makes the run invalid, and no key
+// of theirs is counted with those of the load.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(`
+load: {rate: 100, duration: 4s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+sessions: {held: 40, ttl: 600ms, keep: 150ms, after: 1s, keys: 2}
+databases:
+  fake__honest: {options: {expiry: doubled}}
+  fake__hasty: {options: {expire_early_every: 7}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	for n, law := range []expiry.Law{expiry.Doubled, expiry.Exact} {
+		rec := r.read(out.Folders[0], n)
+		o, err := deaths.Record().Of(rec.run.Records)
+		if err != nil {
+			t.Fatalf("read the outcome of %s: %v", rec.run.Tag, err)
+		}
+		if o.Granted != 40 || o.NotGranted > 0 || o.Left > 0 || o.TTL != 600*time.Millisecond || o.Rule != law.Rule() || o.GrantsPerSecond <= 0 {
+			t.Errorf("%s: %d of 40 sessions were granted (%s) with a TTL of %v by the rule %q, %d are left (%s)", rec.run.Tag, o.Granted, o.Why, o.TTL, o.Rule, o.Left, o.WhyLeft)
+		}
+		if o.Abandoned+o.Early+o.Missed+o.Unrenewed < 40 || o.Expired+o.NotExpired != o.Abandoned || o.Expired == 0 {
+			t.Errorf("%s: %d abandoned, %d expired, %d not, %d early, %d missed, %d not renewed; want all of 40 to end", rec.run.Tag, o.Abandoned, o.Expired, o.NotExpired, o.Early, o.Missed, o.Unrenewed)
+		}
+		early := strings.HasSuffix(rec.run.Tag, "hasty")
+		if early != (o.Early > 0) || early != hasMark(rec.run, mark.SessionsEarly) {
+			t.Errorf("%s: %d ended early, marks %q", rec.run.Tag, o.Early, rec.marks())
+		}
+		if hasMark(rec.run, mark.Keys) || hasMark(rec.run, mark.SessionsShort) {
+			t.Errorf("%s: marks %q, want no key of a session counted, and none left", rec.run.Tag, rec.marks())
+		}
+		if o.Before == nil || o.During == nil {
+			t.Errorf("%s: p99 before %+v, during %+v, want both", rec.run.Tag, o.Before, o.During)
+		}
+		if got := strings.Join(rec.kinds(), ","); !strings.Contains(got, "sessions abandoned") {
+			t.Errorf("%s: events %s, want that of the deaths", rec.run.Tag, got)
+		}
+		mustAgree(t, rec, o)
+	}
+}
+
+// mustAgree fails unless the outcome of sessions follows from what was observed by second.
+func mustAgree(t *testing.T, rec record, o deaths.Outcome) {
+	t.Helper()
+	seconds, err := observation.Read(deaths.Observed(), rec.dir)
+	if err != nil {
+		t.Fatalf("read %s: %v", filepath.Join(rec.dir, deaths.Observed().File()), err)
+	}
+	totals := deaths.Observed().Total(seconds)
+	recorded, err := ability.Observed().Of(rec.run.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int64{deaths.ValueGrant: int64(o.Granted), deaths.ValueKeep: o.Keeps.N, deaths.ValueLate: int64(o.Expired), deaths.ValueLateLeast: int64(o.Expired)} {
+		if got, is := totals[name], recorded[deaths.Observed().Name][name]; got.N != want || got.N != is.N || got.Value != is.Value || got.Longest != is.Longest {
+			t.Errorf("%s of %s: %+v in the file, %+v in the record, want %d times", name, rec.run.Tag, got, is, want)
+		}
+	}
+	for name, want := range map[string]int64{deaths.ValueKeepLost: o.KeepsLost, deaths.ValueEarly: int64(o.Early)} {
+		if got := totals[name].Value; got != want {
+			t.Errorf("%s of %s: %d in the file, want %d", name, rec.run.Tag, got, want)
+		}
+	}
+	if o.Late == nil || time.Duration(o.Late.Max) != totals[deaths.ValueLate].Longest || time.Duration(o.Keeps.Max) != totals[deaths.ValueKeep].Longest {
+		t.Errorf("%s: latest end %+v, longest renewal %+v; observed %+v", rec.run.Tag, o.Late, o.Keeps, totals)
+	}
+	if last := len(o.Survivors) - 1; last < 0 || o.Survivors[last].Left != o.NotExpired || int64(o.Survivors[last].After) != o.Late.Max {
+		t.Errorf("%s: the curve of survivors is %+v", rec.run.Tag, o.Survivors)
+	}
+}
