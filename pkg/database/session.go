@@ -11,8 +11,9 @@ import (
 type SessionFacts struct {
 	// What is the database's name for a session, such as "lease".
 	What string
-	// Least is the shortest TTL that members grant, and Step the unit of TTLs.
-	Least, Step time.Duration
+	// Least is the shortest TTL that members grant, Most the longest, 0 without a bound, and
+	// Step the unit of TTLs.
+	Least, Most, Step time.Duration
 	// Rule is when members end a session that is not renewed.
 	Rule string
 	// Ends returns how long after the last renewal members end a session with a TTL, by the
@@ -24,7 +25,9 @@ type SessionFacts struct {
 
 // Granted returns the TTL that members grant if one is asked for.
 func (f SessionFacts) Granted(ttl time.Duration) time.Duration {
-	ttl = max(ttl, f.Least)
+	if ttl = max(ttl, f.Least); f.Most > 0 {
+		ttl = min(ttl, f.Most)
+	}
 	return (ttl + f.Step - 1) / f.Step * f.Step
 }
 
@@ -137,3 +140,6 @@ func (l *Listed) Next(names []string, sent, at time.Time, gone func(Gone)) {
 	}
 	l.names, l.sent = now, sent
 }
+
+// Unchanged notes that the keys of the last list were all there until a time.
+func (l *Listed) Unchanged(until time.Time) { l.sent = until }

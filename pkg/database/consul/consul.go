@@ -45,7 +45,7 @@ func Database() database.Database {
 			MaxValue:   maxValue,
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
-			NoSessions: "the driver has no client for them yet",
+			Sessions:   sessionFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -69,7 +69,7 @@ func Database() database.Database {
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
-			NoSessions: "the driver has no client for them yet",
+			NoSessions: "the proxy renews its lease by itself while a connection is open, whatever its client sends, so that no TTL begins with a renewal of the client's",
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -66,10 +66,20 @@ func appendHeader(b []byte, xid, op int32) []byte { return appendInt(appendInt(p
 // appendConnect appends the request for a new session. Servers that have not applied
 // transaction zxid refuse it.
 func appendConnect(b []byte, zxid int64, timeout time.Duration) []byte {
-	const version, session, readOnly = 0, 0, 0
+	return appendSession(b, zxid, timeout, 0, [passwdSize]byte{})
+}
+
+// appendResume appends the request to go on with a session; 0 is a new one.
+func appendResume(b []byte, timeout time.Duration, session int64, password [passwdSize]byte) []byte {
+	const zxid = 0
+	return appendSession(b, zxid, timeout, session, password)
+}
+
+func appendSession(b []byte, zxid int64, timeout time.Duration, session int64, password [passwdSize]byte) []byte {
+	const version, readOnly = 0, 0
 	b = appendLong(appendInt(packet(b), version), zxid)
 	b = appendLong(appendInt(b, int32(timeout.Milliseconds())), session)
-	b = appendBytes(b, make([]byte, passwdSize))
+	b = appendBytes(b, password[:])
 	return sealed(append(b, readOnly))
 }
 

@@ -107,6 +107,13 @@ func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, members i
 	}
 }
 
+// current is the last connection.
+func (n *network) current() net.Conn {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.conn
+}
+
 // close closes the connection and refuses new ones.
 func (n *network) close() {
 	n.mu.Lock()

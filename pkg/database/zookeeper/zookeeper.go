@@ -46,7 +46,7 @@ func Database() database.Database {
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
-			NoSessions: "the driver has no client for them yet",
+			Sessions:   sessionFacts(New().tick()),
 		},
 		New: func() database.Driver { return New() },
 	}

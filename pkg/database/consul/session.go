@@ -1,0 +1,201 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var (
+	_ database.SessionDialer = (*Options)(nil)
+	_ database.Sessions      = (*sessions)(nil)
+	_ database.Session       = (*session)(nil)
+)
+
+const (
+	// leastTTL and mostTTL are the bounds of a TTL, unless session_ttl_min has another.
+	leastTTL = 10 * time.Second
+	mostTTL  = 24 * time.Hour
+	// sessionConns is how many requests for sessions run at the same time.
+	sessionConns = 64
+	// roundTrip is longer than an answer without a wait takes.
+	roundTrip = 100 * time.Millisecond
+)
+
+// sessionFacts are those of sessions of the key-value store, without health checks.
+func sessionFacts() *database.SessionFacts {
+	return &database.SessionFacts{
+		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
+		Rule: "after twice its TTL",
+		Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
+			return 2 * ttl, 2 * ttl
+		},
+		Renewal: "a PUT of /v1/session/renew by Consul's own client", Watch: "a blocking query of their keys and a list after each change",
+	}
+}
+
+// sessions are granted through one member, over connections of their own.
+type sessions struct {
+	http   *http.Client
+	api    *api.Client
+	prefix string
+	target database.Target
+	body   int64
+}
+
+// DialSessions opens connections to the preferred or else the first member. With an ACL token,
+// session_prefix "" must be allowed to be written.
+func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
+	s := &sessions{prefix: t.KeyPrefix() + database.SessionKeys, target: t, body: o.members(t).maxBody}
+	var err error
+	if s.api, s.http, err = s.open(sessionConns); err != nil {
+		return nil, fmt.Errorf("dial consul: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if _, _, err := s.names(ctx, s.api, "-", 0); err != nil && !inTrouble(err) {
+		return nil, errors.Join(fmt.Errorf("dial consul: %w%s", err, hint(err)), s.Close())
+	}
+	return s, nil
+}
+
+// open returns a client with some connections.
+func (s *sessions) open(conns int) (*api.Client, *http.Client, error) {
+	transport, err := standard(s.target.TLS, s.body)
+	if err != nil {
+		return nil, nil, err
+	}
+	k := transport.(*kvTransport)
+	k.MaxConnsPerHost, k.MaxIdleConnsPerHost = conns, conns
+	client, config, err := library(s.target, max(s.target.Prefer, 0), k)
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, config.HttpClient, nil
+}
+
+// Grant begins a session.
+func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Session, error) {
+	ttl = sessionFacts().Granted(ttl)
+	entry := &api.SessionEntry{Name: "dbtester", TTL: ttl.String(), Behavior: api.SessionBehaviorDelete}
+	id, _, err := s.api.Session().CreateNoChecks(entry, (&api.WriteOptions{}).WithContext(ctx))
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	return &session{on: s, id: id, ttl: ttl}, nil
+}
+
+// Watch waits for changes of the keys with blocking queries, and lists the keys after each.
+func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+	client, idle, err := s.open(1)
+	if err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	defer idle.CloseIdleConnections()
+	var listed database.Listed
+	for {
+		sent := time.Now()
+		names, index, err := s.names(ctx, client, "", 0)
+		if err == nil {
+			listed.Next(names, sent, time.Now(), gone)
+			if ready != nil {
+				ready()
+				ready = nil
+			}
+			// With names that end at the first "-", an answer is short.
+			sent = time.Now()
+			_, _, err = s.names(ctx, client, "-", max(index, 1))
+		}
+		switch _, class := database.Classify(err); {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil && time.Since(sent) > roundTrip: // it waited, so that nothing had changed before
+			listed.Unchanged(time.Now())
+		case class == database.ClassDenied:
+			return fmt.Errorf("watch: %w", err)
+		case err != nil && !wait(ctx, roundTrip): // members elect a leader, or this one starts again
+			return nil
+		}
+	}
+}
+
+// wait returns false if ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// names returns the names of the keys up to a separator, and the index of the answer. It waits
+// for a change after an index unless that is 0.
+func (s *sessions) names(ctx context.Context, client *api.Client, separator string, after uint64) (names []string, index uint64, err error) {
+	options := &api.QueryOptions{WaitIndex: after}
+	keys, meta, err := client.KV().Keys(s.prefix, separator, options.WithContext(ctx))
+	if err != nil {
+		return nil, 0, classify(ctx, err)
+	}
+	for _, key := range keys {
+		if name, ours := strings.CutPrefix(key, s.prefix); ours {
+			if plain, err := url.PathUnescape(name); err == nil { // undoes encodeKey
+				name = plain
+			}
+			names = append(names, name)
+		}
+	}
+	return names, meta.LastIndex, nil
+}
+
+// Close closes the connections.
+func (s *sessions) Close() error {
+	s.http.CloseIdleConnections()
+	return nil
+}
+
+// session is one session.
+type session struct {
+	on  *sessions
+	id  string
+	ttl time.Duration
+}
+
+func (s *session) TTL() time.Duration { return s.ttl }
+
+// Attach creates a key and acquires it.
+func (s *session) Attach(ctx context.Context, key, value []byte) error {
+	name, err := encodeKey(key)
+	if err != nil {
+		return database.NotApplied(database.ClassOther, err)
+	}
+	_, _, err = s.on.api.KV().Acquire(&api.KVPair{Key: s.on.prefix + name, Value: value, Session: s.id}, (&api.WriteOptions{}).WithContext(ctx))
+	return classify(ctx, err)
+}
+
+func (s *session) Keep(ctx context.Context) error {
+	entry, _, err := s.on.api.Session().Renew(s.id, (&api.WriteOptions{}).WithContext(ctx))
+	if err == nil && entry == nil {
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return classify(ctx, err)
+}
+
+// Abandon does nothing: a session is renewed or not.
+func (s *session) Abandon() {}
+
+// Release ends the session. Consul takes one that has ended as ended.
+func (s *session) Release(ctx context.Context) error {
+	_, err := s.on.api.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
+	return classify(ctx, err)
+}

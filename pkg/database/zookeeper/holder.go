@@ -1,0 +1,230 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
+)
+
+// flagEphemeral of a create request makes the znode end with the session.
+const flagEphemeral = 1
+
+// holder is one session over a connection of its own. A connection that broke is replaced at
+// the next request, with another member and the same session. Nothing renews the session by
+// itself.
+type holder struct {
+	on     *holders
+	asked  time.Duration
+	member int // of the last connection
+	wire   wire
+
+	id       int64 // 0 before it was granted
+	password [passwdSize]byte
+	ttl      time.Duration
+	over     bool // members do not have it any more
+	xid      int32
+}
+
+// wire is the connection, which is open after the first request.
+type wire struct{ conn *exchange.Conn }
+
+func (w *wire) open() *exchange.Conn {
+	if w.conn == nil {
+		w.conn = &exchange.Conn{}
+		w.conn.In.Expect(lengthField + headerSize)
+	}
+	return w.conn
+}
+
+func (w *wire) close() {
+	if w.conn != nil {
+		w.conn.Close()
+		w.conn = nil
+	}
+}
+
+func (s *holder) TTL() time.Duration { return s.ttl }
+
+// Attach creates an ephemeral znode.
+func (s *holder) Attach(ctx context.Context, key, value []byte) error {
+	path := appendName([]byte(s.on.parent+"/"), key)
+	return s.exchange(ctx, func() ([]byte, int32) {
+		b := appendBytes(appendBytes(s.begin(opCreate), path), value)
+		return appendInt(s.on.access.append(b), flagEphemeral), s.xid
+	})
+}
+
+// Keep sends a ping. Members take any request as a renewal.
+func (s *holder) Keep(ctx context.Context) error {
+	return s.exchange(ctx, func() ([]byte, int32) { return appendHeader(nil, xidPing, opPing), xidPing })
+}
+
+// Abandon cuts the connection without the end of the session.
+func (s *holder) Abandon() { s.wire.close() }
+
+// Release ends the session, for which it connects again after Abandon.
+func (s *holder) Release(ctx context.Context) error {
+	err := s.exchange(ctx, func() ([]byte, int32) { return s.begin(opClose), s.xid })
+	s.wire.close()
+	if errors.Is(err, database.ErrNoSession) {
+		return nil
+	}
+	s.over = s.over || err == nil
+	return err
+}
+
+// begin starts the packet of a request.
+func (s *holder) begin(op int32) []byte {
+	s.xid = max(1, s.xid+1)
+	return appendHeader(nil, s.xid, op)
+}
+
+// exchange sends a request and reads its answer. It connects first if there is no connection,
+// which renews the session or begins it; nil is no other request.
+func (s *holder) exchange(ctx context.Context, request func() (packet []byte, xid int32)) error {
+	if s.over {
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	conn := s.wire.open()
+	connected, err := conn.Begin(ctx)
+	if err != nil {
+		return classify(errors.Join(zk.ErrNoServer, err), false)
+	}
+	if !connected {
+		if err = s.connect(ctx, conn); err != nil {
+			conn.End(false)
+			return s.failed(ctx, err, false)
+		}
+	}
+	if request == nil {
+		conn.End(true)
+		return nil
+	}
+	packet, xid := request()
+	if err = conn.Send(sealed(packet)); err == nil {
+		err = s.read(conn, xid)
+	}
+	// What a member answered with an error leaves the connection usable, but for the end of
+	// the session.
+	var refused *answered
+	conn.End(err == nil || errors.As(err, &refused) && !isOver(refused.err))
+	return s.failed(ctx, err, true)
+}
+
+// failed classes an error, and notes the end of the session.
+func (s *holder) failed(ctx context.Context, err error, started bool) error {
+	switch {
+	case err == nil:
+		return nil
+	case isOver(err) && s.id != 0:
+		s.over = true
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	}
+	return classify(err, started)
+}
+
+// isOver reports whether members do not have a session any more.
+func isOver(err error) bool { return errors.Is(err, zk.ErrSessionExpired) }
+
+// answered is the error of an answer.
+type answered struct{ err error }
+
+func (a *answered) Error() string { return a.err.Error() }
+func (a *answered) Unwrap() error { return a.err }
+
+// connect begins the session or goes on with it, at the first member that does so.
+func (s *holder) connect(ctx context.Context, conn *exchange.Conn) error {
+	var errs []error
+	for range s.on.endpoints {
+		err := s.handshake(ctx, conn, s.on.endpoints[s.member])
+		if err == nil || isOver(err) || ctx.Err() != nil {
+			return err
+		}
+		errs = append(errs, err)
+		s.member = (s.member + 1) % len(s.on.endpoints)
+	}
+	return errors.Join(errs...)
+}
+
+// handshake connects to one member, requests the session and sends the credentials.
+func (s *holder) handshake(ctx context.Context, conn *exchange.Conn, addr string) error {
+	if err := conn.Connect(ctx, addr, s.on.tls); err != nil {
+		return err
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout / time.Duration(len(s.on.endpoints)))); err != nil {
+		return err
+	}
+	if err := conn.Send(appendResume(nil, s.asked, s.id, s.password)); err != nil {
+		return asNoAnswer(err)
+	}
+	answer, password, err := readConnectAnswer(conn)
+	switch {
+	case err != nil:
+		return err
+	case answer.session == 0:
+		return zk.ErrSessionExpired
+	}
+	s.id, s.password, s.ttl = answer.session, password, answer.timeout
+	if auth := s.on.target.Auth; auth != nil {
+		if err := conn.Send(appendAuth(nil, digestScheme, credentials(auth))); err != nil {
+			return err
+		}
+		if err := s.read(conn, xidAuth); err != nil {
+			return err
+		}
+	}
+	return conn.SetReadDeadline(time.Time{})
+}
+
+// readConnectAnswer reads the answer to a request for a session, with its password.
+func readConnectAnswer(conn *exchange.Conn) (a connectAnswer, password [passwdSize]byte, err error) {
+	b, err := conn.In.Next(lengthField)
+	if err != nil {
+		return a, password, asNoAnswer(err)
+	}
+	length := lengthOf(b)
+	if length < 0 || length > maxConnectAnswer {
+		return a, password, fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, length)
+	}
+	if b, err = conn.In.Next(int(length)); err != nil {
+		return a, password, err
+	}
+	const before = 4 + 4 + 8 + lengthField // version, time-out, session
+	if a, err = parseConnectAnswer(b); err == nil && len(b) >= before+passwdSize {
+		copy(password[:], b[before:])
+	}
+	return a, password, err
+}
+
+// read reads the answer to a request.
+func (s *holder) read(conn *exchange.Conn, xid int32) error {
+	for {
+		b, err := conn.In.Next(lengthField + headerSize)
+		if err != nil {
+			return err
+		}
+		a, err := parseHeader(b, DefaultMaxPacket)
+		if err != nil {
+			return err
+		}
+		if err := conn.In.Skip(a.size); err != nil {
+			return err
+		}
+		switch {
+		case a.xid == xid && a.code == 0:
+			return nil
+		case a.xid == xid:
+			return &answered{errorOf(a.code)}
+		case a.xid != xidNotice:
+			return fmt.Errorf("%w: it has xid %d, the request has %d", errMalformed, a.xid, xid)
+		}
+	}
+}
