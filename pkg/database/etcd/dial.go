@@ -43,7 +43,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	var err error
 	switch largest := max(o.requestBytes(), t.MaxBytes); o.Transport {
 	case database.Lean:
-		c, err = dialLean(ctx, t, largest)
+		c, err = dialLean(ctx, t, largest, o.Pings == pingsWithRequests)
 	case transportLibrary:
 		c, err = dialLibrary(ctx, t, largest)
 	default:

@@ -50,7 +50,14 @@ func Database() database.Database {
 type Options struct {
 	Server    `yaml:",inline"`
 	Transport database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own gRPC client, for less client CPU; standard (or grpc) is grpc-go, on which etcd's own client is built; clientv3 is that client, which sends some requests again"`
+	Pings     string             `yaml:"pings" doc:"when lean acknowledges the PINGs that members send to measure their bandwidth, about one for each request: at-once, or with-requests, for less client CPU: with the next request on the connection, which also saves members work"`
 }
+
+// When PINGs are acknowledged.
+const (
+	pingsAtOnce       = "at-once"
+	pingsWithRequests = "with-requests"
+)
 
 const (
 	// transportGRPC is another name for [database.Standard], from older experiment files.
@@ -60,7 +67,9 @@ const (
 )
 
 // New returns options that hold every default.
-func New() *Options { return &Options{Server: *NewServer(), Transport: database.Lean} }
+func New() *Options {
+	return &Options{Server: *NewServer(), Transport: database.Lean, Pings: pingsAtOnce}
+}
 
 var (
 	_ database.Driver        = (*Options)(nil)
@@ -81,7 +90,17 @@ var (
 
 // Validate reports every option that the server or the client would refuse.
 func (o *Options) Validate(h database.HostFacts) error {
-	return errors.Join(o.Server.Validate(h), o.validTransport())
+	return errors.Join(o.Server.Validate(h), o.validTransport(), o.validPings())
+}
+
+func (o *Options) validPings() error {
+	switch {
+	case o.Pings == pingsAtOnce, o.Pings == pingsWithRequests && o.Transport == database.Lean:
+		return nil
+	case o.Pings == pingsWithRequests:
+		return fmt.Errorf("pings: %s needs transport %s, got %q", pingsWithRequests, database.Lean, string(o.Transport))
+	}
+	return fmt.Errorf("pings must be %s or %s, got %q", pingsAtOnce, pingsWithRequests, o.Pings)
 }
 
 func (o *Options) validTransport() error {

@@ -48,9 +48,10 @@ var (
 const replyMargin = 64 << 10
 
 // dialLean connects and asks for the server's status. No key with its value is
-// larger than maxEntry bytes.
-func dialLean(ctx context.Context, t database.Target, maxEntry int) (*lean, error) {
+// larger than maxEntry bytes. See [unary.Config] for latePings.
+func dialLean(ctx context.Context, t database.Target, maxEntry int, latePings bool) (*lean, error) {
 	config, err := leanConfig(t)
+	config.LatePings = latePings
 	if err != nil {
 		return nil, err
 	}

@@ -60,6 +60,23 @@ func TestValidateTransport(t *testing.T) {
 	}
 }
 
+func TestValidatePings(t *testing.T) {
+	for _, c := range []struct {
+		pings     string
+		transport database.Transport
+		want      bool
+	}{
+		{pingsAtOnce, database.Lean, true}, {pingsAtOnce, database.Standard, true}, {pingsWithRequests, database.Lean, true},
+		{pingsWithRequests, database.Standard, false}, {pingsWithRequests, transportLibrary, false}, {"", database.Lean, false}, {"never", database.Lean, false},
+	} {
+		d := New()
+		d.Pings, d.Transport = c.pings, c.transport
+		if err := d.Validate(database.HostFacts{}); (err == nil) != c.want {
+			t.Errorf("pings %q with transport %q: %v", c.pings, c.transport, err)
+		}
+	}
+}
+
 func TestFsync(t *testing.T) {
 	tests := []struct {
 		options Server

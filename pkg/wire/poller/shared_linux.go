@@ -145,6 +145,17 @@ func (c *shared) TryWrite(b []byte) (int, error) {
 	return n, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", err)}
 }
 
+// WakeAt has the reader called only when a number of bytes have arrived, or the other side has
+// ended.
+func (c *shared) WakeAt(bytes int) error {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.fd < 0 {
+		return net.ErrClosed
+	}
+	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVLOWAT, bytes))
+}
+
 // Write implements [Conn].
 func (c *shared) Write(b []byte) (written int, err error) {
 	for {

@@ -32,6 +32,7 @@ type conn struct {
 	failure  error // why the connection ended
 	replaced bool  // replace has opened another connection
 
+	pings   latePings
 	streams streams
 	out     writer
 	in      reader

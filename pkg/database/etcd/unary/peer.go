@@ -73,6 +73,7 @@ func (p *peer) connect(ctx context.Context) (*conn, error) {
 		scheme = "https"
 	}
 	c := newConn(p.client.timing, newRequestHeads(scheme, p.address, p.client.config.Metadata))
+	c.pings.on = p.client.config.LatePings
 	c.withdraw = func() { p.conn.CompareAndSwap(c, nil) }
 	c.replace = func() bool { return p.client.spawn(p) }
 	if err := c.handshake(ctx, nc); err != nil {

@@ -71,6 +71,8 @@ func (c *conn) consume() error {
 	if len(c.streams.waiting) > 0 {
 		c.streams.pump()
 	}
+	c.pings.due, c.pings.partial = false, at < c.in.have
+	c.pings.rest(&c.streams)
 	if err == nil && c.in.settled && c.drained() {
 		err = errDrained
 	}
@@ -256,7 +258,11 @@ func (c *conn) handlePing(f frame) error {
 		return nil
 	}
 	var b [frameHead + 8]byte // on the stack: etcd's members ping with every few answers
-	return c.out.answer(append(appendHead(b[:0], 8, framePing, flagAck, 0), f.payload...))
+	ack := append(appendHead(b[:0], 8, framePing, flagAck, 0), f.payload...)
+	if c.pings.ping(f.payload) {
+		c.out.late += len(ack)
+	}
+	return c.out.answer(ack)
 }
 
 func (c *conn) handleGoAway(f frame) error {

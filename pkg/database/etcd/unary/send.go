@@ -17,6 +17,10 @@ func (c *conn) start(k *call, m *Message) bool {
 		return false
 	}
 	c.streams.add(k, m)
+	if c.out.late > 0 {
+		c.out.late, c.pings.due = 0, true // it goes with the request
+	}
+	c.pings.rest(&c.streams)
 	if c.streams.nextID > maxWindow {
 		c.retire(status.Error(codes.Unavailable, "the connection has no stream ids left"))
 	}

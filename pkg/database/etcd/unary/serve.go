@@ -56,6 +56,9 @@ func (c *conn) open(ctx context.Context, nc net.Conn) error {
 	defer c.mu.Unlock()
 	served, err := poller.Serve(nc, c)
 	c.net, c.out.net = served, served
+	if c.pings.on {
+		c.pings.socket, _ = served.(interface{ WakeAt(bytes int) error })
+	}
 	return err
 }
 
@@ -138,6 +141,8 @@ func (c *conn) checkAlive() (next time.Duration, err error) {
 		c.in.pinged, next = true, c.timing.pingTimeout
 	}
 	c.in.alive = false
+	c.out.late = 0 // nothing waits for longer
+	c.pings.wake(1)
 	write := c.out.claim()
 	c.mu.Unlock()
 	if write {

@@ -28,6 +28,9 @@ type Config struct {
 	TLS *tls.Config
 	// Metadata is sent with every call.
 	Metadata []Field
+	// LatePings has the PINGs by which a server of grpc-go measures its bandwidth acknowledged with
+	// the next request, or after 10 s.
+	LatePings bool
 }
 
 // Client makes calls. It connects at once, and reconnects after a loss with pauses of

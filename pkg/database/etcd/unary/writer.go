@@ -30,6 +30,7 @@ type writer struct {
 	writing bool
 	held    bool // the goroutine that reads will write
 	acks    int  // answers in pending to the server's settings and pings
+	late    int  // bytes of those in pending that may wait for a request
 }
 
 // end returns the position of the last appended byte in the connection's bytes.
@@ -63,7 +64,7 @@ func (w *writer) answer(b []byte) error {
 // claim makes its caller the one who writes, if there is something to write and no
 // other does or will. The connection is locked.
 func (w *writer) claim() bool {
-	if w.writing || w.held || w.broken || len(w.pending) == 0 {
+	if w.writing || w.held || w.broken || len(w.pending) == w.late {
 		return false
 	}
 	w.writing = true
@@ -156,7 +157,7 @@ func (w *writer) take() []byte {
 	w.usual = min(len(batch), buffer.Largest)
 	w.taken += int64(len(batch))
 	w.reached = w.taken
-	w.acks = 0
+	w.acks, w.late = 0, 0
 	return batch
 }
 
