@@ -19,6 +19,8 @@ type SessionFacts struct {
 	// Ends returns how long after the last renewal members end a session with a TTL, by the
 	// rule: at least and at most, if they end n sessions at once.
 	Ends func(ttl time.Duration, n int) (earliest, latest time.Duration)
+	// Conns means that each session has a connection of its own.
+	Conns bool
 	// Renewal is the request that renews a session, and Watch how the end of keys is seen.
 	Renewal, Watch string
 }

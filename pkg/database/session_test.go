@@ -45,3 +45,30 @@ func TestWatchList(t *testing.T) {
 		}
 	})
 }
+
+// A key that a list lacks was there until the time that is known from elsewhere.
+func TestUnchanged(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	var listed Listed
+	var ends []Gone
+	note := func(g Gone) { ends = append(ends, g) }
+	listed.Next([]string{"a", "b"}, at(1), at(2), note)
+	listed.Unchanged(at(10))
+	listed.Next([]string{"b"}, at(11), at(12), note)
+	listed.Next(nil, at(13), at(14), note)
+	if len(ends) != 2 || !ends[0].Since.Equal(at(10)) || !ends[0].At.Equal(at(12)) || !ends[1].Since.Equal(at(11)) || !ends[1].At.Equal(at(14)) {
+		t.Errorf("keys ended as %+v, want a from 10 to 12 s, and b from 11 to 14 s", ends)
+	}
+}
+
+// Members grant TTLs within bounds, in steps.
+func TestGranted(t *testing.T) {
+	facts := SessionFacts{Least: 4 * time.Second, Most: 40 * time.Second, Step: time.Second}
+	for asked, want := range map[time.Duration]time.Duration{
+		time.Second: 4 * time.Second, 4500 * time.Millisecond: 5 * time.Second, 40 * time.Second: 40 * time.Second, time.Hour: 40 * time.Second,
+	} {
+		if got := facts.Granted(asked); got != want {
+			t.Errorf("a TTL of %v is granted if %v is asked for, want %v", got, asked, want)
+		}
+	}
+}

@@ -11,9 +11,10 @@ import (
 // Figures are one picture: the part of the sessions that is left by the time after their TTL, a
 // line for each trial of each database.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
+	all := 100.0
 	f := figure.Figure{
 		Name: "SESSIONS-LEFT", Short: "Sessions of dead clients by time after their TTL", Kind: figure.Stairs,
-		X: figure.Axis{Label: "Time after the TTL", Unit: "seconds"}, Y: figure.Axis{Label: "Sessions left", Unit: "%"},
+		X: figure.Axis{Label: "Time after the TTL", Unit: "seconds"}, Y: figure.Axis{Label: "Sessions left", Unit: "%", Max: &all},
 		Notes: []string{"the TTL is counted from the sending of each session's last renewal; a session is left until all its keys are gone"},
 	}
 	for _, c := range columns {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
@@ -55,12 +57,35 @@ func (h *Half) Describe() []string {
 	}
 	ttl := h.facts.Granted(h.plan.TTL)
 	earliest, latest := h.facts.Ends(ttl, h.plan.Held)
-	text := fmt.Sprintf("sessions: %d with a TTL of %v are held and renewed every %v", h.plan.Held, ttl, h.plan.Keep)
+	text := fmt.Sprintf("sessions: %d with a TTL of %v are held and renewed every %v", h.plan.Held, ttl, h.plan.Keep.Round(time.Millisecond))
 	if h.plan.Release != deaths.Never {
 		text += fmt.Sprintf("; their holders die %v after the start of the load, %s; %s ends a session %v to %v after its last renewal (%s)",
 			h.plan.After, h.plan.Release, h.run.DB.Name, earliest, latest, h.facts.Rule)
 	}
+	if err := roomFor(h.facts, h.plan.Held, openFiles()); err != nil {
+		text += "; " + err.Error()
+	}
 	return []string{text}
+}
+
+// otherFiles is how many files a run has open besides the connections of sessions, and more.
+const otherFiles = 500
+
+// openFiles is how many files this process may have open, 0 if that is not known.
+func openFiles() uint64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return limit.Cur
+}
+
+// roomFor returns an error if a number of sessions cannot have their connections.
+func roomFor(facts *database.SessionFacts, held int, limit uint64) error {
+	if needed := uint64(held) + otherFiles; facts.Conns && limit > 0 && needed > limit {
+		return fmt.Errorf("%d sessions are as many connections: the limit of open files must be at least %d, it is %d", held, needed, limit)
+	}
+	return nil
 }
 
 // Prepare grants the sessions.
@@ -71,6 +96,9 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 	dialer, ok := h.run.Driver.(database.SessionDialer)
 	if !ok || h.facts == nil {
 		return fmt.Errorf("hold sessions: those of %s cannot be held: %s", h.run.DB.Name, h.run.Info.NoSessions)
+	}
+	if err := roomFor(h.facts, h.plan.Held, openFiles()); err != nil {
+		return fmt.Errorf("hold sessions: %w", err)
 	}
 	if h.on, err = dialer.DialSessions(ctx, *h.run.Target); err != nil {
 		return fmt.Errorf("dial for sessions: %w", err)

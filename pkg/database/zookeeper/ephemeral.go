@@ -37,6 +37,7 @@ func sessionFacts(tick time.Duration) *database.SessionFacts {
 		Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
 			return ttl, ttl + tick + tick/2
 		},
+		Conns:   true,
 		Renewal: "a ping, over a connection of each session", Watch: "a watch of their parent's children and a list after each change",
 	}
 }

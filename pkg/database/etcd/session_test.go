@@ -1,0 +1,94 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// Every lease that nobody renews ends once by the watch, and the member counts as many.
+func TestExpiredLeases(t *testing.T) {
+	c := startOne(t, "")
+	s, err := c.Driver().(database.SessionDialer).DialSessions(t.Context(), c.Target())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	const held = 300
+	var ends atomic.Int64
+	ready, over := make(chan struct{}), make(chan struct{})
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		err := s.Watch(ctx, func() { close(ready) }, func(database.Gone) {
+			if ends.Add(1) == held {
+				close(over)
+			}
+		})
+		if err != nil {
+			t.Errorf("watch: %v", err)
+		}
+	})
+	<-ready
+	for part := range 10 {
+		tasks.Go(func() {
+			for i := range held / 10 {
+				lease, err := s.Grant(ctx, sessionFacts().Least)
+				if err == nil {
+					err = lease.Attach(ctx, fmt.Appendf(nil, "%d-%d", part, i), nil)
+				}
+				if err != nil {
+					t.Errorf("grant a lease with a key: %v", err)
+				}
+			}
+		})
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+		t.Errorf("%d of %d leases ended", ends.Load(), held)
+	}
+	counted := int64(-1) // each lease after its end
+	for counted < held && ctx.Err() == nil && !t.Failed() {
+		counted = expired(t, c.Target().Endpoints[0])
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	tasks.Wait()
+	if counted != held || ends.Load() != held {
+		t.Errorf("the member counts %d leases that expired, the watch %d ends, want %d", counted, ends.Load(), held)
+	}
+}
+
+// expired is how many leases a member ended because nobody renewed them.
+func expired(t *testing.T, endpoint string) int64 {
+	t.Helper()
+	resp, err := http.Get("http://" + endpoint + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^etcd_debugging_server_lease_expired_total (\S+)$`).FindSubmatch(text)
+	if line == nil {
+		t.Fatal("the metrics lack leases that expired")
+	}
+	n, err := strconv.ParseFloat(string(line[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int64(n)
+}
