@@ -15,6 +15,7 @@ type etcdOptions struct {
 	NotDriven         `yaml:"-"`
 	Led               `yaml:"-"`
 	Cleaned           `yaml:"-"`
+	Holding           `yaml:"-"`
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"entries between two snapshots" classic:"snapshot_count,snap_count"`
 	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" doc:"size in bytes at which writes are refused" classic:"quota_size_bytes"`
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" doc:"time between two heartbeats"`
@@ -47,15 +48,21 @@ func (NotDriven) Plan(database.Member) (database.Plan, error)                   
 func (NotDriven) Ready(context.Context, database.Target, int) error              { panic("asked") }
 func (NotDriven) Dial(context.Context, database.Target) (database.Client, error) { panic("dialed") }
 
-// Led is a driver that finds the leader, Cleaned one that removes keys.
+// Led is a driver that finds the leader, Cleaned one that removes keys, and Holding one with
+// sessions.
 type (
 	Led     struct{}
 	Cleaned struct{}
+	Holding struct{}
 )
 
 func (Led) Leader(context.Context, database.Target) (int, error) { panic("asked") }
 func (Cleaned) Clean(context.Context, database.Target, database.Removable, func(keys int64)) error {
 	panic("asked")
+}
+
+func (Holding) DialSessions(context.Context, database.Target) (database.Sessions, error) {
+	panic("dialed")
 }
 
 // bareOptions are those of a driver without any.
@@ -66,6 +73,7 @@ type bareOptions struct {
 type zooOptions struct {
 	NotDriven     `yaml:"-"`
 	Led           `yaml:"-"`
+	Holding       `yaml:"-"`
 	Heap          heapOptions `yaml:",inline"`
 	TickTime      uint32      `yaml:"tick_time" doc:"milliseconds of a tick" classic:"tick_time"`
 	InitLimit     int         `yaml:"init_limit" classic:"init_limit"`
@@ -101,6 +109,7 @@ type consulOptions struct {
 	NotDriven      `yaml:"-"`
 	Led            `yaml:"-"`
 	Cleaned        `yaml:"-"`
+	Holding        `yaml:"-"`
 	RaftMultiplier int               `yaml:"raft_multiplier"`
 	Limits         consulLimits      `yaml:"limits"`
 	Meta           map[string]string `yaml:"meta,omitempty"`
