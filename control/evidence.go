@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
@@ -32,16 +33,23 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 
 // clientEvidence is what is known of those that issued the load: of this process on a machine,
 // or of the generators.
-func clientEvidence(r *run, machine results.Host) []judge.Client {
-	if len(r.record.Generators) > 0 {
-		return generatorEvidence(r)
+func clientEvidence(r *run, machine results.Host) (list []judge.Client) {
+	for _, i := range r.record.Issuers() {
+		e, dir := judge.Client{Name: i.Addr, Stops: i.Stops, SelfCheck: i.SelfCheck}, r.dir
+		if i.Number > 0 {
+			dir = issue.Folder(r.dir, i.Number-1)
+		}
+		// Samples that cannot be read are no evidence; those before them are.
+		var unread error
+		e.Samples, unread = results.ReadSamples(filepath.Join(dir, results.FileClient))
+		if i.Number > 0 {
+			ofGenerator(&e, &r.record.Generators[i.Number-1], r.record.Steps)
+		} else {
+			e.Host, e.Addrs, e.Unsampled = machine, ownAddrs(), errors.Is(unread, fs.ErrNotExist)
+		}
+		list = append(list, e)
 	}
-	// Samples that cannot be read are no evidence; those before them are.
-	samples, unread := results.ReadSamples(filepath.Join(r.dir, results.FileClient))
-	return []judge.Client{{
-		Host: machine, Addrs: ownAddrs(), Samples: samples, Unsampled: errors.Is(unread, fs.ErrNotExist),
-		Stops: r.record.Stops, SelfCheck: r.record.SelfCheck,
-	}}
+	return list
 }
 
 // library is the client's implementation if it is not this module's own, which reads its
@@ -291,15 +299,12 @@ func leastMean(lag results.Spread, stops *results.Stops) time.Duration {
 
 // noteStops records as events when the client did not run during the load.
 func (r *run) noteStops() {
-	note := func(who string, stopped []results.Stretch) {
-		for _, s := range stopped {
-			r.journal.eventAt(s.From, results.EventStopped, -1, fmt.Sprintf("%s was stopped or starved for %v", who, s.Length.Round(time.Millisecond)))
+	for _, issuer := range r.record.Issuers() {
+		if issuer.Stops == nil {
+			continue
 		}
-	}
-	note("the client", r.record.Stopped())
-	for _, g := range r.record.Generators {
-		if g.Stops != nil {
-			note("generator "+g.Addr, g.Stops.Stretches)
+		for _, s := range issuer.Stops.Stretches {
+			r.journal.eventAt(s.From, results.EventStopped, -1, fmt.Sprintf("%v was stopped or starved for %v", issuer, s.Length.Round(time.Millisecond)))
 		}
 	}
 }

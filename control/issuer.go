@@ -160,7 +160,7 @@ func absolute(path string) (string, error) {
 
 // checkGenerators returns why the generators of a database would refuse its load.
 func checkGenerators(ctx context.Context, o Options, db *config.Database) (err error) {
-	if len(o.Experiment.Generators) == 0 || !db.Steps.Load {
+	if !o.Experiment.ByGenerators() || !db.Steps.Load {
 		return nil
 	}
 	if o.ConnectGenerator == nil {
@@ -177,39 +177,34 @@ func checkGenerators(ctx context.Context, o Options, db *config.Database) (err e
 	return p.load.prepare(ctx, p.load.spec())
 }
 
-// generatorEvidence is what is known of each generator of a run.
-func generatorEvidence(r *run) (list []judge.Client) {
-	for n, g := range r.record.Generators {
-		e := judge.Client{Name: g.Addr, Lost: g.Lost, Clock: g.Clock, ClockSet: g.ClockSet, Stops: g.Stops, SelfCheck: g.SelfCheck, Steps: []judge.Step{}}
-		if g.Host != nil {
-			e.Host = *g.Host
-		}
-		if g.Totals != nil {
-			e.Pending = g.Totals.Pending()
-		}
-		// Samples that cannot be read are no evidence; those before them are.
-		e.Samples, _ = results.ReadSamples(filepath.Join(issue.Folder(r.dir, n), results.FileClient))
-		if g.Clock != nil {
-			for i := range e.Samples {
-				e.Samples[i].UnixNano -= int64(g.Clock.Offset)
-			}
-		}
-		for _, s := range g.Steps {
-			step := judge.Step{Index: s.Index, Clients: s.Clients, OK: s.OK, Failed: s.Due - s.OK, Late: s.Late}
-			for _, whole := range r.record.Steps {
-				if whole.Index == s.Index {
-					step.Rated = whole.Rate > 0
-				}
-			}
-			answers := results.Latency{Count: s.OK, SumNS: s.AnswerNS}
-			step.ClientOwn = clientDelay(s.ClientDelayNS, nil, nil, answers)
-			step.ClientDelay = clientDelay(s.ClientDelayNS, g.SchedulingLag, g.Stops, answers)
-			e.Steps = append(e.Steps, step)
-			e.StepClocks = append(e.StepClocks, judge.StepClock{Index: s.Index, Error: time.Duration(s.ClockErrorNS), Moved: time.Duration(s.ClockMovedNS)})
-		}
-		list = append(list, e)
+// ofGenerator adds what is known of a generator's machine and of its part of each step.
+func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
+	e.Lost, e.Clock, e.ClockSet = g.Lost, g.Clock, g.ClockSet
+	if g.Host != nil {
+		e.Host = *g.Host
 	}
-	return list
+	if g.Totals != nil {
+		e.Pending = g.Totals.Pending()
+	}
+	if g.Clock != nil {
+		for i := range e.Samples {
+			e.Samples[i].UnixNano -= int64(g.Clock.Offset)
+		}
+	}
+	e.Steps = []judge.Step{}
+	for _, s := range g.Steps {
+		step := judge.Step{Index: s.Index, Clients: s.Clients, OK: s.OK, Failed: s.Due - s.OK, Late: s.Late}
+		for _, whole := range steps {
+			if whole.Index == s.Index {
+				step.Rated = whole.Rate > 0
+			}
+		}
+		answers := results.Latency{Count: s.OK, SumNS: s.AnswerNS}
+		step.ClientOwn = clientDelay(s.ClientDelayNS, nil, nil, answers)
+		step.ClientDelay = clientDelay(s.ClientDelayNS, g.SchedulingLag, g.Stops, answers)
+		e.Steps = append(e.Steps, step)
+		e.StepClocks = append(e.StepClocks, judge.StepClock{Index: s.Index, Error: time.Duration(s.ClockErrorNS), Moved: time.Duration(s.ClockMovedNS)})
+	}
 }
 
 // dryRunGenerators writes the generators of an experiment, and returns why they are

@@ -50,7 +50,7 @@ func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []
 		shares[member].Answered = n
 	}
 	targets := targeted(run, run.Load.Target)
-	parts := max(len(run.Generators), 1)
+	parts := len(run.Issuers())
 	for i := range parts {
 		part := schedule.Part{Index: i, Of: parts}
 		clients, connections := part.Count(int64(s.Clients)), part.Count(int64(s.Connections))

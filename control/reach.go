@@ -11,7 +11,7 @@ import (
 // Reach returns what the agents of generators must allow for an experiment, which a run asks
 // them before it starts anything.
 func Reach(e *config.Experiment) (list []forecast.Finding) {
-	if len(e.Generators) == 0 {
+	if !e.ByGenerators() {
 		return nil
 	}
 	add := func(db *config.Database, key, text string) {

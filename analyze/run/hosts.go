@@ -79,7 +79,7 @@ func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators
 	boot := s.bootOf(server)
 	switch {
-	case len(generators) == 0 && client:
+	case !s.info.Record.ByGenerators() && client:
 		return "client"
 	case boot != "" && slices.ContainsFunc(generators, func(g results.Generator) bool { return g.Host != nil && g.Host.BootID == boot }):
 		return "generator"

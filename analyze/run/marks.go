@@ -55,7 +55,7 @@ func IsSharedHost(m results.Mark) bool { return m.Code == mark.SharedHost }
 // ClientShares reports whether the client shares a machine with a member. In a run with generators,
 // the generators are the client.
 func (r *Run) ClientShares() bool {
-	if len(r.Info.Record.Generators) > 0 { // the mark may be about generators that share a machine with one another
+	if r.Info.Record.ByGenerators() { // the mark may be about generators that share a machine with one another
 		return r.sharing().clientFound()
 	}
 	return r.sharing().clientFound() || slices.ContainsFunc(r.Info.Record.Validity, IsSharedHost)
@@ -73,7 +73,7 @@ func (r *Run) sharedHostMark() *results.Mark {
 		return nil
 	}
 	who := "the client"
-	if len(r.Info.Record.Generators) > 0 {
+	if r.Info.Record.ByGenerators() {
 		who = "a generator"
 	}
 	m := results.NewMark(mark.SharedHost, false, nil, mark.Words{"who": who})

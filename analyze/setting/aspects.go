@@ -93,6 +93,12 @@ func rates(r *run.Run) string {
 }
 
 func clients(r *run.Run) string {
+	return Clients(r, func(parts []string) string { return strings.Join(run.Distinct(parts), ", ") })
+}
+
+// Clients returns how many clients each step has on how many connections, joined into one text,
+// and how many generators they are of; "" if no step was recorded.
+func Clients(r *run.Run, join func([]string) string) string {
 	var parts []string
 	for _, s := range r.Info.Record.Steps {
 		parts = append(parts, fmt.Sprintf("%d on %d", s.Clients, s.Connections))
@@ -102,9 +108,9 @@ func clients(r *run.Run) string {
 			parts = append(parts, fmt.Sprint(n))
 		}
 	}
-	text := strings.Join(run.Distinct(parts), ", ")
-	if n := len(r.Info.Record.Generators); n > 0 && text != "" {
-		text += fmt.Sprintf(" (%d generators)", n)
+	text := join(parts)
+	if r.Info.Record.ByGenerators() && text != "" {
+		text += fmt.Sprintf(" (%d generators)", len(r.Info.Record.Issuers()))
 	}
 	return text
 }

@@ -41,32 +41,12 @@ func clientRows() []Row {
 	}
 }
 
-// client is what a process that issued the load recorded of itself; nil is not recorded.
-type client struct {
-	generator     int // counts from 1; 0 for control
-	lateness, lag *results.Spread
-	stops         *results.Stops
-	check         *results.LoadCheck
-}
-
-// clientsOf are those that issued the load: control, or generators.
-func clientsOf(d *results.DatabaseRun) []client {
-	if len(d.Generators) == 0 {
-		return []client{{0, d.Lateness, d.SchedulingLag, d.Stops, d.SelfCheck}}
-	}
-	var list []client
-	for i, g := range d.Generators {
-		list = append(list, client{i + 1, g.Lateness, g.SchedulingLag, g.Stops, g.SelfCheck})
-	}
-	return list
-}
-
 // worst is a cell of the client with the largest value of something, by its number if there
 // are several; otherwise is the cell if none has it. Nothing of several clients is averaged.
-func worst[T any](r *run.Run, of func(client) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
+func worst[T any](r *run.Run, of func(results.Issuer) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
 	var most *T
-	var who client
-	for _, c := range clientsOf(r.Info.Record) {
+	var who results.Issuer
+	for _, c := range r.Info.Record.Issuers() {
 		if one := of(c); one != nil && (most == nil || value(one) > value(most)) {
 			most, who = one, c
 		}
@@ -75,8 +55,8 @@ func worst[T any](r *run.Run, of func(client) *T, value func(*T) int64, cell fun
 		return otherwise
 	}
 	made := cell(most)
-	if who.generator > 0 && made.Missing == "" {
-		made.Text += fmt.Sprintf(" (generator %d)", who.generator)
+	if who.Number > 0 && made.Missing == "" {
+		made.Text += fmt.Sprintf(" (generator %d)", who.Number)
 	}
 	return made
 }
@@ -88,7 +68,7 @@ func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 		if !r.Rated() {
 			return inapplicable("only loads with a rate have it")
 		}
-		return worst(r, func(c client) *results.Spread { return sampled(c.lateness) }, get,
+		return worst(r, func(i results.Issuer) *results.Spread { return sampled(i.Lateness) }, get,
 			func(s *results.Spread) Cell { return spreadCell(q, get(s), s.N) },
 			missing("not recorded, or no client ever waited for a request to become due"))
 	}
@@ -103,12 +83,12 @@ func sampled(s *results.Spread) *results.Spread {
 }
 
 func schedulingLag(r *run.Run) Cell {
-	return worst(r, func(c client) *results.Spread { return sampled(c.lag) }, func(s *results.Spread) int64 { return s.P99 },
+	return worst(r, func(i results.Issuer) *results.Spread { return sampled(i.SchedulingLag) }, func(s *results.Spread) int64 { return s.P99 },
 		func(s *results.Spread) Cell { return spreadCell(.99, s.P99, s.N) }, missing("not recorded"))
 }
 
-// stopsOf are those of a client.
-func stopsOf(c client) *results.Stops { return c.stops }
+// stopsOf are those of an issuer's process.
+func stopsOf(i results.Issuer) *results.Stops { return i.Stops }
 
 func stoppedShare(r *run.Run) Cell {
 	load := r.Info.Record.LoadEnd.Sub(r.Info.Record.LoadStart)

@@ -190,20 +190,7 @@ func labels(r *run.Run, rated bool) (out []string) {
 }
 
 func clientsCell(r *run.Run) Cell {
-	var parts []string
-	for _, s := range r.Info.Record.Steps {
-		parts = append(parts, fmt.Sprintf("%d on %d", s.Clients, s.Connections))
-	}
-	if len(parts) == 0 {
-		for _, n := range r.Load.ClientNumbers() {
-			parts = append(parts, fmt.Sprint(n))
-		}
-	}
-	text := JoinDistinct(parts)
-	if n := len(r.Info.Record.Generators); n > 0 && text != "" {
-		text += fmt.Sprintf(" (%d generators)", n)
-	}
-	return words(text, "no step was recorded")
+	return words(setting.Clients(r, JoinDistinct), "no step was recorded")
 }
 
 func payload(r *run.Run) Cell {

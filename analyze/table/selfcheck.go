@@ -90,12 +90,12 @@ const selfCheckAdded = " of service times minus the same percentile of the serve
 // checked returns a cell of the self-check of the client with the largest value of
 // something. It does not apply to runs without a check.
 func checked(r *run.Run, value func(*results.LoadCheck) int64, cell func(*results.LoadCheck) Cell) Cell {
-	for _, c := range clientsOf(r.Info.Record) {
-		if c.check != nil && c.check.Unavailable != "" {
-			return missing("%s", c.check.Unavailable)
+	for _, i := range r.Info.Record.Issuers() {
+		if i.SelfCheck != nil && i.SelfCheck.Unavailable != "" {
+			return missing("%s", i.SelfCheck.Unavailable)
 		}
 	}
-	return worst(r, func(c client) *results.LoadCheck { return c.check }, value, cell, inapplicable("only runs with control --selfcheck auto have it"))
+	return worst(r, func(i results.Issuer) *results.LoadCheck { return i.SelfCheck }, value, cell, inapplicable("only runs with control --selfcheck auto have it"))
 }
 
 // selfCheckCell prints the quantile q of the time that the client added.

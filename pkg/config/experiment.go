@@ -117,6 +117,9 @@ func (d *Database) EndpointHosts() (hosts []string) {
 	return hosts
 }
 
+// ByGenerators reports whether generators issue the loads: control does otherwise.
+func (e *Experiment) ByGenerators() bool { return len(e.Generators) > 0 }
+
 // GeneratorAgents are the addresses of the generators' agents.
 func (e *Experiment) GeneratorAgents() (addrs []string) {
 	for _, g := range e.Generators {

@@ -57,7 +57,7 @@ func planned(r *abilities.Run) consistency.Verdict {
 		return v
 	}
 	switch {
-	case len(r.Experiment.Generators) > 0:
+	case r.Experiment.ByGenerators():
 		return none("generators issue the load, and each knows only what it wrote itself")
 	case l.ValueSize < consistency.LeastValue:
 		return none(fmt.Sprintf("values of less than %d bytes do not name the requests that wrote them", consistency.LeastValue))
