@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -26,7 +25,7 @@ func (s *clientSampler) Name() string { return "sample the client" }
 
 func (s *clientSampler) Prepare(context.Context) (err error) {
 	s.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
-		PIDs: func() []int { return []int{os.Getpid()} }, Dir: s.run.dir, Device: s.device, Interface: s.network,
+		PIDs: sysmetrics.ThisProcess, Dir: s.run.dir, Device: s.device, Interface: s.network,
 		Addr: s.run.record.Members[0].Addr, Clients: s.clients, // the interface that leads there
 		Period: s.period,
 	})

@@ -61,7 +61,7 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 	}
 	s.part = p
 	s.issuer = issuer.New(issuer.Options{Database: p.database, Driver: p.driver, Spec: p.spec, Event: s.event, Gone: s.allLost})
-	if s.samples, err = newSamples(s.server.opts, p, s.issuer.Clients); err != nil {
+	if err := s.sample(); err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample the generator's machine: %v", err)
 	}
 	resp = &pb.PrepareResponse{Version: s.server.opts.Version, LeaseNs: int64(s.server.opts.Lease)}

@@ -94,7 +94,7 @@ func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunR
 	sampling, sampled := context.WithCancel(context.WithoutCancel(s.issuing))
 	var sampler sync.WaitGroup
 	var sampleErr error
-	sampler.Go(func() { sampleErr = s.samples.run(sampling, out) })
+	sampler.Go(func() { sampleErr = s.sampler.Run(sampling, s.lines) })
 	end, err := s.issuer.Run(ctx, start, &s.records)
 	sampled()
 	sampler.Wait()

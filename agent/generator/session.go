@@ -15,6 +15,8 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Why a session ended, or its load.
@@ -45,11 +47,12 @@ type session struct {
 	gone    chan struct{}  // closed once all is freed
 	lost    atomic.Pointer[[]int32]
 
-	// part, issuer and samples are set before any verb but Prepare is let in. One verb at a
+	// part, issuer, sampler and lines are set before any verb but Prepare is let in. One verb at a
 	// time uses the issuer and what follows.
 	part    *part
 	issuer  *issuer.Issuer
-	samples *samples
+	sampler *sysmetrics.Sampler
+	lines   *results.SampleLines
 	records records
 	out     atomic.Pointer[outbox[pb.RunResponse]] // of the last step
 	ahead   time.Duration                          // of the session's clock, before the clock of the records
@@ -117,14 +120,11 @@ func (s *session) live() {
 }
 
 // free closes what Prepare and Connect opened.
-func (s *session) free() (err error) {
-	if s.issuer != nil {
-		err = s.issuer.Disconnect()
+func (s *session) free() error {
+	if s.issuer == nil {
+		return nil
 	}
-	if s.samples != nil {
-		err = errors.Join(err, s.samples.close())
-	}
-	return err
+	return s.issuer.Disconnect()
 }
 
 // watchLease ends the session when its control has been silent for the lease, and returns

@@ -102,6 +102,25 @@ func TestSampleFile(t *testing.T) {
 	diff(t, "samples", []Sample{testSample(100), testSample(102)}, got)
 }
 
+// TestSampleLines: the lines are those of a new file, and a sample that was not taken is stood in
+// for by the next.
+func TestSampleLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileServer)
+	writeSamples(t, path, testSample(100), testSample(104))
+	var text string
+	refused := errors.New("no room")
+	lines := NewSampleLines(func(l []byte) error { text += string(l); return nil })
+	check(t, lines.Write(testSample(100)))
+	put := lines.put
+	lines.put = func([]byte) error { return refused }
+	if err := lines.Write(testSample(102)); !errors.Is(err, refused) {
+		t.Errorf("error %v, want that of put", err)
+	}
+	lines.put = put
+	check(t, lines.Write(testSample(104)))
+	diff(t, "lines", mustRead(t, path), text)
+}
+
 // What was not read is empty in the file, not a number.
 func TestUnknownCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)

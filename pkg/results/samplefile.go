@@ -359,6 +359,33 @@ func (w *SampleWriter) Write(s Sample) error {
 // Close closes the file.
 func (w *SampleWriter) Close() error { return w.table.Close() }
 
+// SampleLines makes the lines that [SampleWriter] appends to a new file, for a file elsewhere. It
+// is not safe for concurrent use.
+type SampleLines struct {
+	put     func(lines []byte) error
+	columns []linefile.Column[sampleRow]
+	before  *Sample // nil before the first sample
+}
+
+// NewSampleLines returns a maker of lines that calls put with each sample's, whole lines that put
+// may keep. The first call has the header too.
+func NewSampleLines(put func(lines []byte) error) *SampleLines {
+	return &SampleLines{put: put, columns: sampleColumns()}
+}
+
+// Write puts out one sample. Its error is put's; the next sample then stands in for this one.
+func (l *SampleLines) Write(s Sample) error {
+	var lines []byte
+	if l.before == nil {
+		lines = linefile.HeaderLine(l.columns)
+	}
+	if err := l.put(linefile.AppendRow(lines, l.columns, &sampleRow{s, l.before})); err != nil {
+		return err
+	}
+	l.before = &s
+	return nil
+}
+
 // ReadSamples reads a system-metrics CSV, ours or the classic tool's
 // ([Sample.Classic] reports which). DELTA columns and texts made from numbers are
 // not read: they follow from the rest. Its errors are those of [ReadIntervals].
