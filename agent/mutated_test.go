@@ -148,7 +148,7 @@ func newMutants(t *testing.T) *mutants {
 func (m *mutants) calls() []seed {
 	dry := proto.CloneOf(m.start)
 	dry.DryRun = true
-	step := &pb.LoadStep{Clients: 4, Connections: 2, Requests: 20, DurationNs: int64(time.Millisecond), Rate: 1000}
+	step := &pb.LoadStep{Step: []byte(`{"clients":4,"connections":2,"requests":20,"duration_ns":1000000,"rate":1000}`)}
 	return []seed{
 		{pb.Agent_Open_FullMethodName, &pb.OpenRequest{RunId: mutatedRun, Owner: "me", TakeOver: dry}, 60, false},
 		{pb.Agent_Install_FullMethodName, &pb.InstallRequest{RunId: mutatedRun, Database: "fake", Version: "v1.0.0"}, 40, true},

@@ -774,18 +774,11 @@ func (x *PreloadProgress) GetP99Ns() int64 {
 	return 0
 }
 
-// LoadStep is a step of the whole load, as in workload.Step.
+// LoadStep is a step of the whole load.
 type LoadStep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         int32                  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Clients       int32                  `protobuf:"varint,2,opt,name=clients,proto3" json:"clients,omitempty"`
-	Connections   int32                  `protobuf:"varint,3,opt,name=connections,proto3" json:"connections,omitempty"`
-	Requests      int64                  `protobuf:"varint,4,opt,name=requests,proto3" json:"requests,omitempty"`
-	DurationNs    int64                  `protobuf:"varint,5,opt,name=duration_ns,json=durationNs,proto3" json:"duration_ns,omitempty"`
-	Rate          float64                `protobuf:"fixed64,6,opt,name=rate,proto3" json:"rate,omitempty"`
-	RateEnd       float64                `protobuf:"fixed64,7,opt,name=rate_end,json=rateEnd,proto3" json:"rate_end,omitempty"`
-	RampNs        int64                  `protobuf:"varint,8,opt,name=ramp_ns,json=rampNs,proto3" json:"ramp_ns,omitempty"`
-	Down          bool                   `protobuf:"varint,9,opt,name=down,proto3" json:"down,omitempty"`
+	Step          []byte                 `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"` // the JSON of a workload.Step
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -827,60 +820,11 @@ func (x *LoadStep) GetIndex() int32 {
 	return 0
 }
 
-func (x *LoadStep) GetClients() int32 {
+func (x *LoadStep) GetStep() []byte {
 	if x != nil {
-		return x.Clients
+		return x.Step
 	}
-	return 0
-}
-
-func (x *LoadStep) GetConnections() int32 {
-	if x != nil {
-		return x.Connections
-	}
-	return 0
-}
-
-func (x *LoadStep) GetRequests() int64 {
-	if x != nil {
-		return x.Requests
-	}
-	return 0
-}
-
-func (x *LoadStep) GetDurationNs() int64 {
-	if x != nil {
-		return x.DurationNs
-	}
-	return 0
-}
-
-func (x *LoadStep) GetRate() float64 {
-	if x != nil {
-		return x.Rate
-	}
-	return 0
-}
-
-func (x *LoadStep) GetRateEnd() float64 {
-	if x != nil {
-		return x.RateEnd
-	}
-	return 0
-}
-
-func (x *LoadStep) GetRampNs() int64 {
-	if x != nil {
-		return x.RampNs
-	}
-	return 0
-}
-
-func (x *LoadStep) GetDown() bool {
-	if x != nil {
-		return x.Down
-	}
-	return false
+	return nil
 }
 
 type ConnectRequest struct {
@@ -1092,9 +1036,9 @@ type RunRequest struct {
 	// one moves only the start.
 	OffsetNs int64 `protobuf:"varint,4,opt,name=offset_ns,json=offsetNs,proto3" json:"offset_ns,omitempty"`
 	// previous_requests is how many request numbers the step before used up over all parts:
-	// the greatest StepEnd.requests of them. It means nothing for the first step.
+	// the greatest Result.Requests of their ends. It means nothing for the first step.
 	PreviousRequests int64 `protobuf:"varint,5,opt,name=previous_requests,json=previousRequests,proto3" json:"previous_requests,omitempty"`
-	// forget makes the scheduling lag, the lateness and the stops of StepEnd those of the
+	// forget makes the scheduling lag, the lateness and the stops of its end those of the
 	// steps from this one on.
 	Forget        bool `protobuf:"varint,6,opt,name=forget,proto3" json:"forget,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1260,7 +1204,7 @@ func (x *RunResponse) GetSamples() []byte {
 	return nil
 }
 
-func (x *RunResponse) GetEnd() *StepEnd {
+func (x *RunResponse) GetEnd() []byte {
 	if x != nil {
 		if x, ok := x.Record.(*RunResponse_End); ok {
 			return x.End
@@ -1292,7 +1236,8 @@ type RunResponse_Samples struct {
 }
 
 type RunResponse_End struct {
-	End *StepEnd `protobuf:"bytes,5,opt,name=end,proto3,oneof"`
+	// end is the JSON of an issuer.End: how the step of this part ended, with counts of this part.
+	End []byte `protobuf:"bytes,5,opt,name=end,proto3,oneof"`
 }
 
 func (*RunResponse_Second) isRunResponse_Record() {}
@@ -1700,260 +1645,6 @@ func (x *LoadEvent) GetUnixNs() int64 {
 	return 0
 }
 
-// StepEnd is how a step of this part ended. Counts are of this part. Fields of bytes are the
-// JSON of types in package results.
-type StepEnd struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// These are a load.StepResult. start_unix_ns is 0 if the step did not begin.
-	StartUnixNs    int64  `protobuf:"varint,1,opt,name=start_unix_ns,json=startUnixNs,proto3" json:"start_unix_ns,omitempty"`
-	EndUnixNs      int64  `protobuf:"varint,2,opt,name=end_unix_ns,json=endUnixNs,proto3" json:"end_unix_ns,omitempty"`
-	IssueEndUnixNs int64  `protobuf:"varint,3,opt,name=issue_end_unix_ns,json=issueEndUnixNs,proto3" json:"issue_end_unix_ns,omitempty"`
-	InsideNs       int64  `protobuf:"varint,4,opt,name=inside_ns,json=insideNs,proto3" json:"inside_ns,omitempty"`
-	ClientDelayNs  int64  `protobuf:"varint,5,opt,name=client_delay_ns,json=clientDelayNs,proto3" json:"client_delay_ns,omitempty"`
-	WaitingNs      int64  `protobuf:"varint,6,opt,name=waiting_ns,json=waitingNs,proto3" json:"waiting_ns,omitempty"`
-	Lost           int64  `protobuf:"varint,7,opt,name=lost,proto3" json:"lost,omitempty"`
-	Reconnects     int64  `protobuf:"varint,8,opt,name=reconnects,proto3" json:"reconnects,omitempty"`
-	VersionReads   int64  `protobuf:"varint,9,opt,name=version_reads,json=versionReads,proto3" json:"version_reads,omitempty"`
-	LargestGap     []byte `protobuf:"bytes,10,opt,name=largest_gap,json=largestGap,proto3" json:"largest_gap,omitempty"` // results.Gap, absent if there was no window
-	Requests       int64  `protobuf:"varint,11,opt,name=requests,proto3" json:"requests,omitempty"`
-	// first_sent_ns is when this part's first request of the step was sent, after the agreed
-	// start; -1 if none was. With a rate, the first one of part p is due p/rate after the start.
-	FirstSentNs int64 `protobuf:"varint,12,opt,name=first_sent_ns,json=firstSentNs,proto3" json:"first_sent_ns,omitempty"`
-	// These are of all steps of the session so far.
-	Totals         []byte `protobuf:"bytes,13,opt,name=totals,proto3" json:"totals,omitempty"` // results.Totals
-	CreatedSurely  int64  `protobuf:"varint,14,opt,name=created_surely,json=createdSurely,proto3" json:"created_surely,omitempty"`
-	CreatedPerhaps int64  `protobuf:"varint,15,opt,name=created_perhaps,json=createdPerhaps,proto3" json:"created_perhaps,omitempty"`
-	SchedulingLag  []byte `protobuf:"bytes,16,opt,name=scheduling_lag,json=schedulingLag,proto3" json:"scheduling_lag,omitempty"` // results.Spread
-	Lateness       []byte `protobuf:"bytes,17,opt,name=lateness,proto3" json:"lateness,omitempty"`                                // results.Spread
-	Stops          []byte `protobuf:"bytes,18,opt,name=stops,proto3" json:"stops,omitempty"`                                      // results.Stops
-	// cpu_ns is the processor time that the agent's process used during the step, user and
-	// system; -1 if unknown.
-	CpuNs int64 `protobuf:"varint,19,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"`
-	// error is why the step did not end by itself; "" if it did, or if StopLoad ended it.
-	Error           string `protobuf:"bytes,20,opt,name=error,proto3" json:"error,omitempty"`
-	Stopped         bool   `protobuf:"varint,21,opt,name=stopped,proto3" json:"stopped,omitempty"`                                            // StopLoad ended it
-	MembersGone     bool   `protobuf:"varint,22,opt,name=members_gone,json=membersGone,proto3" json:"members_gone,omitempty"`                 // it ended because every member was lost
-	FirstSentUnixNs int64  `protobuf:"varint,23,opt,name=first_sent_unix_ns,json=firstSentUnixNs,proto3" json:"first_sent_unix_ns,omitempty"` // 0 if none was
-	Resent          int64  `protobuf:"varint,24,opt,name=resent,proto3" json:"resent,omitempty"`                                              // requests that the clients' library sent again by itself
-	// These are the waits of clients for an observer of this part's requests.
-	ObserverWaits   int64 `protobuf:"varint,25,opt,name=observer_waits,json=observerWaits,proto3" json:"observer_waits,omitempty"`
-	ObserverWaitsNs int64 `protobuf:"varint,26,opt,name=observer_waits_ns,json=observerWaitsNs,proto3" json:"observer_waits_ns,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *StepEnd) Reset() {
-	*x = StepEnd{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StepEnd) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StepEnd) ProtoMessage() {}
-
-func (x *StepEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StepEnd.ProtoReflect.Descriptor instead.
-func (*StepEnd) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *StepEnd) GetStartUnixNs() int64 {
-	if x != nil {
-		return x.StartUnixNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetEndUnixNs() int64 {
-	if x != nil {
-		return x.EndUnixNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetIssueEndUnixNs() int64 {
-	if x != nil {
-		return x.IssueEndUnixNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetInsideNs() int64 {
-	if x != nil {
-		return x.InsideNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetClientDelayNs() int64 {
-	if x != nil {
-		return x.ClientDelayNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetWaitingNs() int64 {
-	if x != nil {
-		return x.WaitingNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetLost() int64 {
-	if x != nil {
-		return x.Lost
-	}
-	return 0
-}
-
-func (x *StepEnd) GetReconnects() int64 {
-	if x != nil {
-		return x.Reconnects
-	}
-	return 0
-}
-
-func (x *StepEnd) GetVersionReads() int64 {
-	if x != nil {
-		return x.VersionReads
-	}
-	return 0
-}
-
-func (x *StepEnd) GetLargestGap() []byte {
-	if x != nil {
-		return x.LargestGap
-	}
-	return nil
-}
-
-func (x *StepEnd) GetRequests() int64 {
-	if x != nil {
-		return x.Requests
-	}
-	return 0
-}
-
-func (x *StepEnd) GetFirstSentNs() int64 {
-	if x != nil {
-		return x.FirstSentNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetTotals() []byte {
-	if x != nil {
-		return x.Totals
-	}
-	return nil
-}
-
-func (x *StepEnd) GetCreatedSurely() int64 {
-	if x != nil {
-		return x.CreatedSurely
-	}
-	return 0
-}
-
-func (x *StepEnd) GetCreatedPerhaps() int64 {
-	if x != nil {
-		return x.CreatedPerhaps
-	}
-	return 0
-}
-
-func (x *StepEnd) GetSchedulingLag() []byte {
-	if x != nil {
-		return x.SchedulingLag
-	}
-	return nil
-}
-
-func (x *StepEnd) GetLateness() []byte {
-	if x != nil {
-		return x.Lateness
-	}
-	return nil
-}
-
-func (x *StepEnd) GetStops() []byte {
-	if x != nil {
-		return x.Stops
-	}
-	return nil
-}
-
-func (x *StepEnd) GetCpuNs() int64 {
-	if x != nil {
-		return x.CpuNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
-func (x *StepEnd) GetStopped() bool {
-	if x != nil {
-		return x.Stopped
-	}
-	return false
-}
-
-func (x *StepEnd) GetMembersGone() bool {
-	if x != nil {
-		return x.MembersGone
-	}
-	return false
-}
-
-func (x *StepEnd) GetFirstSentUnixNs() int64 {
-	if x != nil {
-		return x.FirstSentUnixNs
-	}
-	return 0
-}
-
-func (x *StepEnd) GetResent() int64 {
-	if x != nil {
-		return x.Resent
-	}
-	return 0
-}
-
-func (x *StepEnd) GetObserverWaits() int64 {
-	if x != nil {
-		return x.ObserverWaits
-	}
-	return 0
-}
-
-func (x *StepEnd) GetObserverWaitsNs() int64 {
-	if x != nil {
-		return x.ObserverWaitsNs
-	}
-	return 0
-}
-
 type StopLoadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -1965,7 +1656,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +1668,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +1681,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -2015,7 +1706,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +1718,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +1731,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
 }
 
 type CloseLoadRequest struct {
@@ -2052,7 +1743,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +1755,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +1768,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -2095,7 +1786,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +1798,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +1811,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
 }
 
 var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
@@ -2189,18 +1880,10 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x05ended\x18\x02 \x01(\x03R\x05ended\x12\x16\n" +
 	"\x06faulty\x18\x03 \x01(\x03R\x06faulty\x12\x1b\n" +
 	"\tin_flight\x18\x04 \x01(\x03R\binFlight\x12\x15\n" +
-	"\x06p99_ns\x18\x05 \x01(\x03R\x05p99Ns\"\xf5\x01\n" +
+	"\x06p99_ns\x18\x05 \x01(\x03R\x05p99Ns\"4\n" +
 	"\bLoadStep\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x18\n" +
-	"\aclients\x18\x02 \x01(\x05R\aclients\x12 \n" +
-	"\vconnections\x18\x03 \x01(\x05R\vconnections\x12\x1a\n" +
-	"\brequests\x18\x04 \x01(\x03R\brequests\x12\x1f\n" +
-	"\vduration_ns\x18\x05 \x01(\x03R\n" +
-	"durationNs\x12\x12\n" +
-	"\x04rate\x18\x06 \x01(\x01R\x04rate\x12\x19\n" +
-	"\brate_end\x18\a \x01(\x01R\arateEnd\x12\x17\n" +
-	"\aramp_ns\x18\b \x01(\x03R\x06rampNs\x12\x12\n" +
-	"\x04down\x18\t \x01(\bR\x04down\"\x7f\n" +
+	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\fR\x04step\"\x7f\n" +
 	"\x0eConnectRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12(\n" +
 	"\x04step\x18\x02 \x01(\v2\x14.dbtesterpb.LoadStepR\x04step\x12\x18\n" +
@@ -2221,13 +1904,13 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\rstart_unix_ns\x18\x03 \x01(\x03R\vstartUnixNs\x12\x1b\n" +
 	"\toffset_ns\x18\x04 \x01(\x03R\boffsetNs\x12+\n" +
 	"\x11previous_requests\x18\x05 \x01(\x03R\x10previousRequests\x12\x16\n" +
-	"\x06forget\x18\x06 \x01(\bR\x06forget\"\xf4\x01\n" +
+	"\x06forget\x18\x06 \x01(\bR\x06forget\"\xdf\x01\n" +
 	"\vRunResponse\x120\n" +
 	"\x06second\x18\x01 \x01(\v2\x16.dbtesterpb.LoadSecondH\x00R\x06second\x125\n" +
 	"\x06member\x18\x02 \x01(\v2\x1b.dbtesterpb.LoadMemberTotalH\x00R\x06member\x12-\n" +
 	"\x05event\x18\x03 \x01(\v2\x15.dbtesterpb.LoadEventH\x00R\x05event\x12\x1a\n" +
-	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12'\n" +
-	"\x03end\x18\x05 \x01(\v2\x13.dbtesterpb.StepEndH\x00R\x03endB\b\n" +
+	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12\x12\n" +
+	"\x03end\x18\x05 \x01(\fH\x00R\x03endB\b\n" +
 	"\x06record\"\xa6\x02\n" +
 	"\n" +
 	"LoadSecond\x12\x16\n" +
@@ -2262,39 +1945,7 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\x05R\x06member\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x17\n" +
-	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"\xd9\x06\n" +
-	"\aStepEnd\x12\"\n" +
-	"\rstart_unix_ns\x18\x01 \x01(\x03R\vstartUnixNs\x12\x1e\n" +
-	"\vend_unix_ns\x18\x02 \x01(\x03R\tendUnixNs\x12)\n" +
-	"\x11issue_end_unix_ns\x18\x03 \x01(\x03R\x0eissueEndUnixNs\x12\x1b\n" +
-	"\tinside_ns\x18\x04 \x01(\x03R\binsideNs\x12&\n" +
-	"\x0fclient_delay_ns\x18\x05 \x01(\x03R\rclientDelayNs\x12\x1d\n" +
-	"\n" +
-	"waiting_ns\x18\x06 \x01(\x03R\twaitingNs\x12\x12\n" +
-	"\x04lost\x18\a \x01(\x03R\x04lost\x12\x1e\n" +
-	"\n" +
-	"reconnects\x18\b \x01(\x03R\n" +
-	"reconnects\x12#\n" +
-	"\rversion_reads\x18\t \x01(\x03R\fversionReads\x12\x1f\n" +
-	"\vlargest_gap\x18\n" +
-	" \x01(\fR\n" +
-	"largestGap\x12\x1a\n" +
-	"\brequests\x18\v \x01(\x03R\brequests\x12\"\n" +
-	"\rfirst_sent_ns\x18\f \x01(\x03R\vfirstSentNs\x12\x16\n" +
-	"\x06totals\x18\r \x01(\fR\x06totals\x12%\n" +
-	"\x0ecreated_surely\x18\x0e \x01(\x03R\rcreatedSurely\x12'\n" +
-	"\x0fcreated_perhaps\x18\x0f \x01(\x03R\x0ecreatedPerhaps\x12%\n" +
-	"\x0escheduling_lag\x18\x10 \x01(\fR\rschedulingLag\x12\x1a\n" +
-	"\blateness\x18\x11 \x01(\fR\blateness\x12\x14\n" +
-	"\x05stops\x18\x12 \x01(\fR\x05stops\x12\x15\n" +
-	"\x06cpu_ns\x18\x13 \x01(\x03R\x05cpuNs\x12\x14\n" +
-	"\x05error\x18\x14 \x01(\tR\x05error\x12\x18\n" +
-	"\astopped\x18\x15 \x01(\bR\astopped\x12!\n" +
-	"\fmembers_gone\x18\x16 \x01(\bR\vmembersGone\x12+\n" +
-	"\x12first_sent_unix_ns\x18\x17 \x01(\x03R\x0ffirstSentUnixNs\x12\x16\n" +
-	"\x06resent\x18\x18 \x01(\x03R\x06resent\x12%\n" +
-	"\x0eobserver_waits\x18\x19 \x01(\x03R\robserverWaits\x12*\n" +
-	"\x11observer_waits_ns\x18\x1a \x01(\x03R\x0fobserverWaitsNs\"<\n" +
+	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"<\n" +
 	"\x0fStopLoadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\bR\x04step\"\x12\n" +
@@ -2331,7 +1982,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -2353,11 +2004,10 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*LoadHistogram)(nil),              // 17: dbtesterpb.LoadHistogram
 	(*LoadMemberTotal)(nil),            // 18: dbtesterpb.LoadMemberTotal
 	(*LoadEvent)(nil),                  // 19: dbtesterpb.LoadEvent
-	(*StepEnd)(nil),                    // 20: dbtesterpb.StepEnd
-	(*StopLoadRequest)(nil),            // 21: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 22: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 23: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 24: dbtesterpb.CloseLoadResponse
+	(*StopLoadRequest)(nil),            // 20: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 21: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 22: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 23: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	2,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
@@ -2368,28 +2018,27 @@ var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	15, // 5: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
 	18, // 6: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
 	19, // 7: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
-	20, // 8: dbtesterpb.RunResponse.end:type_name -> dbtesterpb.StepEnd
-	17, // 9: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	16, // 10: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
-	1,  // 11: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	5,  // 12: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	7,  // 13: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	10, // 14: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	13, // 15: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	21, // 16: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	23, // 17: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	4,  // 18: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	6,  // 19: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	8,  // 20: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	11, // 21: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	14, // 22: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	22, // 23: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	24, // 24: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	18, // [18:25] is the sub-list for method output_type
-	11, // [11:18] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	17, // 8: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	16, // 9: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	1,  // 10: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	5,  // 11: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	7,  // 12: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	10, // 13: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	13, // 14: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	20, // 15: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	22, // 16: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	4,  // 17: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	6,  // 18: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	8,  // 19: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	11, // 20: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	14, // 21: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	21, // 22: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	23, // 23: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	17, // [17:24] is the sub-list for method output_type
+	10, // [10:17] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -2410,7 +2059,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -59,10 +59,10 @@ type GeneratorClient interface {
 	// Connect opens the connections of this part for a step. Those of an earlier Connect are
 	// closed, unless they were kept for it.
 	Connect(ctx context.Context, in *ConnectRequest, opts ...grpc.CallOption) (*ConnectResponse, error)
-	// Run runs the step of the last Connect, and streams its records. The last message is a
-	// StepEnd; its connections are closed then, unless they are kept. Without a StepEnd the part is lost.
+	// Run runs the step of the last Connect, and streams its records. The last message is its
+	// end; its connections are closed then, unless they are kept. Without an end the part is lost.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunResponse], error)
-	// StopLoad has nothing more issued: the stream of Run completes with its StepEnd, that of
+	// StopLoad has nothing more issued: the stream of Run completes with its end, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
 	StopLoad(ctx context.Context, in *StopLoadRequest, opts ...grpc.CallOption) (*StopLoadResponse, error)
@@ -195,10 +195,10 @@ type GeneratorServer interface {
 	// Connect opens the connections of this part for a step. Those of an earlier Connect are
 	// closed, unless they were kept for it.
 	Connect(context.Context, *ConnectRequest) (*ConnectResponse, error)
-	// Run runs the step of the last Connect, and streams its records. The last message is a
-	// StepEnd; its connections are closed then, unless they are kept. Without a StepEnd the part is lost.
+	// Run runs the step of the last Connect, and streams its records. The last message is its
+	// end; its connections are closed then, unless they are kept. Without an end the part is lost.
 	Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error
-	// StopLoad has nothing more issued: the stream of Run completes with its StepEnd, that of
+	// StopLoad has nothing more issued: the stream of Run completes with its end, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
 	StopLoad(context.Context, *StopLoadRequest) (*StopLoadResponse, error)

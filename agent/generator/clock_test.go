@@ -12,7 +12,6 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/issuer"
-	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -85,7 +84,7 @@ func TestImpossibleClock(t *testing.T) {
 			{RunId: "run1", StartUnixNs: math.MinInt64},
 			{RunId: "run1", StartUnixNs: math.MaxInt64},
 		} {
-			mustConnect(t, c, "run1", loadwire.StepMessage(load.Step{Step: workload.Step{Clients: 2, Connections: 2, Rate: 10, Requests: 40}}))
+			mustConnect(t, c, "run1", message(load.Step{Step: workload.Step{Clients: 2, Connections: 2, Rate: 10, Requests: 40}}))
 			stream, err := c.Run(t.Context(), req)
 			if err == nil {
 				_, err = stream.Recv()

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
@@ -24,13 +25,17 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	}
 	state := pb.LoadState_LOAD_STATE_PREPARED
 	defer func() { s.done(state) }()
-	d, clients, err := s.part.clientsOf(req)
+	step, err := loadwire.StepOf(req.GetStep())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	d, clients, err := s.part.clientsOf(step, req.GetMembers())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	err = s.issuer.Connect(ctx, d, loadwire.StepOf(req.GetStep()), req.GetKeep())
+	err = s.issuer.Connect(ctx, d, step, req.GetKeep())
 	var refused *connect.RefusedError
 	switch {
 	case ctx.Err() != nil:
@@ -51,10 +56,9 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 
 // clientsOf checks a step and returns who opens its connections, and how many clients of it
 // this part has.
-func (p *part) clientsOf(req *pb.ConnectRequest) (*connect.Dialer, int, error) {
-	step := loadwire.StepOf(req.GetStep())
+func (p *part) clientsOf(step load.Step, members []int32) (*connect.Dialer, int, error) {
 	own := p.spec.Part.Count(int64(step.Clients))
-	d, err := newDialer(p, req.GetMembers())
+	d, err := newDialer(p, members)
 	switch {
 	case err != nil:
 		return nil, 0, err

@@ -170,7 +170,7 @@ func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step 
 	ends := make([]issuer.End, len(clients))
 	done := make(chan struct{})
 	for g, c := range clients {
-		mustConnect(t, c, "run1", loadwire.StepMessage(step))
+		mustConnect(t, c, "run1", message(step))
 		stream, err := c.Run(t.Context(), req)
 		if err != nil {
 			t.Fatalf("run: %v", err)

@@ -38,7 +38,7 @@ func TestPanic(t *testing.T) {
 			t.Fatalf("run: %v", err)
 		}
 		end, _, err := rest(stream)
-		if text := end.GetError(); err != nil || !strings.Contains(text, "panicked in ") || !strings.Contains(text, "(*store).note, line ") || decoded(t, end).Totals.Unknown < 1 {
+		if text := end.Error; err != nil || !strings.Contains(text, "panicked in ") || !strings.Contains(text, "(*store).note, line ") || end.Totals.Unknown < 1 {
 			t.Errorf("the step ended with %v, error %v; want an error that names the function, and the request counted as unknown", end, err)
 		}
 

@@ -12,24 +12,24 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// decoded is the end of a step as control has it.
-func decoded(t *testing.T, m *pb.StepEnd) issuer.End {
-	t.Helper()
-	end, err := loadwire.EndOf(m)
+// message is a step as control sends it.
+func message(step load.Step) *pb.LoadStep {
+	m, err := loadwire.StepMessage(step)
 	if err != nil {
-		t.Errorf("decode the end of a step: %v", err)
+		panic(err)
 	}
-	return end
+	return m
 }
 
 // long is a step that lasts an hour.
 func long() *pb.LoadStep {
-	return &pb.LoadStep{Clients: 10, Connections: 5, Rate: 20, DurationNs: int64(time.Hour)}
+	return message(load.Step{Step: workload.Step{Clients: 10, Connections: 5, Rate: 20, Duration: time.Hour}})
 }
 
 // started prepares and starts a part, whose requests take a tenth of a second.
@@ -50,7 +50,7 @@ func started(ctx context.Context, t *testing.T, s *store, c pb.GeneratorClient, 
 // rest reads a stream to its end.
 func rest(stream interface {
 	Recv() (*pb.RunResponse, error)
-}) (end *pb.StepEnd, seconds int, err error) {
+}) (end issuer.End, seconds int, err error) {
 	for {
 		m, err := stream.Recv()
 		if err == io.EOF {
@@ -63,7 +63,9 @@ func rest(stream interface {
 			seconds++
 		}
 		if m.GetEnd() != nil {
-			end = m.GetEnd()
+			if end, err = loadwire.EndOf(m.GetEnd()); err != nil {
+				return end, seconds, err
+			}
 		}
 	}
 }
@@ -147,10 +149,10 @@ func TestStop(t *testing.T) {
 			}
 		}
 		end, seconds, err := rest(stream)
-		if err != nil || !end.GetStopped() || end.GetError() != "" || seconds < 4 {
+		if err != nil || !end.Stopped || end.Error != "" || seconds < 4 {
 			t.Errorf("the step ended with %v, error %v, after %d seconds", end, err, seconds)
 		}
-		if n := decoded(t, end).Totals; n.OK < 30 || n.OK != n.Offered { // half of 20 a second
+		if n := end.Totals; n.OK < 30 || n.OK != n.Offered { // half of 20 a second
 			t.Errorf("totals %v, want those of 4 s", n)
 		}
 		_, err = c.Connect(t.Context(), &pb.ConnectRequest{RunId: "run1", Step: long(), Members: members})
@@ -171,13 +173,13 @@ func TestMembersGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		c := serve(t, allowed(s))
-		stream := started(t.Context(), t, s, c, &pb.LoadStep{Clients: 10, Connections: 5, Requests: 1_000_000})
+		stream := started(t.Context(), t, s, c, message(load.Step{Step: workload.Step{Clients: 10, Connections: 5, Requests: 1_000_000}}))
 		time.Sleep(3 * time.Second)
 		if _, err := c.GeneratorHeartbeat(t.Context(), &pb.GeneratorHeartbeatRequest{RunId: "run1", LostMembers: []int32{2, 0, 1}}); err != nil {
 			t.Fatalf("heartbeat: %v", err)
 		}
 		end, _, err := rest(stream)
-		if err != nil || !end.GetMembersGone() || end.GetStopped() || end.GetError() != "" {
+		if err != nil || !end.MembersGone || end.Stopped || end.Error != "" {
 			t.Errorf("the step ended with %v, error %v", end, err)
 		}
 	})
@@ -287,7 +289,7 @@ func TestLateStart(t *testing.T) {
 			t.Fatalf("run: %v", err)
 		}
 		end, seconds, err := rest(stream)
-		if err != nil || seconds != 0 || !strings.Contains(end.GetError(), "late") || end.GetStartUnixNs() != 0 || end.GetFirstSentNs() != -1 {
+		if err != nil || seconds != 0 || !strings.Contains(end.Error, "late") || !end.Result.Start.IsZero() || end.FirstSent != -1 {
 			t.Errorf("the step ended with %v, error %v, after %d seconds", end, err, seconds)
 		}
 		if n := s.connections(); n != 0 {
@@ -372,8 +374,9 @@ func TestConnections(t *testing.T) {
 		for name, req := range map[string]*pb.ConnectRequest{
 			"no members":      {Step: long()},
 			"unknown members": {Step: long(), Members: []int32{0, 3}},
-			"no clients":      {Step: &pb.LoadStep{Connections: 1, Requests: 1}, Members: members},
-			"no end":          {Step: &pb.LoadStep{Clients: 1, Connections: 1}, Members: members},
+			"no clients":      {Step: message(load.Step{Step: workload.Step{Connections: 1, Requests: 1}}), Members: members},
+			"no end":          {Step: message(load.Step{Step: workload.Step{Clients: 1, Connections: 1}}), Members: members},
+			"no step":         {Step: &pb.LoadStep{Step: []byte(`{"clients":"two"}`)}, Members: members},
 		} {
 			req.RunId = "run1"
 			_, err := c.Connect(t.Context(), req)

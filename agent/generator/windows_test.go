@@ -6,6 +6,8 @@ import (
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // TestWindows: steps that keep their connections run on the same ones, one that is stopped
@@ -23,7 +25,7 @@ func TestWindows(t *testing.T) {
 		previous := int64(0)
 		for i := range 3 {
 			last := i == 2
-			step := &pb.LoadStep{Index: int32(i), Clients: 4, Connections: 2, Rate: rate, DurationNs: int64(window)}
+			step := message(load.Step{Index: i, Step: workload.Step{Clients: 4, Connections: 2, Rate: rate, Duration: window}})
 			if resp, err := c.Connect(t.Context(), &pb.ConnectRequest{RunId: "run1", Step: step, Members: members, Keep: !last}); err != nil || resp.GetConnections() != 2 {
 				t.Fatalf("window %d: connected %v, error %v; want 2 connections", i+1, resp, err)
 			}
@@ -41,17 +43,17 @@ func TestWindows(t *testing.T) {
 				}).Stop()
 			}
 			end, _, err := rest(stream)
-			if err != nil || end.GetError() != "" {
+			if err != nil || end.Error != "" {
 				t.Fatalf("window %d ended with %v, error %v", i+1, end, err)
 			}
-			if took := time.Duration(end.GetEndUnixNs() - end.GetStartUnixNs()); end.GetStopped() != (i == 0) || (took < window) != (i == 0) {
-				t.Errorf("window %d: stopped %v after %v; want only the first stopped, before its end", i+1, end.GetStopped(), took)
+			if took := end.Result.End.Sub(end.Result.Start); end.Stopped != (i == 0) || (took < window) != (i == 0) {
+				t.Errorf("window %d: stopped %v after %v; want only the first stopped, before its end", i+1, end.Stopped, took)
 			}
-			sent := decoded(t, end).Totals.Sent
-			if n := decoded(t, end).Lateness.N; last && n != rate*int64(window/time.Second) || !last && n != sent {
+			sent := end.Totals.Sent
+			if n := end.Lateness.N; last && n != rate*int64(window/time.Second) || !last && n != sent {
 				t.Errorf("window %d: the lateness is of %d requests, %d were sent in all; want that of all windows, and of the last one alone", i+1, n, sent)
 			}
-			previous = end.GetRequests()
+			previous = end.Result.Requests
 		}
 		opened := 0
 		for _, n := range s.byMember {

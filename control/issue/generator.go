@@ -113,13 +113,17 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 // connect opens the connections of the generator's part. A generator that is not reached, or
 // has no session of this load any more, is lost, which is no error.
 func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
+	m, err := loadwire.StepMessage(step)
+	if err != nil {
+		return 0, nil, fmt.Errorf("generator %s: %w", g.addr, err)
+	}
 	own, cancel := fleet.Within(ctx, connectTimeout)
 	defer cancel()
 	own, end := context.WithCancelCause(own)
 	defer end(nil)
 	g.calls(end)
 	defer g.calls(nil)
-	reply, err := g.client.Connect(own, &pb.ConnectRequest{RunId: g.runID, Step: loadwire.StepMessage(step), Members: indexes(targets), Keep: keep})
+	reply, err := g.client.Connect(own, &pb.ConnectRequest{RunId: g.runID, Step: m, Members: indexes(targets), Keep: keep})
 	switch {
 	case err == nil:
 		var refused *refusal

@@ -21,6 +21,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -149,6 +150,11 @@ func encoded(record any) []byte {
 	return data
 }
 
+// ended is the record of the end of a step.
+func ended(e issuer.End) *pb.RunResponse {
+	return &pb.RunResponse{Record: &pb.RunResponse_End{End: encoded(e)}}
+}
+
 // second is a record of one second with requests that were all shed, so that it has no
 // latencies.
 func second(at int64, step int, shed int64, last bool) *pb.RunResponse {
@@ -168,11 +174,11 @@ func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) e
 			}
 			send(second(start.Unix()+int64(i), int(req.GetStep()), 1, i == n-1))
 		}
-		end := start.Add(time.Duration(n) * time.Second).UnixNano()
-		send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{
-			StartUnixNs: start.UnixNano(), EndUnixNs: end, IssueEndUnixNs: end, InsideNs: 5, Requests: int64(n), FirstSentNs: 7, CpuNs: 9,
-			Totals: encoded(results.Totals{BytesRead: 3}),
-		}}})
+		end := start.Add(time.Duration(n) * time.Second)
+		send(ended(issuer.End{
+			Result: load.StepResult{Start: start, End: end, IssueEnd: end, Inside: 5, Requests: int64(n)}, FirstSent: 7, CPU: 9,
+			Totals: results.Totals{BytesRead: 3},
+		}))
 		return nil
 	}
 }
@@ -375,7 +381,7 @@ func TestBrokenStreams(t *testing.T) {
 func TestNotReadyInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := &scripted{run: func(_ context.Context, _ *pb.RunRequest, send func(*pb.RunResponse)) error {
-			send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{FirstSentNs: -1, CpuNs: -1, Error: "it was 5ms late"}}})
+			send(ended(issuer.End{FirstSent: -1, CPU: -1, Error: "it was 5ms late"}))
 			return nil
 		}}
 		f := begin(t, late, &scripted{run: issue(2)})
@@ -430,8 +436,8 @@ func TestStoppedStep(t *testing.T) {
 				}
 				<-g.stopped
 				send(second(req.GetStartUnixNs()/1e9, 0, 7, true))
-				now := time.Now().UnixNano()
-				send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{StartUnixNs: req.GetStartUnixNs(), EndUnixNs: now, IssueEndUnixNs: now, Stopped: true, Totals: encoded(results.Totals{BytesRead: 2})}}})
+				start, now := time.Unix(0, req.GetStartUnixNs()), time.Now()
+				send(ended(issuer.End{Result: load.StepResult{Start: start, End: now, IssueEnd: now}, Stopped: true, Totals: results.Totals{BytesRead: 2}}))
 				return nil
 			}
 			gens = append(gens, g)
@@ -514,7 +520,7 @@ func TestInterruptedStep(t *testing.T) {
 				<-g.stopped
 				time.Sleep(500 * time.Millisecond) // a request in flight
 				send(second(req.GetStartUnixNs()/1e9, 0, 1, true))
-				send(&pb.RunResponse{Record: &pb.RunResponse_End{End: &pb.StepEnd{StartUnixNs: req.GetStartUnixNs(), EndUnixNs: time.Now().UnixNano(), Stopped: true}}})
+				send(ended(issuer.End{Result: load.StepResult{Start: time.Unix(0, req.GetStartUnixNs()), End: time.Now()}, Stopped: true}))
 				return nil
 			}
 			gens = append(gens, g)

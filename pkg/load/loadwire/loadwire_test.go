@@ -2,6 +2,7 @@ package loadwire
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -165,19 +166,27 @@ func TestMember(t *testing.T) {
 func TestStepAndEnd(t *testing.T) {
 	f := &filler{}
 	step := load.Step{Index: 4, Step: filled[workload.Step](f)}
-	if got := StepOf(sent(t, StepMessage(step), &pb.LoadStep{})); got.Index != 4 || got.Step != step.Step {
-		t.Errorf("the step is %+v, want %+v", got, step)
+	m, err := StepMessage(step)
+	if err != nil {
+		t.Fatalf("encode the step: %v", err)
+	}
+	if got, err := StepOf(sent(t, m, &pb.LoadStep{})); err != nil || got.Index != 4 || got.Step != step.Step {
+		t.Errorf("the step is %+v, error %v, want %+v", got, err, step)
+	}
+	step.Rate = math.NaN()
+	if _, err := StepMessage(step); err == nil {
+		t.Error("a rate that JSON lacks was encoded")
 	}
 	for _, want := range []issuer.End{filled[issuer.End](f), {FirstSent: -1, CPU: -1}} {
 		m, err := EndMessage(want)
 		if err != nil {
 			t.Fatalf("encode the end: %v", err)
 		}
-		if got, err := EndOf(sent(t, m, &pb.StepEnd{})); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := EndOf(m); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("the end is\n%+v, error %v, want\n%+v", got, err, want)
 		}
 	}
-	if _, err := EndOf(&pb.StepEnd{Totals: []byte(`{"offered":-}`)}); err == nil {
+	if _, err := EndOf([]byte(`{"Totals":{"offered":-}}`)); err == nil {
 		t.Error("totals that are no JSON were decoded")
 	}
 }

@@ -26,14 +26,6 @@ func decode[T any](data []byte, record *T) error {
 	return nil
 }
 
-// decodeGiven decodes a record that a message may leave out.
-func decodeGiven[T any](data []byte, record *T) error {
-	if len(data) == 0 {
-		return nil
-	}
-	return decode(data, record)
-}
-
 // encodeRows appends the JSON of each row.
 func encodeRows[T any](to *[][]byte, rows []T) error {
 	for i := range rows {
