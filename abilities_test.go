@@ -32,6 +32,7 @@ var knowAbilities = map[string]string{
 	"dbtesterpb":                 "is how agents are asked",
 	"pkg/fault":                  "declares the kinds of faults",
 	"pkg/load/judging":           "gives requests to the judge",
+	"pkg/load":                   "prepares guarded transactions, which is another thing",
 	"pkg/session":                "holds the sessions",
 	"control/shared":             "bounds the sessions on clusters that others use",
 }

@@ -22,16 +22,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// guardedAhead is how many seconds wait for a generator under a guard, which sees a second
+// boundedAhead is how many seconds wait for a generator under a bound, which sees a second
 // when all parts have sent theirs: a generator that is further behind is lost.
-const guardedAhead = 5
+const boundedAhead = 5
 
 // newIssue returns who issues the load of a run, before anything is connected to: its
 // generators, or this process if it has none.
 func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	ahead := 0
-	if r.db.Guard != nil {
-		ahead = guardedAhead
+	if len(r.bounders()) > 0 {
+		ahead = boundedAhead
 	}
 	return issue.New(issue.Options{
 		Ahead: ahead,

@@ -10,11 +10,8 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/search"
-	"github.com/coreos/dbtester/control/shared"
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
-	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -24,7 +21,8 @@ type loader struct {
 	fleet  *fleet.Fleet
 	dialer *dialer
 	leader *leaderWatch
-	guard  *shared.Guard // nil without bounds
+	// bounders end the load at their bounds.
+	bounders []abilities.Bounder
 	// issue issues the requests.
 	issue *issue.Set
 	// selfCheck asks generators what they add to the latencies of their parts.
@@ -36,7 +34,7 @@ type loader struct {
 // duringLoad are the activities that run while requests are sent: from the first
 // step's first request to the last one's last.
 func (l *loader) duringLoad() []abilities.Activity {
-	list := []abilities.Activity{&sizeWatch{run: l.run, guard: l.guard}}
+	var list []abilities.Activity
 	for _, half := range l.run.halves {
 		if a, ok := half.(abilities.Activity); ok {
 			list = append(list, a)
@@ -45,36 +43,38 @@ func (l *loader) duringLoad() []abilities.Activity {
 	return list
 }
 
-// sizeWatch is the activity that compares the size of the store with a guard's bound.
-type sizeWatch struct {
-	run   *run
-	guard *shared.Guard
-}
-
-func (s *sizeWatch) Name() string { return "watch the size of the store" }
-
-func (s *sizeWatch) Run(ctx context.Context) error {
-	if sizer, ok := s.run.driver.(database.FillReporter); ok {
-		s.guard.WatchSize(ctx, func(ctx context.Context) (size, limit int64, err error) { return sizer.Fill(ctx, s.run.target) })
+// bounders are the halves with a bound that ends a load.
+func (r *run) bounders() (list []abilities.Bounder) {
+	for _, half := range r.halves {
+		if b, ok := half.(abilities.Bounder); ok && b.Bounded() {
+			list = append(list, b)
+		}
 	}
-	return nil
+	return list
 }
 
-// do applies the load until it is over or passes a bound of its guard.
+// do applies the load until it is over or passes a bound.
 func (l *loader) do(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	l.guard = shared.NewGuard(l.run.db.Guard, func(reason string) {
-		l.run.journal.event("guard", -1, reason)
-		l.run.journal.say("the guard ends the load: %s", reason)
-		end(shared.ErrGuard)
-	})
+	l.bounders = l.run.bounders()
+	for _, b := range l.bounders {
+		b.Bound(end)
+	}
 	err := l.apply(ctx)
-	if reason := l.guard.Reason(); reason != "" {
-		err = load.Without(err, shared.ErrGuard)
-		l.run.record.Validity = append(l.run.record.Validity, results.NewMark(mark.Guard, true, nil, mark.Words{"reason": reason}))
+	for _, b := range l.bounders {
+		if cause := b.Passed(); cause != nil {
+			err = load.Without(err, cause)
+		}
 	}
 	return err
+}
+
+// see shows those with bounds the progress of a second.
+func (l *loader) see(p load.Progress) {
+	for _, b := range l.bounders {
+		b.See(p)
+	}
 }
 
 // apply counts the keys, runs every step of the load, and counts the keys again.
@@ -215,7 +215,7 @@ func (l *loader) spec() load.Spec {
 }
 
 func (l *loader) reportProgress(p load.Progress) {
-	l.guard.See(p)
+	l.see(p)
 	u := Update{Load: &p}
 	if c := l.run.experiment.Capacity; c != nil {
 		u.Duration = c.Longest(p.Step.Rate)

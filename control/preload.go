@@ -16,7 +16,7 @@ import (
 )
 
 // manyKeys is from how many keys on they are written many at a time, where the database
-// can and no guard watches their latencies.
+// can and no bound is on their latencies.
 const manyKeys = 10_000
 
 // preload writes the keys that a load needs, or that the file asks for.
@@ -39,7 +39,7 @@ func (l *loader) preload(ctx context.Context) error {
 	}
 	l.run.journal.step("write %d keys before the load", n)
 	start, perRequest, last := time.Now(), 1, most.Clients
-	if bulker, ok := l.run.driver.(database.Bulker); ok && n >= manyKeys && l.guard == nil {
+	if bulker, ok := l.run.driver.(database.Bulker); ok && n >= manyKeys && len(l.bounders) == 0 {
 		perRequest = bulker.BulkSize(spec.KeySize, spec.LargestValue())
 		connections = min(connections, connect.AtOnce)
 		last = connections * perRequest
@@ -50,7 +50,7 @@ func (l *loader) preload(ctx context.Context) error {
 	}
 	tenths := l.run.sayTenths(n)
 	err = l.issue.Preload(ctx, issue.Preload{Preload: issuer.Preload{Clients: most.Clients, Connections: connections, PerRequest: perRequest}, Members: members}, func(p load.Progress) {
-		l.guard.See(p)
+		l.see(p)
 		tenths(p.Done)
 	})
 	if err != nil {

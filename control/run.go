@@ -229,7 +229,8 @@ func (r *run) reportLoss(member int, why string) {
 // mark notes something that must be known beside the numbers and does not make
 // the run invalid.
 func (r *run) mark(code string, values mark.Values, words mark.Words) {
-	r.record.Validity = append(r.record.Validity, results.NewMark(code, false, values, words))
+	kind, _ := mark.Of(code)
+	r.record.Validity = append(r.record.Validity, results.NewMark(code, kind.Weight == mark.Invalid, values, words))
 }
 
 // newRunID returns 128 random bits in hexadecimal.

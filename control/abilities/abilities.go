@@ -17,7 +17,7 @@ import (
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Watcher], [Ender], [Betweener], [Finisher] or [Cutter], or several of them.
+// [Bounder], [Watcher], [Ender], [Betweener], [Finisher] or [Cutter], or several of them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -40,9 +40,12 @@ type Run struct {
 	Dir    string
 	// Event records an event, and Step reports how far the run is. Both are safe for
 	// concurrent use.
+	// Say reports what happened, and is safe for concurrent use too.
 	Event func(results.Event)
 	Step  func(format string, args ...any)
-	// Mark marks the run. It may be called where the record may be written to.
+	Say   func(format string, args ...any)
+	// Mark marks the run, as not valid if that is the weight of the mark. It may be called
+	// where the record may be written to.
 	Mark func(code string, values mark.Values, words mark.Words)
 }
 
@@ -93,6 +96,19 @@ type Recorder interface{ Record() }
 
 // Describer describes in a dry run what a half will do, in lines; none if it will do nothing.
 type Describer interface{ Describe() []string }
+
+// Bounder ends a load that passes a bound.
+type Bounder interface {
+	// Bounded reports whether there is a bound.
+	Bounded() bool
+	// Bound is called before the load, with what ends it; any goroutine may call end once.
+	Bound(end func(cause error))
+	// See takes the progress of each second of a load, and of the writing of keys before it.
+	See(load.Progress)
+	// Passed is called once, after the load. It returns the cause that end was called with,
+	// nil if it was not, and may write to the record.
+	Passed() error
+}
 
 // Watcher sees every request of a load that this process issues itself.
 type Watcher interface {

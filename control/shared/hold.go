@@ -1,3 +1,5 @@
+// Package shared is how a load behaves on a cluster that others use: it keeps below a
+// prefix, and removes its keys in bounded batches.
 package shared
 
 import (

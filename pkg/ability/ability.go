@@ -104,9 +104,12 @@ func (v Values) Others() (map[string]json.RawMessage, error) {
 type Section[T any] struct {
 	// Key is the name of the mapping, and Meaning describes it at the top of a file.
 	Key, Meaning string
-	Fields       func() yamlfile.Section[T]
-	Resolved     func(r *yamlfile.Reader, own, all yamlfile.Written[T], d *Database) T
-	Shown        func(is T, l workload.Load) *yamlfile.Node
+	// Replaces means that the mapping of a database replaces that of the file as a whole, and
+	// not key by key.
+	Replaces bool
+	Fields   func() yamlfile.Section[T]
+	Resolved func(r *yamlfile.Reader, own, all yamlfile.Written[T], d *Database) T
+	Shown    func(is T, l workload.Load) *yamlfile.Node
 }
 
 // Of returns the value among those of a database.
@@ -141,6 +144,9 @@ func (s Section[T]) Row(database bool) yamlfile.Row {
 	row := yamlfile.Row{Name: s.Key, Unit: "mapping", Meaning: s.Meaning}
 	if database {
 		row.Usually, row.Meaning = "the file's", "replaces the file's key by key"
+		if s.Replaces {
+			row.Meaning = "replaces the file's"
+		}
 	}
 	return row
 }

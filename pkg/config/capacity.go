@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -35,7 +36,7 @@ func capacitySection() section[workload.Capacity] {
 		return capacityKey[time.Duration]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
 	}
 	share := func(name, preset, meaning string, at func(*workload.Capacity) *workload.Percent) field[workload.Capacity] {
-		return capacityKey[workload.Percent]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: percentKind(), At: at}.Field()
+		return capacityKey[workload.Percent]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: ability.PercentKind(), At: at}.Field()
 	}
 	return section[workload.Capacity]{Fields: []field[workload.Capacity]{
 		capacityKey[time.Duration]{

@@ -18,7 +18,6 @@ type databaseSpec struct {
 	hosts []written[hostSpec]
 	tls   written[TLS]
 	auth  written[Auth]
-	guard written[Guard]
 	given given
 	load  written[loadSpec]
 	steps written[Steps]
@@ -98,11 +97,6 @@ func sharedFields() []field[databaseSpec] {
 			Row:  row{Name: "reuse", Preset: "false", Meaning: "keys of others may lie below the prefix, and are overwritten where they have the numbers of the load; see [whose keys](shared.md#whose-keys)"},
 			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Reuse },
 			Shown: func(d *databaseSpec) bool { return d.Reuse },
-		}.Field(),
-		part[databaseSpec, Guard]{
-			Row:     guardRow("the file's"),
-			Section: guardSection(), At: func(d *databaseSpec) *written[Guard] { return &d.guard },
-			Node: func(d *databaseSpec) *yamlfile.Node { return showGuard(d.Guard) },
 		}.Field(),
 	}
 }

@@ -182,8 +182,6 @@ type Database struct {
 	// Reuse means that keys of others may lie below the prefix.
 	Reuse   bool `json:"reuse,omitempty"`
 	Cleanup bool `json:"cleanup,omitempty"`
-	// Guard is nil for a load without bounds.
-	Guard *Guard `json:"guard,omitempty"`
 	// Abilities are what the abilities of the program do for it. In JSON each is a key of
 	// the database.
 	Abilities ability.Values `json:"-"`

@@ -23,7 +23,6 @@ type fileSpec struct {
 	tls        written[TLS]
 	auth       written[Auth]
 	cleanup    bool
-	guard      written[Guard]
 	given      given
 	load       written[loadSpec]
 	sweep      written[sweepSpec]
@@ -144,9 +143,6 @@ func accessFields() []field[fileSpec] {
 		fileKey[bool]{
 			Row:  row{Name: "cleanup", Preset: "false", Meaning: "keys that a load wrote on `endpoints` are removed after it; see [clusters that others use](shared.md)"},
 			Kind: yamlfile.TruthKind(), At: func(f *fileSpec) *bool { return &f.cleanup }, Node: leftOut[fileSpec],
-		}.Field(),
-		part[fileSpec, Guard]{
-			Row: guardRow(""), Section: guardSection(), At: func(f *fileSpec) *written[Guard] { return &f.guard },
 		}.Field(),
 	}
 }

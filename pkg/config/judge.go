@@ -3,22 +3,10 @@ package config
 import (
 	"fmt"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
-
-// percentKind is a share from 0% to 100%.
-func percentKind() kind[workload.Percent] {
-	return kind[workload.Percent]{
-		Unit: "percent",
-		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (workload.Percent, bool) {
-			f, ok := yamlfile.Percent(r, key, node)
-			return workload.Percent(f), ok
-		},
-		Node:   func(p workload.Percent) *yamlfile.Node { return yamlfile.TextNode(p.String()) },
-		Schema: schema{"type": "string", "pattern": `^[0-9]+(\.[0-9]+)? *%$`},
-	}
-}
 
 // judgeSpec is a judge mapping as a file gives it.
 type judgeSpec struct {
@@ -101,7 +89,7 @@ func judgeSection() section[judgeSpec] {
 func boundsSection(v verdict, preset workload.Bounds) section[workload.Bounds] {
 	bound := func(name, meaning string, is workload.Percent, at func(*workload.Bounds) *workload.Percent) field[workload.Bounds] {
 		return key[workload.Bounds, workload.Percent]{
-			Row: row{Name: name, Preset: is.String(), Meaning: meaning}, Kind: percentKind(), At: at,
+			Row: row{Name: name, Preset: is.String(), Meaning: meaning}, Kind: ability.PercentKind(), At: at,
 		}.Field()
 	}
 	return section[workload.Bounds]{Fields: []field[workload.Bounds]{
@@ -114,7 +102,7 @@ func boundsSection(v verdict, preset workload.Bounds) section[workload.Bounds] {
 func expectSection() section[workload.Expect] {
 	share := func(name, meaning string, at func(*workload.Expect) *workload.Percent) field[workload.Expect] {
 		return key[workload.Expect, workload.Percent]{
-			Row: row{Name: name, Preset: "0%", Meaning: meaning}, Kind: percentKind(), At: at,
+			Row: row{Name: name, Preset: "0%", Meaning: meaning}, Kind: ability.PercentKind(), At: at,
 		}.Field()
 	}
 	return section[workload.Expect]{Fields: []field[workload.Expect]{

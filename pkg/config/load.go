@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -95,7 +96,7 @@ func operationFields(c Catalog) []field[loadSpec] {
 		loadKey[workload.Percent]{
 			Row: row{Name: "hot_share", Preset: "90%",
 				Meaning: "with `key_law: hotset`, the share of requests that take a hot key"},
-			Kind: percentKind(), At: func(l *loadSpec) *workload.Percent { return &l.HotShare },
+			Kind: ability.PercentKind(), At: func(l *loadSpec) *workload.Percent { return &l.HotShare },
 			Shown: func(l *loadSpec) bool { return l.KeyLaw == workload.KeysHotset },
 		}.Field(),
 		loadKey[int64]{

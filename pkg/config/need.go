@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -28,7 +29,7 @@ func needSection() section[workload.Need] {
 			}.Field(),
 			key[workload.Need, workload.Percent]{
 				Row:  row{Name: "errors", Preset: "0.1%", Meaning: "largest share of the requests that were due and not answered ok"},
-				Kind: percentKind(), At: func(n *workload.Need) *workload.Percent { return &n.Errors },
+				Kind: ability.PercentKind(), At: func(n *workload.Need) *workload.Percent { return &n.Errors },
 			}.Field(),
 		},
 		Check: func(r *yamlfile.Reader, w *written[workload.Need]) {

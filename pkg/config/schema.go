@@ -51,7 +51,6 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of value_sizes", sizeLawSection().Table()},
 		{"Keys of expect", expectSection().Table()},
 		{"Keys of steps", stepsSection().Table()},
-		{"Keys of guard", guardSection().Table()},
 	}, abilityTables(), []Table{
 		{"Keys of capacity", capacitySection().Table()},
 		{"Keys of tls", tlsSection().Table()},

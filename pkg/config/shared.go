@@ -4,24 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
-
-// Guard holds the bounds of a cluster that others use. A load that passes one ends.
-type Guard struct {
-	// P99 bounds the 99th percentile of the requests of any second; 0 is no bound.
-	P99 time.Duration `json:"p99_ns,omitempty"`
-	// Errors bounds the share of the requests of any second that failed or whose outcome
-	// is unknown; nil is no bound.
-	Errors *workload.Percent `json:"errors_percent,omitempty"`
-	// DBSize bounds the size of the fullest member's store, as a share of its quota; nil
-	// is no bound.
-	DBSize *workload.Percent `json:"db_size_percent,omitempty"`
-}
 
 // prefixPattern matches names that every database stores as they are: elements of a path
 // that begin with a letter or a digit.
@@ -61,53 +47,6 @@ func CheckPrefix(s string) error {
 	return nil
 }
 
-// guardSection declares the bounds of a guard.
-func guardSection() section[Guard] {
-	share := func(name, meaning string, at func(*Guard) **workload.Percent) field[Guard] {
-		percent := percentKind()
-		return key[Guard, *workload.Percent]{
-			Row: row{Name: name, Unit: percent.Unit, Meaning: meaning}, At: at,
-			Shown: func(g *Guard) bool { return *at(g) != nil },
-			Kind: kind[*workload.Percent]{
-				Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (*workload.Percent, bool) {
-					p, ok := percent.Parse(r, key, node)
-					return &p, ok
-				},
-				Node:   func(p *workload.Percent) *yamlfile.Node { return percent.Node(*p) },
-				Schema: percent.Schema,
-			},
-		}.Field()
-	}
-	return section[Guard]{
-		Fields: []field[Guard]{
-			key[Guard, time.Duration]{
-				Row:  row{Name: "p99", Meaning: "largest 99th percentile of the requests in a second, or longest time without an answer"},
-				Kind: yamlfile.DurationKind(), At: func(g *Guard) *time.Duration { return &g.P99 },
-				Shown: func(g *Guard) bool { return g.P99 > 0 },
-			}.Field(),
-			share("errors", "largest share of the requests in a second that fail or have an unknown outcome", func(g *Guard) **workload.Percent { return &g.Errors }),
-			share("db_size", "largest size of any member's store, as a share of its quota; only for databases with a quota (etcd)", func(g *Guard) **workload.Percent { return &g.DBSize }),
-		},
-		Check: func(r *yamlfile.Reader, w *written[Guard]) {
-			if w.Has("p99") && w.Is.P99 == 0 {
-				r.Errorf(w.NodeOf("p99"), "p99 must be positive, got 0s; leave it out for no bound")
-			}
-		},
-	}
-}
-
-// guardRow describes the key of a guard.
-func guardRow(usually string) row {
-	return row{Name: "guard", Usually: usually, Meaning: "bounds at which the load ends within 2 s: the [keys of guard](#keys-of-guard)"}
-}
-
-func showGuard(g *Guard) *yamlfile.Node {
-	if g == nil {
-		return nil
-	}
-	return guardSection().Show(g).Flow()
-}
-
 // shared resolves the keys of a cluster that others use.
 func (r *databaseResolver) shared(d *Database) {
 	runs := len(d.Endpoints) > 0
@@ -129,17 +68,6 @@ func (r *databaseResolver) shared(d *Database) {
 	}
 	if d.Cleanup && !can[database.Cleaner](r.spec) {
 		r.Errorf(r.spec.id, "cleanup: the driver of %s cannot keep to a prefix", r.spec.entry.Name)
-	}
-	guard := r.file.guard
-	if r.spec.guard.Given() {
-		guard = r.spec.guard
-	}
-	if guard.Given() && guard.Is != (Guard{}) {
-		is := guard.Is
-		d.Guard = &is
-		if is.DBSize != nil && !can[database.FillReporter](r.spec) {
-			r.Errorf(guard.NodeOf("db_size"), "db_size: members of %s report no quota", r.spec.entry.Name)
-		}
 	}
 }
 
