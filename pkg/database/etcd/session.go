@@ -32,7 +32,7 @@ const expiriesPerSecond = 1000
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "lease", Least: 2 * time.Second, Step: time.Second,
-		Rule: "after its TTL, by half-second ticks, at most 1000 leases a second; a new leader begins every TTL again",
+		Rule: "after its TTL, by half-second ticks, at most 1000 leases a second and 16 at a time, each by a write; a new leader begins every TTL again",
 		Ends: func(ttl time.Duration, n int) (earliest, latest time.Duration) {
 			return ttl, ttl + 500*time.Millisecond + time.Duration(n)*time.Second/expiriesPerSecond
 		},
