@@ -227,6 +227,9 @@ func (c *clock) ended(list []alarm) (due []alarm, next int64) {
 // due.
 func (s *set) ring(e *events) (next int64) {
 	e.rung, next = s.clock.ended(e.rung[:0])
+	for i := range e.rung {
+		s.quiet = s.quiet && e.rung[i].fiber == nil
+	}
 	ringAll(e.rung, &e.batch)
 	clear(e.rung)
 	return next

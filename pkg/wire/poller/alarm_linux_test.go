@@ -47,20 +47,23 @@ func TestAlarmsEndWaits(t *testing.T) {
 	}
 }
 
-// A wait that begins while the goroutine sleeps for longer ends before that.
+// A wait that begins while the goroutine sleeps or rests for longer ends before that.
 func TestAlarmWakes(t *testing.T) {
 	for name, s := range sets(t) {
-		t.Run(name, func(t *testing.T) {
-			zero := time.Now()
-			a := s.newAlarms(zero, false)
-			defer a.Close()
-			a.Call(int64(time.Hour), func() int64 { t.Error("an hour has passed"); return never })
-			var group sync.WaitGroup
-			for range 10 {
-				fiber.Go(&group, func(f *fiber.Fiber) { a.Wait(f, int64(time.Since(zero)+time.Millisecond)) })
-				group.Wait() // by the timeout of the test, if it does not wake
-			}
-		})
+		for _, busy := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				zero := time.Now()
+				a := s.newAlarms(zero, busy)
+				defer a.Close()
+				a.Call(int64(time.Hour), func() int64 { t.Error("an hour has passed"); return never })
+				var group sync.WaitGroup
+				for n := range 10 {
+					wait := time.Duration(1+n%2*5) * time.Millisecond // the longer ones let it rest
+					fiber.Go(&group, func(f *fiber.Fiber) { a.Wait(f, int64(time.Since(zero)+wait)) })
+					group.Wait() // by the timeout of the test, if it does not wake
+				}
+			})
+		}
 	}
 }
 

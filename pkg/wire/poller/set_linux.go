@@ -17,12 +17,16 @@ import (
 // set are the sockets that one goroutine waits for, and its alarms.
 type set struct {
 	epoll int
-	waker int // an eventfd
-	timer int // a timerfd, or -1
+	waker int  // an eventfd
+	timer int  // a timerfd
+	exact bool // the kernel has epoll_pwait2
+	rest  *rest
 
 	clock clock
 	busy  atomic.Int32 // users that are
-	quiet bool         // nothing happened in a long wait; it belongs to the goroutine
+	// quiet belongs to the goroutine. It is set by a long wait in which nothing happened, until a socket
+	// is served or a fiber continued.
+	quiet bool
 
 	mu    sync.RWMutex
 	slots []*shared // nil are free
@@ -36,6 +40,16 @@ var common = sync.OnceValues(func() (*set, error) { return newSet(runtime.GOMAXP
 // newSet starts to wait in the way that suits the number of Go's processors. Without exact waits it
 // does as on a kernel that lacks them.
 func newSet(processors int, exact bool) (*set, error) {
+	s, err := openSet(exact)
+	if err != nil {
+		return nil, err
+	}
+	go s.run(processors > 1)
+	return s, nil
+}
+
+// openSet returns a set for which nobody waits yet.
+func openSet(exact bool) (*set, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
@@ -44,11 +58,14 @@ func newSet(processors int, exact bool) (*set, error) {
 	if err := unix.SetNonblock(fd, true); err != nil { // for Go's own poller
 		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(fd))
 	}
-	blocks := processors > 1
-	if err := s.openWaker(!blocks || !exact || !s.pwait2()); err != nil {
+	err = s.openWakers()
+	if err == nil {
+		s.rest, err = newRest(s)
+	}
+	if err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
-	go s.run(blocks)
+	s.exact = exact && s.pwait2()
 	return s, nil
 }
 
@@ -121,6 +138,7 @@ func newEvents() *events {
 // serve serves the sockets of the first n events.
 func (s *set) serve(e *events, n int) {
 	e.due = s.find(e.taken[:n], e.due[:0])
+	s.quiet = s.quiet && len(e.due) == 0
 	for _, c := range share(e.due, serveAll) {
 		c.serve()
 		if first := s.clock.first.Load(); first != never && first <= s.clock.now() {

@@ -27,22 +27,15 @@ func (s *set) watch(fd int) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, fd, &event))
 }
 
-// openWaker makes what wakes the set from other goroutines, and the timerfd if it needs one.
-func (s *set) openWaker(timer bool) (err error) {
+// openWakers makes what wakes the set: from other goroutines, and at a time.
+func (s *set) openWakers() (err error) {
 	if s.waker, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return os.NewSyscallError("eventfd", err)
-	}
-	if err := s.watch(s.waker); err != nil {
-		return err
-	}
-	s.timer = -1
-	if !timer {
-		return nil
 	}
 	if s.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
 		return os.NewSyscallError("timerfd_create", err)
 	}
-	return s.watch(s.timer)
+	return errors.Join(s.watch(s.waker), s.watch(s.timer))
 }
 
 // wake ends the wait of the set's goroutine. A counter that is full wakes it, too.
@@ -104,18 +97,20 @@ func epollPwait(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bo
 	return int(n), failed
 }
 
-// wait takes events, for which it waits for a time. If the goroutine is busy, it is not announced to
-// Go's scheduler: else that lends the processor to another thread, and each event wakes both. A wait
-// that would be long is announced after a while.
+// wait takes events, for which it waits for a time. If the goroutine is busy, Go's scheduler is not told
+// of the wait: else it lends the processor to another thread, and each event wakes both. Where
+// nothing has happened for a while, the goroutine rests.
 func (s *set) wait(taken []unix.EpollEvent, next int64) int {
-	announced := s.busy.Load() == 0 || next > longest && s.quiet
-	s.quiet = false
+	busy := s.busy.Load() > 0
+	if busy && s.quiet && next > longest {
+		return s.rest.wait(taken, next)
+	}
 	wait := next
-	if !announced {
+	if busy {
 		wait = min(next, longest)
 	}
 	call := epollPwait2
-	if s.timer >= 0 {
+	if !s.exact {
 		call = epollPwait
 		if wait > 0 {
 			s.setTimer(next)
@@ -123,14 +118,14 @@ func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	} else if wait > 0 && wait == next && next != never {
 		wakeExactly()
 	}
-	n, failed := call(uintptr(s.epoll), taken, wait, announced)
+	n, failed := call(uintptr(s.epoll), taken, wait, !busy)
 	switch {
 	case errors.Is(failed, unix.EINTR):
 		return 0
 	case failed != 0:
 		panic(os.NewSyscallError("epoll_wait", failed)) // the file is wrong
 	}
-	s.quiet = n == 0 && wait < next
+	s.quiet = s.quiet || n == 0 && wait < next
 	return n
 }
 

@@ -1,0 +1,74 @@
+package poller
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// rest is how a busy goroutine waits when nothing happens: in Go's own poller, which has no thread
+// look after it. A long system call of which Go's scheduler is told costs dozens of switches: the
+// thread that takes the processor from it looks every 20 us whether to do so.
+type rest struct {
+	set *set
+	// epoll has the set's epoll only, and reports it once after it was armed: Go's poller, which
+	// always waits for it, must not wake while the goroutine waits in a system call.
+	epoll int
+	raw   syscall.RawConn
+	step  func(uintptr) bool // the method look, allocated once
+
+	until int64
+	taken []unix.EpollEvent
+	n     int
+	fired []unix.EpollEvent
+}
+
+func newRest(s *set) (r *rest, err error) {
+	r = &rest{set: s, fired: make([]unix.EpollEvent, 1)}
+	r.step = r.look
+	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	if err := r.control(unix.EPOLL_CTL_ADD); err != nil {
+		return nil, errors.Join(err, unix.Close(r.epoll))
+	}
+	if err := unix.SetNonblock(r.epoll, true); err != nil { // for Go's own poller
+		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(r.epoll))
+	}
+	r.raw, err = os.NewFile(uintptr(r.epoll), "rest").SyscallConn()
+	return r, err
+}
+
+// control has the set's epoll reported once.
+func (r *rest) control(how int) error {
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT}))
+}
+
+// wait takes events, for which it waits for a time, [never] for ever.
+func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
+	r.taken, r.until = taken, never
+	if next != never {
+		r.until = r.set.clock.now() + next
+	}
+	r.set.setTimer(next)
+	if err := r.raw.Read(r.step); err != nil {
+		panic(err) // the file is wrong
+	}
+	return r.n
+}
+
+// look takes events, and returns false to wait for some. What has come before it was armed is reported
+// too.
+func (r *rest) look(uintptr) bool {
+	takeEvents(uintptr(r.epoll), r.fired) // so that it is reported anew
+	r.n = takeEvents(uintptr(r.set.epoll), r.taken)
+	if r.n > 0 || r.until != never && r.set.clock.now() >= r.until {
+		return true
+	}
+	if err := r.control(unix.EPOLL_CTL_MOD); err != nil {
+		panic(err) // the file is wrong
+	}
+	return false
+}
