@@ -28,10 +28,7 @@ func (f *Fleet) Clients() int64 { return f.clients.Load() }
 func (f *Fleet) SetClients(n int) {
 	f.clients.Store(int64(n))
 	for _, s := range f.sessions {
-		select {
-		case s.nudge <- struct{}{}:
-		default: // a heartbeat is due already
-		}
+		s.hurry()
 	}
 }
 
@@ -48,11 +45,7 @@ func (f *Fleet) Clocks() []results.Clock {
 	defer f.mu.Unlock()
 	list := make([]results.Clock, len(f.clocks))
 	for i := range f.clocks {
-		c, best := &f.clocks[i], f.clocks[i].Best()
-		list[i] = results.Clock{
-			Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: c.N(),
-			Moved: c.Moved(), Furthest: c.Furthest(),
-		}
+		list[i] = ClockOf(&f.clocks[i])
 	}
 	return list
 }
@@ -65,22 +58,14 @@ func (f *Fleet) Beat(ctx context.Context, member int) {
 	}
 }
 
-// beat sends one agent its heartbeats until ctx ends.
+// beat sends one agent its heartbeats until ctx ends, the first at once.
 func (f *Fleet) beat(ctx context.Context, s *session) {
-	ticker := time.NewTicker(HeartbeatEvery)
-	defer ticker.Stop()
-	var missed Misses
-	for {
-		if lost := missed.Count(f.beatOnce(ctx, s)); lost != nil && f.watching.Load() {
-			f.opts.Losses.Add(s.index, lost.Error())
+	s.hurry()
+	Keep(ctx, s.nudge, func(ctx context.Context) error { return f.beatOnce(ctx, s) }, func(why error) {
+		if f.watching.Load() {
+			f.opts.Losses.Add(s.index, why.Error())
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		case <-s.nudge:
-		}
-	}
+	})
 }
 
 func (f *Fleet) beatOnce(ctx context.Context, s *session) error {

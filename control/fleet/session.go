@@ -30,6 +30,14 @@ type session struct {
 	silent time.Time
 }
 
+// hurry has a heartbeat sent now.
+func (s *session) hurry() {
+	select {
+	case s.nudge <- struct{}{}:
+	default: // one is due already
+	}
+}
+
 // How long an agent may take to answer. Each call has its own bound, so that an
 // agent that hangs does not cost the others their turn.
 const (

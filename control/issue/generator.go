@@ -186,8 +186,8 @@ func (g *generator) summary() results.Generator {
 		r.Lost = g.lost.Error()
 	}
 	if all := &g.clock.all; all.N() > 0 {
-		best := all.Best()
-		r.Clock = &results.Clock{Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: all.N(), Moved: all.Moved(), Furthest: all.Furthest()}
+		clock := fleet.ClockOf(all)
+		r.Clock = &clock
 		r.ClockSet = g.clock.set
 	}
 	return r

@@ -63,24 +63,18 @@ func (s *Set) compareAll(ctx context.Context) error {
 
 // beat sends a generator a heartbeat each second until ctx ends or the generator is lost.
 func (s *Set) beat(ctx context.Context, g *generator) {
-	ticker := time.NewTicker(fleet.HeartbeatEvery)
-	defer ticker.Stop()
-	var missed fleet.Misses
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	fleet.Keep(ctx, nil, func(ctx context.Context) error {
 		_, err := s.heartbeat(ctx, g)
-		if err != nil && (ctx.Err() != nil || g.lostBy() != nil) {
-			return
+		if err != nil && g.lostBy() != nil {
+			stop()
 		}
-		if lost := missed.Count(err); lost != nil {
-			s.lose(g.part, lost)
-			return
-		}
-	}
+		return err
+	}, func(why error) {
+		s.lose(g.part, why)
+		stop()
+	})
 }
 
 // heartbeat renews a generator's lease, passes on the lost members, and compares clocks.
