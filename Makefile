@@ -76,8 +76,9 @@ bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, and 
 	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . http && echo && $(GO) run . databases; } >../../bin/peers.md
 	mv bin/peers.md test-results/peers.md && cat test-results/peers.md
 
-bench-memory: build ## RssAnon of the client over numbers of requests; about ten minutes
-	cd tools/peers && $(GO) run . memory -dbtester ../../bin/dbtester
+bench-memory: build ## RssAnon of the client over numbers of requests: test-results/memory.md; about ten minutes
+	cd tools/peers && $(GO) run . memory -dbtester ../../bin/dbtester >../../bin/memory.md
+	mv bin/memory.md test-results/memory.md && cat test-results/memory.md
 
 audit: build ## compare reports with the logs of scripted servers, at full scale: test-results/audit.md; about ten minutes
 	$(GO) run ./tools/audit -dbtester bin/dbtester >bin/audit.md; status=$$?; mv bin/audit.md test-results/audit.md && exit $$status

@@ -142,11 +142,12 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	}
 	p := newParts(t.opts, r, t.save)
 	err = conduct(ctx, p.steps(), func(text string) { r.journal.step("%s", text) })
+	disks := p.cluster.disks // the last use of p: what the load was issued with is garbage from here on
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
 	err = withCause(ctx, errors.Join(err, r.derive(), r.finishAbilities(), search.AddState(r.dir, r.record)))
-	facts, unread := evidence(r, t.client, p.cluster.disks)
+	facts, unread := evidence(r, t.client, disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)
 	t.out.Guarded = t.out.Guarded || slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == mark.Guard })

@@ -325,7 +325,8 @@ func (s *Set) End() (Counts, error) {
 		c.Totals.Clamped += own.Clamped
 		c.Lost = append(c.Lost, p.lostBy())
 		if _, ok := p.issuer.(*local); ok {
-			c.Totals, c.Surely, c.Perhaps, c.Own = own, p.ended.CreatedSurely, p.ended.CreatedPerhaps, &p.ended
+			ended := p.ended // records point into it, and would keep the part and its histograms in memory
+			c.Totals, c.Surely, c.Perhaps, c.Own = own, ended.CreatedSurely, ended.CreatedPerhaps, &ended
 		}
 	}
 	for _, g := range s.gens {

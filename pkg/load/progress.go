@@ -15,6 +15,7 @@ import (
 
 // Progress reports once a second how far a load is.
 type Progress struct {
+	// Step is without its functions: who keeps a progress keeps no memory of the load.
 	Step    Step
 	Elapsed time.Duration // of this step
 	// Done counts the requests of all steps that ended or were shed.
@@ -64,7 +65,7 @@ func (p Progress) PerSecond(count int64) int64 {
 // belongs to the step. Counts are those of all steps up to the second's end.
 func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
-		Step: step, Elapsed: elapsed, Span: span,
+		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Span: span,
 		Done:   counts.OK + counts.Failed + counts.Unknown + counts.Shed,
 		Errors: counts.Failed + counts.Unknown,
 	}

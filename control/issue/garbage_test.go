@@ -1,0 +1,40 @@
+package issue
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// What a load was issued with, several megabytes of histograms, is garbage once only its
+// counts are kept: records point into them.
+func TestCountsKeepNoLoad(t *testing.T) {
+	t.Parallel()
+	spec := load.Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
+	kept, issued := func() (Counts, weak.Pointer[part]) {
+		s := New(Options{Local: Local{Database: "fake", Driver: fake.New()}})
+		if err := s.Prepare(t.Context(), Job{Database: "fake", Spec: spec}); err != nil {
+			t.Fatalf("prepare: %v", err)
+		}
+		if err := s.Begin(&seconds{shed: map[int64]int64{}}, nil); err != nil {
+			t.Fatalf("begin: %v", err)
+		}
+		c, err := s.End()
+		if err != nil {
+			t.Fatalf("end: %v", err)
+		}
+		return c, weak.Make(s.parts[0])
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	if issued.Value() != nil {
+		t.Error("the counts keep the part that issued the load in memory")
+	}
+	runtime.KeepAlive(kept.Own)
+}
