@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,21 +148,23 @@ func TestHungAgents(t *testing.T) {
 	})
 }
 
-// Agents are given back in the reverse of the order they are opened in, however
-// they are listed.
+// The agent with the lowest address is given back last, however they are listed.
 func TestReleaseOrder(t *testing.T) {
 	t.Parallel()
-	var order []string
+	var mu sync.Mutex
+	var order []string // the first two are closed at once
 	f := scripted(answers("run"), answers("run"), answers("run"))
 	for i, addr := range []string{"b", "c", "a"} {
 		f.sessions[i].addr = addr
 		f.sessions[i].client.(*fleettest.Agent).OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			order = append(order, addr)
 			return &pb.CloseResponse{}, nil
 		}
 	}
-	if err := f.Close(t.Context()); err != nil || strings.Join(order, "") != "cba" || f.sessions[0].addr != "b" {
-		t.Errorf("closed in the order %q (%v), want c, b, a; the first session is now that of %s, want b", order, err, f.sessions[0].addr)
+	if err := f.Close(t.Context()); err != nil || len(order) != 3 || order[2] != "a" || f.sessions[0].addr != "b" {
+		t.Errorf("closed in the order %q (%v), want a after b and c; the first session is now that of %s, want b", order, err, f.sessions[0].addr)
 	}
 }
 
