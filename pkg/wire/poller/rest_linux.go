@@ -31,7 +31,7 @@ func newRest(s *set) (r *rest, err error) {
 	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	if err := r.control(unix.EPOLL_CTL_ADD); err != nil {
+	if err := r.control(unix.EPOLL_CTL_ADD, 0); err != nil { // armed, it would wake Go's poller with each event until the first rest
 		return nil, errors.Join(err, unix.Close(r.epoll))
 	}
 	if err := unix.SetNonblock(r.epoll, true); err != nil { // for Go's own poller
@@ -41,9 +41,9 @@ func newRest(s *set) (r *rest, err error) {
 	return r, err
 }
 
-// control has the set's epoll reported once.
-func (r *rest) control(how int) error {
-	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT}))
+// control has events of the set's epoll reported, once.
+func (r *rest) control(how int, events uint32) error {
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }
 
 // wait takes events, for which it waits for a time, [never] for ever.
@@ -67,7 +67,7 @@ func (r *rest) look(uintptr) bool {
 	if r.n > 0 || r.until != never && r.set.clock.now() >= r.until {
 		return true
 	}
-	if err := r.control(unix.EPOLL_CTL_MOD); err != nil {
+	if err := r.control(unix.EPOLL_CTL_MOD, unix.EPOLLIN); err != nil {
 		panic(err) // the file is wrong
 	}
 	return false

@@ -57,3 +57,21 @@ func TestRestEndsInTime(t *testing.T) {
 		}
 	}
 }
+
+// Events while nobody rests, before the first rest and after one, are not reported to Go's poller.
+func TestOnlyARestIsArmed(t *testing.T) {
+	s, err := openSet(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make([]unix.EpollEvent, 8)
+	for _, when := range []string{"before the first rest", "after a rest"} {
+		s.wake()
+		if n := takeEvents(uintptr(s.rest.epoll), taken); n != 0 {
+			t.Errorf("%s %d events are reported, want none", when, n)
+		}
+		takeEvents(uintptr(s.epoll), taken)
+		time.AfterFunc(time.Millisecond, s.wake)
+		s.rest.wait(taken, never)
+	}
+}
