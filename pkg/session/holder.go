@@ -13,8 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Options are of a [Holder].
@@ -44,9 +47,10 @@ type Holder struct {
 	keep  context.CancelFunc
 	tasks sync.WaitGroup
 
-	mu      sync.Mutex // of what follows
-	why     error      // the first failure of a grant
-	keeps   []int64    // ns
+	mu      sync.Mutex              // of what follows
+	why     error                   // the first failure of a grant
+	keeps   *hdrhistogram.Histogram // times of renewals that were answered
+	longest time.Duration           // of them
 	lost    int64
 	late    int64
 	grants  time.Duration // how long all took
@@ -79,7 +83,7 @@ type held struct {
 
 // New returns a holder of no session yet.
 func New(o Options) *Holder {
-	h := &Holder{Options: o, queue: make(chan *held, o.Plan.Held), over: make(chan struct{})}
+	h := &Holder{Options: o, keeps: histogram.New(), queue: make(chan *held, o.Plan.Held), over: make(chan struct{})}
 	h.Workers = max(min(h.Workers, o.Plan.Held), 1)
 	return h
 }
@@ -228,7 +232,8 @@ func (h *Holder) renew(ctx context.Context, s *held) error {
 		s.sent, s.answered = sent, answered
 		h.Seen(deaths.ValueKeep, answered, int64(answered.Sub(sent)))
 		h.mu.Lock()
-		h.keeps = append(h.keeps, int64(answered.Sub(sent)))
+		histogram.Record(h.keeps, answered.Sub(sent))
+		h.longest = max(h.longest, answered.Sub(sent))
 		h.mu.Unlock()
 		return nil
 	}

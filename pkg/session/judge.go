@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // shownSurvivors bounds the points of the curve of survivors.
@@ -20,7 +21,7 @@ func (h *Holder) Outcome() deaths.Outcome {
 	o := deaths.Outcome{
 		Plan: h.Plan, What: h.Facts.What, Rule: h.Facts.Rule, Renewal: h.Facts.Renewal, Watch: h.Facts.Watch,
 		Granted: len(h.all), NotGranted: h.Plan.Held - len(h.all), Why: text(h.why),
-		Keeps: spread(h.keeps), KeepsLost: h.lost, KeepsLate: h.late, Death: h.death,
+		Keeps: h.renewals(), KeepsLost: h.lost, KeepsLate: h.late, Death: h.death,
 		Left: h.left, WhyLeft: text(h.whyLeft),
 	}
 	if h.grants > 0 {
@@ -105,6 +106,17 @@ func (j *judged) add(h *Holder, s *held, o *deaths.Outcome) {
 	if s.sent.After(j.lastSent) {
 		j.lastSent = s.sent
 	}
+}
+
+// renewals is the spread of the times of renewals that were answered, nil without any.
+func (h *Holder) renewals() *results.Spread {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := func(q float64) int64 { return histogram.Quantile(h.keeps, q) }
+	if h.keeps.TotalCount() == 0 {
+		return nil
+	}
+	return &results.Spread{N: h.keeps.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(h.longest)}
 }
 
 // spread is that of some times, nil for none. They may be below 0.
