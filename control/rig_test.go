@@ -198,7 +198,7 @@ func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Upda
 }
 
 // ofMachine are the codes of the marks that a busy test machine gives.
-var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Stopped, mark.OtherLoad}
+var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Rate, mark.Stopped, mark.OtherLoad}
 
 // ofRun are the reasons that do not depend on how busy the machine is.
 func ofRun(invalid []string) []string {
