@@ -129,21 +129,24 @@ func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
 	got, res := s.rec.Totals(), s.res
 	t.Logf("ok %d, failed %d, unknown %d; %d connections lost, %d reconnects, %v without a server",
 		got.OK, got.Failed, got.Unknown, res.Lost, res.Reconnects, res.Waiting)
-	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*lost {
-		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, lost)
+	// A starved machine may keep clients of other members waiting until they give up, too.
+	all := max(lost, res.Lost)
+	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
+		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, all)
 	}
-	if res.Lost < lost || res.Lost > lost+1 {
+	if res.Lost < lost {
 		t.Errorf("%d connections were lost, want the %d of the killed member", res.Lost, lost)
 	}
-	// The kill takes time, and so does a busy machine: the bounds are wide.
-	all := time.Duration(lost) * res.IssueEnd.Sub(killed)
-	reconnects, least := res.Lost, time.Duration(0)
+	// The kill takes time, and so do dials: the bounds are wide.
+	after := res.IssueEnd.Sub(killed)
+	fewest, most := int64(1), res.Lost
+	least, longest := time.Duration(0), time.Duration(all)*(after+time.Second)
 	if s.spec.Failover == workload.FailoverNone {
-		reconnects, least = res.Lost-lost, all/2
+		fewest, most = 0, res.Lost-lost
+		least = time.Duration(lost) * after / 2
 	}
-	most := all + time.Duration(lost)*time.Second
-	if res.Reconnects != reconnects || res.Waiting > most || res.Waiting < least {
-		t.Errorf("%d reconnects, %v without a server; want %d, and %v to %v", res.Reconnects, res.Waiting, reconnects, least, most)
+	if res.Reconnects < fewest || res.Reconnects > most || res.Waiting > longest || res.Waiting < least {
+		t.Errorf("%d reconnects, %v without a server; want %d to %d, and %v to %v", res.Reconnects, res.Waiting, fewest, most, least, longest)
 	}
 }
 
