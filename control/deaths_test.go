@@ -2,6 +2,7 @@ package control
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,15 @@ func mustAgree(t *testing.T, rec record, o deaths.Outcome) {
 	}
 	if o.Late == nil || time.Duration(o.Late.Max) != totals[deaths.ValueLate].Longest || time.Duration(o.Keeps.Max) != totals[deaths.ValueKeep].Longest {
 		t.Errorf("%s: latest end %+v, longest renewal %+v; observed %+v", rec.run.Tag, o.Late, o.Keeps, totals)
+	}
+	var ends []int64 // seconds
+	for _, s := range seconds {
+		if s.Numbers[slices.IndexFunc(deaths.Observed().Values, func(v observation.Value) bool { return v.Name == deaths.ValueLate })].N > 0 {
+			ends = append(ends, s.Second)
+		}
+	}
+	if first, last := o.Death.Add(o.FirstGone).Unix(), o.Death.Add(o.AllGone).Unix(); len(ends) == 0 || slices.Min(ends) != first || slices.Max(ends) != last {
+		t.Errorf("%s: sessions ended in the seconds %v by the file, from %d to %d by the record", rec.run.Tag, ends, first, last)
 	}
 	if last := len(o.Survivors) - 1; last < 0 || o.Survivors[last].Left != o.NotExpired || int64(o.Survivors[last].After) != o.Late.Max {
 		t.Errorf("%s: the curve of survivors is %+v", rec.run.Tag, o.Survivors)

@@ -43,7 +43,7 @@ func (h *Holder) Outcome() deaths.Outcome {
 	o.RenewedNS = int64(j.lastSent.Sub(j.firstSent))
 	o.Late, o.LateLeast = spread(j.late), spread(j.least)
 	slices.SortFunc(j.ends, time.Time.Compare)
-	o.AllGone = j.ends[len(j.ends)-1].Sub(h.death)
+	o.FirstGone, o.AllGone = j.ends[0].Sub(h.death), j.ends[len(j.ends)-1].Sub(h.death)
 	o.PerSecond = rate(j.ends)
 	o.Survivors = survivors(j.late, o.NotExpired)
 	return o

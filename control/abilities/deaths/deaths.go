@@ -150,17 +150,16 @@ func (h *Half) Finish() error {
 	return errors.Join(err, h.run.Observe(deaths.Observed(), h.seen.Take(math.MaxInt64)), deaths.Record().Set(&h.run.Record.Records, o))
 }
 
-// latencies compares requests from before the first death with those between the first end of
-// a session and the last.
+// latencies compares requests of the seconds before that of the first death with those of the
+// seconds from the first end of a session to the last.
 func (h *Half) latencies(o *deaths.Outcome) error {
 	if o.Expired == 0 {
 		return nil
 	}
-	last := o.Death.Add(o.AllGone)
-	first := last.Add(-time.Duration(o.Late.Max)) // no session ends before its TTL
-	times := []results.Stretch{
-		{From: h.run.Record.LoadStart, Length: o.Death.Sub(h.run.Record.LoadStart)},
-		{From: first, Length: last.Sub(first)},
+	times := []results.Stretch{{From: o.Death.Add(o.FirstGone), Length: o.AllGone - o.FirstGone}}
+	start, alive := h.run.Record.LoadStart, o.Death.Truncate(time.Second).Add(-1) // the end of the last second without a death
+	if !alive.Before(start) {
+		times = append(times, results.Stretch{From: start, Length: alive.Sub(start)})
 	}
 	effects, err := effect.Of(h.run.Dir, h.run.Record, times)
 	if err != nil {
@@ -172,7 +171,9 @@ func (h *Half) latencies(o *deaths.Outcome) error {
 		}
 		return &deaths.Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
 	}
-	o.Before, o.During = of(effects[0]), of(effects[1])
+	if o.During = of(effects[0]); len(effects) > 1 {
+		o.Before = of(effects[1])
+	}
 	return nil
 }
 

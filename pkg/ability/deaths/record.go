@@ -40,9 +40,11 @@ type Outcome struct {
 	Death     time.Time `json:"death,omitzero"`
 	RenewedNS int64     `json:"renewed_ns,omitempty"`
 	// Expired sessions are those whose keys were all gone, NotExpired the others that were
-	// abandoned. AllGone is from Death to the last end.
+	// abandoned. FirstGone is from Death to the first end, AllGone
+	// to the last.
 	Expired    int           `json:"expired"`
 	NotExpired int           `json:"not_expired,omitempty"`
+	FirstGone  time.Duration `json:"first_gone_ns,omitempty"`
 	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
 	// Early sessions ended before the rule allows. Unrenewed ones ended while they were held,
 	// because members did not answer their renewals, and Missed because the client sent none
@@ -66,8 +68,8 @@ type Outcome struct {
 	PerSecond float64 `json:"per_second,omitempty"`
 	// Survivors are the sessions left by time after their TTL.
 	Survivors []Survivors `json:"survivors,omitempty"`
-	// Before and During are the p99 of requests before the first death, and between the first
-	// end and the last.
+	// Before and During are the p99 of requests in the seconds before that of the first death,
+	// and in those from the first end to the last.
 	Before *Latency `json:"before,omitempty"`
 	During *Latency `json:"during,omitempty"`
 	// Left sessions could not be ended at the end of the run, for the reason WhyLeft.
