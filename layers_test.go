@@ -18,6 +18,7 @@ const module = "github.com/coreos/dbtester"
 // floors, and neither control, analyze nor agent knows another of the three. Packages at the
 // root and those below cmd and tools may import whatever they need.
 var floors = [][]string{
+	{"pkg/sleep"},
 	{"dbtesterpb", "pkg/consistency", "pkg/files", "pkg/manpage", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
 	{"pkg/fault", "pkg/install", "pkg/results", "pkg/trust", "pkg/wire", "pkg/yamlfile", "analyze/figure"},
 	{"pkg/database", "pkg/machine", "pkg/observation", "analyze/run", "control/fleet", "control/judge"},

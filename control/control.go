@@ -15,12 +15,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/before/lookup"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process/garbage"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // Run conducts all trials of all databases of an experiment, one after the other.
@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		if out.Guarded {
 			break
 		}
-		if i > 0 && !abilities.Wait(ctx, o.Experiment.Settle) {
+		if i > 0 && !sleep.For(ctx, o.Experiment.Settle) {
 			errs = append(errs, context.Cause(ctx))
 			break
 		}

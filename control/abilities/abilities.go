@@ -6,7 +6,6 @@ package abilities
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
@@ -58,17 +57,6 @@ type Agents interface {
 
 // ErrOver is the cause of the end of an activity that is not interrupted.
 var ErrOver = errors.New("the activity is over")
-
-// Wait waits, and reports whether the time was over before ctx was.
-func Wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
 
 // Activity runs while steps do, or while the load does: heartbeats, samples, the watch for
 // changes of leader. A half that is one runs while requests are sent.

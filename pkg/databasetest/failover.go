@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -61,10 +62,7 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 			if err := client.Put(t.Context(), f.key(), []byte("on")); err != nil {
 				t.Errorf("put by a member that was not killed: %v", err)
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(200 * time.Millisecond):
-			}
+			sleep.For(ctx, 200*time.Millisecond)
 		}
 	})
 	return func() { cancel(); writes.Wait() }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/install/recipe"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // progressEvery is the number of downloaded bytes between two lines of progress.
@@ -105,9 +106,7 @@ func (f fetcher) twice(ctx context.Context, url string, use func(io.Reader, int6
 	err := f.once(ctx, url, use)
 	if err != nil && temporary(err) && ctx.Err() == nil {
 		f.say("%s: %v; trying once more", url, err)
-		select {
-		case <-time.After(f.in.pause()):
-		case <-ctx.Done():
+		if !sleep.For(ctx, f.in.pause()) {
 			return context.Cause(ctx)
 		}
 		if err = f.once(ctx, url, use); err != nil {

@@ -13,6 +13,8 @@ import (
 	"gocloud.dev/gcerrors"
 	"golang.org/x/oauth2"
 	"google.golang.org/api/googleapi"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // attempts limits how often a file is sent or fetched. The pause before the second attempt is
@@ -30,11 +32,7 @@ func again(ctx context.Context, do func() error) error {
 		if err == nil || n == attempts || !passing(err) || ctx.Err() != nil {
 			return err
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !sleep.For(ctx, pause) {
 			return errors.Join(err, context.Cause(ctx))
 		}
 		pause *= 2

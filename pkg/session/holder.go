@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // Options are of a [Holder].
@@ -189,7 +190,7 @@ func (h *Holder) keepUp(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !wait(ctx, time.Until(s.next)) {
+		if !sleep.For(ctx, time.Until(s.next)) {
 			return
 		}
 		s.busy.Lock()
@@ -279,7 +280,7 @@ func (h *Holder) Run(ctx context.Context) error {
 		}
 		return failed()
 	}
-	if !wait(ctx, h.Plan.After) {
+	if !sleep.For(ctx, h.Plan.After) {
 		return failed()
 	}
 	h.abandon(ctx)
@@ -299,7 +300,7 @@ func (h *Holder) abandon(ctx context.Context) {
 	h.Died(h.death, len(h.all))
 	rate := h.Plan.Release.PerSecond()
 	for i, s := range h.all {
-		if rate > 0 && !wait(ctx, time.Until(h.death.Add(time.Duration(float64(i)/rate*float64(time.Second))))) {
+		if rate > 0 && !sleep.For(ctx, time.Until(h.death.Add(time.Duration(float64(i)/rate*float64(time.Second))))) {
 			return
 		}
 		s.mu.Lock()
@@ -394,19 +395,4 @@ func (h *Holder) End(ctx context.Context) {
 			h.mu.Unlock()
 		}
 	})
-}
-
-// wait returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // Stops of this process are found by a timer that fires late. Ends of keys that are read within
@@ -24,7 +26,7 @@ type stop struct{ from, to time.Time }
 
 // watch notes stops until ctx ends.
 func (s *stops) watch(ctx context.Context) {
-	for last := time.Now(); wait(ctx, beat); {
+	for last := time.Now(); sleep.For(ctx, beat); {
 		now := time.Now()
 		if now.Sub(last) > beat+least {
 			s.mu.Lock()

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // fileCommands is the log of what commands and undos write, in a tag's folder.
@@ -34,7 +34,7 @@ func (r *Runner) command(ctx context.Context, d faults.Due) {
 	var err error
 	if h.Saw, err = RunCommand(own, d.Run, r.run.Dir); err == nil {
 		r.run.Event(results.Event{Time: time.Now().UTC(), Kind: faults.EventReadBack, Member: -1, Text: h.Saw})
-		abilities.Wait(ctx, d.For-time.Since(h.From))
+		sleep.For(ctx, d.For-time.Since(h.From))
 	}
 	if argv := d.Undoes(); argv != nil {
 		var undoErr error

@@ -22,6 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/effect"
 	"github.com/coreos/dbtester/pkg/results/recovery"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // Runner applies the faults of a load.
@@ -113,7 +114,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		wg.Go(func() { r.prober.do(ctx) })
 	}
 	for _, d := range r.plan {
-		if !abilities.Wait(ctx, time.Until(start.Add(d.After))) {
+		if !sleep.For(ctx, time.Until(start.Add(d.After))) {
 			break
 		}
 		wg.Go(func() { r.do(ctx, d) })
@@ -148,7 +149,7 @@ func (r *Runner) do(ctx context.Context, d faults.Due) {
 		return
 	}
 	for turn, member := range members {
-		if turn > 0 && !abilities.Wait(ctx, d.Gap) || ctx.Err() != nil {
+		if turn > 0 && !sleep.For(ctx, d.Gap) || ctx.Err() != nil {
 			return
 		}
 		r.one(ctx, d, member, turn)
@@ -204,7 +205,7 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 		return
 	}
 	r.run.Event(results.Event{Time: time.Now().UTC(), Kind: faults.EventReadBack, Member: member, Text: h.Saw})
-	abilities.Wait(ctx, d.For)
+	sleep.For(ctx, d.For)
 	reply, err = r.run.Agents.Heal(own, member, id)
 	h.SawOver, h.Failed = reply.GetSawOver(), cmp.Or(reply.GetFailed(), oneLine(err))
 	over := time.Now().UTC()

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // together applies a fault to several members at the same time, waits for its end, and notes
@@ -47,7 +47,7 @@ func (r *Runner) together(ctx context.Context, d faults.Due) {
 	h.Saw += applied.spread()
 	r.run.Event(results.Event{Time: time.Now().UTC(), Kind: faults.EventReadBack, Member: h.Member, Text: cmp.Or(h.Failed, h.Saw)})
 	if h.Failed == "" {
-		abilities.Wait(ctx, d.For)
+		sleep.For(ctx, d.For)
 	}
 	over := atAll(members, func(m int) (*dbtesterpb.FaultResponse, error) { return r.run.Agents.Heal(own, m, id) })
 	var failed string

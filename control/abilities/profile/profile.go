@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -113,7 +114,7 @@ func (p *Profiles) Run(ctx context.Context) error {
 
 // member waits for the warm-up and fetches one member's profile.
 func (p *Profiles) member(ctx context.Context, i int) ([]profile.Profile, error) {
-	if !abilities.Wait(ctx, p.run.DB.Load.WarmUp) {
+	if !sleep.For(ctx, p.run.DB.Load.WarmUp) {
 		return nil, ctx.Err()
 	}
 	name := profile.File(i)

@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/effect"
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -78,7 +79,7 @@ func (r *Runner) Run(ctx context.Context) error {
 				next = j
 			}
 		}
-		if !abilities.Wait(ctx, time.Until(next.due)) {
+		if !sleep.For(ctx, time.Until(next.due)) {
 			return nil
 		}
 		next.do(ctx)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // pause is the time between two questions.
@@ -71,11 +72,7 @@ func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experi
 		if first && o.Report != nil {
 			o.Report(fmt.Sprintf("wait up to %v for addresses: %v", o.Wait, err))
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !sleep.For(ctx, pause) {
 			return nil, context.Cause(ctx)
 		}
 	}

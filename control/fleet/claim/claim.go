@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // HeldError is that another run holds an agent.
@@ -68,11 +70,7 @@ func takeOne[T any](ctx context.Context, one T, take func(T) error, patient bool
 		if !patient || !held(err) || pause > lastPause {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !sleep.For(ctx, pause) {
 			return errors.Join(err, context.Cause(ctx))
 		}
 	}

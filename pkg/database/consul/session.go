@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 var (
@@ -121,21 +122,9 @@ func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.G
 			listed.Unchanged(time.Now())
 		case class == database.ClassDenied:
 			return fmt.Errorf("watch: %w", err)
-		case err != nil && !wait(ctx, roundTrip): // members elect a leader, or this one starts again
+		case err != nil && !sleep.For(ctx, roundTrip): // members elect a leader, or this one starts again
 			return nil
 		}
-	}
-}
-
-// wait returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // With authentication, every request carries a token, which a member issues for a user
@@ -61,9 +62,7 @@ const (
 func retryNewToken(ctx context.Context, request func() error) error {
 	err := request()
 	for i := 1; i < tokenRetries && stale(err); i++ {
-		select {
-		case <-time.After(tokenRetryAfter):
-		case <-ctx.Done():
+		if !sleep.For(ctx, tokenRetryAfter) {
 			return err
 		}
 		err = request()

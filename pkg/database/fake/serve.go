@@ -17,6 +17,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -105,7 +106,7 @@ func (s *server) answer(ctx context.Context, upstream *client, op opcode, key, v
 	case s.store == nil:
 		return forward(ctx, upstream, op, key, value)
 	}
-	if s.Delay > 0 && !sleep(ctx, s.Delay) {
+	if s.Delay > 0 && !sleep.For(ctx, s.Delay) {
 		return 0, nil
 	}
 	return s.lead(op, key, value)
@@ -212,16 +213,4 @@ func (s *server) apply(op opcode, key, value []byte) (code, []byte, error) {
 		return codeConflict, answer, nil
 	}
 	return codeOK, answer, err
-}
-
-// sleep returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

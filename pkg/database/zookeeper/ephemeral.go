@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 var (
@@ -108,7 +109,7 @@ func (h *holders) Watch(ctx context.Context, ready func(), gone func(database.Go
 		case ctx.Err() != nil:
 			return nil
 		case class == database.ClassConnection || class == database.ClassUnavailable:
-			if !pause(ctx) { // while the library looks for another member
+			if !sleep.For(ctx, startPause) { // while the library looks for another member
 				return nil
 			}
 			continue

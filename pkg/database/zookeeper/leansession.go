@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // openLean returns when a server confirmed a session and accepted the credentials.
@@ -66,6 +67,9 @@ func (l *lean) ensureSession(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", zk.ErrNoServer, err)
 }
 
+// startPause is between two attempts to connect to servers that are still starting.
+const startPause = 100 * time.Millisecond
+
 // connect opens a session for the running exchange, with the first endpoint that
 // confirms one.
 func (l *lean) connect(ctx context.Context) error {
@@ -85,21 +89,9 @@ func (l *lean) connect(ctx context.Context) error {
 			return retries.failed()
 		}
 		var n *noAnswer
-		if errors.As(err, &n) && !pause(ctx) {
+		if errors.As(err, &n) && !sleep.For(ctx, startPause) {
 			return retries.ended(ctx)
 		}
-	}
-}
-
-// pause waits for a server that is still starting. It returns false when ctx ended.
-func pause(ctx context.Context) bool {
-	timer := time.NewTimer(100 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // peer is one server and the connection to it.
@@ -41,22 +43,10 @@ func (p *peer) run(ctx context.Context) {
 			}
 		}
 		p.fail(err)
-		if !sleep(ctx, time.Duration(float64(pause)*(0.8+0.4*rand.Float64()))) {
+		if !sleep.For(ctx, time.Duration(float64(pause)*(0.8+0.4*rand.Float64()))) {
 			return
 		}
 		pause = min(pause*16/10, timing.longestPause)
-	}
-}
-
-// sleep returns false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
