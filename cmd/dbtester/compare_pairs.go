@@ -46,12 +46,9 @@ func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.DurationVar(&f.budget, "budget", 0, "time for all runs, such as 20m, from which the number of pairs is planned, instead of --pairs and --until")
 	c := &f.control
 	flags.StringVar(&c.results, "results", "", "folder to make the folders a and b of result folders in (default: compare in A's folder of results); for recorded runs: where LAST finds the newest (default: results)")
-	flags.BoolVar(&c.local, "local", false, "run the agents of loopback hosts inside this process")
-	flags.StringVar(&c.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
+	c.localFlags.register(flags, a.registry, "directory of releases for --local, and of builds")
 	flags.BoolVar(&c.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
-	registerCache(flags, &c.cache, "directory of releases for --local, and of builds")
 	c.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
-	c.tools.register(flags, a.registry)
 	flags.BoolVar(&c.quiet, "quiet", false, quietHelp)
 	c.noUpload = true
 }

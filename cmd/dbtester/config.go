@@ -126,7 +126,7 @@ func (a *app) checkFile(path string, use []string, one *checkedFile) error {
 		err = usageError{err}
 	}
 	// Agents on this machine usually have the cache of this user.
-	if err := errors.Join(err, a.checkReleases(e, cached(controlFlags{}.localCache()))); err != nil {
+	if err := errors.Join(err, a.checkReleases(e, cached(localFlags{}.localCache()))); err != nil {
 		return err
 	}
 	here := forecast.Here(e.Results)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,37 +22,25 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
 type controlFlags struct {
 	outputFlags
-	config     string
-	databaseID string
-	results    string
-	workDir    string
-	cache      string
-	device     string
-	iface      string
-	disk       string
-	local      bool
-	dryRun     bool
-	noUpload   bool
-	fullSpeed  bool
-	commands   bool // --allow-commands
-	create     bool // the bucket of the upload
-	link       linkFlags
-	wait       time.Duration // for addresses of hosts
-	requests   int64
-	trials     []int    // --trial
-	use        []string // --use-version
-	cpuProfile string
-	selfcheck  string             // file, or selfcheckAuto
-	check      *results.SelfCheck // read from checkFile
-	collect    string
-	tools      toolFlags
-	capacity   config.CapacityValues // nil leaves the file as it is
+	localFlags
+	chosenFlags
+	clientFlags
+	config    string
+	results   string
+	dryRun    bool
+	noUpload  bool
+	fullSpeed bool
+	commands  bool // --allow-commands
+	create    bool // the bucket of the upload
+	link      linkFlags
+	wait      time.Duration // for addresses of hosts
+	collect   string
+	capacity  config.CapacityValues // nil leaves the file as it is
 }
 
 func newControl(a *app) *cobra.Command {
@@ -85,13 +72,11 @@ func newControl(a *app) *cobra.Command {
 func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic; - reads standard input")
-	flags.StringVar(&f.databaseID, "database-id", "", "run only this database of the file (default: each in turn)")
 	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
-	flags.Int64Var(&f.requests, "requests", 0, "number of requests to each database, overriding the file's number")
-	flags.IntSliceVar(&f.trials, "trial", nil, "run only this trial of the file, such as one missing from an interrupted run (repeatable)")
-	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
-	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
-	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
+	f.chosenFlags.register(flags)
+	f.localFlags.register(flags, a.registry, "directory of releases for --local")
+	f.registerDisk(flags)
+	f.clientFlags.register(flags)
 	f.outputFlags.register(cmd, "also make the report, and print every row of it", "also make the report, and "+openHelp)
 	a.completeIDs(cmd, &f.config)
 	completeUse(cmd)
@@ -102,13 +87,6 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags.DurationVar(&f.wait, "wait", 0, "how long to wait for addresses of hosts given as dns:NAME, for example of starting pods")
 	registerCreate(flags, &f.create)
 	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
-	flags.StringVar(&f.device, "disk-device", "", "block device to sample on this machine (default: the one below the results folder)")
-	flags.StringVar(&f.iface, "network-interface", "", "network interface to sample on this machine (default: the one that routes to the members)")
-	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage)
-	registerCache(flags, &f.cache, "directory of releases for --local")
-	flags.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of this process, for go tool pprof")
-	flags.StringVar(&f.selfcheck, "selfcheck", "", "auto: before each load, measure on a loopback server the latency that this client adds; otherwise FILE, the output of dbtester selfcheck --json on this machine, recorded in the manifest")
-	f.tools.register(flags, a.registry)
 }
 
 func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
@@ -127,29 +105,14 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := useVersions(e, a.registry, f.use); err != nil {
+	if err := f.apply(e, a.registry, f.config); err != nil {
 		return err
-	}
-	if f.databaseID != "" {
-		if err := e.Select(f.databaseID); err != nil {
-			return usageError{err}
-		}
 	}
 	if f.results != "" {
 		e.Results = f.results
 	}
 	if f.link.certs != "" {
 		e.AgentCerts = f.link.certs // recorded, so that --collect finds it
-	}
-	if f.requests > 0 {
-		if err := e.SetRequests(f.requests); err != nil {
-			return usageError{fmt.Errorf("--requests %d: %w", f.requests, err)}
-		}
-	}
-	for _, n := range f.trials {
-		if most := max(e.Trials, 1); n < 1 || n > most {
-			return usageError{fmt.Errorf("--trial must be 1 to %d, the trials of %s, got %d", most, f.config, n)}
-		}
 	}
 	if f.check, err = readSelfcheck(f.selfcheck); err != nil {
 		return err
@@ -239,11 +202,8 @@ const verboseHelp = "print a line for each step of the run also at a terminal, i
 
 // conduct runs an experiment with local or remote agents.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
-	if err := checkOwnDisk(f.disk); err != nil {
-		return &control.Outcome{}, usageError{err}
-	}
-	if f.disk != "" && !f.local {
-		return &control.Outcome{}, usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}
+	if err := f.checkDisk(); err != nil {
+		return &control.Outcome{}, err
 	}
 	var link agentlink.Client
 	if !f.local {
@@ -307,18 +267,6 @@ func withInvalid(err error, reasons []string) error {
 	}
 }
 
-// localDir is the parent of the work directory of local agents.
-func (f controlFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
-
-// machine returns the facts of this machine, of which only --local knows where members'
-// directories are.
-func (f controlFlags) machine(e *config.Experiment) *forecast.Machine {
-	if !f.local {
-		return forecast.Here("")
-	}
-	return forecast.Here(f.localDir(e))
-}
-
 // checkFill prints the warnings of forecasts and returns their refusals.
 func checkFill(to io.Writer, all []forecast.Forecast) error {
 	warnings, err := forecast.Problems(all)
@@ -340,16 +288,6 @@ func printFindings(to io.Writer, warnings []string, err error) error {
 		return usageError{err}
 	}
 	return nil
-}
-
-// localCache is the release cache of local agents. It is "" if there is no home
-// directory; only files that name versions need a cache.
-func (f controlFlags) localCache() string {
-	dir, err := cacheDir(f.cache)
-	if err != nil {
-		return ""
-	}
-	return dir
 }
 
 // known describes the agents as far as a dry run can know them.

@@ -55,7 +55,7 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	if f.results != "" {
 		e.Results = f.results
 	}
-	out, err := a.conduct(ctx, e, controlFlags{local: true, outputFlags: f.outputFlags})
+	out, err := a.conduct(ctx, e, controlFlags{localFlags: localFlags{local: true}, outputFlags: f.outputFlags})
 	var invalid *invalidError
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		notes := a.notes(f.format)

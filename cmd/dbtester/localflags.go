@@ -1,0 +1,67 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/coreos/dbtester/control/before/forecast"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// localFlags are of agents inside this process.
+type localFlags struct {
+	local   bool
+	workDir string
+	cache   string // of releases
+	disk    string // of each member's own; "" is none
+	tools   toolFlags
+}
+
+// register declares the flags of all commands that make runs. cache is the help of --cache.
+func (f *localFlags) register(flags *pflag.FlagSet, r *database.Registry, cache string) {
+	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
+	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
+	registerCache(flags, &f.cache, cache)
+	f.tools.register(flags, r)
+}
+
+// registerDisk declares the flag of members' own disks.
+func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
+	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage)
+}
+
+// checkDisk returns why members cannot have such disks of their own.
+func (f localFlags) checkDisk() error {
+	if err := checkOwnDisk(f.disk); err != nil {
+		return usageError{err}
+	}
+	if f.disk != "" && !f.local {
+		return usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}
+	}
+	return nil
+}
+
+// localDir is the parent of the work directory of local agents.
+func (f localFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
+
+// machine returns the facts of this machine, of which only --local knows where members'
+// directories are.
+func (f localFlags) machine(e *config.Experiment) *forecast.Machine {
+	if !f.local {
+		return forecast.Here("")
+	}
+	return forecast.Here(f.localDir(e))
+}
+
+// localCache is the release cache of local agents. It is "" if there is no home
+// directory; only files that name versions need a cache.
+func (f localFlags) localCache() string {
+	dir, err := cacheDir(f.cache)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
