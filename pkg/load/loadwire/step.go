@@ -18,7 +18,8 @@ func StepMessage(s load.Step) (*pb.LoadStep, error) {
 // StepOf decodes a step.
 func StepOf(m *pb.LoadStep) (load.Step, error) {
 	s := load.Step{Index: int(m.GetIndex())}
-	return s, decode(m.GetStep(), &s.Step)
+	err := decode(m.GetStep(), &s.Step)
+	return s, err
 }
 
 // EndMessage encodes the end of a step.
