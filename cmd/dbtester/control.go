@@ -215,7 +215,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 	connect, connectGenerator := remote.connect, remote.connectGenerator
 	if f.local {
 		for _, dir := range leftovers(f.localDir(e)) {
-			a.sayLeft(ctx, dir)
+			a.reportLeft(ctx, dir)
 		}
 		tools, err := f.tools.paths()
 		if err != nil {

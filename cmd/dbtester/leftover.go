@@ -64,9 +64,9 @@ func leftBehind(dir string) string {
 	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
 }
 
-// sayLeft unmounts the disks of members' own in a work directory that a killed run has left, and
-// says that the directory is there.
-func (a *app) sayLeft(ctx context.Context, dir string) {
+// reportLeft unmounts the disks of members in a work directory that a killed run has left, and
+// reports the directory.
+func (a *app) reportLeft(ctx context.Context, dir string) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {
 		err = owndisk.UnmountBelow(ctx, whole)
