@@ -226,8 +226,8 @@ func (r *run) reportLoss(member int, why string) {
 	r.journal.say("member %d on %s is lost: %s", member+1, cmp.Or(m.Agent, m.Endpoint), why)
 }
 
-// mark notes something that must be known beside the numbers and does not make
-// the run invalid.
+// mark notes something that must be known beside the numbers. The run is invalid if the
+// weight of the mark is [mark.Invalid].
 func (r *run) mark(code string, values mark.Values, words mark.Words) {
 	kind, _ := mark.Of(code)
 	r.record.Validity = append(r.record.Validity, results.NewMark(code, kind.Weight == mark.Invalid, values, words))

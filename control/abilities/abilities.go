@@ -37,9 +37,8 @@ type Run struct {
 	// may write to the record.
 	Record *results.DatabaseRun
 	Dir    string
-	// Event records an event, and Step reports how far the run is. Both are safe for
-	// concurrent use.
-	// Say reports what happened, and is safe for concurrent use too.
+	// Event records an event, Step reports how far the run is, and Say what happened. All are
+	// safe for concurrent use.
 	Event func(results.Event)
 	Step  func(format string, args ...any)
 	Say   func(format string, args ...any)

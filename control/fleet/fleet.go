@@ -134,9 +134,9 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 	return nil
 }
 
-// Close releases the agents and closes the connections, at once but for the agent with the
-// lowest address, which is the last: another control that gets it finds the others free. An
-// agent whose member still runs stops it.
+// Close releases the agents and closes the connections: all at once, and then those of the
+// agent with the lowest address. Another control that gets this agent finds the others free.
+// An agent whose member still runs stops it.
 func (f *Fleet) Close(ctx context.Context) error {
 	return claim.Back(f.byAddress(), func(s *session) error {
 		defer s.closer.Close()

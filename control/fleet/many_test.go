@@ -15,9 +15,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A hundred agents are dialed at once; claimed and released at once but for the lowest;
-// and their members stopped a quarter of those left at a time, so that the others can take
-// over from a leader.
+// A hundred agents are dialed at once. All except the lowest are claimed at once, and released
+// at once. Their members are stopped a quarter of those left at a time, so that the others can
+// take over from a leader.
 func TestManyAgents(t *testing.T) {
 	t.Parallel()
 	const n = 100

@@ -345,9 +345,9 @@ func (s *Set) Records() (list []results.Generator) {
 	return list
 }
 
-// Close gives the generators back and closes all connections, at once but for the generator
-// with the lowest address, which is the last. Those that were lost are given back too, if
-// they answer.
+// Close gives the generators back and closes all connections: those of all generators at
+// once, and then those of the one with the lowest address. Generators that were lost are
+// given back too, if they answer.
 func (s *Set) Close(ctx context.Context) error {
 	if s.stopBeats != nil {
 		s.stopBeats()

@@ -69,8 +69,8 @@ func many(n int, generator func(i int) *contested) (*Set, []*contested) {
 	}}), gens
 }
 
-// A hundred generators are dialed at once, and reserved and given back at once but for the
-// lowest.
+// A hundred generators are dialed at once. All except the lowest are reserved at once, and
+// given back at once.
 func TestManyGenerators(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // which fails a test that blocks for ever
@@ -102,7 +102,7 @@ func TestManyGenerators(t *testing.T) {
 }
 
 // A generator that another run gives back soon is waited for. Those above it are given
-// back meanwhile, and hear nothing of this run; those below it are kept.
+// back meanwhile, and get no heartbeat then; those below it are kept.
 func TestGeneratorHeldForAMoment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,9 +8,10 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// CheckSpeed returns an error for every database of an experiment whose cluster others
-// use and whose load has a step without a rate or very many sessions, unless full speed is allowed. A closed
-// loop takes all that the cluster can do.
+// CheckSpeed returns an error for every database of an experiment whose cluster others use
+// and whose load has a step without a rate, and for every one that holds more than
+// [deaths.MostShared] sessions there, unless full speed is allowed. A closed loop takes all
+// that the cluster can do.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
 	for i := range e.Databases {

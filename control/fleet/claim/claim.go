@@ -33,8 +33,9 @@ const (
 
 // All claims every agent of a list, which is in the order that all runs use. take claims
 // one, with a [HeldError] if another run holds it, and giveBack undoes that; several
-// goroutines call both. All returns the first error in the order of the list, and after an
-// error the caller gives back what was taken. Every error but a HeldError ends the claim.
+// goroutines call both. Every error except a HeldError ends the claim at once. All returns
+// the first such error in the order of the list, or else the HeldError of an agent that
+// another run keeps. After an error the caller gives back what was taken.
 func All[T any](ctx context.Context, list []T, take, giveBack func(T) error) error {
 	for backedOff := false; len(list) > 0; backedOff = true {
 		if err := takeOne(ctx, list[0], take, backedOff); err != nil {

@@ -114,8 +114,8 @@ func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
 func (w *Writer) Close() error { return w.table.Close() }
 
 // Read reads clock.csv of a run with so many members; a row of another is an error. The rows
-// before an error are good; it matches
-// [linefile.ErrTruncated] if only an incomplete last line was dropped.
+// before an error are good; it matches [linefile.ErrTruncated] if only an incomplete last line
+// was dropped.
 func Read(path string, members int) ([]Exchange, error) {
 	return linefile.ReadTable(path, columns(members), linefile.ZeroRows[Exchange])
 }
