@@ -45,7 +45,7 @@ func refusals(metrics []string, a, b Side) (reasons []string) {
 		}
 	}
 	for _, r := range slices.Concat(a.Runs[1:], b.Runs) {
-		if x, y := limitsOf(first.Run), limitsOf(r.Run); x != y && x != "" && y != "" {
+		if x, y := setting.Limits(first.Run), setting.Limits(r.Run); x != y && x != "" && y != "" {
 			reasons = append(reasons, fmt.Sprintf("the members had different resources: %s in %s, %s in %s", x, first.Run.Info.Tag, y, r.Run.Info.Tag))
 			break
 		}
@@ -60,17 +60,6 @@ func refusals(metrics []string, a, b Side) (reasons []string) {
 		reasons = append(reasons, "the loads differ in "+name)
 	}
 	return reasons
-}
-
-// limitsOf returns each member's resource limits; "" for a cluster without agents.
-func limitsOf(r *run.Run) string {
-	if r.Info.Unattended() {
-		return ""
-	}
-	if l := r.Info.Record.Resources; l != nil {
-		return l.String()
-	}
-	return "no limits"
 }
 
 func format(r *run.Run) int {
