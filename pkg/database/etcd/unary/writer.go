@@ -61,10 +61,13 @@ func (w *writer) answer(b []byte) error {
 	return nil
 }
 
+// owes reports whether bytes are pending that may not wait for a request. The connection is locked.
+func (w *writer) owes() bool { return len(w.pending) > w.late }
+
 // claim makes its caller the one who writes, if there is something to write and no
 // other does or will. The connection is locked.
 func (w *writer) claim() bool {
-	if w.writing || w.held || w.broken || len(w.pending) == w.late {
+	if w.writing || w.held || w.broken || !w.owes() {
 		return false
 	}
 	w.writing = true
@@ -100,7 +103,7 @@ func (w *writer) write(others bool) {
 	w.left = batch[n:]
 	switch {
 	case err != nil:
-	case w.broken || (len(w.left) == 0 && len(w.pending) == 0):
+	case w.broken || len(w.left) == 0 && !w.owes():
 		w.writing = false
 	default:
 		w.draining.Go(w.drain)
@@ -111,7 +114,7 @@ func (w *writer) write(others bool) {
 	}
 }
 
-// drain writes until nothing is pending.
+// drain writes until nothing is left that must be written.
 func (w *writer) drain() {
 	for {
 		batch := w.next()
@@ -139,7 +142,7 @@ func (w *writer) next() []byte {
 	batch := w.left
 	w.left = nil
 	switch {
-	case w.broken || len(batch)+len(w.pending) == 0:
+	case w.broken || len(batch) == 0 && !w.owes():
 		w.writing = false
 		return nil
 	case len(batch) > 0:
