@@ -8,8 +8,8 @@ type latePings struct {
 	// socket can let the client sleep until so many bytes have come; nil if it can't.
 	socket interface{ WakeAt(bytes int) error }
 	wakeAt int
-	// due is set from when a PING was acknowledged with a request until something arrives. The next PING
-	// comes before the answer to that request.
+	// due is set from when a PING was acknowledged with a request until something arrives, or the client
+	// looks after the connection. The next PING comes before the answer to that request.
 	due bool
 	// partial is set while a part of a frame has come.
 	partial bool
@@ -40,6 +40,13 @@ func (l *latePings) rest(s *streams) {
 		wakeAt = pingBytes + 1
 	}
 	l.wake(wakeAt)
+}
+
+// rouse has any byte wake the client until another PING is acknowledged with a request: an answer to
+// a keepalive ping is shorter than what the client sleeps through.
+func (l *latePings) rouse() {
+	l.due = false
+	l.wake(1)
 }
 
 // wake has a number of bytes wake the client.

@@ -2,6 +2,7 @@ package unary
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,20 @@ func (m *measures) next() uint32 {
 			if f.StreamEnded() {
 				return f.StreamID
 			}
+		}
+	}
+}
+
+// keepalive reads until the client asks whether the server is alive, and returns what it sent.
+func (m *measures) keepalive() (payload [8]byte) {
+	for {
+		f, err := m.ReadFrame()
+		if err != nil {
+			m.t.Errorf("the connection has ended, want a keepalive ping: %v", err)
+			return payload
+		}
+		if f, ok := f.(*http2.PingFrame); ok && !f.IsAck() {
+			return f.Data
 		}
 	}
 }
@@ -156,6 +171,42 @@ func TestLatePingsWithoutRequests(t *testing.T) {
 	})
 	asks(t, c, Message{}, "answer")
 	<-acked
+}
+
+// While the answer to a keepalive ping is awaited, which is shorter than a PING with what comes before
+// it, any byte wakes the client, whatever requests it sends meanwhile.
+func TestLatePingsAndKeepalive(t *testing.T) {
+	silent, dialed := make(chan struct{}), make(chan *Client, 1)
+	timing := quick()
+	timing.keepalive = timing.firstPause
+	c := latePinger(t, timing, func(m *measures) {
+		c := <-dialed
+		id := m.next()
+		m.ping()
+		m.reply(id, "answer")
+		first := m.next() // with the acknowledgement
+		alive := m.keepalive()
+		close(silent)
+		second := m.next()
+		if _, wakeAt, ok := state(c); ok && wakeAt > 1 {
+			t.Errorf("while the answer to a keepalive ping is awaited, %d bytes wake the client, want any", wakeAt)
+		}
+		_ = m.WritePing(true, alive)
+		m.reply(first, "answer")
+		m.reply(second, "answer")
+		m.next()
+	})
+	dialed <- c
+	asks(t, c, Message{}, "answer")
+	var waits sync.WaitGroup
+	defer waits.Wait()
+	waits.Go(func() {
+		if got, _, err := ask(t.Context(), c, "/s/m", Message{}); err != nil || got != "answer" {
+			t.Errorf("got %.80q, %v; want the answer", got, err)
+		}
+	})
+	<-silent
+	asks(t, c, Message{}, "answer")
 }
 
 // A short answer wakes the client with the PING before it, or when the client looks after the

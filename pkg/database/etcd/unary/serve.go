@@ -142,7 +142,7 @@ func (c *conn) checkAlive() (next time.Duration, err error) {
 	}
 	c.in.alive = false
 	c.out.late = 0 // nothing waits for longer
-	c.pings.wake(1)
+	c.pings.rouse()
 	write := c.out.claim()
 	c.mu.Unlock()
 	if write {
