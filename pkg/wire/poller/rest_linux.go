@@ -19,7 +19,6 @@ type rest struct {
 	raw   syscall.RawConn
 	step  func(uintptr) bool // the method look, allocated once
 
-	until int64
 	taken []unix.EpollEvent
 	n     int
 	fired []unix.EpollEvent
@@ -31,7 +30,8 @@ func newRest(s *set) (r *rest, err error) {
 	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	if err := r.control(unix.EPOLL_CTL_ADD, 0); err != nil { // armed, it would wake Go's poller with each event until the first rest
+	// Armed, it would wake Go's poller with each event until the first rest.
+	if err := r.control(unix.EPOLL_CTL_ADD, 0); err != nil {
 		return nil, errors.Join(err, unix.Close(r.epoll))
 	}
 	if err := unix.SetNonblock(r.epoll, true); err != nil { // for Go's own poller
@@ -46,12 +46,9 @@ func (r *rest) control(how int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }
 
-// wait takes events, for which it waits for a time, [never] for ever.
+// wait waits for events and takes them. The timerfd has one after a time, none if that is [never].
 func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
-	r.taken, r.until = taken, never
-	if next != never {
-		r.until = r.set.clock.now() + next
-	}
+	r.taken = taken
 	r.set.setTimer(next)
 	if err := r.raw.Read(r.step); err != nil {
 		panic(err) // the file is wrong
@@ -63,8 +60,7 @@ func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 // too.
 func (r *rest) look(uintptr) bool {
 	takeEvents(uintptr(r.epoll), r.fired) // so that it is reported anew
-	r.n = takeEvents(uintptr(r.set.epoll), r.taken)
-	if r.n > 0 || r.until != never && r.set.clock.now() >= r.until {
+	if r.n = takeEvents(uintptr(r.set.epoll), r.taken); r.n > 0 {
 		return true
 	}
 	if err := r.control(unix.EPOLL_CTL_MOD, unix.EPOLLIN); err != nil {
