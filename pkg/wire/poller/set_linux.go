@@ -50,23 +50,32 @@ func newSet(processors int, exact bool) (*set, error) {
 
 // openSet returns a set for which nobody waits yet.
 func openSet(exact bool) (*set, error) {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, os.NewSyscallError("epoll_create1", err)
-	}
-	s := &set{epoll: fd, clock: clock{base: time.Now()}}
-	if err := unix.SetNonblock(fd, true); err != nil { // for Go's own poller
-		return nil, errors.Join(os.NewSyscallError("fcntl", err), unix.Close(fd))
-	}
-	err = s.openWakers()
-	if err == nil {
-		s.rest, err = newRest(s)
-	}
-	if err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
+	s := &set{epoll: -1, waker: -1, timer: -1, clock: clock{base: time.Now()}}
+	if err := s.open(); err != nil {
+		for _, fd := range []int{s.epoll, s.waker, s.timer} {
+			if fd >= 0 {
+				err = errors.Join(err, unix.Close(fd))
+			}
+		}
+		return nil, err
 	}
 	s.exact = exact && s.pwait2()
 	return s, nil
+}
+
+// open opens the set's files. After an error some may be open.
+func (s *set) open() (err error) {
+	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return os.NewSyscallError("epoll_create1", err)
+	}
+	if err := unix.SetNonblock(s.epoll, true); err != nil { // for Go's own poller
+		return os.NewSyscallError("fcntl", err)
+	}
+	if err := s.openWakers(); err != nil {
+		return err
+	}
+	s.rest, err = newRest(s)
+	return err
 }
 
 // run serves sockets forever.
@@ -188,7 +197,7 @@ func (s *set) find(taken []unix.EpollEvent, due []*shared) []*shared {
 	return due
 }
 
-// addSocket waits for a socket. Its reader may be called before add returns.
+// addSocket waits for a socket, whose reader may be called before addSocket returns.
 func (s *set) addSocket(c *shared) error {
 	s.mu.Lock()
 	if n := len(s.free); n > 0 {
