@@ -38,7 +38,7 @@ func (s *set) openWakers() (err error) {
 	return errors.Join(s.watch(s.waker), s.watch(s.timer))
 }
 
-// wake ends the wait of the set's goroutine. A counter that is full wakes it, too.
+// wake ends the wait of the set's goroutine. 1<<64 calls would fill the counter, which nobody reads.
 func (s *set) wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
@@ -105,18 +105,15 @@ func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	if busy && s.quiet && next > longest {
 		return s.rest.wait(taken, next)
 	}
-	wait := next
+	wait, call := next, epollPwait2
 	if busy {
 		wait = min(next, longest)
 	}
-	call := epollPwait2
 	if !s.exact {
 		call = epollPwait
-		if wait > 0 {
-			s.setTimer(next)
-		}
-	} else if wait > 0 && wait == next && next != never {
-		wakeExactly()
+	}
+	if wait > 0 && wait == next && next != never {
+		s.wakeExactly(next)
 	}
 	n, failed := call(uintptr(s.epoll), taken, wait, !busy)
 	switch {
@@ -129,9 +126,14 @@ func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	return n
 }
 
-// wakeExactly has the kernel wake this thread on time; else it may be 50 us late. The goroutine does not
-// know on which thread it runs, nor may it keep one.
-func wakeExactly() {
+// wakeExactly has the next wait end on time. It may end 50 us late otherwise, because the kernel wakes
+// threads together, or a millisecond on a kernel without epoll_pwait2. The goroutine does not know on
+// which thread it runs, nor may it keep one, so each wait needs it.
+func (s *set) wakeExactly(wait int64) {
+	if !s.exact {
+		s.setTimer(wait)
+		return
+	}
 	const nanoseconds = 1
 	_, _, _ = syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, nanoseconds, 0)
 }
