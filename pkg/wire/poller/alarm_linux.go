@@ -40,8 +40,9 @@ const never = math.MaxInt64
 // NewAlarms returns alarms whose times are nanoseconds after zero, which must have a monotonic
 // reading. A busy user has many fibers that wait for times and for answers: while there is one, the
 // goroutine does not tell Go's scheduler of its waits, each of at most a millisecond. Fibers that
-// wait for answers only are better off without: more answers come in one wait. NewAlarms returns nil where times can't be waited for: on other systems than
-// Linux, and on a test's fake clock. The caller must close the alarms.
+// wait for answers only are better off without: more answers come in one wait. NewAlarms returns nil
+// where times can't be waited for: on other systems than Linux, and on a test's fake clock. The
+// caller must close the alarms.
 func NewAlarms(zero time.Time, busy bool) (*Alarms, error) {
 	var machine unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {
@@ -78,7 +79,8 @@ func (a *Alarms) Call(at int64, do func() (next int64)) {
 	a.set.add(alarm{at: at + a.shift, of: a, do: do})
 }
 
-// EndWaits ends the waits of all fibers. It continues them, and later ones do not wait. On nil it does nothing.
+// EndWaits ends the waits of all fibers. It continues them, and later ones do not wait. On nil it
+// does nothing.
 func (a *Alarms) EndWaits() {
 	if a == nil {
 		return
@@ -88,8 +90,8 @@ func (a *Alarms) EndWaits() {
 	}
 }
 
-// Close forgets the functions, and returns after one that runs. No fiber may wait. On nil, or once more, it does
-// nothing.
+// Close forgets the functions, and returns after one that runs. No fiber may wait. On nil, or once
+// more, it does nothing.
 func (a *Alarms) Close() {
 	if a == nil {
 		return
