@@ -107,7 +107,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	e.last = work
 	spec, clients := e.spec, e.spec.clients(s)
 	spec.Part = spec.Part.From(e.next)
-	wake, err := wakeup.New(e.rec.clock.Now, clients+1) // one more for the watcher of the scheduling lag
+	wake, err := wakeup.New(e.rec.clock.Now, clients)
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}

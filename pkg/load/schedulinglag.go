@@ -7,7 +7,6 @@ import (
 
 	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/load/stops"
-	"github.com/coreos/dbtester/pkg/load/wakeup"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -22,20 +21,18 @@ type schedulingLag struct {
 	lag summary
 }
 
-// watch samples until ctx ends.
-func (l *schedulingLag) watch(ctx context.Context, wake *wakeup.Wakeup) {
+// watch samples until ctx ends, where no alarms do.
+func (l *schedulingLag) watch(ctx context.Context) {
 	timer := time.NewTimer(stops.Every)
 	defer timer.Stop()
 	w := l.begin()
 	defer w.end()
 	for {
-		wake.Add(w.due)
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		wake.Next()
 		w.beat()
 		timer.Reset(stops.Every)
 	}

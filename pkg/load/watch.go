@@ -13,7 +13,7 @@ import (
 // one wait, the second with the beats of the first if those are often enough.
 func (s *step) watch(own context.Context, helpers *sync.WaitGroup, all []*client) (end func()) {
 	if s.alarms == nil {
-		helpers.Go(func() { s.rec.lag.watch(own, s.wakeup) })
+		helpers.Go(func() { s.rec.lag.watch(own) })
 		helpers.Go(func() { s.watchDeadlines(own, all) })
 		return func() {}
 	}
