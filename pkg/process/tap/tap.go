@@ -30,8 +30,8 @@ type Tap struct {
 	effect Effect
 	// affected counts the calls that the present effect had.
 	affected int64
-	held     map[*call]*time.Timer // with nil timers if they are stalled
-	// frozen is whether no call is made or answered.
+	held     map[*call]*time.Timer // with nil timers if they are stalled or frozen
+	// frozen is set while no call is made or answered.
 	frozen  bool
 	end     chan struct{}
 	once    sync.Once
@@ -53,15 +53,8 @@ func (t *Tap) Set(e Effect) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.effect, t.affected = e, 0
-	if t.frozen {
-		return
-	}
-	for c, timer := range t.held {
-		if timer != nil {
-			timer.Stop()
-		}
-		delete(t.held, c)
-		c.answer(0)
+	if !t.frozen {
+		t.releaseAll()
 	}
 }
 
@@ -79,16 +72,13 @@ func (t *Tap) Freeze() {
 	}
 }
 
-// Thaw has calls be as the effect says again. Those that are held are made, if their callers are
+// Thaw lets the effect decide about calls again. Those that are held are made, if their callers are
 // still there.
 func (t *Tap) Thaw() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.frozen = false
-	for c := range t.held {
-		delete(t.held, c)
-		c.answer(0)
-	}
+	t.releaseAll()
 }
 
 // Now returns what becomes of calls now.
@@ -140,6 +130,17 @@ func (t *Tap) release(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, held := t.held[c]; held && !t.frozen {
+		delete(t.held, c)
+		c.answer(0)
+	}
+}
+
+// releaseAll makes all calls that are held. The tap is locked.
+func (t *Tap) releaseAll() {
+	for c, timer := range t.held {
+		if timer != nil {
+			timer.Stop()
+		}
 		delete(t.held, c)
 		c.answer(0)
 	}
