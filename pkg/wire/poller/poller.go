@@ -1,7 +1,8 @@
 // Package poller hands what arrives on many connections to their readers. Plain TCP connections
 // share one goroutine that waits for all of them: a goroutine for each costs a round of Go's
 // scheduler for every answer, and often a thread that is woken for it, which took a
-// quarter of the processor time of a client.
+// quarter of the processor time of a client. On Linux the same goroutine ends waits for times: see
+// [Alarms].
 package poller
 
 import (
@@ -38,6 +39,14 @@ type Conn interface {
 	// Close ends the connection, fails writes, and returns when the reader's methods have
 	// returned, so those must not call it. It may be called again.
 	Close() error
+}
+
+// LowWater is a [Conn] with a low-water mark for what arrives: plain TCP connections on Linux are
+// such.
+type LowWater interface {
+	// WakeAt has the reader called only when a number of bytes have arrived, or the other side has
+	// ended.
+	WakeAt(bytes int) error
 }
 
 // Serve hands what arrives on a connection to a reader, from now on. The caller must not use nc any

@@ -14,6 +14,11 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
+var (
+	_ Conn     = (*shared)(nil)
+	_ LowWater = (*shared)(nil)
+)
+
 // shared is a socket that the goroutine of a set reads.
 type shared struct {
 	set    *set
@@ -145,8 +150,7 @@ func (c *shared) TryWrite(b []byte) (int, error) {
 	return n, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", err)}
 }
 
-// WakeAt has the reader called only when a number of bytes have arrived, or the other side has
-// ended.
+// WakeAt implements [LowWater].
 func (c *shared) WakeAt(bytes int) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

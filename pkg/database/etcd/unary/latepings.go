@@ -1,12 +1,14 @@
 package unary
 
+import "github.com/coreos/dbtester/pkg/wire/poller"
+
 // latePings has PINGs acknowledged with the next request: those by which servers of grpc-go measure
 // their bandwidth. Such a server sends one before each answer, unless the last one was not
 // acknowledged. The connection's lock guards it.
 type latePings struct {
 	on bool
 	// socket can let the client sleep until so many bytes have come; nil if it can't.
-	socket interface{ WakeAt(bytes int) error }
+	socket poller.LowWater
 	wakeAt int
 	// due is set from when a PING was acknowledged with a request until something arrives, or the client
 	// looks after the connection. The next PING comes before the answer to that request.

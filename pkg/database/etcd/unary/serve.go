@@ -57,7 +57,7 @@ func (c *conn) open(ctx context.Context, nc net.Conn) error {
 	served, err := poller.Serve(nc, c)
 	c.net, c.out.net = served, served
 	if c.pings.on {
-		c.pings.socket, _ = served.(interface{ WakeAt(bytes int) error })
+		c.pings.socket, _ = served.(poller.LowWater)
 	}
 	return err
 }
