@@ -91,31 +91,22 @@ func Seconds(dir string, record *results.DatabaseRun, times []results.Stretch) (
 	touched := map[int64]*histogram.Sum{}
 	for _, t := range times {
 		for s := t.From.Unix(); s <= t.To().Unix(); s++ {
-			touched[s] = nil
+			touched[s] = &histogram.Sum{}
 		}
 	}
 	for line, err := range histogram.ReadBuckets(filepath.Join(dir, results.FileLatency)) {
 		if err != nil {
 			return nil, err
 		}
-		sum, wanted := touched[line.Start.Unix()]
-		if !wanted || !measured(line.Tag, record) {
-			continue
+		if sum := touched[line.Start.Unix()]; sum != nil && measured(line.Tag, record) {
+			sum.Add(line.Buckets)
 		}
-		if sum == nil {
-			sum = &histogram.Sum{}
-			touched[line.Start.Unix()] = sum
-		}
-		sum.Add(line.Buckets)
 	}
 	seconds := map[int64]time.Duration{}
 	for s, sum := range touched {
-		if sum == nil {
-			continue
-		}
-		h := histogram.New()
-		sum.Take().AddTo(h)
-		if h.TotalCount() > 0 {
+		if b := sum.Take(); len(b) > 0 {
+			h := histogram.New()
+			b.AddTo(h)
 			seconds[s] = time.Duration(histogram.Quantile(h, .99))
 		}
 	}
