@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/guard"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
-
-	"github.com/coreos/dbtester/pkg/ability/guard"
 )
 
 func TestSharedKeys(t *testing.T) {
