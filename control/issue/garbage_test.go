@@ -3,19 +3,17 @@ package issue
 import (
 	"runtime"
 	"testing"
-	"time"
 	"weak"
 
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // What a load was issued with, several megabytes of histograms, is garbage once only its
 // counts are kept: records point into them.
 func TestCountsKeepNoLoad(t *testing.T) {
 	t.Parallel()
-	spec := load.Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
+	spec := load.Spec{Load: writes()}
 	kept, issued := func() (Counts, weak.Pointer[part]) {
 		s := New(Options{Local: Local{Database: "fake", Driver: fake.New()}})
 		if err := s.Prepare(t.Context(), Job{Database: "fake", Spec: spec}); err != nil {

@@ -224,6 +224,11 @@ type fixture struct {
 	until  context.Context // ends the next step alone and keeps its connections, if not nil
 }
 
+// writes is a load of new keys.
+func writes() workload.Load {
+	return workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}
+}
+
 func begin(t *testing.T, gens ...*scripted) *fixture {
 	f := &fixture{out: &seconds{shed: map[int64]int64{}}}
 	o := Options{
@@ -250,7 +255,7 @@ func begin(t *testing.T, gens ...*scripted) *fixture {
 		o.Addrs = append(o.Addrs, fmt.Sprintf("g%d:1", i))
 	}
 	f.set = New(o)
-	spec := load.Spec{Seed: 3, FirstKey: 9, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
+	spec := load.Spec{Seed: 3, FirstKey: 9, Load: writes()}
 	if err := f.set.Prepare(t.Context(), Job{Database: "fake", Spec: spec, Target: database.Target{Endpoints: []string{"a:1", "b:1"}, MaxBytes: 99}}); err != nil {
 		t.Fatalf("prepare: %v", err)
 	}
