@@ -89,5 +89,5 @@ func statusOf(err error) (status int, code string) {
 	case errors.As(err, &token) && token.Response != nil:
 		return token.Response.StatusCode, token.ErrorCode
 	}
-	return 0, code
+	return 0, ""
 }

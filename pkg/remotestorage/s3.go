@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strings"
@@ -113,14 +114,29 @@ var _ objects = (*s3Bucket)(nil)
 
 func (s *s3Bucket) close() error { return nil }
 
+// mostRequests bounds how often a server is asked for one page of at most 1000 objects, which usually
+// takes one request: the client asks by itself as long as pages are empty.
+const mostRequests = 2000
+
 // list begins a page after the last key of the one before, which is the page's token.
 func (s *s3Bucket) list(ctx context.Context, prefix string, page []byte, most int) (found []Object, next []byte, err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	requests := 0
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: func(string) {
+		if requests++; requests > mostRequests {
+			end(fmt.Errorf("%w: one page takes more than %d requests", errListed, mostRequests))
+		}
+	}})
 	o := minio.ListObjectsOptions{Prefix: prefix, Recursive: true, MaxKeys: most}
 	if !bytes.Equal(page, blob.FirstPageToken) {
 		o.StartAfter = string(page)
 	}
 	for one := range s.client.ListObjectsIter(ctx, s.name, o) {
 		if one.Err != nil {
+			if cause := context.Cause(ctx); errors.Is(cause, errListed) {
+				return nil, nil, cause
+			}
 			return nil, nil, refusal(one.Err)
 		}
 		tag := strings.Trim(one.ETag, `"`)

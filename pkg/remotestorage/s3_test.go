@@ -1,6 +1,10 @@
 package remotestorage
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -33,5 +37,23 @@ func TestEndpointOfS3(t *testing.T) {
 		case err != nil || client.EndpointURL().String() != test.want:
 			t.Errorf("%+v: got %v, %v", test, client, err)
 		}
+	}
+}
+
+// A server that sends empty pages without an end is not asked without an end.
+func TestEmptyPagesOfS3(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		fmt.Fprintf(w, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>%d</NextContinuationToken></ListBucketResult>", asked)
+	}))
+	t.Cleanup(server.Close)
+	client, err := s3Client(aws.Config{Region: "us-east-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bucket{&s3Bucket{client, "bucket"}, location{}}
+	if _, err := b.List(t.Context(), ""); !errors.Is(err, errListed) || asked > mostRequests {
+		t.Errorf("asked %d times, want at most %d and too long a list: %v", asked, mostRequests, err)
 	}
 }
