@@ -13,12 +13,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/stats/share"
 )
 
 func main() {
@@ -186,48 +187,11 @@ func (s *series) count(dir string) error {
 	return nil
 }
 
-// interval returns the exact interval (Clopper and Pearson) of a share with 95 % coverage: the
-// shares of which k of n or more, and k of n or fewer, have a probability of 2.5 %.
-func interval(k, n int) (low, high float64) {
-	low, high = 0, 1
-	if k > 0 {
-		low = root(func(p float64) bool { return 1-atMost(k-1, n, p) > 0.025 })
-	}
-	if k < n {
-		high = root(func(p float64) bool { return atMost(k, n, p) < 0.025 })
-	}
-	return low, high
-}
-
-// root returns the least share for which something holds that holds for all above.
-func root(holds func(p float64) bool) float64 {
-	low, high := 0.0, 1.0
-	for range 60 {
-		if middle := (low + high) / 2; holds(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
-}
-
-// atMost is the probability of at most k of n at a share between 0 and 1.
-func atMost(k, n int, p float64) (sum float64) {
-	for i := range k + 1 {
-		all, _ := math.Lgamma(float64(n + 1))
-		chosen, _ := math.Lgamma(float64(i + 1))
-		rest, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(all - chosen - rest + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return sum
-}
-
 // report prints the table.
 func report(out io.Writer, all []*series) {
 	fmt.Fprintln(out, "# What a power failure loses\n\nOne member of etcd, alone, with 20 clients that write new keys; each fsync takes 20 ms longer. Its power fails, or it is killed, while it does; all written keys are read back after the load. A case is a fresh cluster. Intervals are exact (Clopper and Pearson, 95 %). Made by `make power`.\n\n| etcd | fault | cases with lost writes | share, 95 % | writes lost, by case | keys read back |\n|---|---|---|---|---|---|")
 	for _, s := range all {
-		low, high := interval(s.lossy, s.cases)
+		low, high := share.Interval(s.lossy, s.cases)
 		lost := "-"
 		if len(s.lost) > 0 {
 			lost = strings.Trim(fmt.Sprint(s.lost), "[]")
@@ -242,7 +206,7 @@ func report(out io.Writer, all []*series) {
 	for _, s := range all {
 		least = min(least, s.cases)
 	}
-	_, none := interval(0, max(least, 1))
+	_, none := share.Interval(0, max(least, 1))
 	fmt.Fprintf(out, "\netcd %s acknowledges the writes of a cluster of one member before its log is on disk ([etcd-io/etcd#14370](https://github.com/etcd-io/etcd/issues/14370)). What SIGKILL ends leaves its writes in the kernel's cache, so that nothing is lost. 0 of %d says that the share is below %.0f %%, not that it is 0.\n", old, least, 100*none)
 	for _, s := range all {
 		for _, text := range s.failed {
@@ -255,7 +219,7 @@ func report(out io.Writer, all []*series) {
 func judge(all []*series) error {
 	var errs []error
 	for _, s := range all {
-		low, _ := interval(s.lossy, max(s.cases, 1))
+		low, _ := share.Interval(s.lossy, max(s.cases, 1))
 		planted := s.version == old && s.fault == "power"
 		switch {
 		case s.cases == 0:

@@ -57,7 +57,7 @@ func realScreenTable(out io.Writer, screens []realScreen) error {
 		}
 		fmt.Fprintf(&rows, "| %s | %s | %s | %s |\n", s.set, named, s.answer.Sentence, s.answer.Basis)
 	}
-	fmt.Fprintf(out, "%d of %d first screens name a winner; the upper end of the interval of 95 %% is %.0f %%.\n\n", winners, len(screens), 100*upperBound(winners, len(screens)))
+	fmt.Fprintf(out, "%d of %d first screens name a winner; the upper end of the interval of 95 %% is %.0f %%.\n\n", winners, len(screens), 100*upperEnd(winners, len(screens)))
 	fmt.Fprintf(out, "| set | winner | sentence | what it rests on |\n|---|---|---|---|\n%s", rows.String())
 	if 10*winners > len(screens) {
 		return fmt.Errorf("%d of %d first screens of equal databases name a winner", winners, len(screens))

@@ -13,6 +13,7 @@ import (
 	recorded "github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
+	"github.com/coreos/dbtester/pkg/stats/share"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -44,7 +45,7 @@ func screenTable(out io.Writer, screens int) {
 		wrong, named := c.simulate(screens, uint64(row))
 		cells := fmt.Sprintf("| %d | %d | %d | %.0f %% | %.0f %% |", c.columns, c.trials, c.steps, 100*c.shift, 100*c.spread)
 		if c.shift == 0 {
-			fmt.Fprintf(out, "%s %.1f %% | %.1f %% | | |\n", cells, percentOf(wrong, screens), 100*upperBound(wrong, screens))
+			fmt.Fprintf(out, "%s %.1f %% | %.1f %% | | |\n", cells, percentOf(wrong, screens), 100*upperEnd(wrong, screens))
 			continue
 		}
 		stated := abtest.Screen{Columns: c.columns, Trials: c.trials, Metrics: 2 * c.steps, Moved: c.steps, Alpha: compare.Alpha}.Power(math.Log1p(c.shift), c.spread)
@@ -141,28 +142,8 @@ func (c screenCase) one(rng *rand.Rand, database int, drift float64) *recorded.R
 	return r
 }
 
-// upperBound is the upper end of the interval of Clopper and Pearson with 95 % confidence
-// for the probability of what happened n times of so many.
-func upperBound(n, of int) float64 {
-	low, high := float64(n)/float64(of), 1.0
-	for range 60 {
-		p := (low + high) / 2
-		if atMost(n, of, p) > .025 {
-			low = p
-		} else {
-			high = p
-		}
-	}
+// upperEnd is the upper end of the interval of the probability of what happened n times of so many.
+func upperEnd(n, of int) float64 {
+	_, high := share.Interval(n, of)
 	return high
-}
-
-// atMost is the probability of at most n successes of so many, each with p.
-func atMost(n, of int, p float64) (sum float64) {
-	for k := range n + 1 {
-		a, _ := math.Lgamma(float64(of + 1))
-		b, _ := math.Lgamma(float64(k + 1))
-		c, _ := math.Lgamma(float64(of - k + 1))
-		sum += math.Exp(a - b - c + float64(k)*math.Log(p) + float64(of-k)*math.Log1p(-p))
-	}
-	return sum
 }
