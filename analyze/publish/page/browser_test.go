@@ -1,12 +1,11 @@
 package page
 
 import (
-	"context"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/publish/chromium"
+	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
 // browser is a headless Chromium that ends with the test, and whose errors end it.
@@ -18,25 +17,7 @@ type browser struct {
 // newBrowser starts Chromium. Waiting for it has one bound, of the whole test.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	path, err := chromium.Find()
-	switch {
-	case err != nil && os.Getenv("CI") == "true":
-		t.Fatal(err)
-	case err != nil:
-		t.Skip(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	t.Cleanup(cancel)
-	b, err := chromium.Start(ctx, path, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Logf("Chromium ended: %v", err)
-		}
-	})
-	return &browser{b, t}
+	return &browser{chromiumtest.Start(t, 5*time.Minute), t}
 }
 
 func (b *browser) must(err error) {

@@ -1,19 +1,18 @@
 package published
 
 import (
-	"context"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/publish/chromium"
+	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
 // TestPublishedPages looks at the first screen of each published page: at 1440 x 800 all of it
 // is in the window, and at 390 nothing is wider than the window.
 func TestPublishedPages(t *testing.T) {
-	b := startChromium(t)
+	b := chromiumtest.Start(t, 10*time.Minute)
 	all, err := filepath.Glob("../../../test-results/*/report.html")
 	if err != nil || len(all) < 10 {
 		t.Fatalf("%d published pages, %v", len(all), err)
@@ -56,27 +55,4 @@ func wantNumber(t *testing.T, b *chromium.Browser, what, expression string, most
 	if got, ok := value.(float64); !ok || got > most {
 		t.Errorf("%s: want at most %v, got %v", what, most, value)
 	}
-}
-
-func startChromium(t *testing.T) *chromium.Browser {
-	t.Helper()
-	path, err := chromium.Find()
-	switch {
-	case err != nil && os.Getenv("CI") == "true":
-		t.Fatal(err)
-	case err != nil:
-		t.Skip(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	t.Cleanup(cancel)
-	b, err := chromium.Start(ctx, path, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Logf("Chromium ended: %v", err)
-		}
-	})
-	return b
 }
