@@ -34,14 +34,21 @@ func Of(values []float64) Median {
 		return m
 	}
 	// Of n values, those below the median are binomial: outside is left out at each end.
-	tail, mass := 0.0, math.Exp2(-float64(n))
+	tail := 0.0
 	for outside := 0; 2*outside < n; outside++ {
-		tail += mass
+		tail += math.Exp(logChoose(n, outside) - float64(n)*math.Ln2) // a product would underflow from 1075 values on
 		if 1-2*tail < 0.95 {
 			break
 		}
 		m.Low, m.High, m.Coverage = sorted[outside], sorted[n-1-outside], 1-2*tail
-		mass *= float64(n-outside) / float64(outside+1)
 	}
 	return m
+}
+
+// logChoose is the logarithm of the number of ways to choose k of n.
+func logChoose(n, k int) float64 {
+	all, _ := math.Lgamma(float64(n + 1))
+	chosen, _ := math.Lgamma(float64(k + 1))
+	rest, _ := math.Lgamma(float64(n - k + 1))
+	return all - chosen - rest
 }

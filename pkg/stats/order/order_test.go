@@ -29,3 +29,18 @@ func TestOf(t *testing.T) {
 		t.Errorf("no values: %+v", got)
 	}
 }
+
+// Of many values it is the interval of the normal law: 1.96 deviations, which are half the root
+// of the number of values, on each side.
+func TestOfMany(t *testing.T) {
+	for _, n := range []int{400, 10_000} {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = float64(i)
+		}
+		got, want := Of(values), 1.96*math.Sqrt(float64(n))/2
+		if math.Abs(got.Is-got.Low-want) > 1 || math.Abs(got.High-got.Is-want) > 1 || got.Coverage < 0.95 || got.Coverage > 0.96 {
+			t.Errorf("%d values: %+v, want %v on each side", n, got, want)
+		}
+	}
+}
