@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
+	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
 // Figures show a database's trials as one line: the median at each position, with a band from the
@@ -193,5 +194,5 @@ func (j *joiner) median(all []spot, of func(*spot) float64) float64 {
 		j.values = append(j.values, of(&all[i]))
 	}
 	slices.Sort(j.values)
-	return trials.MedianOf(j.values)
+	return order.Middle(j.values)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
 // Group holds one database's repeated runs, at least one, sorted by trial number. Name is the tag
@@ -106,45 +107,15 @@ type Spread struct {
 
 // MinInterval is the smallest number of values whose extremes contain the true median with 95 %
 // probability, whatever their distribution: 1 - 2/2^6 = 96.9 %.
-const MinInterval = 6
-
-// MedianOf returns the median of sorted values, of which there must be some.
-func MedianOf(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
+const MinInterval = order.Least
 
 // SpreadOf returns the spread of values, which may be unsorted.
 func SpreadOf(values []float64) Spread {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	if n == 0 {
+	if len(values) == 0 {
 		return Spread{}
 	}
-	s := Spread{Median: MedianOf(sorted), N: n}
-	cut := 0
-	if n >= MinInterval {
-		cut = cutOf(n)
-	}
-	s.Low, s.High = sorted[cut], sorted[n-1-cut]
-	return s
-}
-
-// cutOf returns how many of n sorted values may be cut from each end so that the rest still
-// contains the median with 95 % probability. The number of values below the median is binomial with
-// probability 1/2.
-func cutOf(n int) int {
-	tail, term := 0.0, 1.0
-	for range n {
-		term /= 2
-	}
-	for k := range n {
-		if tail += term; tail > 0.025 { // P(at most k values lie below)
-			return max(k-1, 0)
-		}
-		term *= float64(n-k) / float64(k+1)
-	}
-	return 0
+	m := order.Of(values)
+	return Spread{Median: m.Is, Low: m.Low, High: m.High, N: m.N}
 }
 
 // Interval reports whether Low and High bound the median with 95 % probability.

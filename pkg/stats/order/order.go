@@ -29,7 +29,7 @@ func Of(values []float64) Median {
 	if n == 0 {
 		return Median{Is: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	}
-	m := Median{N: n, Is: (sorted[(n-1)/2] + sorted[n/2]) / 2, Low: sorted[0], High: sorted[n-1]}
+	m := Median{N: n, Is: Middle(sorted), Low: sorted[0], High: sorted[n-1]}
 	if n < Least {
 		return m
 	}
@@ -43,6 +43,12 @@ func Of(values []float64) Median {
 		m.Low, m.High, m.Coverage = sorted[outside], sorted[n-1-outside], 1-2*tail
 	}
 	return m
+}
+
+// Middle returns the median of sorted values, of which there must be some.
+func Middle(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // logChoose is the logarithm of the number of ways to choose k of n.
