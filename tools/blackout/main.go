@@ -130,8 +130,11 @@ func (s store) measure(ctx context.Context, program, dir string, times int) ([]r
 		return nil, fmt.Errorf("%w: %s", err, said.String())
 	}
 	tables, err := filepath.Glob(filepath.Join(dir, "results", "*", "*", "*", "faults.csv"))
-	if err != nil || len(tables) != 1 {
-		return nil, fmt.Errorf("%d tables of faults, %w: %s", len(tables), err, said.String())
+	if err != nil {
+		return nil, err
+	}
+	if len(tables) != 1 {
+		return nil, fmt.Errorf("the run must have one table of faults, got %d: %s", len(tables), said.String())
 	}
 	return s.rows(tables[0], answers)
 }
@@ -144,8 +147,11 @@ func (s store) rows(path string, answers []time.Time) (rows []row, err error) {
 	}
 	defer f.Close()
 	all, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(all) == 0 {
-		return nil, fmt.Errorf("read %s: %d rows, %w", path, len(all), err)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("read %s: it has no header", path)
 	}
 	column := map[string]int{}
 	for i, name := range all[0] {
