@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-consistency power consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-consistency blackout power consistency-check reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -27,6 +27,7 @@ quickstart: build ## benchmark three members of the embedded etcd on this machin
 	bin/dbtester quickstart
 
 # Each process would wait a second for reports of races before it exits: minutes in all.
+# pick -e -ve: the packages that are PLAIN (-e: are, -ve: are not) and not ALONE.
 test: export GORACE ?= atexit_sleep_ms=50
 test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
 	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/testrun ./tools/testrun
@@ -104,6 +105,10 @@ results-faults: build ## run test-configs/faults-stores-local.yaml and publish i
 	@mkdir -p test-results/faults && cp test-configs/faults-stores-local.yaml test-results/faults/experiment.yaml && touch test-results/faults/own-disk
 	scripts/publish-results.sh faults
 
+results-consistency: build ## run test-configs/consistency-stores-local.yaml and publish it as test-results/consistency, from a clean commit; twenty minutes
+	@mkdir -p test-results/consistency && cp test-configs/consistency-stores-local.yaml test-results/consistency/experiment.yaml
+	scripts/publish-results.sh consistency
+
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour
 	$(GO) run ./tools/blackout -dbtester $(CURDIR)/bin/dbtester -n $(BLACKOUTS) >bin/blackout.md; status=$$?; mv bin/blackout.md test-results/blackout.md && exit $$status
@@ -111,10 +116,6 @@ blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with
 N ?= 20
 power: build ## count how often power failures lose acknowledged writes of etcd 3.5.4, 3.6.16 and 3.7.3, N fresh clusters of each, as root: test-results/power.md; 20 minutes
 	$(GO) run ./tools/power -dbtester $(CURDIR)/bin/dbtester -n $(N) >bin/power.md; status=$$?; mv bin/power.md test-results/power.md && exit $$status
-
-results-consistency: build ## run test-configs/consistency-stores-local.yaml and publish it as test-results/consistency, from a clean commit; twenty minutes
-	@mkdir -p test-results/consistency && cp test-configs/consistency-stores-local.yaml test-results/consistency/experiment.yaml
-	scripts/publish-results.sh consistency
 
 consistency-check: ## compare verdicts on histories with two other checkers, plant lies, and judge 100 million honest requests: test-results/consistency-check.md; minutes
 	DBTESTER_CONSISTENCY_CHECK=$(CURDIR)/test-results/consistency-check.md DBTESTER_CONSISTENCY_HONEST=$(or $(HONEST),100000000) $(GO) test -count=1 -timeout 60m -v -run '^TestCheck$$' ./pkg/consistency
