@@ -68,3 +68,28 @@ func TestExits(t *testing.T) {
 		t.Errorf("README.md lists exit codes %d, manual pages %d", listed, printed)
 	}
 }
+
+// TestPagesListed: docs/README.md lists all pages.
+func TestPagesListed(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	list, err := os.ReadFile(filepath.Join(docs, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, below := range []string{"", "how-to/"} {
+		pages, err := filepath.Glob(filepath.Join(docs, below, "*.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			if name := filepath.Base(page); name != "README.md" && !strings.Contains(string(list), "("+below+name+")") {
+				t.Errorf("docs/README.md must list %s%s", below, name)
+			}
+			seen++
+		}
+	}
+	if seen < 20 {
+		t.Errorf("%d pages, want those of docs and how-to", seen)
+	}
+}
