@@ -21,16 +21,18 @@ func (Half) Name() string { return "faults" }
 // Acted reports whether a fault was applied during the load.
 func (Half) Acted(r *run.Run) bool { return len(happened(r)) > 0 }
 
-// Disturbed returns when faults were applied, by the events, which an interrupted run has too.
+// Disturbed returns when faults were applied, by the events, which an interrupted run has too. Of
+// faults of one member that overlap, the first end is taken for that of the first one: the time in
+// which there was any is the same.
 func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string) {
-	began := map[int]time.Time{} // by member
+	began := map[int][]time.Time{} // by member
 	for _, e := range r.Machines.Events {
-		switch at, open := began[e.Member]; {
+		switch open := began[e.Member]; {
 		case e.Kind == faults.EventFault:
-			began[e.Member] = e.Time
-		case e.Kind == faults.EventOver && open:
-			times = append(times, abilities.Disturbance{From: at, To: e.Time})
-			delete(began, e.Member)
+			began[e.Member] = append(open, e.Time)
+		case e.Kind == faults.EventOver && len(open) > 0:
+			times = append(times, abilities.Disturbance{From: open[0], To: e.Time})
+			began[e.Member] = open[1:]
 		}
 	}
 	return times, "reddish: from when a fault was asked for until it was over"

@@ -99,3 +99,21 @@ func TestFiguresNone(t *testing.T) {
 		t.Errorf("figures %+v", list)
 	}
 }
+
+// Two faults of one member that overlap disturb it from the begin of the first to the end of the
+// last, and a fault that an interrupted run did not end is left out.
+func TestDisturbedOverlap(t *testing.T) {
+	at := func(seconds int64) time.Time { return time.Unix(1000+seconds, 0) }
+	r := &run.Run{}
+	for _, e := range []struct {
+		kind   string
+		second int64
+		member int
+	}{{faults.EventFault, 1, 0}, {faults.EventFault, 3, 0}, {faults.EventFault, 4, 1}, {faults.EventOver, 5, 0}, {faults.EventOver, 8, 0}} {
+		r.Machines.Events = append(r.Machines.Events, results.Event{Kind: e.kind, Time: at(e.second), Member: e.member})
+	}
+	times, _ := Half{}.Disturbed(r)
+	if want := []abilities.Disturbance{{From: at(1), To: at(5)}, {From: at(3), To: at(8)}}; !slices.Equal(times, want) {
+		t.Errorf("disturbed %v, want %v", times, want)
+	}
+}
