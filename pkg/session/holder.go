@@ -154,19 +154,25 @@ func (h *Holder) grant(ctx context.Context, i int) *held {
 		}
 	}
 	if err != nil {
+		if s.is != nil {
+			release(ctx, s.is)
+		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.why == nil {
-			h.why = err
-		}
-		if s.is != nil {
-			_ = s.is.Release(context.WithoutCancel(ctx)) // else it expires
-		}
+		h.why = cmp.Or(h.why, err)
 		return nil
 	}
 	s.next = s.sent.Add(h.Plan.Keep)
 	h.queue <- s
 	return s
+}
+
+// release ends a session that lacks keys, also after ctx is over. One that cannot be ended
+// expires.
+func release(ctx context.Context, s database.Session) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	_ = s.Release(ctx)
 }
 
 // key is the name of a key. numbers are the ones in it.
