@@ -261,43 +261,33 @@ func (h *Holder) Run(ctx context.Context) error {
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	h.tasks.Go(func() { ended <- h.On.Watch(watching, func() { close(ready) }, h.ended) })
 	defer cancel()
+	failed := func(err error) error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("watch the ends of keys: %w", cmp.Or(err, errors.New("it ended")))
+	}
 	select {
 	case <-ready:
 	case err := <-ended:
-		return cmp.Or(err, errors.New("the watch ended"))
+		return failed(err)
 	case <-ctx.Done():
 		return nil
 	}
-	failed := func() error {
-		select {
-		case err := <-ended:
-			if ctx.Err() == nil {
-				return fmt.Errorf("watch the ends of keys: %w", cmp.Or(err, errors.New("it ended")))
-			}
-		default:
+	if h.Plan.Release != deaths.Never {
+		if !sleep.For(ctx, h.Plan.After) {
+			return nil
 		}
-		return nil
+		h.abandon(ctx)
 	}
-	if h.Plan.Release == deaths.Never {
-		select {
-		case <-ctx.Done():
-		case err := <-ended:
-			ended <- err
-		}
-		return failed()
-	}
-	if !sleep.For(ctx, h.Plan.After) {
-		return failed()
-	}
-	h.abandon(ctx)
 	select {
 	case <-h.over:
-	case <-ctx.Done():
+		return nil
 	case err := <-ended:
-		ended <- err
-		return failed()
+		return failed(err)
+	case <-ctx.Done():
+		return nil
 	}
-	return nil
 }
 
 // abandon lets the holders die.
