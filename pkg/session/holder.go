@@ -44,6 +44,7 @@ type Options struct {
 type Holder struct {
 	Options
 	all   []*held
+	by    []*held // by number, nil for those that were not granted
 	queue chan *held // by the time of their next renewal
 	keep  context.CancelFunc
 	tasks sync.WaitGroup
@@ -66,10 +67,9 @@ type Holder struct {
 
 // held is one session.
 type held struct {
-	index int
-	busy  sync.Mutex // during a request
-	is    database.Session
-	next  time.Time // of its next renewal
+	busy sync.Mutex // during a request
+	is   database.Session
+	next time.Time // of its next renewal
 
 	mu   sync.Mutex // of what follows
 	sent time.Time  // of the last renewal that was answered
@@ -99,14 +99,14 @@ func (h *Holder) Grant(ctx context.Context) error {
 		h.tasks.Go(func() { h.keepUp(keeping) })
 	}
 	start := time.Now()
-	granted := make([]*held, h.Plan.Held)
+	h.by = make([]*held, h.Plan.Held)
 	h.parallel(h.Plan.Held, func(i int) {
 		if ctx.Err() == nil {
-			granted[i] = h.grant(ctx, i)
+			h.by[i] = h.grant(ctx, i)
 		}
 	})
 	h.grants = time.Since(start)
-	for _, s := range granted {
+	for _, s := range h.by {
 		if s != nil {
 			h.all = append(h.all, s)
 		}
@@ -138,7 +138,7 @@ const requestTimeout = 10 * time.Second
 func (h *Holder) grant(ctx context.Context, i int) *held {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	s := &held{index: i, keys: map[int]bool{}, sent: time.Now()}
+	s := &held{keys: map[int]bool{}, sent: time.Now()}
 	var err error
 	if s.is, err = h.On.Grant(ctx, h.Plan.TTL); err == nil {
 		s.answered = time.Now()
@@ -331,13 +331,10 @@ func (h *Holder) count() {
 // ended notes the end of a key.
 func (h *Holder) ended(g database.Gone) {
 	i, key, ok := h.numbers(string(g.Key))
-	if !ok || key >= h.Plan.Keys {
+	if !ok || i >= len(h.by) || h.by[i] == nil || key >= h.Plan.Keys {
 		return
 	}
-	s := h.at(i)
-	if s == nil {
-		return
-	}
+	s := h.by[i]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.released || s.keys[key] {
@@ -350,19 +347,6 @@ func (h *Holder) ended(g database.Gone) {
 	if s.end.Key = nil; s.abandoned {
 		h.count()
 	}
-}
-
-// at is the session with a number. Those that were not granted are left out of the list.
-func (h *Holder) at(index int) *held {
-	for i := min(index, len(h.all)-1); i >= 0; i-- {
-		if s := h.all[i]; s.index <= index {
-			if s.index == index {
-				return s
-			}
-			break
-		}
-	}
-	return nil
 }
 
 // endTimeout bounds the end of all sessions.
