@@ -44,10 +44,16 @@ type Options struct {
 type Holder struct {
 	Options
 	all   []*held
-	by    []*held // by number, nil for those that were not granted
+	by    []*held    // by number, nil for those that were not granted
 	queue chan *held // by the time of their next renewal
 	keep  context.CancelFunc
 	tasks sync.WaitGroup
+
+	grants time.Duration // how long all took
+	death  time.Time
+	over   chan struct{} // closed when all abandoned sessions have ended
+	gone   atomic.Int64  // abandoned sessions whose keys are all gone
+	stops  stops
 
 	mu      sync.Mutex              // of what follows
 	why     error                   // the first failure of a grant
@@ -55,14 +61,8 @@ type Holder struct {
 	longest time.Duration           // of them
 	lost    int64
 	late    int64
-	grants  time.Duration // how long all took
-	death   time.Time
 	left    int
 	whyLeft error
-	over    chan struct{} // closed when all abandoned sessions have ended
-
-	gone  atomic.Int64 // abandoned sessions whose keys are all gone
-	stops stops
 }
 
 // held is one session.
@@ -367,6 +367,7 @@ func (h *Holder) End(ctx context.Context) {
 		s.released = true
 		s.mu.Unlock()
 		if gone && s.abandonedNow() {
+			s.is.Abandon() // unless that was done: ctx may have ended while holders died
 			return
 		}
 		if err := s.is.Release(ctx); err != nil && !gone {

@@ -22,6 +22,8 @@ type store struct {
 	deaf bool
 	// every is the time between two lists of the keys.
 	every time.Duration
+	// open are the sessions that were neither abandoned nor released.
+	open map[int64]bool
 }
 
 type one struct {
@@ -30,8 +32,19 @@ type one struct {
 	ttl time.Duration
 }
 
+// closed notes that a session needs no connection any more.
+func (o *one) closed() {
+	o.on.mu.Lock()
+	defer o.on.mu.Unlock()
+	delete(o.on.open, o.id)
+}
+
 func (s *store) Grant(_ context.Context, ttl time.Duration) (database.Session, error) {
-	return &one{s, s.table.Grant(ttl, time.Now()), ttl}, nil
+	o := &one{s, s.table.Grant(ttl, time.Now()), ttl}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[o.id] = true
+	return o, nil
 }
 
 func (s *store) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
@@ -42,8 +55,9 @@ func (s *store) Watch(ctx context.Context, ready func(), gone func(database.Gone
 
 func (s *store) Close() error     { return nil }
 func (o *one) TTL() time.Duration { return o.ttl }
-func (o *one) Abandon()           {}
+func (o *one) Abandon()           { o.closed() }
 func (o *one) Release(context.Context) error {
+	o.closed()
 	o.on.table.Release(o.id)
 	return nil
 }
@@ -69,7 +83,7 @@ func (o *one) Keep(context.Context) error {
 // the load has lasted a minute.
 func run(t *testing.T, law expiry.Law, early int, plan deaths.Plan, every time.Duration, meanwhile func(*store, *Holder)) (o deaths.Outcome, left int) {
 	t.Helper()
-	s := &store{table: expiry.NewTable(law, early, time.Now().Add(-time.Hour)), every: every}
+	s := &store{table: expiry.NewTable(law, early, time.Now().Add(-time.Hour)), every: every, open: map[int64]bool{}}
 	h := New(Options{
 		On: s, Facts: database.SessionFacts{What: "session", Rule: law.Rule(), Ends: law.Ends}, Plan: plan, Name: "r", Workers: 16,
 		Seen: func(string, time.Time, int64) {}, Died: func(time.Time, int) {},
@@ -86,6 +100,9 @@ func run(t *testing.T, law expiry.Law, early int, plan deaths.Plan, every time.D
 		t.Fatalf("hold: %v", err)
 	}
 	h.End(ctx)
+	if len(s.open) > 0 {
+		t.Errorf("%d sessions were neither abandoned nor released", len(s.open))
+	}
 	return h.Outcome(), len(s.table.Names("", time.Now()))
 }
 
@@ -159,7 +176,11 @@ func TestReleases(t *testing.T) {
 		if o.Expired != 100 || left > 0 || o.AllGone < 9*time.Second || o.AllGone > 14*time.Second {
 			t.Errorf("%d expired within %v, %d keys are left; want 100 within 5 s and a TTL", o.Expired, o.AllGone, left)
 		}
-		p.Release = deaths.Never
+		p.Release, p.Held = "4/s", 400 // the load is over while holders die
+		if o, left := run(t, expiry.Exact, 0, p, 20*time.Millisecond, nil); o.Expired == 0 || o.Expired == 400 || left > 0 {
+			t.Errorf("%d expired and %d keys are left; want some of 400 and none", o.Expired, left)
+		}
+		p.Release, p.Held = deaths.Never, 100
 		if o, left := run(t, expiry.Exact, 0, p, 20*time.Millisecond, nil); o.Abandoned+o.Expired+o.Early+o.Missed > 0 || left > 0 || o.Left > 0 {
 			t.Errorf("%+v, and %d keys are left; want none abandoned and none left", o, left)
 		}
