@@ -180,15 +180,14 @@ func (h *Half) latencies(o *deaths.Outcome) error {
 // mark marks a run whose sessions ended before they may, or were not all held.
 func (h *Half) mark(o *deaths.Outcome) {
 	if o.Early > 0 {
-		h.run.Record.Validity = append(h.run.Record.Validity,
-			results.NewMark(mark.SessionsEarly, true, mark.Values{"early": float64(o.Early), "held": float64(o.Granted)}, mark.Words{"rule": o.Rule}))
+		h.run.Mark(mark.SessionsEarly, mark.Values{"early": float64(o.Early), "held": float64(o.Granted)}, mark.Words{"rule": o.Rule})
 	}
 	if n := o.Unrenewed + o.Missed; n > 0 {
 		h.run.Mark(mark.SessionsLost, mark.Values{"lost": float64(n), "held": float64(o.Granted), "unanswered": float64(o.Unrenewed), "missed": float64(o.Missed)}, nil)
 	}
 	if o.NotGranted > 0 || o.Left > 0 {
 		h.run.Mark(mark.SessionsShort, mark.Values{"not_granted": float64(o.NotGranted), "left": float64(o.Left), "wanted": float64(h.plan.Held)},
-			mark.Words{"why": strings.TrimPrefix(o.Why+"; "+o.WhyLeft, "; ")})
+			mark.Words{"why": strings.Trim(o.Why+"; "+o.WhyLeft, "; ")})
 	}
 }
 
