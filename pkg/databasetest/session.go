@@ -163,18 +163,21 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	renewed := sent
 	dead.Abandon()
 	ttl := dead.TTL()
-	earliest, _ := facts.Ends(ttl, 1)
-	for over := false; !over; time.Sleep(ttl / 8) {
+	earliest, latest := facts.Ends(ttl, 1)
+	until(t, latest+opWithin, ttl/8, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		defer cancel()
 		at := time.Now()
 		if err := alive.Keep(ctx); err == nil {
 			renewed = at
 		} else if time.Since(renewed) < earliest { // else this test was too slow
 			t.Fatalf("renew a session: %v", err)
 		}
-		cancel()
-		_, over = sees.of("dead")
-	}
+		if _, over := sees.of("dead"); !over {
+			return errors.New("the end of the abandoned session was not reported")
+		}
+		return nil
+	})
 	if g, _ := sees.of("dead"); g.At.Sub(sent) < earliest {
 		t.Errorf("the abandoned session ended %v after it was granted, want at least %v", g.At.Sub(sent), earliest)
 	}
