@@ -97,7 +97,7 @@ const SessionKeys = "sessions/"
 // WatchList is [Sessions.Watch] of a database that is asked again and again for the names of
 // all keys. After each answer it rests as long as the answer took, and at least least.
 func WatchList(ctx context.Context, least time.Duration, list func(context.Context) ([]string, error), ready func(), gone func(Gone)) error {
-	var listed Listed
+	listed := NewListed(ready, gone)
 	for {
 		sent := time.Now()
 		names, err := list(ctx)
@@ -108,10 +108,7 @@ func WatchList(ctx context.Context, least time.Duration, list func(context.Conte
 			return err
 		}
 		at := time.Now()
-		if listed.Next(names, sent, at, gone); ready != nil {
-			ready()
-			ready = nil
-		}
+		listed.Next(names, sent, at)
 		rest := time.NewTimer(max(least, at.Sub(sent)))
 		select {
 		case <-rest.C:
@@ -122,25 +119,34 @@ func WatchList(ctx context.Context, least time.Duration, list func(context.Conte
 	}
 }
 
-// Listed compares each list of the names of all keys with the one before.
+// Listed compares each list of the names of all keys with the one before. It is not safe for
+// concurrent use.
 type Listed struct {
+	ready func() // nil after the first list
+	gone  func(Gone)
 	names map[string]struct{}
 	sent  time.Time // when the last list was asked for
 }
 
-// Next reports the keys that a list lacks. Its answer to a request that was sent came at a
-// time.
-func (l *Listed) Next(names []string, sent, at time.Time, gone func(Gone)) {
+// NewListed returns a comparison with no list yet, for the two functions of [Sessions.Watch].
+func NewListed(ready func(), gone func(Gone)) *Listed { return &Listed{ready: ready, gone: gone} }
+
+// Next reports the keys that a list lacks, and after the first list that the watch is ready. The
+// answer to a request that was sent came at a time.
+func (l *Listed) Next(names []string, sent, at time.Time) {
 	now := make(map[string]struct{}, len(names))
 	for _, name := range names {
 		now[name] = struct{}{}
 	}
 	for name := range l.names {
 		if _, still := now[name]; !still {
-			gone(Gone{Key: []byte(name), Since: l.sent, At: at})
+			l.gone(Gone{Key: []byte(name), Since: l.sent, At: at})
 		}
 	}
-	l.names, l.sent = now, sent
+	if l.names, l.sent = now, sent; l.ready != nil {
+		l.ready()
+		l.ready = nil
+	}
 }
 
 // Unchanged notes that the keys of the last list were all there until a time.

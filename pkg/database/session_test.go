@@ -49,13 +49,12 @@ func TestWatchList(t *testing.T) {
 // A key that a list lacks was there until the time that is known from elsewhere.
 func TestUnchanged(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
-	var listed Listed
 	var ends []Gone
-	note := func(g Gone) { ends = append(ends, g) }
-	listed.Next([]string{"a", "b"}, at(1), at(2), note)
+	listed := NewListed(func() {}, func(g Gone) { ends = append(ends, g) })
+	listed.Next([]string{"a", "b"}, at(1), at(2))
 	listed.Unchanged(at(10))
-	listed.Next([]string{"b"}, at(11), at(12), note)
-	listed.Next(nil, at(13), at(14), note)
+	listed.Next([]string{"b"}, at(11), at(12))
+	listed.Next(nil, at(13), at(14))
 	if len(ends) != 2 || !ends[0].Since.Equal(at(10)) || !ends[0].At.Equal(at(12)) || !ends[1].Since.Equal(at(11)) || !ends[1].At.Equal(at(14)) {
 		t.Errorf("keys ended as %+v, want a from 10 to 12 s, and b from 11 to 14 s", ends)
 	}

@@ -101,16 +101,12 @@ func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.G
 		return fmt.Errorf("watch: %w", err)
 	}
 	defer idle.CloseIdleConnections()
-	var listed database.Listed
+	listed := database.NewListed(ready, gone)
 	for {
 		sent := time.Now()
 		names, index, err := s.names(ctx, client, "", 0)
 		if err == nil {
-			listed.Next(names, sent, time.Now(), gone)
-			if ready != nil {
-				ready()
-				ready = nil
-			}
+			listed.Next(names, sent, time.Now())
 			// With names that end at the first "-", an answer is short.
 			sent = time.Now()
 			_, _, err = s.names(ctx, client, "-", max(index, 1))

@@ -101,7 +101,7 @@ func (h *holders) Watch(ctx context.Context, ready func(), gone func(database.Go
 		return fmt.Errorf("watch: %w", err)
 	}
 	defer s.close()
-	var listed database.Listed
+	listed := database.NewListed(ready, gone)
 	for {
 		sent, over := time.Now(), s.network.current()
 		names, changed, err := s.childrenWatched(ctx, h.parent)
@@ -116,11 +116,7 @@ func (h *holders) Watch(ctx context.Context, ready func(), gone func(database.Go
 		case err != nil:
 			return fmt.Errorf("watch: %w", err)
 		}
-		listed.Next(names, sent, time.Now(), gone)
-		if ready != nil {
-			ready()
-			ready = nil
-		}
+		listed.Next(names, sent, time.Now())
 		select {
 		case e := <-changed:
 			if e.Err == nil && s.network.current() == over { // else something may have changed meanwhile
