@@ -162,17 +162,11 @@ func (s *holder) handshake(ctx context.Context, conn *exchange.Conn, addr string
 	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout / time.Duration(len(s.on.endpoints)))); err != nil {
 		return err
 	}
-	if err := conn.Send(appendResume(nil, s.asked, s.id, s.password)); err != nil {
-		return asNoAnswer(err)
-	}
-	answer, password, err := readConnectAnswer(conn)
-	switch {
-	case err != nil:
+	answer, err := requestSession(conn, appendConnect(nil, 0, s.asked, s.id, s.password))
+	if err != nil {
 		return err
-	case answer.session == 0:
-		return zk.ErrSessionExpired
 	}
-	s.id, s.password, s.ttl = answer.session, password, answer.timeout
+	s.id, s.password, s.ttl = answer.session, answer.password, answer.timeout
 	if auth := s.on.target.Auth; auth != nil {
 		if err := conn.Send(appendAuth(nil, digestScheme, credentials(auth))); err != nil {
 			return err
@@ -182,26 +176,6 @@ func (s *holder) handshake(ctx context.Context, conn *exchange.Conn, addr string
 		}
 	}
 	return conn.SetReadDeadline(time.Time{})
-}
-
-// readConnectAnswer reads the answer to a request for a session, with its password.
-func readConnectAnswer(conn *exchange.Conn) (a connectAnswer, password [passwdSize]byte, err error) {
-	b, err := conn.In.Next(lengthField)
-	if err != nil {
-		return a, password, asNoAnswer(err)
-	}
-	length := lengthOf(b)
-	if length < 0 || length > maxConnectAnswer {
-		return a, password, fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, length)
-	}
-	if b, err = conn.In.Next(int(length)); err != nil {
-		return a, password, err
-	}
-	const before = 4 + 4 + 8 + lengthField // version, time-out, session
-	if a, err = parseConnectAnswer(b); err == nil && len(b) >= before+passwdSize {
-		copy(password[:], b[before:])
-	}
-	return a, password, err
 }
 
 // read reads the answer to a request.

@@ -63,19 +63,9 @@ func appendBytes[T string | []byte](b []byte, text T) []byte {
 // appendHeader begins the packet of a request.
 func appendHeader(b []byte, xid, op int32) []byte { return appendInt(appendInt(packet(b), xid), op) }
 
-// appendConnect appends the request for a new session. Servers that have not applied
-// transaction zxid refuse it.
-func appendConnect(b []byte, zxid int64, timeout time.Duration) []byte {
-	return appendSession(b, zxid, timeout, 0, [passwdSize]byte{})
-}
-
-// appendResume appends the request to go on with a session; 0 is a new one.
-func appendResume(b []byte, timeout time.Duration, session int64, password [passwdSize]byte) []byte {
-	const zxid = 0
-	return appendSession(b, zxid, timeout, session, password)
-}
-
-func appendSession(b []byte, zxid int64, timeout time.Duration, session int64, password [passwdSize]byte) []byte {
+// appendConnect appends the request for a session, with its password; 0 is a new one. Servers
+// that have not applied transaction zxid refuse it.
+func appendConnect(b []byte, zxid int64, timeout time.Duration, session int64, password [passwdSize]byte) []byte {
 	const version, readOnly = 0, 0
 	b = appendLong(appendInt(packet(b), version), zxid)
 	b = appendLong(appendInt(b, int32(timeout.Milliseconds())), session)
@@ -103,6 +93,8 @@ func (a access) append(b []byte) []byte {
 type connectAnswer struct {
 	timeout time.Duration // of the session, as the server set it
 	session int64         // 0 means that the session expired
+	// password goes with the session; zero if the answer has none.
+	password [passwdSize]byte
 }
 
 // parseConnectAnswer reads the answer to a request for a session, without its length.
@@ -118,6 +110,9 @@ func parseConnectAnswer(b []byte) (connectAnswer, error) {
 	}
 	if w.session != 0 && w.timeout <= 0 {
 		return w, fmt.Errorf("%w: a session time-out of %v", errMalformed, w.timeout)
+	}
+	if rest := b[version+timeout+session:]; len(rest) >= lengthField+passwdSize {
+		copy(w.password[:], rest[lengthField:])
 	}
 	return w, nil
 }

@@ -32,7 +32,7 @@ func TestPackets(t *testing.T) {
 		{"auth", "\x00\x00\x00\x1d\xff\xff\xff\xfc\x00\x00\x00\x64\x00\x00\x00\x00\x00\x00\x00\x06digest\x00\x00\x00\x03a:b", appendAuth(nil, digestScheme, []byte("a:b"))},
 		{
 			"connect", "\x00\x00\x00\x2d\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x27\x10\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10" +
-				string(make([]byte, 17)), appendConnect(nil, 5, sessionTimeout),
+				string(make([]byte, 17)), appendConnect(nil, 5, sessionTimeout, 0, [passwdSize]byte{}),
 		},
 	} {
 		if diff := cmp.Diff([]byte(tt.want), tt.got); diff != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // openLean returns when a server confirmed a session and accepted the credentials.
@@ -106,9 +107,12 @@ func (l *lean) handshake(ctx context.Context, addr string) error {
 		return err
 	}
 	// l.draft may hold a request that waits for this session.
-	if err := l.requestSession(appendConnect(nil, l.zxid, sessionTimeout)); err != nil {
+	answer, err := requestSession(&l.conn, appendConnect(nil, l.zxid, sessionTimeout, 0, [passwdSize]byte{}))
+	if err != nil {
 		return err
 	}
+	l.timeout = answer.timeout
+	l.pingPending.Store(false)
 	if l.credentials != nil {
 		if err := l.conn.Send(appendAuth(nil, digestScheme, l.credentials)); err != nil {
 			return err
@@ -125,28 +129,25 @@ func (l *lean) handshake(ctx context.Context, addr string) error {
 }
 
 // requestSession sends a connect request and reads its answer.
-func (l *lean) requestSession(request []byte) error {
-	if err := l.conn.Send(request); err != nil {
-		return asNoAnswer(err)
+func requestSession(conn *exchange.Conn, request []byte) (answer connectAnswer, err error) {
+	if err := conn.Send(request); err != nil {
+		return answer, asNoAnswer(err)
 	}
-	b, err := l.conn.In.Next(lengthField)
+	b, err := conn.In.Next(lengthField)
 	if err != nil {
-		return asNoAnswer(err)
+		return answer, asNoAnswer(err)
 	}
 	length := lengthOf(b)
 	if length < 0 || length > maxConnectAnswer {
-		return fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, length)
+		return answer, fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, length)
 	}
-	if b, err = l.conn.In.Next(int(length)); err != nil {
-		return err
+	if b, err = conn.In.Next(int(length)); err != nil {
+		return answer, err
 	}
-	answer, err := parseConnectAnswer(b)
-	if err == nil && answer.session == 0 {
+	if answer, err = parseConnectAnswer(b); err == nil && answer.session == 0 {
 		err = zk.ErrSessionExpired
 	}
-	l.timeout = answer.timeout
-	l.pingPending.Store(false)
-	return err
+	return answer, err
 }
 
 // unsolicited handles answers to pings, and notifications.
