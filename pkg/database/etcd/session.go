@@ -48,10 +48,12 @@ type leases struct {
 	watch  pb.WatchClient
 	prefix string
 
-	mu      sync.Mutex
-	stream  pb.Lease_LeaseKeepAliveClient // nil before the first renewal and after a failure
-	cancel  context.CancelFunc
-	waiting map[int64]chan int64 // TTLs in seconds by lease
+	mu     sync.Mutex
+	stream pb.Lease_LeaseKeepAliveClient // nil before the first renewal and after a failure
+	cancel context.CancelFunc
+	// waiting are the renewals without an answer by lease, in their order, in which etcd answers
+	// them with TTLs in seconds. Those that were given up stay among them.
+	waiting map[int64][]chan int64
 	readers sync.WaitGroup
 }
 
@@ -68,7 +70,7 @@ func (o *Options) DialSessions(ctx context.Context, t database.Target) (database
 	}
 	return &leases{
 		conn: conn, kv: pb.NewKVClient(conn), lease: pb.NewLeaseClient(conn), watch: pb.NewWatchClient(conn),
-		prefix: t.KeyPrefix() + database.SessionKeys, waiting: map[int64]chan int64{},
+		prefix: t.KeyPrefix() + database.SessionKeys, waiting: map[int64][]chan int64{},
 	}, nil
 }
 
@@ -152,11 +154,6 @@ func (l *leases) keep(ctx context.Context, id int64) (ttl int64, err error) {
 		}
 		return ttl, nil
 	case <-ctx.Done():
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.waiting[id] == answered {
-			delete(l.waiting, id)
-		}
 		return 0, answer.Classify(ctx.Err(), true)
 	}
 }
@@ -173,11 +170,10 @@ func (l *leases) send(id int64, answered chan int64) error {
 		l.stream, l.cancel = stream, cancel
 		l.readers.Go(func() { l.read(stream, cancel) })
 	}
-	l.waiting[id] = answered
 	if err := l.stream.Send(&pb.LeaseKeepAliveRequest{ID: id}); err != nil {
-		delete(l.waiting, id)
 		return err
 	}
+	l.waiting[id] = append(l.waiting[id], answered)
 	return nil
 }
 
@@ -188,19 +184,19 @@ func (l *leases) read(stream pb.Lease_LeaseKeepAliveClient, cancel context.Cance
 		resp, err := stream.Recv()
 		l.mu.Lock()
 		if err != nil {
-			for id, answered := range l.waiting {
-				close(answered)
-				delete(l.waiting, id)
+			for _, all := range l.waiting {
+				for _, answered := range all {
+					close(answered)
+				}
 			}
-			if l.stream == stream {
-				l.stream = nil
-			}
+			clear(l.waiting)
+			l.stream = nil
 			l.mu.Unlock()
 			return
 		}
-		if answered := l.waiting[resp.ID]; answered != nil {
-			answered <- resp.TTL
-			delete(l.waiting, resp.ID)
+		if all := l.waiting[resp.ID]; len(all) > 0 {
+			all[0] <- resp.TTL
+			l.waiting[resp.ID] = all[1:]
 		}
 		l.mu.Unlock()
 	}
