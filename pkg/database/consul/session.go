@@ -164,7 +164,10 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 	if err != nil {
 		return database.NotApplied(database.ClassOther, err)
 	}
-	_, _, err = s.on.api.KV().Acquire(&api.KVPair{Key: s.on.prefix + name, Value: value, Session: s.id}, (&api.WriteOptions{}).WithContext(ctx))
+	acquired, _, err := s.on.api.KV().Acquire(&api.KVPair{Key: s.on.prefix + name, Value: value, Session: s.id}, (&api.WriteOptions{}).WithContext(ctx))
+	if err == nil && !acquired {
+		return database.NotApplied(database.ClassOther, errors.New("another session holds the key"))
+	}
 	return classify(ctx, err)
 }
 
