@@ -51,7 +51,7 @@ func NewAlarms(zero time.Time, busy bool) (*Alarms, error) {
 	if time.Since(time.Unix(machine.Unix())).Abs() > time.Hour {
 		return nil, nil
 	}
-	s, err := common()
+	s, err := common.get()
 	if err != nil {
 		return nil, err
 	}

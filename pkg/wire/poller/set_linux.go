@@ -35,7 +35,23 @@ type set struct {
 }
 
 // common is the set of all connections of the process. Its goroutine never ends: see [Forever].
-var common = sync.OnceValues(func() (*set, error) { return newSet(runtime.GOMAXPROCS(0), true) })
+var common lazySet
+
+// lazySet is a set that is opened when it is first needed, and tried again after an error: a process
+// that had no file descriptors left may have some later.
+type lazySet struct {
+	mu  sync.Mutex
+	set *set
+}
+
+func (l *lazySet) get() (s *set, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.set == nil {
+		l.set, err = newSet(runtime.GOMAXPROCS(0), true)
+	}
+	return l.set, err
+}
 
 // newSet starts to wait in the way that suits the number of Go's processors. Without exact waits it
 // does as on a kernel that lacks them.

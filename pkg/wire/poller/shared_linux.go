@@ -41,7 +41,7 @@ type shared struct {
 
 // shareSocket has the goroutine of the common set read a connection.
 func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) {
-	s, err := common()
+	s, err := common.get()
 	if err != nil {
 		return nil, err
 	}
