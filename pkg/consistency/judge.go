@@ -40,7 +40,7 @@ type Judge struct {
 	opts   Options
 	before int64
 	latest int64 // the last end of a request
-	index  index
+	index  index // of keys that are not dense
 	keys   []*[keyBlock]key
 	spare  [][]zone // lists that keys gave back
 	count  int
@@ -94,11 +94,10 @@ func New(o Options) *Judge {
 		o.Initial = func(int64) int64 { return Absent }
 	}
 	j := &Judge{opts: o, before: math.MinInt64, latest: math.MinInt64, revisits: revisits{always: o.Weaker || o.Deletes}, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
-	keys := min(o.Keys, int64(o.MostKeys))
-	for number := range keys {
-		j.find(number)
+	j.dense = min(o.Keys, int64(o.MostKeys))
+	for number := range j.dense {
+		j.add(number)
 	}
-	j.dense = keys
 	return j
 }
 
@@ -225,13 +224,18 @@ func (j *Judge) find(number int64) (int32, *key) {
 	if j.count >= j.opts.MostKeys {
 		return 0, nil
 	}
+	at := int32(j.count)
+	j.index.set(number, at)
+	return at, j.add(number)
+}
+
+// add gives a key the next place.
+func (j *Judge) add(number int64) *key {
 	if j.count%keyBlock == 0 {
 		j.keys = append(j.keys, new([keyBlock]key))
 	}
-	at := int32(j.count)
+	k := j.key(int32(j.count))
 	j.count++
-	j.index.set(number, at)
-	k := j.key(at)
 	*k = key{number: number, head: none}
 	k.zones = k.own[:0]
 	switch initial := j.opts.Initial(number); {
@@ -240,7 +244,7 @@ func (j *Judge) find(number int64) (int32, *key) {
 	case initial != Absent || !j.opts.Deletes:
 		k.zones = append(k.zones, startZone(initial))
 	}
-	return at, k
+	return k
 }
 
 // place returns where a key is, or none.

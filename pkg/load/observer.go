@@ -104,7 +104,7 @@ func newHistory(c clock.Clock, sink Sink, s *shards) *history {
 	if !ok {
 		return nil
 	}
-	h := &history{clock: c, unix: c.Time(0).UnixNano(), observer: observer, shards: s, most: mostPages, soon: soonPages + len(s.all), hurry: make(chan struct{}, 1)}
+	h := &history{clock: c, unix: c.Time(0).UnixNano(), observer: observer, shards: s, most: mostPages, hurry: make(chan struct{}, 1)}
 	for _, one := range s.all {
 		one.pages.history = h
 	}

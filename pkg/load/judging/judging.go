@@ -39,7 +39,7 @@ func Check(spec load.Spec) error {
 	return nil
 }
 
-// atOnce is for how many keys a judge takes its memory at the beginning: 19 MiB.
+// atOnce is for how many keys a judge takes its memory at the beginning: 16 MiB.
 const atOnce = 1 << 17
 
 // Load judges the requests of a load. One goroutine at a time calls its methods.
