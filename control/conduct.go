@@ -42,7 +42,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	dial := &dialer{run: r, fleet: agents}
 	r.halves = all.Halves(&abilities.Run{
 		Experiment: r.experiment, DB: r.db, Driver: r.driver, Info: r.entry.Info, Target: &r.target, Record: r.record, Dir: r.dir,
-		Agents: agents, Leader: r.leaderNow, Dial: dial.dial, Event: r.journal.record, Step: r.journal.step, Say: r.journal.say, Mark: r.mark,
+		Agents: agents, Leader: r.leaderNow, Dial: dial.dial, Event: r.journal.record, Step: r.journal.step, Say: r.journal.say, Mark: r.record.Mark,
 	})
 	leader := &leaderWatch{run: r}
 	return &parts{

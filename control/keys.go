@@ -99,7 +99,7 @@ func (r *run) leaveShared(ctx context.Context) error {
 	if s.Cleanup != nil && s.Cleanup.Error != "" {
 		words["why"] = plaintext.Joined(s.Cleanup.Error)
 	}
-	r.mark(mark.KeysLeft, values, words)
+	r.record.Mark(mark.KeysLeft, values, words)
 	r.journal.say("%s", mark.Text(mark.KeysLeft, values, words))
 	return nil
 }

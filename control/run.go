@@ -19,7 +19,6 @@ import (
 	memberlimits "github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/declared"
@@ -224,13 +223,6 @@ func (r *run) reportLoss(member int, why string) {
 	r.journal.event("server lost", member, why)
 	m := r.record.Members[member]
 	r.journal.say("member %d on %s is lost: %s", member+1, cmp.Or(m.Agent, m.Endpoint), why)
-}
-
-// mark notes something that must be known beside the numbers. The run is invalid if the
-// weight of the mark is [mark.Invalid].
-func (r *run) mark(code string, values mark.Values, words mark.Words) {
-	kind, _ := mark.Of(code)
-	r.record.Validity = append(r.record.Validity, results.NewMark(code, kind.Weight == mark.Invalid, values, words))
 }
 
 // newRunID returns 128 random bits in hexadecimal.

@@ -136,6 +136,12 @@ func NewMark(code string, invalid bool, values mark.Values, words mark.Words) Ma
 	return Mark{Code: code, Invalid: invalid, Text: mark.Text(code, values, words), Values: values, Words: words}
 }
 
+// Mark marks the run. The mark makes it invalid if that is the weight of the code.
+func (r *DatabaseRun) Mark(code string, values mark.Values, words mark.Words) {
+	kind, _ := mark.Of(code)
+	r.Validity = append(r.Validity, NewMark(code, kind.Weight == mark.Invalid, values, words))
+}
+
 // Told returns the mark with the sentence that this release makes of its values. One of an
 // older release, or with a code of a newer one, keeps its text.
 func (m Mark) Told() Mark {

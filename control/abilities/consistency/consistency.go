@@ -229,17 +229,14 @@ func (h *Half) histogram() error {
 // mark marks a run whose answers or keys are not what they must be.
 func (h *Half) mark() {
 	v := &h.verdict
-	add := func(code string, invalid bool, values mark.Values, words mark.Words) {
-		h.run.Record.Validity = append(h.run.Record.Validity, results.NewMark(code, invalid, values, words))
-	}
 	if n := v.Violations(); n > 0 {
-		add(mark.NotLinearizable, true, mark.Values{"violations": float64(n), "judged": float64(v.Counts.Judged)}, mark.Words{"classes": v.Counts.Violations.String()})
+		h.run.Mark(mark.NotLinearizable, mark.Values{"violations": float64(n), "judged": float64(v.Counts.Judged)}, mark.Words{"classes": v.Counts.Violations.String()})
 	}
 	if k := v.Held; k != nil && k.Lost() > 0 {
-		add(mark.LostWrites, true, mark.Values{"lost": float64(k.Lost()), "read": float64(k.Read), "older": float64(k.Older), "absent": float64(k.Gone)}, nil)
+		h.run.Mark(mark.LostWrites, mark.Values{"lost": float64(k.Lost()), "read": float64(k.Read), "older": float64(k.Older), "absent": float64(k.Gone)}, nil)
 	}
 	if v.Counts.Late > 0 {
-		add(mark.JudgedInPart, false, mark.Values{"unjudged": float64(v.Counts.Unjudged), "late": float64(v.Counts.Late)}, nil)
+		h.run.Mark(mark.JudgedInPart, mark.Values{"unjudged": float64(v.Counts.Unjudged), "late": float64(v.Counts.Late)}, nil)
 	}
 }
 

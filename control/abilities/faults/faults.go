@@ -267,7 +267,7 @@ func oneLine(err error) string {
 func (r *Runner) Record() {
 	for _, h := range r.happened {
 		if h.Failed != "" {
-			r.run.Record.Validity = append(r.run.Record.Validity, results.NewMark(mark.FaultFailed, true, mark.Values{"member": float64(h.Member + 1)}, mark.Words{"kind": h.Kind, "why": h.Failed}))
+			r.run.Mark(mark.FaultFailed, mark.Values{"member": float64(h.Member + 1)}, mark.Words{"kind": h.Kind, "why": h.Failed})
 		}
 	}
 	for member, u := range r.upgrades {
@@ -376,8 +376,7 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 	}
 	waited := h.Recovery.Until.Sub(h.To)
 	if !r.interrupted && !h.Recovery.Recovered && h.Failed == "" && (waited >= patience || d.Until.IsZero()) {
-		r.run.Record.Validity = append(r.run.Record.Validity, results.NewMark(mark.NotRecovered, true,
-			mark.Values{"member": float64(h.Member + 1), "waited_seconds": max(waited, 0).Seconds()}, mark.Words{"kind": h.Kind}))
+		r.run.Mark(mark.NotRecovered, mark.Values{"member": float64(h.Member + 1), "waited_seconds": max(waited, 0).Seconds()}, mark.Words{"kind": h.Kind})
 	}
 }
 

@@ -63,11 +63,11 @@ func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), lengt
 		ctx, cancel := context.WithTimeout(t.Context(), length)
 		defer cancel()
 		agents = &asked{began: time.Now()}
+		record := &results.DatabaseRun{Members: make([]results.Member, 3)}
 		r = New(&abilities.Run{
 			Experiment: &config.Experiment{Seed: 1}, DB: &config.Database{Abilities: faults.Keys().With(nil, list)},
 			Agents: agents, Leader: func(context.Context) (int, error) { return leader() },
-			Record: &results.DatabaseRun{Members: make([]results.Member, 3)},
-			Event:  func(results.Event) {}, Step: func(string, ...any) {}, Mark: func(string, mark.Values, mark.Words) {},
+			Record: record, Mark: record.Mark, Event: func(results.Event) {}, Step: func(string, ...any) {},
 		})
 		if err := r.Run(ctx); err != nil {
 			t.Errorf("run: %v", err)
