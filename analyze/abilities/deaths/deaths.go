@@ -248,8 +248,11 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		}
 		found = true
 		o := list[0]
-		note := fmt.Sprintf("%s: a %s ends %s; renewed by %s, the last renewals within %.1f s; seen by %s",
-			name, o.What, o.Rule, o.Renewal, float64(o.RenewedNS)/1e9, o.Watch)
+		note := fmt.Sprintf("%s: a %s ends %s; renewed by %s", name, o.What, o.Rule, o.Renewal)
+		if o.Expired > 0 { // the record has the last renewals of sessions that ended
+			note += fmt.Sprintf(", the last renewals within %.1f s", float64(o.RenewedNS)/1e9)
+		}
+		note += "; seen by " + o.Watch
 		if o.Resolution > 0 {
 			note += fmt.Sprintf(", at most %v apart", o.Resolution.Round(time.Millisecond))
 		}

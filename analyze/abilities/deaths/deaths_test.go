@@ -112,6 +112,12 @@ func TestCard(t *testing.T) {
 			t.Errorf("the card lacks %q: %q", want, card.Rows)
 		}
 	}
+	none := died()
+	none.Expired, none.NotExpired, none.RenewedNS, none.Late, none.LateLeast = 0, 2000, 0, nil, nil
+	card = (Half{}).Card(names[:1], [][]*run.Run{{of(t, none)}})
+	if card == nil || len(card.Notes) != 1 || card.Notes[0] != "a: a lease ends after its TTL; renewed by a stream; seen by a watch" {
+		t.Errorf("the card of a run in which no session ended is %+v; it must not state when the last renewals were", card)
+	}
 	if (Half{}).Card(names[1:2], runs[1:2]) != nil {
 		t.Error("a card of a database without sessions")
 	}

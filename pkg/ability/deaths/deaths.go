@@ -147,6 +147,19 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		}
 		return at
 	}
+	complete := true
+	for _, key := range required() {
+		if w.Has(key.name) {
+			continue
+		}
+		// A value that cannot be read was reported.
+		if complete = false; !gives(own, key.name) && !gives(all, key.name) {
+			r.Errorf(cmp.Or(all.Node, own.Node), "sessions need %s: %s", key.name, key.such)
+		}
+	}
+	if !complete {
+		return Plan{}
+	}
 	p := section().Filled(w)
 	if p.Keep == 0 && !w.Has("keep") {
 		p.Keep = p.TTL / 3
@@ -156,6 +169,18 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	}
 	check(r, p, place, d)
 	return p
+}
+
+// gives reports whether a mapping of the file has a key, whatever its value.
+func gives(w yamlfile.Written[Plan], key string) bool {
+	return w.Given() && yamlfile.HasKey(w.Node, key)
+}
+
+// requiredKey is a key without a default, with an example.
+type requiredKey struct{ name, such string }
+
+func required() []requiredKey {
+	return []requiredKey{{"held", "how many are held, such as held: 1000"}, {"ttl", "the time without a renewal after which one is to end, such as ttl: 10s"}}
 }
 
 // check reports values that cannot be.
