@@ -66,6 +66,10 @@ type Info struct {
 	// those of others. Nil means that clients cannot hold any, for the reason NoSessions.
 	Sessions   *SessionFacts
 	NoSessions string
+	// Locks are the facts of its locks; [LockFactsOf] returns those of a driver's options. Nil
+	// means that clients cannot take any, for the reason NoLocks.
+	Locks   *LockFacts
+	NoLocks string
 }
 
 // Promise is what a database promises of the reads of a mode.
