@@ -174,8 +174,8 @@ type Held struct {
 	At time.Time
 	// Fence is greater than that of each holder of the name before.
 	Fence int64
-	// Lost is closed when the holder learns that its session has ended, if it does so before
-	// Release. It never is after Release.
+	// Lost is closed when the holder learns by itself that it does not hold the lock any more.
+	// After Release was called it means nothing.
 	Lost <-chan struct{}
 }
 

@@ -1,0 +1,72 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Renewer renews a session at an interval, and knows when it must take the session for ended.
+type Renewer struct {
+	lost    chan struct{}
+	cancel  context.CancelFunc
+	renewal sync.WaitGroup
+}
+
+// Renew starts to renew a session that was granted for a TTL by a request that was just sent. The
+// session is lost if a renewal says so, or once none that was sent within the TTL was answered.
+func Renew(every, ttl time.Duration, keep func(context.Context) error) *Renewer {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &Renewer{lost: make(chan struct{}), cancel: cancel}
+	granted := time.Now()
+	r.renewal.Go(func() {
+		if renewing(ctx, granted, every, ttl, keep) {
+			close(r.lost)
+		}
+	})
+	return r
+}
+
+// renewing returns when the session is lost, or false when ctx has ended.
+func renewing(ctx context.Context, renewed time.Time, every, ttl time.Duration, keep func(context.Context) error) (lost bool) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		over := time.Until(renewed.Add(ttl))
+		if over <= 0 {
+			return ctx.Err() == nil
+		}
+		end := time.NewTimer(over)
+		select {
+		case <-tick.C:
+		case <-end.C:
+		case <-ctx.Done():
+		}
+		end.Stop()
+		if ctx.Err() != nil {
+			return false
+		}
+		sent := time.Now()
+		within, cancel := context.WithDeadline(ctx, renewed.Add(ttl))
+		err := keep(within)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err == nil:
+			renewed = sent
+		case errors.Is(err, ErrNoSession):
+			return true
+		}
+	}
+}
+
+// Lost is closed when the session must be taken for ended.
+func (r *Renewer) Lost() <-chan struct{} { return r.lost }
+
+// Stop returns when nothing renews the session any more.
+func (r *Renewer) Stop() {
+	r.cancel()
+	r.renewal.Wait()
+}
