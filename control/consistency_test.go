@@ -17,7 +17,7 @@ import (
 // no violation among all requests.
 func TestConsistency(t *testing.T) {
 	t.Parallel()
-	const reads, deletes = "{read: 50, update: 50}", "{read: 45, update: 45, delete: 10}"
+	const reads, deletes, txns = "{read: 50, update: 50}", "{read: 45, update: 45, delete: 10}", "{txn: 100}"
 	for _, c := range []struct {
 		lie   fake.Lie
 		mix   string
@@ -26,19 +26,25 @@ func TestConsistency(t *testing.T) {
 	}{
 		{fake.Honest, reads, "", false},
 		{fake.Honest, deletes, "", false},
+		{fake.Honest, "{read: 50, txn: 50}", "", false},
 		{fake.Late, reads, "", false},
 		{fake.Drop, reads, judge.StaleValue, false},
 		{fake.Drop, "{update: 100}", "", true},
 		{fake.Older, reads, judge.StaleValue, false},
 		{fake.Stale, reads, judge.StaleValue, false},
+		{fake.Other, reads, judge.Phantom, false},
 		{fake.Phantom, reads, judge.Phantom, false},
 		{fake.Undelete, deletes, judge.ResurrectedValue, false},
+		{fake.Double, txns, judge.DoubleSwap, false},
 	} {
 		t.Run(fmt.Sprintf("%s of %s", c.lie, c.mix), func(t *testing.T) {
 			r := newRig(t)
 			every := 50
-			if c.lost {
+			switch {
+			case c.lost:
 				every = 3
+			case c.lie == fake.Double: // of the conflicts
+				every = 5
 			}
 			out, err := r.run(r.experiment(fmt.Sprintf(`
 load: {mix: %s, keys: 20, key_law: uniform, requests: 6000, clients: 8, connections: 8, timeout: 60s, key_size: 16, value_size: 32}
@@ -53,10 +59,13 @@ databases: {fake: {options: {lie: %q, lie_every: %d}}}
 			if err != nil || v.Form != consistency.Judged || v.Counts.Operations != 6000 || v.Counts.Judged != 6000 || v.Counts.Late != 0 {
 				t.Fatalf("the verdict is %+v, %v, want 6000 requests judged", v, err)
 			}
+			if wrong := hasMark(rec.run, mark.WrongValue); wrong != (c.lie == fake.Other) {
+				t.Errorf("wrong values are marked is %v: %+v", wrong, rec.run.Validity)
+			}
 			if found := v.Violations() > 0; found != (c.class != "") || found != hasMark(rec.run, mark.NotLinearizable) {
 				t.Errorf("violations %+v, marks %+v", v.Counts.Violations, rec.run.Validity)
 			}
-			if h := v.Held; h == nil || h.Keys == 0 || h.Read != h.Keys || h.Foreign > 0 && c.lie != fake.Phantom || v.NotReadBack != "" {
+			if h := v.Held; h == nil || h.Keys == 0 || h.Read != h.Keys || h.Foreign > 0 && c.lie != fake.Phantom && c.lie != fake.Other || v.NotReadBack != "" {
 				t.Errorf("the keys after the load are %+v (%s)", v.Held, v.NotReadBack)
 			} else if lost := h.Lost() > 0; c.lost && !lost || c.class == "" && lost && !c.lost || lost != hasMark(rec.run, mark.LostWrites) {
 				t.Errorf("the keys after the load are %+v, marks %+v", v.Held, rec.run.Validity)

@@ -66,7 +66,7 @@ func hostile(b []byte) Op {
 	}
 	return Op{
 		Key: int64(b[0] % 4), Request: number(b[1]), Read: number(b[2]), Sent: int64(int8(b[3])), End: int64(int8(b[3])) + int64(int8(b[4])),
-		Kind: Kind(b[5] % 6), Outcome: Outcome(b[6] % 5), Known: b[7]&1 != 0, Client: int32(b[7] >> 1),
+		Kind: Kind(b[5] % 7), Outcome: Outcome(b[6] % 5), Known: b[7]&1 != 0, Client: int32(b[7] >> 1),
 	}
 }
 

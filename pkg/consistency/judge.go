@@ -52,6 +52,8 @@ type Judge struct {
 	revisits       revisits
 	next           []int32 // by request of the batch: the next one of its key
 	touches        []touch
+	replaced       []replacement // versions, by the requests of the key that is judged
+	greatest       []int         // see judgeVersions
 	sorter         sorter
 	sweep          sweeper
 	memory         memory
@@ -203,7 +205,7 @@ func (j *Judge) admit(o *Op, late int64) bool {
 		j.second.Late++
 	}
 	switch {
-	case o.Kind == Other || o.Kind > Delete || o.Outcome > NotFound || o.End < o.Sent || o.Request <= Unstated:
+	case o.Kind == Other || o.Kind > Delete || o.Outcome > NotFound || o.End < o.Sent || o.Request <= NoRequest:
 		j.second.Unjudged++
 		return false
 	case o.Kind == Read && o.Outcome == OK && !o.Known:

@@ -22,8 +22,8 @@ type key struct {
 	wrote   bool
 }
 
-// rare is what must be known of a key with deletes, with writes of unknown outcome, or without a
-// known first value.
+// rare is what must be known of a key with deletes, with guarded writes, with writes of unknown
+// outcome, or without a known first value.
 type rare struct {
 	// absent are requests that did not find the key that cannot be judged yet. last is when the
 	// last delete of the key ended. overwritten is the value whose zone ended last of those
@@ -31,6 +31,7 @@ type rare struct {
 	absent      []Op
 	last        int64
 	overwritten zoneBound
+	versions    versions
 	unknowns    int  // writes of unknown outcome that were not read
 	forgot      bool // a write of unknown outcome
 	unstated    bool // its first value is not known
@@ -94,13 +95,14 @@ func (j *Judge) register(k *key) {
 	j.extend(k)
 	j.expire(k)
 	j.exclude(k)
+	j.judgeVersions(k)
 	j.judgeAbsent(k)
 	j.close(k)
 }
 
 // collect lists the values that the key's requests touched, by number.
 func (j *Judge) collect(k *key) {
-	j.touches = j.touches[:0]
+	j.touches, j.replaced = j.touches[:0], j.replaced[:0]
 	for n := k.head; n != none; n = j.next[n] {
 		j.collectWrite(k, n)
 		j.collectRead(k, n)
@@ -115,11 +117,12 @@ func (j *Judge) touch(number int64, op int32, r role) {
 func (j *Judge) collectWrite(k *key, n int32) {
 	o := &j.batch[n]
 	switch o.Kind {
-	case Write, Swap:
+	case Write, Swap, Guarded:
 		switch o.Outcome {
 		case OK:
 			k.wrote = true
 			j.touch(o.Request, n, wroteIt)
+			j.versionOf(o)
 		case Unknown:
 			k.wrote = true
 			j.touch(o.Request, n, mayHaveWrittenIt)
@@ -149,7 +152,9 @@ func (j *Judge) collectRead(k *key, n int32) {
 		j.touch(Absent, n, readIt)
 	case !o.Known || o.Kind != Read && o.Kind != Swap:
 	case o.Kind == Swap && o.Outcome == Unknown: // it may read later what it compares with
-	case o.Read <= Unstated: // no request has such a number
+	case o.Read <= NoRequest && j.opts.Weaker:
+		j.second.Unrecognised++
+	case o.Read <= NoRequest: // no request has such a number
 		z := newZone(o.Read)
 		z.read(o)
 		j.violate(k, Phantom, &z, nil, 1)

@@ -13,6 +13,9 @@ const (
 	Write
 	// Swap reads a value and replaces it, or fails if another request replaced it first.
 	Swap
+	// Guarded writes if the key has the version that Read holds, which counts if Known. Every
+	// version is replaced once.
+	Guarded
 	// Delete removes the key, which may be missing.
 	Delete
 )
@@ -35,7 +38,7 @@ const (
 type Op struct {
 	Key int64
 	// Request is the number of the request. It names the value that the request writes, and is
-	// greater than Unstated.
+	// greater than NoRequest.
 	Request int64
 	// Read is the number of the request that wrote the value that was read. It counts only if
 	// Known.
@@ -49,13 +52,15 @@ type Op struct {
 	Known   bool
 }
 
-// What a key has before the first request, besides the number of a value.
+// What a key has, besides the number of a value.
 const (
-	// Absent keys are not there.
+	// Absent keys are not there before the first request.
 	Absent = math.MinInt64
-	// Unstated values may be anything: the first value without a write that is read is taken
+	// Unstated first values may be anything: the first value without a write that is read is taken
 	// for it.
 	Unstated = math.MinInt64 + 1
+	// NoRequest, as what a request read, is a value that no request wrote to the key.
+	NoRequest = math.MinInt64 + 2
 )
 
 const (

@@ -69,7 +69,7 @@ func (j *Judge) replacedOr(k *key, value int64) Held {
 		return NotJudged
 	case j.memory.find(k, value) != nil, value == j.opts.Initial(k.number):
 		return Older
-	case value > Unstated && j.opts.Wrote != nil && j.opts.Wrote(k.number, value) && j.failed.find(k.number, value) == nil:
+	case value > NoRequest && j.opts.Wrote != nil && j.opts.Wrote(k.number, value) && j.failed.find(k.number, value) == nil:
 		return Older
 	}
 	return Foreign

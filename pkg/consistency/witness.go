@@ -46,6 +46,9 @@ type Witness struct {
 	Newer *Value `json:"newer,omitempty"`
 	// Swaps are the requests that replaced Older, which only one can.
 	Swaps []int64 `json:"swaps,omitempty"`
+	// Replaced are versions of the key that two writes replaced, of which only one can have: there
+	// is no Older value then.
+	Replaced []Replaced `json:"replaced,omitempty"`
 	// Reads are how many requests gave this evidence in one batch.
 	Reads int64 `json:"reads"`
 }
@@ -55,9 +58,11 @@ type Value struct {
 	// Number is that of the request that wrote it. It is negative for a value that was there
 	// before the first request, and 0 for none.
 	Number int64 `json:"number"`
-	Absent bool  `json:"absent,omitempty"`  // the key was not found
-	Before bool  `json:"before,omitempty"`  // it was there before the first request
-	Delete bool  `json:"deleted,omitempty"` // the request deleted the key
+	Absent bool  `json:"absent,omitempty"` // the key was not found
+	// Foreign values were written by no request to this key. They have no number.
+	Foreign bool `json:"foreign,omitempty"`
+	Before  bool `json:"before,omitempty"`  // it was there before the first request
+	Delete  bool `json:"deleted,omitempty"` // the request deleted the key
 	// Write is when its write was sent, nil if that was not seen. Failed is set if it failed.
 	Write  *Event `json:"write,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
@@ -99,6 +104,8 @@ func (z *zone) value() Value {
 	v := Value{Number: z.number, Before: z.is(start), Delete: z.is(deletes), Failed: z.is(doomed)}
 	if z.number == Absent {
 		v.Number, v.Absent = 0, true
+	} else if z.number <= NoRequest {
+		v.Number, v.Foreign = 0, true
 	}
 	if z.is(written|doomed) && !z.is(start) {
 		v.Write = &Event{Request: z.number, Client: z.writer, At: z.sent}
@@ -118,6 +125,8 @@ func (w *Witness) Check() error {
 	switch {
 	case w.Reads < 1:
 		return errors.New("no request gave evidence")
+	case w.Class == DoubleSwap && len(w.Replaced) > 0:
+		return versionsTwice(w.Replaced)
 	case w.Class == DoubleSwap:
 		if len(w.Swaps) != 2 || w.Swaps[0] == w.Swaps[1] {
 			return fmt.Errorf("two swaps must have replaced the value, got %v", w.Swaps)
@@ -127,6 +136,19 @@ func (w *Witness) Check() error {
 		return exclude(&w.Older, w.Newer)
 	}
 	return w.Older.unwritten(w.Class)
+}
+
+// versionsTwice returns an error unless two writes replaced one version, or the later one a lesser one.
+func versionsTwice(r []Replaced) error {
+	switch {
+	case len(r) != 2 || r[0].Request == r[1].Request:
+		return fmt.Errorf("two writes must have replaced versions, got %+v", r)
+	case r[0].Version == r[1].Version:
+		return nil
+	case r[0].End >= r[1].Sent || r[0].Version < r[1].Version:
+		return fmt.Errorf("request %d may have replaced version %d, and request %d version %d", r[0].Request, r[0].Version, r[1].Request, r[1].Version)
+	}
+	return nil
 }
 
 // exclude returns an error unless each of two values had a request that ended before one of the
@@ -170,6 +192,10 @@ func (w *Witness) Words(since int64) string {
 		fmt.Fprintf(&b, ", %d times", w.Reads)
 	}
 	b.WriteString(". ")
+	if len(w.Replaced) == 2 {
+		b.WriteString(replacedWords(w.Replaced[0], w.Replaced[1], since))
+		return b.String()
+	}
 	b.WriteString(w.Older.words("Value", since))
 	switch {
 	case w.Class == DoubleSwap:
@@ -191,6 +217,17 @@ func (w *Witness) Words(since int64) string {
 	return b.String()
 }
 
+// replacedWords describes two writes of which only one can have replaced its version.
+func replacedWords(a, b Replaced, since int64) string {
+	one := func(r Replaced) string {
+		return fmt.Sprintf("equest %d of client %d, sent at %v and answered at %v,", r.Request, r.Client, time.Duration(r.Sent-since), time.Duration(r.End-since))
+	}
+	if a.Version == b.Version {
+		return fmt.Sprintf("R%s and r%s both replaced version %d of the key.", one(a), one(b), a.Version)
+	}
+	return fmt.Sprintf("R%s replaced version %d of the key, and r%s one that had been replaced before: version %d.", one(a), a.Version, one(b), b.Version)
+}
+
 func (v *Value) words(noun string, since int64) string {
 	at := func(e *Event) string {
 		return fmt.Sprintf("request %d of client %d", e.Request, e.Client)
@@ -200,6 +237,8 @@ func (v *Value) words(noun string, since int64) string {
 	switch {
 	case v.Absent:
 		name = "The missing key"
+	case v.Foreign:
+		name = "A value that no request wrote to this key"
 	case v.Delete:
 		name = fmt.Sprintf("Delete %d", v.Number)
 	}

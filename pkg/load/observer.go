@@ -1,6 +1,7 @@
 package load
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -20,7 +21,8 @@ type Ended struct {
 	// Key is the number of the key, 0 in a load with one key; of a range, the first.
 	Key int64
 	// Read is the number of the request that wrote the value that was read, if ReadKnown:
-	// the value was right, and long enough to hold a number.
+	// the value was right, and long enough to hold a number. It is NoRequest if the value was
+	// wrong.
 	Read int64
 	// Expected and Version are of a transaction: the version of the key that it named, and
 	// the one that it made. They are -1 if not known.
@@ -34,6 +36,9 @@ type Ended struct {
 	ReadKnown                  bool
 	Missing                    bool // it failed because the key does not exist
 }
+
+// NoRequest, as what a request read, is a value that no request wrote to its key.
+const NoRequest = math.MinInt64
 
 // Observer is a [Sink] that also sees every request. Requests that were shed or left unsent
 // are not among them.
@@ -314,6 +319,9 @@ func (o *observed) see(a *applier, req requests.Request, d *done) []Ended {
 		Number: req.Number, Key: req.Key, Read: a.got.by.Number, ReadKnown: a.got.by.Known, Expected: -1, Version: -1,
 		Sent: o.history.unix + d.sent, End: o.history.unix + d.end, Outcome: d.outcome, Missing: d.class == database.ClassNotFound,
 		Client: o.client, Connection: o.connection, Member: int32(d.member), Op: uint8(d.op),
+	}
+	if d.outcome == workload.Failed && d.class == database.ClassWrongValue {
+		one.Read, one.ReadKnown = NoRequest, true
 	}
 	o.ended = o.ended[:0]
 	if a.guarded == nil || !a.client.step.rec.accounts.ops[d.op].Guarded() {

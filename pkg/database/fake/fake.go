@@ -61,7 +61,7 @@ type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
 	FailEvery  int           `yaml:"fail_every" doc:"refuse every n-th write without applying it; 0 means never"`
 	LoseEvery  int           `yaml:"lose_every" doc:"apply every n-th write and close the connection instead of answering; 0 means never"`
-	Lie        Lie           `yaml:"lie" doc:"what the leader does wrong: drop, older, stale, phantom, undelete or late; empty means nothing"`
+	Lie        Lie           `yaml:"lie" doc:"what the leader does wrong: drop, older, stale, other, phantom, undelete, double or late; empty means nothing"`
 	LieEvery   int           `yaml:"lie_every" doc:"do it at every n-th request that it concerns; 0 means at each"`
 	ReadyAfter time.Duration `yaml:"ready_after" doc:"time from start until a member reports that it is ready"`
 

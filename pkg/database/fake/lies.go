@@ -14,20 +14,24 @@ const (
 	Honest Lie = ""
 	// Drop acknowledges a put that is not applied.
 	Drop Lie = "drop"
-	// Older returns the value before the last one, and Stale does so for 5 ms after a write.
+	// Older returns the value before the last one, a step back for who read that already, and
+	// Stale does so for 5 ms after a write. Other returns the value of another key.
 	Older Lie = "older"
 	Stale Lie = "stale"
+	Other Lie = "other"
 	// Phantom applies a put that is refused.
 	Phantom Lie = "phantom"
 	// Undelete acknowledges a delete that is not applied.
 	Undelete Lie = "undelete"
+	// Double applies a transaction although the key has another version than it names.
+	Double Lie = "double"
 	// Late applies a put some time after it was answered with an unknown outcome. That is
 	// legal.
 	Late Lie = "late"
 )
 
 // Lies are all of them.
-func Lies() []Lie { return []Lie{Drop, Older, Stale, Phantom, Undelete, Late} }
+func Lies() []Lie { return []Lie{Drop, Older, Stale, Other, Phantom, Undelete, Double, Late} }
 
 const (
 	staleFor = 5 * time.Millisecond
@@ -39,6 +43,7 @@ type liar struct {
 	mu     sync.Mutex
 	count  int
 	before map[string]replaced // by key
+	last   written
 }
 
 // replaced is the value before the last one of a key, and when it was replaced.
@@ -46,6 +51,9 @@ type replaced struct {
 	value []byte
 	at    time.Time
 }
+
+// written is a key with its value.
+type written struct{ key, value []byte }
 
 // now reports whether the next request that a lie concerns gets it.
 func (s *server) now(l Lie) bool {
@@ -58,7 +66,7 @@ func (s *server) now(l Lie) bool {
 	return s.liar.count%max(s.LieEvery, 1) == 0
 }
 
-// read returns the value of a key, or the one before.
+// read returns the value of a key, or the one before, or that of another key.
 func (s *server) read(key []byte) ([]byte, bool) {
 	if s.Lie == Older || s.Lie == Stale {
 		s.liar.mu.Lock()
@@ -68,7 +76,24 @@ func (s *server) read(key []byte) ([]byte, bool) {
 			return was.value, true
 		}
 	}
+	if s.Lie == Other {
+		s.liar.mu.Lock()
+		last := s.liar.last
+		s.liar.mu.Unlock()
+		if last.key != nil && !bytes.Equal(last.key, key) && s.now(Other) {
+			return last.value, true
+		}
+	}
 	return s.store.get(key)
+}
+
+// swap writes a key if it has the expected version, or another one.
+func (s *server) swap(key, value []byte, expected int64) (version int64, done bool, err error) {
+	version, done, err = s.store.swap(key, value, expected)
+	if err == nil && !done && s.now(Double) {
+		return s.store.swap(key, value, version)
+	}
+	return version, done, err
 }
 
 // lie answers a write with a lie, if it is the time for one.
@@ -80,6 +105,10 @@ func (s *server) lie(op opcode, key, value []byte) (answered code, data []byte, 
 			s.liar.before[string(key)] = replaced{bytes.Clone(old), time.Now()}
 			s.liar.mu.Unlock()
 		}
+	case op == opPut && s.Lie == Other:
+		s.liar.mu.Lock()
+		s.liar.last = written{bytes.Clone(key), bytes.Clone(value)}
+		s.liar.mu.Unlock()
 	case op == opPut && s.now(Drop), op == opDelete && s.now(Undelete):
 		return codeOK, nil, true
 	case op == opPut && s.now(Phantom):

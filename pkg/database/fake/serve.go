@@ -207,7 +207,7 @@ func (s *server) apply(op opcode, key, value []byte) (code, []byte, error) {
 	if len(value) < versionSize {
 		return codeRefused, []byte("the transaction has no version"), nil
 	}
-	version, done, err := s.store.swap(key, value[versionSize:], int64(binary.BigEndian.Uint64(value)))
+	version, done, err := s.swap(key, value[versionSize:], int64(binary.BigEndian.Uint64(value)))
 	answer := binary.BigEndian.AppendUint64(nil, uint64(version))
 	if err == nil && !done {
 		return codeConflict, answer, nil

@@ -49,6 +49,10 @@ type Load struct {
 	work  *requests.Sequence
 	ops   []workload.Op
 	batch []consistency.Op
+	// deletes is set if an operation does: versions of some databases begin anew with a key that was
+	// deleted, and are not judged.
+	deletes bool
+	highest int64 // number of a request that ended
 }
 
 // New returns what judges a load. Its Observe is that of a [load.Observer].
@@ -60,7 +64,7 @@ func New(o Options) (*Load, error) {
 	if err != nil {
 		return nil, fmt.Errorf("judge the load: %w", err)
 	}
-	l := &Load{opts: o, work: work, ops: o.Spec.Operations()}
+	l := &Load{opts: o, work: work, ops: o.Spec.Operations(), deletes: o.Spec.Any(workload.Op.Deletes)}
 	existing := o.Spec.Existing()
 	l.judge = consistency.New(consistency.Options{
 		Initial: func(key int64) int64 {
@@ -69,14 +73,14 @@ func New(o Options) (*Load, error) {
 			}
 			return consistency.Absent
 		},
-		Wrote: l.wrote, Deletes: o.Spec.Any(workload.Op.Deletes), Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce),
+		Wrote: l.wrote, Deletes: l.deletes, Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce),
 	})
 	return l, nil
 }
 
 // wrote reports whether a request of the load writes a key. A transaction writes several.
 func (l *Load) wrote(key, number int64) bool {
-	if number < 0 {
+	if number < 0 || number > l.highest {
 		return false
 	}
 	r := l.work.Request(number)
@@ -87,6 +91,7 @@ func (l *Load) wrote(key, number int64) bool {
 func (l *Load) Observe(ended []load.Ended, before int64) error {
 	for n := range ended {
 		l.batch = append(l.batch, l.op(&ended[n]))
+		l.highest = max(l.highest, ended[n].Number)
 	}
 	if len(ended) > 0 {
 		return nil
@@ -109,6 +114,12 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 		o.Client = e.Connection // members differ by connection
 	}
 	switch {
+	case e.ReadKnown && e.Read == load.NoRequest:
+		o.Read = consistency.NoRequest
+	case o.Kind == consistency.Guarded:
+		o.Read, o.Known = e.Expected, e.Expected >= 0 && !l.deletes
+	}
+	switch {
 	case e.Missing && e.Outcome == workload.Failed:
 		o.Outcome = consistency.NotFound
 	case e.Outcome == workload.Failed:
@@ -127,8 +138,10 @@ func kindOf(op workload.Op) consistency.Kind {
 	switch op {
 	case workload.OpRead, workload.OpReadOneshot:
 		return consistency.Read
-	case workload.OpWrite, workload.OpUpdate, workload.OpTxn, workload.OpCreate:
+	case workload.OpWrite, workload.OpUpdate, workload.OpCreate:
 		return consistency.Write
+	case workload.OpTxn:
+		return consistency.Guarded
 	case workload.OpSwap:
 		return consistency.Swap
 	case workload.OpDelete:

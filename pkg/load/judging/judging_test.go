@@ -145,9 +145,15 @@ func registers(deletes bool) load.Spec {
 // judge runs a load against a store and reads all keys back.
 func judge(t *testing.T, spec load.Spec, s *store, requests int64) (*consistency.Judge, consistency.HeldKeys) {
 	t.Helper()
+	return judgeClient(t, spec, s, s, requests)
+}
+
+// judgeClient is judge of a client of a store.
+func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requests int64) (*consistency.Judge, consistency.HeldKeys) {
+	t.Helper()
 	const clients = 8
 	s.values = map[string][][]byte{}
-	conns := []database.Client{s, s, s, s}
+	conns := []database.Client{c, c, c, c}
 	told := s.lie
 	s.lie = honest
 	if err := load.Preload(t.Context(), spec, clients, conns, nil); err != nil {

@@ -1,0 +1,104 @@
+package consistency
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// Replaced is a version of a key that a guarded write replaced.
+type Replaced struct {
+	Version int64 `json:"version"`
+	Request int64 `json:"request"`
+	Client  int32 `json:"client"`
+	Sent    int64 `json:"sent_ns"`
+	End     int64 `json:"end_ns"`
+}
+
+// contradicts reports whether no store can have applied both of two writes in the given order:
+// they replaced one version, or the second, which was sent after the first had ended, an earlier
+// one. Each write of a key gives it a greater version.
+func (r *Replaced) contradicts(later *Replaced) bool {
+	return r.Version == later.Version || r.End < later.Sent && r.Version > later.Version
+}
+
+// replacement is a version that was replaced, which is reported at most once.
+type replacement struct {
+	Replaced
+	reported bool
+}
+
+// versions are those of one key that guarded writes replaced.
+type versions struct {
+	// open are of writes that others, which are judged later, may have run beside. closed is the
+	// greatest of the others.
+	open   []replacement
+	closed *Replaced
+}
+
+// versionOf adds the version that a request of the batch replaced.
+func (j *Judge) versionOf(o *Op) {
+	if o.Kind == Guarded && o.Known && !j.opts.Weaker {
+		j.replaced = append(j.replaced, replacement{Replaced: Replaced{Version: o.Read, Request: o.Request, Client: o.Client, Sent: o.Sent, End: o.End}})
+	}
+}
+
+// judgeVersions finds versions of a key that more than one write replaced. It is exact: what it
+// forgets can only contradict by its greatest version.
+func (j *Judge) judgeVersions(k *key) {
+	if len(j.replaced) == 0 {
+		return
+	}
+	v := &k.made().versions
+	all := append(v.open, j.replaced...)
+	slices.SortFunc(all, func(a, b replacement) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.End, b.End), cmp.Compare(a.Request, b.Request))
+	})
+	for n := 1; n < len(all); n++ {
+		if first := &all[n-1]; first.Version == all[n].Version {
+			j.replacedAgain(k, first.Replaced, &all[n])
+		}
+	}
+	// Of the writes that had ended when one was sent, the one with the greatest version decides.
+	slices.SortFunc(all, func(a, b replacement) int { return cmp.Compare(a.End, b.End) })
+	j.greatest = j.greatest[:0]
+	for n := range all {
+		most := n
+		if n > 0 && all[j.greatest[n-1]].Version > all[n].Version {
+			most = j.greatest[n-1]
+		}
+		j.greatest = append(j.greatest, most)
+	}
+	for n := range all {
+		r := &all[n]
+		if v.closed != nil && v.closed.contradicts(&r.Replaced) {
+			j.replacedAgain(k, *v.closed, r)
+		}
+		if ended := sort.Search(n, func(i int) bool { return all[i].End >= r.Sent }); ended > 0 {
+			if before := &all[j.greatest[ended-1]]; before.contradicts(&r.Replaced) {
+				j.replacedAgain(k, before.Replaced, r)
+			}
+		}
+	}
+	v.open = all[:0]
+	for _, r := range all {
+		switch {
+		case r.End >= j.before:
+			v.open = append(v.open, r)
+		case v.closed == nil || v.closed.Version < r.Version:
+			v.closed = &r.Replaced
+		}
+	}
+}
+
+// replacedAgain reports a version that was replaced although it had been before.
+func (j *Judge) replacedAgain(k *key, before Replaced, again *replacement) {
+	if again.reported {
+		return
+	}
+	again.reported = true
+	j.second.DoubleSwaps++
+	if len(j.witnesses) < j.opts.MostWitnesses {
+		j.witnesses = append(j.witnesses, Witness{Class: DoubleSwap, Key: k.number, Replaced: []Replaced{before, again.Replaced}, Reads: 1})
+	}
+}
