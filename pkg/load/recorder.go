@@ -57,7 +57,7 @@ func newRecorder(c clock.Clock, sink Sink, ops []workload.Op, progress func(Prog
 		meter: NewMeter(ops, progress), sink: sink, history: r.history,
 		stops: r.stops, merged: make(slot, size), records: records{ops: ops, totals: make([]latencies, size)}, ticks: tickRows{ops: ops},
 	}
-	r.lag = &schedulingLag{clock: r.clock, stops: r.stops}
+	r.lag = &schedulingLag{stops: r.stops}
 	return r
 }
 

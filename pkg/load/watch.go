@@ -18,23 +18,23 @@ func (s *step) watch(own context.Context, helpers *sync.WaitGroup, all []*client
 		return func() {}
 	}
 	w, every := s.rec.lag.begin(), s.deadlineEvery()
-	looked := w.since
-	s.alarms.Call(w.due, func() int64 {
+	looked := w.Since
+	s.alarms.Call(w.Due, func() int64 {
 		next := w.beat()
 		if every >= stops.Every && time.Duration(next-looked) > every {
 			s.expire(all)
-			looked = w.since
+			looked = w.Since
 		}
 		return next
 	})
 	if every > 0 && every < stops.Every {
-		s.alarms.Call(w.due, func() int64 {
+		s.alarms.Call(w.Due, func() int64 {
 			s.expire(all)
 			return s.rec.clock.Now() + int64(every)
 		})
 	}
 	return func() {
 		s.alarms.Close()
-		w.end()
+		w.End()
 	}
 }

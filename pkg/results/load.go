@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results/histogram"
@@ -232,6 +233,16 @@ type Spread struct {
 	P99  int64 `json:"p99_ns"`
 	P999 int64 `json:"p999_ns"`
 	Max  int64 `json:"max_ns"`
+}
+
+// SpreadOf returns the spread of some times, which it sorts; nil for none. They may be below 0.
+func SpreadOf(times []int64) *Spread {
+	if len(times) == 0 {
+		return nil
+	}
+	slices.Sort(times)
+	at := func(q float64) int64 { return times[min(int(q*float64(len(times))), len(times)-1)] }
+	return &Spread{N: int64(len(times)), P50: at(.5), P99: at(.99), P999: at(.999), Max: times[len(times)-1]}
 }
 
 // Enough reports whether there are enough values for the quantile q, as [histogram.Enough]

@@ -17,6 +17,8 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/sleep"
 )
@@ -53,7 +55,9 @@ type Holder struct {
 	death  time.Time
 	over   chan struct{} // closed when all abandoned sessions have ended
 	gone   atomic.Int64  // abandoned sessions whose keys are all gone
-	stops  stops
+	clock  clock.Clock
+	stops  *stops.Stops
+	heard  int64 // when the watch of the keys ran last
 
 	mu      sync.Mutex              // of what follows
 	why     error                   // the first failure of a grant
@@ -80,11 +84,15 @@ type held struct {
 	released   bool
 	keys       map[int]bool // that are gone
 	end        database.Gone
+	// stopped is for how long this process was stopped before the end was read, from stop on.
+	stop    time.Time
+	stopped time.Duration
 }
 
 // New returns a holder of no session yet.
 func New(o Options) *Holder {
-	h := &Holder{Options: o, keeps: histogram.New(), queue: make(chan *held, o.Plan.Held), over: make(chan struct{})}
+	h := &Holder{Options: o, keeps: histogram.New(), queue: make(chan *held, o.Plan.Held), over: make(chan struct{}), clock: clock.New()}
+	h.stops = stops.New(h.clock)
 	h.Workers = max(min(h.Workers, o.Plan.Held), 1)
 	return h
 }
@@ -94,7 +102,7 @@ func New(o Options) *Holder {
 func (h *Holder) Grant(ctx context.Context) error {
 	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.keep = cancel
-	h.tasks.Go(func() { h.stops.watch(keeping) })
+	h.tasks.Go(func() { h.stops.Watch(keeping, func(int64) {}) })
 	for range h.Workers {
 		h.tasks.Go(func() { h.keepUp(keeping) })
 	}
@@ -330,6 +338,9 @@ func (h *Holder) count() {
 
 // ended notes the end of a key.
 func (h *Holder) ended(g database.Gone) {
+	now := h.clock.Now()
+	h.stops.Seen(h.heard, now)
+	h.heard = now
 	i, key, ok := h.numbers(string(g.Key))
 	if !ok || i >= len(h.by) || h.by[i] == nil || key >= h.Plan.Keys {
 		return
@@ -344,6 +355,9 @@ func (h *Holder) ended(g database.Gone) {
 		return
 	}
 	s.end = g
+	if from, length := h.stops.Before(now); length > 0 {
+		s.stop, s.stopped = h.clock.Instant(from), length
+	}
 	if s.end.Key = nil; s.abandoned {
 		h.count()
 	}

@@ -212,14 +212,21 @@ func TestUnrenewed(t *testing.T) {
 
 // An end that is read right after a stop of the client may have come during it.
 func TestStop(t *testing.T) {
-	start := time.Unix(1000, 0)
-	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
-	h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Seen: func(string, time.Time, int64) {}})
-	h.stops.all = []stop{{at(8100), at(9000)}}
-	h.death = start
-	h.all = []*held{{is: &one{ttl: 8 * time.Second}, sent: at(0), answered: at(10), abandoned: true, end: database.Gone{At: at(9020)}}}
-	o := h.Outcome()
-	if o.Delayed != 1 || o.LongestStop != 900*time.Millisecond || o.Late.Max != int64(1020*time.Millisecond) || o.LateLeast.Max != int64(90*time.Millisecond) {
-		t.Errorf("%d ends were delayed by at most %v; late by %v to %v, want 90ms to 1.02s", o.Delayed, o.LongestStop, time.Duration(o.LateLeast.Max), time.Duration(o.Late.Max))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Name: "r", Seen: func(string, time.Time, int64) {}})
+		start := time.Now()
+		s := &held{is: &one{ttl: 8 * time.Second}, sent: start, answered: start.Add(10 * time.Millisecond), abandoned: true, keys: map[int]bool{}}
+		h.by, h.all, h.death = []*held{s}, []*held{s}, start
+		time.Sleep(8100 * time.Millisecond)
+		dog := h.stops.Watchdog()
+		h.heard = h.clock.Now()
+		time.Sleep(900 * time.Millisecond) // the process is stopped: nothing beats
+		h.ended(database.Gone{Key: []byte(h.key(0, 0)), At: time.Now()})
+		dog.End()
+		o := h.Outcome()
+		// The watchdog was due 10 ms after the stop began.
+		if o.Delayed != 1 || o.LongestStop != 890*time.Millisecond || o.Late.Max != int64(time.Second) || o.LateLeast.Max != int64(100*time.Millisecond) {
+			t.Errorf("%d ends were delayed by at most %v; late by %v to %v, want 100ms to 1s", o.Delayed, o.LongestStop, time.Duration(o.LateLeast.Max), time.Duration(o.Late.Max))
+		}
+	})
 }

@@ -41,7 +41,7 @@ func (h *Holder) Outcome() deaths.Outcome {
 		return o
 	}
 	o.RenewedNS = int64(j.lastSent.Sub(j.firstSent))
-	o.Late, o.LateLeast = spread(j.late), spread(j.least)
+	o.Late, o.LateLeast = results.SpreadOf(j.late), results.SpreadOf(j.least)
 	slices.SortFunc(j.ends, time.Time.Compare)
 	o.FirstGone, o.AllGone = j.ends[0].Sub(h.death), j.ends[len(j.ends)-1].Sub(h.death)
 	o.PerSecond = rate(j.ends)
@@ -89,11 +89,11 @@ func (j *judged) add(h *Holder, s *held, o *deaths.Outcome) {
 		known = s.end.Since
 		o.Resolution = max(o.Resolution, s.end.At.Sub(s.end.Since))
 	}
-	if from, length := h.stops.before(s.end.At); length > 0 {
+	if s.stopped > 0 {
 		o.Delayed++
-		o.LongestStop = max(o.LongestStop, length)
-		if from.Before(known) {
-			known = from
+		o.LongestStop = max(o.LongestStop, s.stopped)
+		if s.stop.Before(known) {
+			known = s.stop
 		}
 	}
 	late, least := s.end.At.Sub(s.sent.Add(s.is.TTL())), known.Sub(s.answered.Add(s.is.TTL()))
@@ -117,16 +117,6 @@ func (h *Holder) renewals() *results.Spread {
 		return nil
 	}
 	return &results.Spread{N: h.keeps.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(h.longest)}
-}
-
-// spread is that of some times, nil for none. They may be below 0.
-func spread(times []int64) *results.Spread {
-	if len(times) == 0 {
-		return nil
-	}
-	slices.Sort(times)
-	at := func(q float64) int64 { return times[min(int(q*float64(len(times))), len(times)-1)] }
-	return &results.Spread{N: int64(len(times)), P50: at(.5), P99: at(.99), P999: at(.999), Max: times[len(times)-1]}
 }
 
 // fewEnds are too few for a rate.

@@ -56,6 +56,16 @@ func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
 // Time converts a moment to the wall clock, in UTC.
 func (c *Clock) Time(ns int64) time.Time { return time.Unix(0, c.unix+ns).UTC() }
 
+// Since is the moment of a time that this process read from its clock. Steps of the wall clock do not
+// move it.
+func (c *Clock) Since(t time.Time) int64 {
+	ns := int64(t.Sub(c.base))
+	if c.missed != nil {
+		ns += c.missed.Load()
+	}
+	return ns
+}
+
 // Instant converts a moment to a time that steps of the wall clock do not move.
 func (c *Clock) Instant(ns int64) time.Time {
 	if c.missed != nil {

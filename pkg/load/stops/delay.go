@@ -95,6 +95,19 @@ func (s *Stops) Delayed(sent, answered int64) (ns int64) {
 	return ns
 }
 
+// Before returns when the stops began, and how long they were together, that may have delayed the
+// reading of something at a time; no length is no stop.
+func (s *Stops) Before(read int64) (from int64, length time.Duration) {
+	r := s.row.Load()
+	if r == nil || read < r.end() || !r.reaches(read) {
+		return 0, 0
+	}
+	for _, stop := range r.stops {
+		length += time.Duration(stop.to - stop.from)
+	}
+	return r.stops[0].from, length
+}
+
 // reaches reports whether an answer belongs to those that are read in one row after
 // the stop, and lets the next one come after it.
 func (r *row) reaches(answered int64) bool {

@@ -1,6 +1,7 @@
 package stops
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +88,38 @@ func TestDelay(t *testing.T) {
 		if got := s.Share(2 * ms); got != min(2, c.share)*ms {
 			t.Errorf("%s: want a share of a wait of 2 ms of at most that, got %v", name, time.Duration(got))
 		}
+	}
+}
+
+// TestBefore: what is read right after a stop may have come during it, and what is read later not.
+func TestBefore(t *testing.T) {
+	s := New(clock.New())
+	s.Beat(0, 0, 10*ms)
+	s.Beat(0, 510*ms, 520*ms) // a stop from 10 ms on
+	for _, c := range []struct {
+		read, from int64
+		length     time.Duration
+	}{{509, 0, 0}, {511, 10, 500 * time.Millisecond}, {531, 10, 500 * time.Millisecond}, {560, 0, 0}} {
+		if from, length := s.Before(c.read * ms); from != c.from*ms || length != c.length {
+			t.Errorf("what is read at %d ms: want a stop of %v from %d ms on, got %v from %v on", c.read, c.length, c.from, length, time.Duration(from))
+		}
+	}
+}
+
+// TestWatchdog: a watchdog that is late shows a stop, and after its end nothing does.
+func TestWatchdog(t *testing.T) {
+	var missed atomic.Int64
+	c := clock.Missing(&missed)
+	s := New(c)
+	w := s.Watchdog()
+	missed.Store(510 * ms)
+	if late, next := w.Beat(); late < 500*ms || next < 520*ms || s.Number() != 1 {
+		t.Errorf("a beat that is 500 ms late is %v late, the next is due at %v, %d stops; want 1", time.Duration(late), time.Duration(next), s.Number())
+	}
+	w.End()
+	missed.Store(5000 * ms)
+	if s.Seen(c.Now(), c.Now()); s.Number() != 1 {
+		t.Errorf("%d stops after the end of the watchdog, want 1", s.Number())
 	}
 }
 

@@ -2,6 +2,7 @@
 package stops
 
 import (
+	"context"
 	"math"
 	"slices"
 	"sync"
@@ -58,6 +59,52 @@ func New(c clock.Clock) *Stops {
 	s := &Stops{clock: c}
 	s.watch.Store(Never)
 	return s
+}
+
+// Watchdog shows that the process runs, by a beat every [Every]. It is not safe for concurrent use.
+type Watchdog struct {
+	stops *Stops
+	// Since is when it ran last, and Due when it is to run next.
+	Since, Due int64
+}
+
+// Watchdog returns one whose first beat is due.
+func (s *Stops) Watchdog() *Watchdog {
+	now := s.clock.Now()
+	w := &Watchdog{s, now, now + int64(Every)}
+	s.Beat(now, now, w.Due)
+	return w
+}
+
+// Beat shows that the process runs now. It returns how late the beat is, and when the next one is
+// due.
+func (w *Watchdog) Beat() (late, next int64) {
+	now := w.stops.clock.Now()
+	late, next = max(now-w.Due, 0), now+int64(Every)
+	w.stops.Beat(w.Since, now, next)
+	w.Since, w.Due = now, next
+	return late, next
+}
+
+// End is called when no more beats come.
+func (w *Watchdog) End() { w.stops.Beat(w.Since, w.stops.clock.Now(), Never) }
+
+// Watch beats until ctx ends, and gives each how late its beat was.
+func (s *Stops) Watch(ctx context.Context, each func(late int64)) {
+	timer := time.NewTimer(Every)
+	defer timer.Stop()
+	w := s.Watchdog()
+	defer w.End()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		late, _ := w.Beat()
+		each(late)
+		timer.Reset(Every)
+	}
 }
 
 // Beat is the watchdog's: it was due at a time, runs now, and is due again at next.
