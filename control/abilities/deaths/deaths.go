@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
@@ -62,30 +60,19 @@ func (h *Half) Describe() []string {
 		text += fmt.Sprintf("; their holders die %v after the start of the load, %s; %s ends a session %v to %v after its last renewal (%s)",
 			h.plan.After, h.plan.Release, h.run.DB.Name, earliest, latest, h.facts.Rule)
 	}
-	if err := roomFor(h.facts, h.plan.Held, openFiles()); err != nil {
+	if err := h.room(); err != nil {
 		text += "; " + err.Error()
 	}
 	return []string{text}
 }
 
-// otherFiles is how many files a run has open besides the connections of sessions, and more.
-const otherFiles = 500
-
-// openFiles is how many files this process may have open, 0 if that is not known.
-func openFiles() uint64 {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return 0
+// room returns an error if the sessions cannot have their connections.
+func (h *Half) room() error {
+	conns := 0
+	if h.facts.Conns {
+		conns = h.plan.Held
 	}
-	return limit.Cur
-}
-
-// roomFor returns an error if a number of sessions cannot have their connections.
-func roomFor(facts *database.SessionFacts, held int, limit uint64) error {
-	if needed := uint64(held) + otherFiles; facts.Conns && limit > 0 && needed > limit {
-		return fmt.Errorf("%d sessions are as many connections: the limit of open files must be at least %d, it is %d", held, needed, limit)
-	}
-	return nil
+	return abilities.RoomFor(fmt.Sprintf("%d sessions are as many connections", h.plan.Held), conns, abilities.OpenFiles())
 }
 
 // Prepare grants the sessions.
@@ -97,7 +84,7 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 	if !ok || h.facts == nil {
 		return fmt.Errorf("hold sessions: those of %s cannot be held: %s", h.run.DB.Name, h.run.Info.NoSessions)
 	}
-	if err := roomFor(h.facts, h.plan.Held, openFiles()); err != nil {
+	if err := h.room(); err != nil {
 		return fmt.Errorf("hold sessions: %w", err)
 	}
 	if h.on, err = dialer.DialSessions(ctx, *h.run.Target); err != nil {

@@ -1,0 +1,28 @@
+package abilities
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// otherFiles is how many files a run has open besides connections of its abilities, and more.
+const otherFiles = 500
+
+// OpenFiles is how many files this process may have open, 0 if that is not known.
+func OpenFiles() uint64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return 0
+	}
+	return limit.Cur
+}
+
+// RoomFor returns an error if an ability cannot have a number of connections, which what names,
+// within a limit of open files; 0 is not known.
+func RoomFor(what string, conns int, limit uint64) error {
+	if needed := uint64(conns) + otherFiles; conns > 0 && limit > 0 && needed > limit {
+		return fmt.Errorf("%s: the limit of open files must be at least %d, it is %d", what, needed, limit)
+	}
+	return nil
+}
