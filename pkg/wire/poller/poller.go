@@ -57,9 +57,7 @@ func Serve(nc net.Conn, r Reader) (Conn, error) {
 			return c, err
 		}
 	}
-	c := &single{net: nc, reader: r}
-	c.reading.Go(c.read)
-	return c, nil
+	return newSingle(nc, r), nil
 }
 
 // single is a connection with a goroutine of its own.
@@ -68,6 +66,12 @@ type single struct {
 	reader  Reader
 	reading sync.WaitGroup
 	closed  atomic.Bool
+}
+
+func newSingle(nc net.Conn, r Reader) *single {
+	c := &single{net: nc, reader: r}
+	c.reading.Go(c.read)
+	return c
 }
 
 // read reads until the connection ends.

@@ -294,6 +294,43 @@ func TestMany(t *testing.T) {
 	})
 }
 
+// slow is a reader that takes until it is released.
+type slow struct {
+	*collector
+	released chan struct{}
+}
+
+func (s slow) Received(n int) error {
+	if n > 0 {
+		<-s.released
+	}
+	return s.collector.Received(n)
+}
+
+// A slow reader of a connection apart delays no other connection.
+func TestApart(t *testing.T) {
+	client, server := pair(t)
+	r := slow{newCollector(100), make(chan struct{})}
+	open(t, Apart, client, r)
+	if _, err := server.Write([]byte("long")); err != nil {
+		t.Fatal(err)
+	}
+	for _, serve := range []func(net.Conn, Reader) (Conn, error){Serve, Apart} {
+		client, server := pair(t)
+		quick := newCollector(100)
+		open(t, serve, client, quick)
+		if _, err := server.Write([]byte("short")); err != nil {
+			t.Fatal(err)
+		}
+		quick.wait(t, len("short"))
+	}
+	if n := len(r.received()); n > 0 {
+		t.Errorf("the slow reader has %d bytes", n)
+	}
+	close(r.released)
+	r.wait(t, len("long"))
+}
+
 // Connections that are no sockets have a goroutine of their own.
 func TestPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

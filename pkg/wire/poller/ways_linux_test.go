@@ -12,6 +12,7 @@ func ways(t *testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	served := map[string]func(net.Conn, Reader) (Conn, error){
 		"single": func(nc net.Conn, r Reader) (Conn, error) { return Serve(plain{nc}, r) },
 		"common": Serve,
+		"apart":  Apart,
 	}
 	for name, s := range sets(t) {
 		served[name] = func(nc net.Conn, r Reader) (Conn, error) { return s.share(nc.(*net.TCPConn), r) }

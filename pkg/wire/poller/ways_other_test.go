@@ -12,5 +12,6 @@ func ways(*testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	return map[string]func(net.Conn, Reader) (Conn, error){
 		"single": func(nc net.Conn, r Reader) (Conn, error) { return Serve(plain{nc}, r) },
 		"common": Serve,
+		"apart":  Apart,
 	}
 }
