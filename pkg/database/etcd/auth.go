@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 	"github.com/coreos/dbtester/pkg/sleep"
 )
@@ -146,12 +147,26 @@ func (t *tokens) intercept(
 
 func (t *tokens) renew(ctx context.Context, cc *grpc.ClientConn, old *string) (*string, error) {
 	return t.kept.renew(ctx, old, func(ctx context.Context) (*string, error) {
-		resp, err := pb.NewAuthClient(cc).Authenticate(ctx, &pb.AuthenticateRequest{Name: t.auth.User, Password: t.auth.Password})
+		token, err := tokenOf(cc, &t.auth)(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return &resp.Token, nil
+		return &token, nil
 	})
+}
+
+// tokenOf returns a function that requests a new token, nil without credentials.
+func tokenOf(conn *grpc.ClientConn, auth *database.Auth) func(context.Context) (string, error) {
+	if auth == nil {
+		return nil
+	}
+	return func(ctx context.Context) (string, error) {
+		resp, err := pb.NewAuthClient(conn).Authenticate(ctx, &pb.AuthenticateRequest{Name: auth.User, Password: auth.Password})
+		if err != nil {
+			return "", err
+		}
+		return resp.Token, nil
+	}
 }
 
 // leanTokens adds a token to lean calls. All calls of a [unary.Client] have the same
@@ -205,7 +220,7 @@ func (t *leanTokens) renew(ctx context.Context, old *unary.Client) (*unary.Clien
 		}
 		t.before = old
 		config := t.config
-		config.Metadata = []unary.Field{{Name: rpctypes.TokenFieldNameGRPC, Value: resp.Token}}
+		config.Metadata = []http2.Field{{Name: rpctypes.TokenFieldNameGRPC, Value: resp.Token}}
 		return unary.New(config), nil
 	})
 }

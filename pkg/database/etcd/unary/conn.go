@@ -2,56 +2,47 @@ package unary
 
 import (
 	"context"
-	"errors"
-	"sync"
+	"net"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	"github.com/coreos/dbtester/pkg/wire/buffer"
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// conn is one HTTP/2 connection. Callers append requests to its writer. A poller hands it what
-// arrives, by one goroutine at a time; only that ends calls, and serve after it.
+// conn is one HTTP/2 connection that carries calls. Callers append requests to its writer. A poller
+// hands it what arrives, by one goroutine at a time; only that ends calls, and serve after it.
 type conn struct {
-	net    poller.Conn
-	timing timing
-	ready  chan struct{} // closed when the server's settings have arrived
-	lost   chan error    // receives why nothing more arrives
-	look   chan struct{} // receives when serve must look whether the connection should end
+	link *http2.Conn // its lock guards the fields below
 	// withdraw makes the client choose other connections; replace also opens another
 	// one, and reports whether it did. Both may be called with the lock.
 	withdraw func()
 	replace  func() bool
-
-	mu       sync.Mutex
-	refuse   error // why no call is accepted any more; nil while calls are
-	failure  error // why the connection ended
-	replaced bool  // replace has opened another connection
-
-	pings   latePings
-	streams streams
-	out     writer
-	in      reader
+	replaced bool // replace has opened another connection
+	streams  streams
 }
 
-// reader is the state of the goroutine that reads. The connection's lock guards alive and
-// pinged.
-type reader struct {
-	buf       []byte         // nil while nothing is being read
-	memory    *buffer.Buffer // of buf, which was borrowed
-	have      int            // bytes in buf
-	heads     *replyHeads
-	settled   bool   // the server's settings have arrived
-	alive     bool   // something has arrived since the last keepalive check
-	pinged    bool   // nothing had, and a ping was sent
-	credit    int64  // bytes received since the last WINDOW_UPDATE of the connection
-	block     []byte // of a header block without its end, with its first frame
-	first     frame
-	continues bool
+func newConn(timing timing, heads *http2.RequestHeads) *conn {
+	c := &conn{streams: streams{nextID: 1}}
+	c.link = http2.New(timing.conn, heads, &c.streams)
+	c.streams.out, c.streams.heads, c.streams.flow = &c.link.Out, heads, &c.link.Flow
+	return c
+}
+
+// handshake returns when the server's settings have arrived. After an error the connection has
+// ended.
+func (c *conn) handshake(ctx context.Context, nc net.Conn) error {
+	// The windows are as large as possible, because replies are read at once.
+	return c.link.Handshake(ctx, nc, http2.MaxWindow, func(nc net.Conn) (poller.Conn, error) { return poller.Serve(nc, c) })
+}
+
+// serve returns when the connection or ctx has ended and every call that is left was ended.
+func (c *conn) serve(ctx context.Context) error {
+	err := c.link.Serve(ctx)
+	c.withdraw()
+	c.streams.wake()
+	c.link.Out.Wait()
+	return err
 }
 
 // call is one call on one connection. Its fields belong to the connection's lock
@@ -109,77 +100,27 @@ type timing struct {
 	// connect bounds one connection attempt. Between attempts there are pauses that
 	// grow from firstPause to longestPause.
 	connect, firstPause, longestPause time.Duration
-	// keepalive is the silence after which a ping is sent to a server that owes a reply,
-	// and pingTimeout the time it has to answer. Servers close connections that ping
-	// more often.
-	keepalive, pingTimeout time.Duration
-	// linger is how long replies are still read after a write failed.
-	linger time.Duration
+	conn                              http2.Timing
 }
 
 func defaultTiming() timing {
 	return timing{
 		connect: 2 * time.Second, firstPause: 100 * time.Millisecond, longestPause: time.Second,
-		keepalive: 10 * time.Second, pingTimeout: 5 * time.Second,
-		linger: 100 * time.Millisecond,
+		conn: http2.UsualTiming(),
 	}
-}
-
-// errDrained ends a retired connection after its last call.
-var errDrained = errors.New("no call is left on a retired connection")
-
-func lost(err error) error {
-	return status.Error(codes.Unavailable, "the connection is lost: "+err.Error())
 }
 
 // retire accepts no more calls; running ones continue. The connection is locked.
 func (c *conn) retire(reason error) {
-	if c.refuse == nil {
-		c.refuse = reason
+	if c.link.Refuse == nil {
+		c.link.Refuse = reason
 		c.withdraw()
 		c.replaced = c.replace()
 	}
 }
 
-// fail accepts no more calls, stops writing, and soon stops reading.
-func (c *conn) fail(reason error) {
-	c.mu.Lock()
-	c.out.broken = true
-	if c.failure == nil {
-		c.failure = reason
-	}
-	if c.refuse == nil {
-		c.refuse = reason
-	}
-	c.mu.Unlock()
-	c.lookAgain() // replies that have arrived are still read
-	c.withdraw()
-}
-
-// lookAgain has serve look whether the connection should end.
-func (c *conn) lookAgain() {
-	select {
-	case c.look <- struct{}{}:
-	default:
-	}
-}
-
-// drained reports whether a retired connection has no calls left.
-func (c *conn) drained() bool {
-	return c.refuse != nil && c.streams.none()
-}
-
-// onDone calls f when ctx is done. The function it returns prevents that, or waits
-// for f.
-func onDone(ctx context.Context, f func()) func() {
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		f()
-	})
-	return func() {
-		if !stop() {
-			<-done
-		}
-	}
+// rest has the client sleep through what comes before the next answer, unless something else that is
+// as short may come alone. The connection is locked.
+func (c *conn) rest() {
+	c.link.Pings.Rest(c.link.Pings.MayRest() && len(c.streams.waiting) == 0 && !c.streams.answering())
 }

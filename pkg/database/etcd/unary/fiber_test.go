@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
@@ -79,7 +80,7 @@ func TestManyFibers(t *testing.T) {
 	for i := range 200 {
 		check := func(n int, ask func(path string, m Message) (string, error)) {
 			path, size := fmt.Sprintf("/s/%d", (i+n)%7), i*(n%3)
-			want := fmt.Sprintf("%s %d", path, prefix+(&Message{Rest: make([]byte, size)}).size())
+			want := fmt.Sprintf("%s %d", path, own.Prefix+(&Message{Rest: make([]byte, size)}).size())
 			if got, err := ask(path, Message{Rest: make([]byte, size)}); err != nil || got != want {
 				t.Errorf("got %q, %v; want %q", got, err, want)
 			}

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
 // canned is a connection on which the server has said everything already.
@@ -44,9 +46,9 @@ func FuzzServer(f *testing.F) {
 		f.Add(seed, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, said []byte, cut uint8) {
-		settings := []byte{0, 0, 0, frameSettings, 0, 0, 0, 0, 0}
+		settings := []byte{0, 0, 0, own.FrameSettings, 0, 0, 0, 0, 0}
 		nc := &canned{settings: settings, listened: make(chan struct{}), said: said, cut: int(cut) + 1}
-		c := newConn(quick(), newRequestHeads("http", "a:1", nil))
+		c := newConn(quick(), own.NewRequestHeads("http", "a:1", nil))
 		c.withdraw, c.replace = func() {}, func() bool { return false }
 		if err := c.handshake(t.Context(), nc); err != nil {
 			t.Fatalf("handshake with the scripted server: %v", err)
@@ -107,7 +109,7 @@ func seeds() [][]byte {
 		func() {
 			_ = framer.WriteSettings(http2.Setting{ID: 4, Val: 10}, http2.Setting{ID: 3, Val: 1}, http2.Setting{ID: 1, Val: 0})
 		},
-		func() { _ = framer.WriteSettings(http2.Setting{ID: 4, Val: maxWindow}) },
+		func() { _ = framer.WriteSettings(http2.Setting{ID: 4, Val: own.MaxWindow}) },
 		func() { _ = framer.WritePing(false, [8]byte{}) },
 		func() { _ = framer.WriteRSTStream(3, http2.ErrCodeRefusedStream) },
 		func() { _ = framer.WriteGoAway(3, http2.ErrCodeNo, []byte("bye")) },

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
 // measures does as a server of grpc-go that measures its bandwidth: before each answer it sends
@@ -29,7 +31,7 @@ func (m *measures) next() uint32 {
 		switch f := f.(type) {
 		case *http2.PingFrame:
 			if f.IsAck() {
-				m.unread = m.unread && string(f.Data[:]) != bandwidthPing
+				m.unread = m.unread && string(f.Data[:]) != own.BandwidthPing
 				m.acks <- string(f.Data[:])
 			}
 		case *http2.DataFrame:
@@ -59,7 +61,7 @@ func (m *measures) ping() {
 	_ = m.WriteWindowUpdate(0, 1)
 	if !m.unread {
 		m.unread = true
-		_ = m.WritePing(false, [8]byte([]byte(bandwidthPing)))
+		_ = m.WritePing(false, [8]byte([]byte(own.BandwidthPing)))
 	}
 }
 
@@ -79,16 +81,17 @@ func latePinger(t *testing.T, timing timing, script func(*measures)) *Client {
 // calm are time-outs of a client that does not look after its connection during a test.
 func calm() timing {
 	timing := quick()
-	timing.keepalive = time.Hour
+	timing.conn.Keepalive = time.Hour
 	return timing
 }
 
 // state returns how many bytes of acknowledgements wait, and how many bytes wake the client.
 func state(c *Client) (late, wakeAt int, ok bool) {
-	conn := c.peers[0].conn.Load()
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	return conn.out.late, conn.pings.wakeAt, conn.pings.socket != nil
+	link := c.peers[0].conn.Load().link
+	link.Mu.Lock()
+	defer link.Mu.Unlock()
+	wakeAt, ok = link.Pings.WakeAt()
+	return link.Out.Late(), wakeAt, ok
 }
 
 // An acknowledgement waits for the next request and goes before it. From then on the client sleeps
@@ -103,7 +106,7 @@ func TestLatePings(t *testing.T) {
 			if id == 0 {
 				return
 			}
-			if n > 0 && (len(m.acks) != 1 || <-m.acks != bandwidthPing) {
+			if n > 0 && (len(m.acks) != 1 || <-m.acks != own.BandwidthPing) {
 				t.Errorf("request %d: want the acknowledgement of the last PING before it", n)
 			}
 			if n > 0 && m.unread {
@@ -120,8 +123,8 @@ func TestLatePings(t *testing.T) {
 	for n := range requests {
 		asks(t, c, Message{}, "answer")
 		late, wakeAt, ok := state(c)
-		if late != frameHead+8 {
-			t.Errorf("after answer %d, %d bytes of acknowledgements wait for a request, want %d", n, late, frameHead+8)
+		if late != own.HeadSize+8 {
+			t.Errorf("after answer %d, %d bytes of acknowledgements wait for a request, want %d", n, late, own.HeadSize+8)
 		}
 		if ok != (runtime.GOOS == "linux") {
 			t.Fatalf("the client can sleep: %v, want that on Linux only", ok)
@@ -129,8 +132,8 @@ func TestLatePings(t *testing.T) {
 		if ok && wakeAt > 1 {
 			t.Errorf("after answer %d, %d bytes wake the client, want any", n, wakeAt)
 		}
-		if slept := <-asleep; ok && (slept == pingBytes+1) != (n > 0) {
-			t.Errorf("while answer %d is awaited, %d bytes wake the client, want %d after a PING was acknowledged with the request", n, slept, pingBytes+1)
+		if slept := <-asleep; ok && (slept == own.PingBytes+1) != (n > 0) {
+			t.Errorf("while answer %d is awaited, %d bytes wake the client, want %d after a PING was acknowledged with the request", n, slept, own.PingBytes+1)
 		}
 	}
 }
@@ -145,8 +148,8 @@ func TestOtherPingsAreNotLate(t *testing.T) {
 		m.reply(id, "answer")
 		_ = m.WritePing(false, [8]byte([]byte(alive)))
 		go m.next()
-		if first, second := <-m.acks, <-m.acks; first != bandwidthPing || second != alive {
-			t.Errorf("acknowledged %q and %q, want %q and %q", first, second, bandwidthPing, alive)
+		if first, second := <-m.acks, <-m.acks; first != own.BandwidthPing || second != alive {
+			t.Errorf("acknowledged %q and %q, want %q and %q", first, second, own.BandwidthPing, alive)
 		}
 		close(acked)
 	})
@@ -158,14 +161,14 @@ func TestOtherPingsAreNotLate(t *testing.T) {
 func TestLatePingsWithoutRequests(t *testing.T) {
 	acked := make(chan struct{})
 	timing := quick()
-	timing.keepalive = timing.firstPause
+	timing.conn.Keepalive = timing.firstPause
 	c := latePinger(t, timing, func(m *measures) {
 		id := m.next()
 		m.ping()
 		m.reply(id, "answer")
 		go m.next()
-		if got := <-m.acks; got != bandwidthPing {
-			t.Errorf("acknowledged %q, want %q", got, bandwidthPing)
+		if got := <-m.acks; got != own.BandwidthPing {
+			t.Errorf("acknowledged %q, want %q", got, own.BandwidthPing)
 		}
 		close(acked)
 	})
@@ -178,7 +181,7 @@ func TestLatePingsWithoutRequests(t *testing.T) {
 func TestLatePingsAndKeepalive(t *testing.T) {
 	silent, dialed := make(chan struct{}), make(chan *Client, 1)
 	timing := quick()
-	timing.keepalive = timing.firstPause
+	timing.conn.Keepalive = timing.firstPause
 	c := latePinger(t, timing, func(m *measures) {
 		c := <-dialed
 		id := m.next()
@@ -216,7 +219,7 @@ func TestLatePingsAndShortAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			timing := calm()
 			if !pings {
-				timing.keepalive = timing.firstPause
+				timing.conn.Keepalive = timing.firstPause
 			}
 			c := latePinger(t, timing, func(m *measures) {
 				id := m.next()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
 // Message is a protobuf message in pieces, so that a request whose bulk is one or
@@ -21,10 +23,6 @@ type Message struct {
 	MaxReply int
 }
 
-// prefix is the size of the head of a gRPC message: a byte for compression and 4 for
-// the length.
-const prefix = 5
-
 // size is the length of the encoded message.
 func (m *Message) size() int {
 	n := len(m.Rest)
@@ -39,8 +37,7 @@ func (m *Message) size() int {
 
 // appendTo appends the message, which has that size, with its prefix.
 func (m *Message) appendTo(b []byte, size int) []byte {
-	b = append(b, 0)
-	b = binary.BigEndian.AppendUint32(b, uint32(size))
+	b = http2.AppendPrefix(b, size)
 	if one := len(m.Before) + len(m.One); one > 0 {
 		b = protowire.AppendVarint(append(b, 1<<3|byte(protowire.BytesType)), uint64(one))
 		b = append(append(b, m.Before...), m.One...)
@@ -67,7 +64,7 @@ const most = 4 << 20
 
 func (r *reply) add(data []byte) error {
 	r.body = append(r.body, data...)
-	if r.size < 0 && len(r.body) >= prefix {
+	if r.size < 0 && len(r.body) >= http2.Prefix {
 		length := binary.BigEndian.Uint32(r.body[1:])
 		switch {
 		case r.body[0] != 0:
@@ -75,7 +72,7 @@ func (r *reply) add(data []byte) error {
 		case int64(length) > int64(cmp.Or(r.limit, maxReply)):
 			return fmt.Errorf("a reply must be at most %d bytes, got %d", cmp.Or(r.limit, maxReply), length)
 		}
-		r.size = prefix + int(length)
+		r.size = http2.Prefix + int(length)
 		if want := min(r.size, most); cap(r.body) < want {
 			r.body = append(make([]byte, 0, want), r.body...)
 		}
@@ -91,5 +88,5 @@ func (r *reply) message() ([]byte, error) {
 	if r.size < 0 || len(r.body) != r.size {
 		return nil, fmt.Errorf("the reply ends after %d bytes", len(r.body))
 	}
-	return r.body[prefix:], nil
+	return r.body[http2.Prefix:], nil
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
@@ -54,7 +55,7 @@ func (p *peer) run(ctx context.Context) {
 func (p *peer) connect(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.client.timing.connect)
 	defer cancel()
-	nc, err := dialNet(ctx, p.address, p.client.config.TLS)
+	nc, err := http2.Dial(ctx, p.address, p.client.config.TLS)
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, "connect: "+err.Error())
 	}
@@ -62,8 +63,8 @@ func (p *peer) connect(ctx context.Context) (*conn, error) {
 	if p.client.config.TLS != nil {
 		scheme = "https"
 	}
-	c := newConn(p.client.timing, newRequestHeads(scheme, p.address, p.client.config.Metadata))
-	c.pings.on = p.client.config.LatePings
+	c := newConn(p.client.timing, http2.NewRequestHeads(scheme, p.address, p.client.config.Metadata))
+	c.link.Pings.On = p.client.config.LatePings
 	c.withdraw = func() { p.conn.CompareAndSwap(c, nil) }
 	c.replace = func() bool { return p.client.spawn(p) }
 	if err := c.handshake(ctx, nc); err != nil {
@@ -78,9 +79,9 @@ func (p *peer) publish(c *conn) {
 		p.failure = nil
 		p.conn.Store(c)
 	})
-	c.mu.Lock()
-	retired := c.refuse != nil // since the handshake
-	c.mu.Unlock()
+	c.link.Mu.Lock()
+	retired := c.link.Refuse != nil // since the handshake
+	c.link.Mu.Unlock()
 	if retired {
 		c.withdraw()
 	}

@@ -5,36 +5,36 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
 // start gives a call to the connection. It returns false, without any effect, if the
 // connection accepts no more calls.
 func (c *conn) start(k *call, m *Message) bool {
-	c.mu.Lock()
-	if c.refuse != nil {
-		c.mu.Unlock()
+	c.link.Mu.Lock()
+	if c.link.Refuse != nil {
+		c.link.Mu.Unlock()
 		c.withdraw()
 		return false
 	}
 	c.streams.add(k, m)
-	if c.out.late > 0 {
-		c.out.late, c.pings.due = 0, true // it goes with the request
-	}
-	c.pings.rest(&c.streams)
-	if c.streams.nextID > maxWindow {
+	c.link.Requested()
+	c.rest()
+	if c.streams.nextID > http2.MaxWindow {
 		c.retire(status.Error(codes.Unavailable, "the connection has no stream ids left"))
 	}
 	others := c.streams.live.count > 1
-	write := c.out.claim()
+	write := c.link.Out.Claim()
 	if write && k.fiber != nil { // writing would double the stacks of all fibers
-		if !k.fiber.Later(&c.out) {
-			c.out.draining.Go(func() { c.out.write(true) })
+		if !k.fiber.Later(&c.link.Out) {
+			c.link.Out.Start()
 		}
 		write = false
 	}
-	c.mu.Unlock()
+	c.link.Mu.Unlock()
 	if write {
-		c.out.write(others)
+		c.link.Out.Write(others)
 	}
 	return true
 }
@@ -81,22 +81,22 @@ func (k *call) Interrupt() {
 // cancel withdraws a call that has not ended, and reports whether it did: then nobody wakes its
 // caller.
 func (c *conn) cancel(k *call) bool {
-	c.mu.Lock()
+	c.link.Mu.Lock()
 	if k.over || k.withdrawn {
-		c.mu.Unlock()
+		c.link.Mu.Unlock()
 		return false
 	}
 	k.withdrawn = true
 	c.streams.drop(k)
-	c.streams.pump()
-	drained := c.drained()
-	write := c.out.claim()
-	c.mu.Unlock()
-	if drained {
-		c.lookAgain()
+	c.streams.Refill()
+	over := c.link.Over()
+	write := c.link.Out.Claim()
+	c.link.Mu.Unlock()
+	if over != nil {
+		c.link.Look()
 	}
 	if write {
-		c.out.write(false)
+		c.link.Out.Write(false)
 	}
 	return true
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
@@ -26,7 +27,7 @@ const within = 10 * time.Second
 func quick() timing {
 	return timing{
 		connect: 2 * time.Second, firstPause: 5 * time.Millisecond, longestPause: 20 * time.Millisecond,
-		keepalive: 10 * time.Second, pingTimeout: 5 * time.Second, linger: 50 * time.Millisecond,
+		conn: own.Timing{Keepalive: 10 * time.Second, PingTimeout: 5 * time.Second, Linger: 50 * time.Millisecond},
 	}
 }
 
@@ -92,7 +93,7 @@ func newScripted(t *testing.T, number int, nc net.Conn) *scripted {
 		t: t, number: number, net: nc, Framer: http2.NewFramer(nc, nc),
 		head: map[string]string{}, bodies: map[uint32][]byte{}, paths: map[uint32]string{}, timeouts: map[uint32]string{}, resets: make(chan uint32, 100),
 	}
-	s.SetMaxReadFrameSize(maxFrame)
+	s.SetMaxReadFrameSize(own.MaxFrame)
 	s.fields = hpack.NewDecoder(4096, func(f hpack.HeaderField) { s.head[f.Name] = f.Value })
 	s.encoder = hpack.NewEncoder(&s.encoded)
 	return s

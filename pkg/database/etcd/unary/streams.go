@@ -1,104 +1,97 @@
 package unary
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
 // streams are the calls of one connection and the flow control of their requests.
 // The connection's lock guards them, except ended.
 type streams struct {
-	out     *writer
-	heads   *requestHeads
+	out     *http2.Writer
+	heads   *http2.RequestHeads
+	flow    *http2.Flow
 	live    liveCalls // calls whose HEADERS were appended
 	waiting []*call   // calls whose request was not appended in full, oldest first
 	nextID  uint32
-	most    int64 // streams that the server accepts at a time
-	window  int64 // bytes that the server accepts on the connection
-	initial int64 // bytes that it accepts on a new stream
 	// ended are calls whose callers must be woken. It belongs to the goroutine that
 	// reads.
 	ended []*call
 }
 
-// none reports whether no call is left.
-func (s *streams) none() bool { return s.live.count == 0 && len(s.waiting) == 0 }
+var _ http2.Streams = (*streams)(nil)
+
+// Count implements [http2.Streams].
+func (s *streams) Count() (open, waiting int) { return s.live.count, len(s.waiting) }
 
 // add appends the request of a call, or as much of it as flow control and the limit
 // of streams allow.
 func (s *streams) add(k *call, m *Message) {
 	size := m.size()
-	whole := int64(prefix + size)
+	whole := int64(http2.Prefix + size)
 	k.id, k.reply.limit = s.nextID, m.MaxReply
 	s.nextID += 2
-	if len(s.waiting) == 0 && int64(s.live.count) < s.most &&
-		whole <= maxFrame && whole <= s.window && whole <= s.initial {
+	if len(s.waiting) == 0 && int64(s.live.count) < s.flow.Most &&
+		whole <= http2.MaxFrame && whole <= s.flow.Window && whole <= s.flow.Initial {
 		const heads = 128 // of the usual header block and both frames
-		s.out.reserve(heads + int(whole))
+		s.out.Reserve(heads + int(whole))
 		s.open(k)
-		s.window -= whole
-		s.out.pending = appendHead(s.out.pending, int(whole), frameData, flagEndStream, k.id)
-		s.out.pending = m.appendTo(s.out.pending, size)
-		k.end = s.out.end()
+		s.flow.Window -= whole
+		s.out.Pending = http2.AppendHead(s.out.Pending, int(whole), http2.FrameData, http2.FlagEndStream, k.id)
+		s.out.Pending = m.appendTo(s.out.Pending, size)
+		k.end = s.out.End()
 		return
 	}
 	k.delay()
 	k.rest = m.appendTo(k.rest[:0], size)
 	s.waiting = append(s.waiting, k)
-	s.pump()
+	s.Refill()
 }
 
 // open appends the HEADERS of a call. The connection must be locked.
 func (s *streams) open(k *call) {
-	b := s.out.pending
-	at := len(b)
-	b = appendHead(b, 0, frameHeaders, flagEndHeaders, k.id)
-	b = s.heads.appendTo(b, k.path)
-	switch {
-	case k.left > 0:
-		b = s.heads.appendTimeout(b, k.left)
-	case !k.deadline.IsZero():
-		b = s.heads.appendTimeout(b, time.Until(k.deadline))
+	left := k.left
+	bounded := left > 0 || !k.deadline.IsZero()
+	if bounded && left <= 0 {
+		left = time.Until(k.deadline)
 	}
-	length := len(b) - at - frameHead
-	b[at+1], b[at+2] = byte(length>>8), byte(length)
-	s.out.pending = b
+	s.out.Pending = s.heads.AppendFrame(s.out.Pending, k.id, k.path, bounded, left)
 	s.live.add(k)
-	k.open, k.window = true, s.initial
+	k.open, k.window = true, s.flow.Initial
 }
 
-// pump appends the requests of waiting calls, in their order, as far as flow control
-// and the limit of streams allow, and at most a few frames ahead of the writer.
-// The connection must be locked.
-func (s *streams) pump() {
-	const ahead = 4 * maxFrame
+// Refill implements [http2.Streams]: it appends the requests of waiting calls, in their order, as far
+// as flow control and the limit of streams allow, and at most a few frames ahead of the writer.
+func (s *streams) Refill() {
+	const ahead = 4 * http2.MaxFrame
 	sent := false
 	for _, k := range s.waiting {
 		if !k.open {
-			if int64(s.live.count) >= s.most || len(s.out.pending) > ahead {
+			if int64(s.live.count) >= s.flow.Most || len(s.out.Pending) > ahead {
 				break // streams are opened in order, so the calls behind it wait too
 			}
 			s.open(k)
 		}
-		for k.gone < len(k.rest) && s.window > 0 && k.window > 0 && len(s.out.pending) <= ahead {
-			n := int(min(int64(len(k.rest)-k.gone), s.window, k.window, maxFrame))
+		for k.gone < len(k.rest) && s.flow.Window > 0 && k.window > 0 && len(s.out.Pending) <= ahead {
+			n := int(min(int64(len(k.rest)-k.gone), s.flow.Window, k.window, http2.MaxFrame))
 			flags := byte(0)
 			if k.gone+n == len(k.rest) {
-				flags = flagEndStream
+				flags = http2.FlagEndStream
 			}
-			s.out.pending = appendHead(s.out.pending, n, frameData, flags, k.id)
-			s.out.pending = append(s.out.pending, k.rest[k.gone:k.gone+n]...)
-			s.window -= int64(n)
+			s.out.Pending = http2.AppendHead(s.out.Pending, n, http2.FrameData, flags, k.id)
+			s.out.Pending = append(s.out.Pending, k.rest[k.gone:k.gone+n]...)
+			s.flow.Window -= int64(n)
 			k.window -= int64(n)
 			k.gone += n
 		}
 		if k.gone == len(k.rest) {
-			k.end = s.out.end()
+			k.end = s.out.End()
 			sent = true
 		}
 	}
@@ -115,7 +108,7 @@ func (s *streams) drop(k *call) {
 	}
 	if k.open {
 		s.live.remove(k.id)
-		s.out.pending = appendReset(s.out.pending, k.id, codeCancel)
+		s.out.Pending = http2.AppendReset(s.out.Pending, k.id, http2.CodeCancel)
 	}
 }
 
@@ -151,24 +144,24 @@ func (s *streams) wakesFibers() bool {
 }
 
 // callOf returns the call of a frame, nil if it has ended.
-func (s *streams) callOf(f frame) (*call, error) {
-	if f.stream%2 == 0 || f.stream >= s.nextID {
-		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.kind, f.stream)
+func (s *streams) callOf(f http2.Frame) (*call, error) {
+	if f.Stream%2 == 0 || f.Stream >= s.nextID {
+		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.Kind, f.Stream)
 	}
-	return s.live.of(f.stream), nil
+	return s.live.of(f.Stream), nil
 }
 
 // protocolError ends a call whose reply breaks the protocol.
 func (s *streams) protocolError(k *call, err error) {
 	if k.end != 0 { // else conclude sends RST_STREAM
-		s.out.pending = appendReset(s.out.pending, k.id, codeProtocol)
+		s.out.Pending = http2.AppendReset(s.out.Pending, k.id, http2.CodeProtocol)
 	}
 	s.conclude(k, false, status.Error(codes.Internal, err.Error()))
 }
 
 // trailers ends a call with the result in its trailers.
-func (s *streams) trailers(k *call, head replyHead) {
-	err := head.result()
+func (s *streams) trailers(k *call, head http2.ReplyHead) {
+	err := head.Result()
 	if err == nil {
 		if _, bad := k.reply.message(); bad != nil {
 			err = status.Error(codes.Internal, bad.Error())
@@ -178,74 +171,62 @@ func (s *streams) trailers(k *call, head replyHead) {
 }
 
 // reset ends a call that the server has reset.
-func (s *streams) reset(f frame) error {
+func (s *streams) reset(f http2.Frame) error {
 	k, err := s.callOf(f)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(f.payload) != 4:
-		return fmt.Errorf("RST_STREAM of %d bytes", len(f.payload))
-	case k == nil:
-		return nil
 	}
-	code := binary.BigEndian.Uint32(f.payload)
-	kind := codes.Internal
-	switch code {
-	case codeRefused:
-		kind = codes.Unavailable
-	case codeCancel:
-		kind, k.canceled = codes.Canceled, true
-	case codeCalm:
-		kind = codes.ResourceExhausted
-	case codeNotSecure:
-		kind = codes.PermissionDenied
+	code, err := f.Code()
+	if err != nil || k == nil {
+		return err
 	}
-	s.conclude(k, code == codeRefused, status.Errorf(kind, "the server sent RST_STREAM: %s", codeName(code)))
+	k.canceled = code == http2.CodeCancel
+	s.conclude(k, code == http2.CodeRefused, http2.ResetError(code))
 	return nil
 }
 
-// set applies one setting of the server.
-func (s *streams) set(id uint16, value uint32) error {
-	switch id {
-	case settingHeaderTable:
-		s.heads.limit(value)
-	case settingStreams:
-		s.most = int64(value)
-	case settingInitialWindow:
-		if value > maxWindow {
-			return fmt.Errorf("an initial window of %d bytes", value)
-		}
-		change := int64(value) - s.initial
-		s.initial = int64(value)
-		for _, k := range s.waiting {
-			k.window += change // open sets the window of the others
-		}
-	case settingMaxFrame:
-		if value < maxFrame || value >= 1<<24 {
-			return fmt.Errorf("a largest frame of %d bytes", value)
-		}
+// widen changes the windows of all streams.
+func (s *streams) widen(by int64) {
+	for _, k := range s.waiting {
+		k.window += by // open sets the window of the others
 	}
-	return nil
 }
 
-// windowUpdate lets more bytes of requests be sent, on the connection or on one stream.
-func (s *streams) windowUpdate(f frame) error {
-	if len(f.payload) != 4 {
-		return fmt.Errorf("WINDOW_UPDATE of %d bytes", len(f.payload))
+// windowUpdate lets more bytes of a request be sent.
+func (s *streams) windowUpdate(f http2.Frame) error {
+	if f.Stream == 0 {
+		return nil // of the connection
 	}
-	by := int64(binary.BigEndian.Uint32(f.payload) & maxWindow)
-	if f.stream == 0 {
-		if s.window += by; by == 0 || s.window > maxWindow {
-			return fmt.Errorf("WINDOW_UPDATE grows the connection's window by %d to %d", by, s.window)
-		}
-		return nil
+	by, err := f.Increment()
+	if err != nil {
+		return err
 	}
 	k, err := s.callOf(f)
 	if err != nil || k == nil {
 		return err
 	}
-	if k.window += by; by == 0 || k.window > maxWindow {
+	if k.window += by; by == 0 || k.window > http2.MaxWindow {
 		s.protocolError(k, fmt.Errorf("WINDOW_UPDATE grows a stream's window by %d to %d", by, k.window))
 	}
 	return nil
+}
+
+// answering reports whether a part of an answer has come.
+func (s *streams) answering() bool {
+	for k := range s.live.all() {
+		if k.headed {
+			return true
+		}
+	}
+	return false
+}
+
+// Fail implements [http2.Streams]: it ends every call that is left.
+func (s *streams) Fail(reason error) {
+	for k := range s.live.all() {
+		s.conclude(k, k.end == 0 || k.end > s.out.Reached(), reason)
+	}
+	for len(s.waiting) > 0 {
+		s.conclude(s.waiting[0], true, reason)
+	}
 }

@@ -1,9 +1,9 @@
 // Package unary makes gRPC calls of one request and one reply, at the least cost
 // to the machine of the caller.
 //
-// It speaks HTTP/2 (RFC 9113) and gRPC over it, as far as such calls need them:
-// no streams of messages, no compression, no proxies and no retries. A call sends the
-// time left until its deadline (grpc-timeout), and RST_STREAM when it ends early.
+// It speaks gRPC over package http2, as far as such calls need it: no streams of messages (see package
+// stream), no compression, no proxies and no retries. A call sends the time left until its deadline
+// (grpc-timeout), and RST_STREAM when it ends early.
 package unary
 
 import (
@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
@@ -27,7 +28,7 @@ type Config struct {
 	// TLS is nil for plaintext.
 	TLS *tls.Config
 	// Metadata is sent with every call.
-	Metadata []Field
+	Metadata []http2.Field
 	// LatePings has the PINGs by which a server of grpc-go measures its bandwidth acknowledged with
 	// the next request, or after 10 s.
 	LatePings bool
@@ -92,7 +93,7 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 		if unsent, err := conn.wait(ctx, k); err != nil {
 			return unsent, k.explain(ctx, err)
 		}
-		keep, err := read(k.reply.body[prefix:])
+		keep, err := read(k.reply.body[http2.Prefix:])
 		if keep {
 			k.reply.body = nil
 		}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
@@ -47,7 +48,7 @@ func TestReplies(t *testing.T) {
 		"many frames": func(s *scripted, id uint32) string {
 			s.begin(id)
 			for b := message(long); len(b) > 0; {
-				n := min(len(b), maxFrame)
+				n := min(len(b), own.MaxFrame)
 				_ = s.WriteData(id, false, b[:n])
 				b = b[n:]
 			}
@@ -198,18 +199,18 @@ func TestBrokenRules(t *testing.T) {
 	}
 	for name, script := range map[string]func(*scripted, uint32){
 		"garbage":                      func(s *scripted, _ uint32) { _, _ = s.net.Write(bytes.Repeat([]byte{0xff}, 5000)) },
-		"large frame":                  raw(http2.FrameData, 0, 1, strings.Repeat("x", maxFrame+1)),
+		"large frame":                  raw(http2.FrameData, 0, 1, strings.Repeat("x", own.MaxFrame+1)),
 		"data of no stream":            raw(http2.FrameData, 0, 0, ""),
 		"data of a later stream":       raw(http2.FrameData, 0, 99999, ""),
 		"data of an even stream":       raw(http2.FrameData, 0, 2, ""),
-		"padding only":                 raw(http2.FrameData, flagPadded, 1, "\x05abc"),
-		"no padding":                   raw(http2.FrameData, flagPadded, 1, ""),
-		"headers of no stream":         raw(http2.FrameHeaders, flagEndHeaders, 0, ""),
-		"short priority":               raw(http2.FrameHeaders, flagEndHeaders|flagPriority, 1, "abc"),
-		"bad fields":                   raw(http2.FrameHeaders, flagEndHeaders, 1, "\xff\xff\xff\xff\xff\xff"),
-		"half a field":                 raw(http2.FrameHeaders, flagEndHeaders, 1, "\x40\x0aab"),
-		"long field":                   raw(http2.FrameHeaders, flagEndHeaders, 1, "\x40\x7f\x80\x80\x80\x01a"),
-		"CONTINUATION without a block": raw(http2.FrameContinuation, flagEndHeaders, 1, ""),
+		"padding only":                 raw(http2.FrameData, own.FlagPadded, 1, "\x05abc"),
+		"no padding":                   raw(http2.FrameData, own.FlagPadded, 1, ""),
+		"headers of no stream":         raw(http2.FrameHeaders, own.FlagEndHeaders, 0, ""),
+		"short priority":               raw(http2.FrameHeaders, own.FlagEndHeaders|own.FlagPriority, 1, "abc"),
+		"bad fields":                   raw(http2.FrameHeaders, own.FlagEndHeaders, 1, "\xff\xff\xff\xff\xff\xff"),
+		"half a field":                 raw(http2.FrameHeaders, own.FlagEndHeaders, 1, "\x40\x0aab"),
+		"long field":                   raw(http2.FrameHeaders, own.FlagEndHeaders, 1, "\x40\x7f\x80\x80\x80\x01a"),
+		"CONTINUATION without a block": raw(http2.FrameContinuation, own.FlagEndHeaders, 1, ""),
 		"data within fields": func(s *scripted, id uint32) {
 			_ = s.WriteRawFrame(http2.FrameHeaders, 0, id, nil)
 			_ = s.WriteRawFrame(http2.FrameData, 0, id, nil)
@@ -217,7 +218,7 @@ func TestBrokenRules(t *testing.T) {
 		"fields without end": func(s *scripted, id uint32) {
 			_ = s.WriteRawFrame(http2.FrameHeaders, 0, id, nil)
 			for range 5 {
-				_ = s.WriteRawFrame(http2.FrameContinuation, 0, id, make([]byte, maxFrame))
+				_ = s.WriteRawFrame(http2.FrameContinuation, 0, id, make([]byte, own.MaxFrame))
 			}
 		},
 		"empty continuations": func(s *scripted, id uint32) {
@@ -228,10 +229,10 @@ func TestBrokenRules(t *testing.T) {
 		"short reset":           raw(http2.FrameRSTStream, 0, 1, "abc"),
 		"settings of a stream":  raw(http2.FrameSettings, 0, 1, ""),
 		"short settings":        raw(http2.FrameSettings, 0, 0, "abcde"),
-		"answer with settings":  raw(http2.FrameSettings, flagAck, 0, "abcdef"),
+		"answer with settings":  raw(http2.FrameSettings, own.FlagAck, 0, "abcdef"),
 		"large window":          raw(http2.FrameSettings, 0, 0, "\x00\x04\x80\x00\x00\x00"),
 		"small frames":          raw(http2.FrameSettings, 0, 0, "\x00\x05\x00\x00\x00\x01"),
-		"push":                  raw(http2.FramePushPromise, flagEndHeaders, 1, "\x00\x00\x00\x02"),
+		"push":                  raw(http2.FramePushPromise, own.FlagEndHeaders, 1, "\x00\x00\x00\x02"),
 		"short ping":            raw(http2.FramePing, 0, 0, "abc"),
 		"short GOAWAY":          raw(http2.FrameGoAway, 0, 0, "abc"),
 		"short window update":   raw(http2.FrameWindowUpdate, 0, 0, "abc"),
@@ -343,7 +344,7 @@ func TestFlowControl(t *testing.T) {
 // throttled returns every request as its reply, opens windows a little at a time,
 // and counts.
 func throttled(s *scripted, streams int, window int) {
-	connection, open := firstWindow, map[uint32]int{}
+	connection, open := own.FirstWindow, map[uint32]int{}
 	changed := false
 	for {
 		f, err := s.ReadFrame()
@@ -438,8 +439,8 @@ func TestDeadlines(t *testing.T) {
 func TestServerDoesNotRead(t *testing.T) {
 	done := make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
-		s.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: maxWindow})
-		_ = s.WriteWindowUpdate(0, maxWindow-firstWindow)
+		s.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: own.MaxWindow})
+		_ = s.WriteWindowUpdate(0, own.MaxWindow-own.FirstWindow)
 		<-done
 	}))
 	defer close(done)
@@ -469,7 +470,7 @@ func TestGoAway(t *testing.T) {
 			return
 		}
 		id := s.request()
-		_ = s.WriteGoAway(maxWindow, http2.ErrCodeNo, nil) // as servers do that stop in order
+		_ = s.WriteGoAway(own.MaxWindow, http2.ErrCodeNo, nil) // as servers do that stop in order
 		_ = s.WriteGoAway(id, http2.ErrCodeNo, nil)
 		close(leaving)
 		<-left
@@ -498,9 +499,9 @@ func TestStreamsRunOut(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) { s.greet(); s.echo() }))
 	asks(t, c, Message{}, "/s/m 5")
 	first := c.peers[0].conn.Load()
-	first.mu.Lock()
-	first.streams.nextID = maxWindow - 4
-	first.mu.Unlock()
+	first.link.Mu.Lock()
+	first.streams.nextID = own.MaxWindow - 4
+	first.link.Mu.Unlock()
 	for range 10 {
 		asks(t, c, Message{One: []byte("1")}, "/s/m 8")
 	}
@@ -513,7 +514,7 @@ func TestStreamsRunOut(t *testing.T) {
 // does not answer.
 func TestKeepalive(t *testing.T) {
 	quick := quick()
-	quick.keepalive, quick.pingTimeout = 30*time.Millisecond, 100*time.Millisecond
+	quick.conn.Keepalive, quick.conn.PingTimeout = 30*time.Millisecond, 100*time.Millisecond
 	for name, answers := range map[string]bool{"alive": true, "dead": false} {
 		t.Run(name, func(t *testing.T) {
 			c := dialTimed(t, quick, listen(t, func(s *scripted) {
@@ -611,7 +612,7 @@ func TestManyCallers(t *testing.T) {
 		wg.Go(func() {
 			for n := range 50 {
 				path, size := fmt.Sprintf("/s/%d", (i+n)%7), i*(n%3)
-				want := fmt.Sprintf("%s %d", path, prefix+(&Message{Rest: make([]byte, size)}).size())
+				want := fmt.Sprintf("%s %d", path, own.Prefix+(&Message{Rest: make([]byte, size)}).size())
 				got, _, err := ask(t.Context(), c, path, Message{Rest: make([]byte, size)})
 				if err != nil || got != want {
 					t.Errorf("got %q, %v; want %q", got, err, want)
@@ -723,18 +724,6 @@ func grpcDuration(t *testing.T, text string) time.Duration {
 		t.Errorf("grpc-timeout %q: %v", text, err)
 	}
 	return time.Duration(n) * units[text[len(text)-1:]]
-}
-
-func TestGRPCDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0n", 0: "0n", 1: "1n", 99_999_999: "99999999n", 100_000_000: "100000u", 100_000_001: "100001u",
-		5 * time.Second: "5000000u", 100 * time.Second: "100000m", 30 * time.Hour: "108000S", 3 * 365 * 24 * time.Hour: "94608000S",
-		200 * 365 * 24 * time.Hour: "1752001H",
-	} {
-		if got := string(appendGRPCDuration(nil, d)); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
 }
 
 // A stream that the server cancels after the call's deadline ran out of time: it was

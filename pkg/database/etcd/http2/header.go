@@ -1,4 +1,4 @@
-package unary
+package http2
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 // Field is one field of metadata. Its name must be in lower case.
 type Field struct{ Name, Value string }
 
-// requestHeads encodes the headers of requests. All fields but grpc-timeout enter HPACK's
+// RequestHeads encodes the headers of requests. All fields but grpc-timeout enter HPACK's
 // dynamic table, so that requests after the first of a path take a few bytes.
-type requestHeads struct {
+type RequestHeads struct {
 	common  []hpack.HeaderField
 	encoder *hpack.Encoder
 	out     bytes.Buffer
@@ -38,8 +38,10 @@ type knownHead struct {
 // usualTable is the default size of the dynamic table, in bytes as HPACK counts them.
 const usualTable = 4096
 
-func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
-	h := &requestHeads{indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
+// NewRequestHeads returns an encoder for the requests of one connection. Metadata is sent with each of
+// them.
+func NewRequestHeads(scheme, authority string, metadata []Field) *RequestHeads {
+	h := &RequestHeads{indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
 		{Name: ":scheme", Value: scheme},
 		{Name: ":authority", Value: authority},
 		{Name: "content-type", Value: "application/grpc"},
@@ -53,9 +55,23 @@ func newRequestHeads(scheme, authority string, metadata []Field) *requestHeads {
 	return h
 }
 
+// AppendFrame appends HEADERS of a request for path. A request with a deadline has a time left, which
+// may have passed. Frames must be sent in the order in which they were appended.
+func (h *RequestHeads) AppendFrame(b []byte, stream uint32, path string, bounded bool, left time.Duration) []byte {
+	at := len(b)
+	b = AppendHead(b, 0, FrameHeaders, FlagEndHeaders, stream)
+	b = h.appendTo(b, path)
+	if bounded {
+		b = h.appendTimeout(b, left)
+	}
+	length := len(b) - at - HeadSize
+	b[at+1], b[at+2] = byte(length>>8), byte(length)
+	return b
+}
+
 // appendTo appends the header block of a request for path. Blocks must be sent in the
 // order in which they were appended.
-func (h *requestHeads) appendTo(b []byte, path string) []byte {
+func (h *RequestHeads) appendTo(b []byte, path string) []byte {
 	for i := range h.known { // of the few paths of a load
 		if k := &h.known[i]; k.path == path {
 			return append(b, k.block...)
@@ -71,7 +87,7 @@ func (h *requestHeads) appendTo(b []byte, path string) []byte {
 	return b
 }
 
-func (h *requestHeads) encode(path string) []byte {
+func (h *RequestHeads) encode(path string) []byte {
 	h.out.Reset()
 	h.write(hpack.HeaderField{Name: ":method", Value: http.MethodPost})
 	h.write(hpack.HeaderField{Name: ":path", Value: path})
@@ -82,7 +98,7 @@ func (h *requestHeads) encode(path string) []byte {
 }
 
 // write encodes a field. A field that would evict others does not enter the table.
-func (h *requestHeads) write(f hpack.HeaderField) {
+func (h *RequestHeads) write(f hpack.HeaderField) {
 	if !h.indexed[f] {
 		if f.Size() <= h.room {
 			h.room -= f.Size()
@@ -96,24 +112,24 @@ func (h *requestHeads) write(f hpack.HeaderField) {
 
 // limit applies the peer's limit of the table. A table smaller than the default is not
 // used: fields that evict each other would make kept blocks wrong.
-func (h *requestHeads) limit(size uint32) {
+func (h *RequestHeads) limit(size uint32) {
 	if size < usualTable {
 		h.encoder.SetMaxDynamicTableSizeLimit(0)
 		h.known = h.known[:0]
 	}
 }
 
-// replyHead holds the fields of a header block that decide the result of a call.
-type replyHead struct {
+// ReplyHead holds the fields of a header block that decide the result of a call.
+type ReplyHead struct {
 	http    string // :status, "" if there is none
 	grpc    string // grpc-status, "" if there is none
 	message string // grpc-message as it came
 }
 
-// replyHeads decodes header blocks.
-type replyHeads struct {
+// ReplyHeads decodes header blocks.
+type ReplyHeads struct {
 	decoder *hpack.Decoder
-	head    replyHead
+	head    ReplyHead
 	// known are blocks of nothing but indexes of the table. They have one meaning until
 	// another block changes the table, and a server sends the same few with every reply.
 	known []knownBlock
@@ -121,7 +137,7 @@ type replyHeads struct {
 
 type knownBlock struct {
 	block string
-	head  replyHead
+	head  ReplyHead
 }
 
 // mostKnown bounds the blocks that are kept: usual replies have one at their start and
@@ -131,8 +147,8 @@ const mostKnown = 4
 // maxHeads bounds a header block and each field of it, in bytes.
 const maxHeads = 64 << 10
 
-func newReplyHeads() *replyHeads {
-	h := &replyHeads{}
+func newReplyHeads() *ReplyHeads {
+	h := &ReplyHeads{}
 	h.decoder = hpack.NewDecoder(usualTable, func(f hpack.HeaderField) {
 		switch f.Name {
 		case ":status":
@@ -149,18 +165,18 @@ func newReplyHeads() *replyHeads {
 
 // decode decodes a complete block. Every block must be decoded, in order. After an
 // error the connection must be closed.
-func (h *replyHeads) decode(block []byte) (replyHead, error) {
+func (h *ReplyHeads) decode(block []byte) (ReplyHead, error) {
 	for i := range h.known {
 		if k := &h.known[i]; k.block == string(block) {
 			return k.head, nil
 		}
 	}
-	h.head = replyHead{}
+	h.head = ReplyHead{}
 	if _, err := h.decoder.Write(block); err != nil {
-		return replyHead{}, fmt.Errorf("header fields: %w", err)
+		return ReplyHead{}, fmt.Errorf("header fields: %w", err)
 	}
 	if err := h.decoder.Close(); err != nil {
-		return replyHead{}, fmt.Errorf("header fields: %w", err)
+		return ReplyHead{}, fmt.Errorf("header fields: %w", err)
 	}
 	switch {
 	case !indexed(block):
@@ -183,13 +199,19 @@ func indexed(block []byte) bool {
 	return true
 }
 
-// result returns the error of a call by its trailers, nil for success.
-func (h replyHead) result() error {
+// OK reports whether the headers begin an answer of gRPC.
+func (h ReplyHead) OK() bool { return h.http == "200" }
+
+// Interim reports whether others follow.
+func (h ReplyHead) Interim() bool { return len(h.http) == 3 && h.http[0] == '1' }
+
+// Result returns the error of a call by its trailers, nil for success.
+func (h ReplyHead) Result() error {
 	switch {
 	case h.grpc == "0":
 		return nil
 	case h.grpc == "":
-		return h.notGRPC()
+		return h.NotGRPC()
 	}
 	code, err := strconv.ParseUint(h.grpc, 10, 32)
 	if err != nil {
@@ -202,9 +224,9 @@ func (h replyHead) result() error {
 	return status.Error(codes.Code(code), message)
 }
 
-// notGRPC returns the error for an HTTP response without a gRPC status, by gRPC's
+// NotGRPC returns the error for an HTTP response without a gRPC status, by gRPC's
 // mapping.
-func (h replyHead) notGRPC() error {
+func (h ReplyHead) NotGRPC() error {
 	code := codes.Unknown
 	switch h.http {
 	case "400":
@@ -223,7 +245,7 @@ func (h replyHead) notGRPC() error {
 
 // appendTimeout appends the header field grpc-timeout: the time left until the
 // call's deadline. Many requests in a row have the same.
-func (h *requestHeads) appendTimeout(b []byte, left time.Duration) []byte {
+func (h *RequestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	if left != h.left || h.timeout == nil {
 		h.left, h.timeout = left, encodeTimeout(h.timeout[:0], left)
 	}

@@ -1,4 +1,4 @@
-package unary
+package http2
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2/hpack"
 )
@@ -16,12 +17,12 @@ func TestReplyHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var out bytes.Buffer
 	encoder, heads := hpack.NewEncoder(&out), newReplyHeads()
-	seen, changed, again := map[string]replyHead{}, 0, 0
+	seen, changed, again := map[string]ReplyHead{}, 0, 0
 	for n := range 5000 {
-		want := replyHead{http: "200"}
+		want := ReplyHead{http: "200"}
 		fields := []hpack.HeaderField{{Name: ":status", Value: "200"}}
 		if random.IntN(2) == 0 {
-			want = replyHead{grpc: strconv.Itoa(random.IntN(3)), message: strings.Repeat("m", random.IntN(2))}
+			want = ReplyHead{grpc: strconv.Itoa(random.IntN(3)), message: strings.Repeat("m", random.IntN(2))}
 			fields = []hpack.HeaderField{{Name: "grpc-status", Value: want.grpc}, {Name: "grpc-message", Value: want.message}}
 		}
 		switch random.IntN(40) {
@@ -70,19 +71,31 @@ func TestReplyHeadsMalformed(t *testing.T) {
 	}
 }
 
+func TestGRPCDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0n", 0: "0n", 1: "1n", 99_999_999: "99999999n", 100_000_000: "100000u", 100_000_001: "100001u",
+		5 * time.Second: "5000000u", 100 * time.Second: "100000m", 30 * time.Hour: "108000S", 3 * 365 * 24 * time.Hour: "94608000S",
+		200 * 365 * 24 * time.Hour: "1752001H",
+	} {
+		if got := string(appendGRPCDuration(nil, d)); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
 // TestBuffers: a connection with nothing to send holds no buffer, and what is appended while a
 // batch is written has memory of its own.
 func TestBuffers(t *testing.T) {
-	w := writer{refill: func() {}}
+	w := Writer{refill: func() {}}
 	send := func(size int) (batch []byte) {
-		w.reserve(size)
-		w.pending = append(w.pending, make([]byte, size)...)
+		w.Reserve(size)
+		w.Pending = append(w.Pending, make([]byte, size)...)
 		return w.take()
 	}
 	batch := send(20 << 10)
-	w.reserve(3)
-	w.pending = append(w.pending, "two"...) // while the batch is written
-	if &w.pending[0] == &batch[0] {
+	w.Reserve(3)
+	w.Pending = append(w.Pending, "two"...) // while the batch is written
+	if &w.Pending[0] == &batch[0] {
 		t.Error("requests are appended to the batch that is being written")
 	}
 	w.written()
@@ -91,7 +104,7 @@ func TestBuffers(t *testing.T) {
 	} else {
 		w.written()
 	}
-	if w.pending != nil || w.memory != nil || w.sending != nil {
-		t.Errorf("a connection with nothing to send holds %d bytes, %v and %v", cap(w.pending), w.memory, w.sending)
+	if w.Pending != nil || w.memory != nil || w.sending != nil {
+		t.Errorf("a connection with nothing to send holds %d bytes, %v and %v", cap(w.Pending), w.memory, w.sending)
 	}
 }

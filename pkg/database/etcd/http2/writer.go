@@ -1,4 +1,4 @@
-package unary
+package http2
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// writer writes one buffer to which many callers append. The first caller that
+// Writer writes one buffer to which many callers append. The first caller that
 // appends becomes the one who writes, for all that have appended by then.
-type writer struct {
+type Writer struct {
 	net      poller.Conn
 	draining sync.WaitGroup
 
@@ -19,55 +19,66 @@ type writer struct {
 	refill func()      // appends requests as flow control allows; called with the lock
 	failed func(error) // called without the lock, after a write failed
 
+	// Pending is to be written next.
+	Pending []byte
+	// Held is set while the goroutine that reads will write.
+	Held bool
+
 	broken  bool           // nothing is written any more
-	pending []byte         // to be written next
-	memory  *buffer.Buffer // of pending, nil if it has none that was borrowed
+	memory  *buffer.Buffer // of Pending, nil if it has none that was borrowed
 	sending *buffer.Buffer // of the batch that is being written
 	usual   int            // bytes of the last batch
 	left    []byte         // the rest of a batch that was written in part
-	taken   int64          // bytes that left pending since the start
+	taken   int64          // bytes that left Pending since the start
 	reached int64          // bytes of those that may have reached the server
 	writing bool
-	held    bool // the goroutine that reads will write
-	acks    int  // answers in pending to the server's settings and pings
-	late    int  // bytes of those in pending that may wait for a request
+	acks    int // answers in Pending to the server's settings and pings
+	late    int // bytes of those in Pending that may wait for a request
 }
 
-// end returns the position of the last appended byte in the connection's bytes.
-func (w *writer) end() int64 { return w.taken + int64(len(w.pending)) }
+// End returns the position of the last appended byte in the connection's bytes. The connection is
+// locked.
+func (w *Writer) End() int64 { return w.taken + int64(len(w.Pending)) }
 
-// reserve makes room for n more bytes, and at first for as many as the last batch had. The
+// Reached returns how many of the connection's bytes may have reached the server. The connection is
+// locked.
+func (w *Writer) Reached() int64 { return w.reached }
+
+// Late returns how many pending bytes wait for a request. The connection is locked.
+func (w *Writer) Late() int { return w.late }
+
+// Reserve makes room for n more bytes, and at first for as many as the last batch had. The
 // connection is locked.
-func (w *writer) reserve(n int) {
-	need := len(w.pending) + n
-	if need <= cap(w.pending) {
+func (w *Writer) Reserve(n int) {
+	need := len(w.Pending) + n
+	if need <= cap(w.Pending) {
 		return
 	}
 	old := w.memory
 	w.memory = buffer.Borrow(max(need, w.usual))
-	w.pending = append(w.memory.Bytes, w.pending...)
+	w.Pending = append(w.memory.Bytes, w.Pending...)
 	old.GiveBack()
 }
 
 // answer appends an acknowledgement. A server that does not read them is an error. The
 // connection is locked.
-func (w *writer) answer(b []byte) error {
+func (w *Writer) answer(b []byte) error {
 	const most = 10_000
 	if w.acks++; w.acks > most {
 		return fmt.Errorf("the server has not read %d acknowledgements of its SETTINGS and PINGs", most)
 	}
-	w.reserve(len(b))
-	w.pending = append(w.pending, b...)
+	w.Reserve(len(b))
+	w.Pending = append(w.Pending, b...)
 	return nil
 }
 
 // owes reports whether bytes are pending that may not wait for a request. The connection is locked.
-func (w *writer) owes() bool { return len(w.pending) > w.late }
+func (w *Writer) owes() bool { return len(w.Pending) > w.late }
 
-// claim makes its caller the one who writes, if there is something to write and no
+// Claim makes its caller the one who writes, if there is something to write and no
 // other does or will. The connection is locked.
-func (w *writer) claim() bool {
-	if w.writing || w.held || w.broken || !w.owes() {
+func (w *Writer) Claim() bool {
+	if w.writing || w.Held || w.broken || !w.owes() {
 		return false
 	}
 	w.writing = true
@@ -75,13 +86,19 @@ func (w *writer) claim() bool {
 }
 
 // Work implements [fiber.Work]: it writes after a claim of a fiber.
-func (w *writer) Work() { w.write(false) }
+func (w *Writer) Work() { w.Write(false) }
 
-// write writes the pending bytes, after a claim, without waiting for the network. A
+// Start starts to write in the background, after a claim.
+func (w *Writer) Start() { w.draining.Go(func() { w.Write(true) }) }
+
+// Wait returns when nobody writes any more, after the connection has ended.
+func (w *Writer) Wait() { w.draining.Wait() }
+
+// Write writes the pending bytes, after a claim, without waiting for the network. A
 // goroutine writes the rest if the network does not take all at once, and the bytes
 // that others append meanwhile. With others, it first yields to them, so that one write carries the
 // requests of many.
-func (w *writer) write(others bool) {
+func (w *Writer) Write(others bool) {
 	if others {
 		runtime.Gosched()
 	}
@@ -115,7 +132,7 @@ func (w *writer) write(others bool) {
 }
 
 // drain writes until nothing is left that must be written.
-func (w *writer) drain() {
+func (w *Writer) drain() {
 	for {
 		batch := w.next()
 		if len(batch) == 0 {
@@ -133,7 +150,7 @@ func (w *writer) drain() {
 
 // next returns the next batch, nothing if all was written. It first yields to
 // callers that have more to append.
-func (w *writer) next() []byte {
+func (w *Writer) next() []byte {
 	if len(w.left) == 0 {
 		runtime.Gosched()
 	}
@@ -154,9 +171,9 @@ func (w *writer) next() []byte {
 
 // take returns the pending bytes as one batch, which from here on may have reached the
 // server. The connection is locked.
-func (w *writer) take() []byte {
-	batch := w.pending
-	w.sending, w.memory, w.pending = w.memory, nil, nil
+func (w *Writer) take() []byte {
+	batch := w.Pending
+	w.sending, w.memory, w.Pending = w.memory, nil, nil
 	w.usual = min(len(batch), buffer.Largest)
 	w.taken += int64(len(batch))
 	w.reached = w.taken
@@ -166,7 +183,7 @@ func (w *writer) take() []byte {
 
 // written gives back the memory of the batch, and appends what flow control held back. The
 // connection is locked.
-func (w *writer) written() {
+func (w *Writer) written() {
 	w.sending.GiveBack()
 	w.sending = nil
 	w.refill()
