@@ -94,3 +94,48 @@ func mustShow(t *testing.T, dir string, class judge.Class) {
 		t.Errorf("no witness of %d is a %s", len(witnesses), class)
 	}
 }
+
+// TestConsistencyOfGenerators: two generators with keys of their own judge what one machine would.
+// An honest store has no violation, lies are found, and lost writes are when keys are read back.
+func TestConsistencyOfGenerators(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lie  fake.Lie
+		mix  string
+		lost bool
+	}{
+		{fake.Honest, "{read: 50, update: 50}", false},
+		{fake.Older, "{read: 50, update: 50}", false},
+		{fake.Drop, "{update: 100}", true},
+	} {
+		t.Run(string(c.lie), func(t *testing.T) {
+			r := newRig(t)
+			key := r.generate(2, true)
+			out, err := r.run(r.experiment(key+fmt.Sprintf(`
+load: {mix: %s, keys: 20, key_law: sequential, requests: 3000, clients: 8, connections: 8, timeout: 60s, key_size: 16, value_size: 32}
+consistency: true
+databases: {fake: {options: {lie: %q, lie_every: 7}}}
+`, c.mix, c.lie)), nil)
+			if err != nil {
+				t.Fatalf("run: %v", err)
+			}
+			r.mustBeIdle()
+			rec := r.read(out.Folders[0], 0)
+			v, err := consistency.Record().Of(rec.run.Records)
+			if err != nil || v.Form != consistency.Judged || v.Parts != 2 || v.Counts.Judged != 3000 || v.Counts.Operations != 3000 {
+				t.Fatalf("the verdict is %+v, %v, want 3000 requests judged by two generators", v, err)
+			}
+			if found := v.Violations() > 0; found != (c.lie == fake.Older) || found != hasMark(rec.run, mark.NotLinearizable) {
+				t.Errorf("violations %+v, marks %+v", v.Counts.Violations, rec.run.Validity)
+			}
+			if h := v.Held; h == nil || h.Keys != 20 || h.Read != 20 || h.Foreign > 0 || c.lie != fake.Older && h.Lost() > 0 != c.lost || h.Lost() > 0 != hasMark(rec.run, mark.LostWrites) {
+				t.Errorf("the keys after the load are %+v (%s)", v.Held, v.NotReadBack)
+			}
+			class := judge.Class("")
+			if c.lie == fake.Older {
+				class = judge.StaleValue
+			}
+			mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), class)
+		})
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -113,10 +114,30 @@ func (l *loader) prepare(ctx context.Context, spec load.Spec) error {
 	target.TLS, target.Auth = nil, nil
 	err = l.issue.Prepare(ctx, issue.Job{
 		Database: r.db.Name, Options: r.db.OptionsYAML, Spec: spec, Target: target, TLS: tls, Auth: auth,
-		Reserved: reserved(r.db), Sample: r.experiment.Sample, SelfCheck: l.selfCheck,
+		Reserved: reserved(r.db), Sample: r.experiment.Sample, SelfCheck: l.selfCheck, Judging: r.judging(),
 	})
 	r.record.Generators = l.issue.Records()
 	return err
+}
+
+// judging is how generators judge answers, nil for not at all.
+func (r *run) judging() (how *dbtesterpb.Judging) {
+	for _, half := range r.halves {
+		if j, ok := half.(abilities.Judger); ok && how == nil {
+			how = j.Judging()
+		}
+	}
+	return how
+}
+
+// judge has generators end their judging, and read back over connections to the members that the load
+// targets and that are not lost.
+func (l *loader) judge(ctx context.Context, back judging.Back) ([]judging.Report, error) {
+	members, err := l.dialer.targets()
+	if err != nil {
+		return nil, err
+	}
+	return l.issue.Judge(ctx, back, members)
 }
 
 // reserved are the hosts of the members that a run reserves at their agents.

@@ -116,9 +116,13 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	err = send(ctx)
 	l.run.journal.event("load end", -1, "")
 	c, unmerged := l.issue.End()
+	issued := abilities.Issued{Resent: c.Resent, Waits: c.Waits}
+	if l.issue.Remote() {
+		issued.Judge = l.judge
+	}
 	for _, half := range l.run.halves {
 		if e, ok := half.(abilities.Ender); ok {
-			e.End(ctx, abilities.Issued{Resent: c.Resent, Waits: c.Waits})
+			e.End(ctx, issued)
 		}
 	}
 	l.run.record.Generators = l.issue.Records()

@@ -117,7 +117,10 @@ type PrepareRequest struct {
 	// reserved are the hosts of the members that control reserves at their agents, none of a
 	// cluster without agents. A generator without --allow-targets connects to no others. It
 	// takes control's word for them.
-	Reserved      []string `protobuf:"bytes,18,rep,name=reserved,proto3" json:"reserved,omitempty"`
+	Reserved []string `protobuf:"bytes,18,rep,name=reserved,proto3" json:"reserved,omitempty"`
+	// judging asks for a verdict on the answers to this part, whose keys must be its own. It is absent
+	// without one.
+	Judging       *Judging `protobuf:"bytes,19,opt,name=judging,proto3" json:"judging,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -278,6 +281,58 @@ func (x *PrepareRequest) GetReserved() []string {
 	return nil
 }
 
+func (x *PrepareRequest) GetJudging() *Judging {
+	if x != nil {
+		return x.Judging
+	}
+	return nil
+}
+
+// Judging is how answers are judged.
+type Judging struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Weaker        bool                   `protobuf:"varint,1,opt,name=weaker,proto3" json:"weaker,omitempty"` // reads promise less than linearizability: their staleness is measured
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Judging) Reset() {
+	*x = Judging{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Judging) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Judging) ProtoMessage() {}
+
+func (x *Judging) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Judging.ProtoReflect.Descriptor instead.
+func (*Judging) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Judging) GetWeaker() bool {
+	if x != nil {
+		return x.Weaker
+	}
+	return false
+}
+
 // ClientTLS names PEM files by absolute paths; those that are empty are not used.
 type ClientTLS struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -290,7 +345,7 @@ type ClientTLS struct {
 
 func (x *ClientTLS) Reset() {
 	*x = ClientTLS{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[1]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +357,7 @@ func (x *ClientTLS) String() string {
 func (*ClientTLS) ProtoMessage() {}
 
 func (x *ClientTLS) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[1]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +370,7 @@ func (x *ClientTLS) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientTLS.ProtoReflect.Descriptor instead.
 func (*ClientTLS) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{1}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ClientTLS) GetCa() string {
@@ -352,7 +407,7 @@ type ClientAuth struct {
 
 func (x *ClientAuth) Reset() {
 	*x = ClientAuth{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[2]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -364,7 +419,7 @@ func (x *ClientAuth) String() string {
 func (*ClientAuth) ProtoMessage() {}
 
 func (x *ClientAuth) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[2]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -377,7 +432,7 @@ func (x *ClientAuth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientAuth.ProtoReflect.Descriptor instead.
 func (*ClientAuth) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{2}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ClientAuth) GetUser() string {
@@ -418,7 +473,7 @@ type PrepareResponse struct {
 
 func (x *PrepareResponse) Reset() {
 	*x = PrepareResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[3]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -430,7 +485,7 @@ func (x *PrepareResponse) String() string {
 func (*PrepareResponse) ProtoMessage() {}
 
 func (x *PrepareResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[3]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -443,7 +498,7 @@ func (x *PrepareResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareResponse.ProtoReflect.Descriptor instead.
 func (*PrepareResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{3}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PrepareResponse) GetHost() []byte {
@@ -494,7 +549,7 @@ type GeneratorHeartbeatRequest struct {
 
 func (x *GeneratorHeartbeatRequest) Reset() {
 	*x = GeneratorHeartbeatRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[4]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +561,7 @@ func (x *GeneratorHeartbeatRequest) String() string {
 func (*GeneratorHeartbeatRequest) ProtoMessage() {}
 
 func (x *GeneratorHeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[4]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +574,7 @@ func (x *GeneratorHeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GeneratorHeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*GeneratorHeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{4}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GeneratorHeartbeatRequest) GetRunId() string {
@@ -559,7 +614,7 @@ type GeneratorHeartbeatResponse struct {
 
 func (x *GeneratorHeartbeatResponse) Reset() {
 	*x = GeneratorHeartbeatResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[5]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +626,7 @@ func (x *GeneratorHeartbeatResponse) String() string {
 func (*GeneratorHeartbeatResponse) ProtoMessage() {}
 
 func (x *GeneratorHeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[5]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +639,7 @@ func (x *GeneratorHeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GeneratorHeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*GeneratorHeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{5}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GeneratorHeartbeatResponse) GetReceivedUnixNs() int64 {
@@ -631,7 +686,7 @@ type PreloadRequest struct {
 
 func (x *PreloadRequest) Reset() {
 	*x = PreloadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[6]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -643,7 +698,7 @@ func (x *PreloadRequest) String() string {
 func (*PreloadRequest) ProtoMessage() {}
 
 func (x *PreloadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[6]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -656,7 +711,7 @@ func (x *PreloadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreloadRequest.ProtoReflect.Descriptor instead.
 func (*PreloadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{6}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PreloadRequest) GetRunId() string {
@@ -711,7 +766,7 @@ type PreloadProgress struct {
 
 func (x *PreloadProgress) Reset() {
 	*x = PreloadProgress{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[7]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +778,7 @@ func (x *PreloadProgress) String() string {
 func (*PreloadProgress) ProtoMessage() {}
 
 func (x *PreloadProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[7]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +791,7 @@ func (x *PreloadProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreloadProgress.ProtoReflect.Descriptor instead.
 func (*PreloadProgress) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{7}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PreloadProgress) GetKeys() int64 {
@@ -785,7 +840,7 @@ type LoadStep struct {
 
 func (x *LoadStep) Reset() {
 	*x = LoadStep{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[8]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -797,7 +852,7 @@ func (x *LoadStep) String() string {
 func (*LoadStep) ProtoMessage() {}
 
 func (x *LoadStep) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[8]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -810,7 +865,7 @@ func (x *LoadStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadStep.ProtoReflect.Descriptor instead.
 func (*LoadStep) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{8}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LoadStep) GetIndex() int32 {
@@ -844,7 +899,7 @@ type ConnectRequest struct {
 
 func (x *ConnectRequest) Reset() {
 	*x = ConnectRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[9]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +911,7 @@ func (x *ConnectRequest) String() string {
 func (*ConnectRequest) ProtoMessage() {}
 
 func (x *ConnectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[9]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +924,7 @@ func (x *ConnectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectRequest.ProtoReflect.Descriptor instead.
 func (*ConnectRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{9}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConnectRequest) GetRunId() string {
@@ -912,7 +967,7 @@ type ConnectResponse struct {
 
 func (x *ConnectResponse) Reset() {
 	*x = ConnectResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[10]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -924,7 +979,7 @@ func (x *ConnectResponse) String() string {
 func (*ConnectResponse) ProtoMessage() {}
 
 func (x *ConnectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[10]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -937,7 +992,7 @@ func (x *ConnectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectResponse.ProtoReflect.Descriptor instead.
 func (*ConnectResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{10}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConnectResponse) GetConnections() int32 {
@@ -975,7 +1030,7 @@ type RefusedConnection struct {
 
 func (x *RefusedConnection) Reset() {
 	*x = RefusedConnection{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[11]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -987,7 +1042,7 @@ func (x *RefusedConnection) String() string {
 func (*RefusedConnection) ProtoMessage() {}
 
 func (x *RefusedConnection) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[11]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1000,7 +1055,7 @@ func (x *RefusedConnection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedConnection.ProtoReflect.Descriptor instead.
 func (*RefusedConnection) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{11}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RefusedConnection) GetMember() int32 {
@@ -1047,7 +1102,7 @@ type RunRequest struct {
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[12]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1114,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[12]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1127,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{12}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RunRequest) GetRunId() string {
@@ -1133,7 +1188,7 @@ type RunResponse struct {
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[13]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1145,7 +1200,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[13]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1158,7 +1213,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{13}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RunResponse) GetRecord() isRunResponse_Record {
@@ -1269,7 +1324,7 @@ type LoadSecond struct {
 
 func (x *LoadSecond) Reset() {
 	*x = LoadSecond{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[14]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1336,7 @@ func (x *LoadSecond) String() string {
 func (*LoadSecond) ProtoMessage() {}
 
 func (x *LoadSecond) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[14]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1349,7 @@ func (x *LoadSecond) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadSecond.ProtoReflect.Descriptor instead.
 func (*LoadSecond) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{14}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LoadSecond) GetSecond() int64 {
@@ -1371,7 +1426,7 @@ type LoadAnswers struct {
 
 func (x *LoadAnswers) Reset() {
 	*x = LoadAnswers{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1438,7 @@ func (x *LoadAnswers) String() string {
 func (*LoadAnswers) ProtoMessage() {}
 
 func (x *LoadAnswers) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[15]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1451,7 @@ func (x *LoadAnswers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadAnswers.ProtoReflect.Descriptor instead.
 func (*LoadAnswers) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{15}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LoadAnswers) GetFirstNs() int64 {
@@ -1427,7 +1482,7 @@ type LoadHistogram struct {
 
 func (x *LoadHistogram) Reset() {
 	*x = LoadHistogram{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1494,7 @@ func (x *LoadHistogram) String() string {
 func (*LoadHistogram) ProtoMessage() {}
 
 func (x *LoadHistogram) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[16]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1507,7 @@ func (x *LoadHistogram) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadHistogram.ProtoReflect.Descriptor instead.
 func (*LoadHistogram) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{16}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LoadHistogram) GetTiming() string {
@@ -1505,7 +1560,7 @@ type LoadMemberTotal struct {
 
 func (x *LoadMemberTotal) Reset() {
 	*x = LoadMemberTotal{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1517,7 +1572,7 @@ func (x *LoadMemberTotal) String() string {
 func (*LoadMemberTotal) ProtoMessage() {}
 
 func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[17]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1530,7 +1585,7 @@ func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadMemberTotal.ProtoReflect.Descriptor instead.
 func (*LoadMemberTotal) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{17}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LoadMemberTotal) GetTiming() string {
@@ -1589,7 +1644,7 @@ type LoadEvent struct {
 
 func (x *LoadEvent) Reset() {
 	*x = LoadEvent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1656,7 @@ func (x *LoadEvent) String() string {
 func (*LoadEvent) ProtoMessage() {}
 
 func (x *LoadEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1669,7 @@ func (x *LoadEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadEvent.ProtoReflect.Descriptor instead.
 func (*LoadEvent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoadEvent) GetKind() string {
@@ -1645,6 +1700,180 @@ func (x *LoadEvent) GetUnixNs() int64 {
 	return 0
 }
 
+type JudgeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	Read          string                 `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"` // the mode in which keys are read back
+	Connections   int32                  `protobuf:"varint,3,opt,name=connections,proto3" json:"connections,omitempty"`
+	Members       []int32                `protobuf:"varint,4,rep,packed,name=members,proto3" json:"members,omitempty"`            // their indexes; connections go to them in turn
+	WithinNs      int64                  `protobuf:"varint,5,opt,name=within_ns,json=withinNs,proto3" json:"within_ns,omitempty"` // all keys, at most
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JudgeRequest) Reset() {
+	*x = JudgeRequest{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JudgeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JudgeRequest) ProtoMessage() {}
+
+func (x *JudgeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JudgeRequest.ProtoReflect.Descriptor instead.
+func (*JudgeRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *JudgeRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *JudgeRequest) GetRead() string {
+	if x != nil {
+		return x.Read
+	}
+	return ""
+}
+
+func (x *JudgeRequest) GetConnections() int32 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *JudgeRequest) GetMembers() []int32 {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *JudgeRequest) GetWithinNs() int64 {
+	if x != nil {
+		return x.WithinNs
+	}
+	return 0
+}
+
+type JudgeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Record:
+	//
+	//	*JudgeResponse_Seconds
+	//	*JudgeResponse_Stale
+	//	*JudgeResponse_Report
+	Record        isJudgeResponse_Record `protobuf_oneof:"record"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JudgeResponse) Reset() {
+	*x = JudgeResponse{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JudgeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JudgeResponse) ProtoMessage() {}
+
+func (x *JudgeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JudgeResponse.ProtoReflect.Descriptor instead.
+func (*JudgeResponse) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *JudgeResponse) GetRecord() isJudgeResponse_Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *JudgeResponse) GetSeconds() []byte {
+	if x != nil {
+		if x, ok := x.Record.(*JudgeResponse_Seconds); ok {
+			return x.Seconds
+		}
+	}
+	return nil
+}
+
+func (x *JudgeResponse) GetStale() []byte {
+	if x != nil {
+		if x, ok := x.Record.(*JudgeResponse_Stale); ok {
+			return x.Stale
+		}
+	}
+	return nil
+}
+
+func (x *JudgeResponse) GetReport() []byte {
+	if x != nil {
+		if x, ok := x.Record.(*JudgeResponse_Report); ok {
+			return x.Report
+		}
+	}
+	return nil
+}
+
+type isJudgeResponse_Record interface {
+	isJudgeResponse_Record()
+}
+
+type JudgeResponse_Seconds struct {
+	Seconds []byte `protobuf:"bytes,1,opt,name=seconds,proto3,oneof"` // the JSON of a list of judging.Second
+}
+
+type JudgeResponse_Stale struct {
+	Stale []byte `protobuf:"bytes,2,opt,name=stale,proto3,oneof"` // how long reads were stale, in nanoseconds: HdrHistogram's V2 encoding, not compressed
+}
+
+type JudgeResponse_Report struct {
+	Report []byte `protobuf:"bytes,3,opt,name=report,proto3,oneof"` // the JSON of a judging.Report
+}
+
+func (*JudgeResponse_Seconds) isJudgeResponse_Record() {}
+
+func (*JudgeResponse_Stale) isJudgeResponse_Record() {}
+
+func (*JudgeResponse_Report) isJudgeResponse_Record() {}
+
 type StopLoadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -1656,7 +1885,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1897,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1910,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -1706,7 +1935,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1718,7 +1947,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1731,7 +1960,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
 }
 
 type CloseLoadRequest struct {
@@ -1743,7 +1972,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1755,7 +1984,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1768,7 +1997,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -1786,7 +2015,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1798,7 +2027,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1811,7 +2040,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
 }
 
 var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
@@ -1819,7 +2048,7 @@ var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
 const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"\x1adbtesterpb/generator.proto\x12\n" +
-	"dbtesterpb\"\x89\x04\n" +
+	"dbtesterpb\"\xb8\x04\n" +
 	"\x0ePrepareRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x18\n" +
@@ -1840,7 +2069,10 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x10sample_period_ns\x18\x10 \x01(\x03R\x0esamplePeriodNs\x12\x1d\n" +
 	"\n" +
 	"self_check\x18\x11 \x01(\bR\tselfCheck\x12\x1a\n" +
-	"\breserved\x18\x12 \x03(\tR\breserved\"A\n" +
+	"\breserved\x18\x12 \x03(\tR\breserved\x12-\n" +
+	"\ajudging\x18\x13 \x01(\v2\x13.dbtesterpb.JudgingR\ajudging\"!\n" +
+	"\aJudging\x12\x16\n" +
+	"\x06weaker\x18\x01 \x01(\bR\x06weaker\"A\n" +
 	"\tClientTLS\x12\x0e\n" +
 	"\x02ca\x18\x01 \x01(\tR\x02ca\x12\x12\n" +
 	"\x04cert\x18\x02 \x01(\tR\x04cert\x12\x10\n" +
@@ -1945,7 +2177,18 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\x05R\x06member\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x17\n" +
-	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"<\n" +
+	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"\x92\x01\n" +
+	"\fJudgeRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
+	"\x04read\x18\x02 \x01(\tR\x04read\x12 \n" +
+	"\vconnections\x18\x03 \x01(\x05R\vconnections\x12\x18\n" +
+	"\amembers\x18\x04 \x03(\x05R\amembers\x12\x1b\n" +
+	"\twithin_ns\x18\x05 \x01(\x03R\bwithinNs\"g\n" +
+	"\rJudgeResponse\x12\x1a\n" +
+	"\aseconds\x18\x01 \x01(\fH\x00R\aseconds\x12\x16\n" +
+	"\x05stale\x18\x02 \x01(\fH\x00R\x05stale\x12\x18\n" +
+	"\x06report\x18\x03 \x01(\fH\x00R\x06reportB\b\n" +
+	"\x06record\"<\n" +
 	"\x0fStopLoadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\bR\x04step\"\x12\n" +
@@ -1959,13 +2202,14 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x15LOAD_STATE_PRELOADING\x10\x02\x12\x18\n" +
 	"\x14LOAD_STATE_CONNECTED\x10\x03\x12\x16\n" +
 	"\x12LOAD_STATE_RUNNING\x10\x04\x12\x16\n" +
-	"\x12LOAD_STATE_STOPPED\x10\x052\x89\x04\n" +
+	"\x12LOAD_STATE_STOPPED\x10\x052\xc9\x04\n" +
 	"\tGenerator\x12B\n" +
 	"\aPrepare\x12\x1a.dbtesterpb.PrepareRequest\x1a\x1b.dbtesterpb.PrepareResponse\x12c\n" +
 	"\x12GeneratorHeartbeat\x12%.dbtesterpb.GeneratorHeartbeatRequest\x1a&.dbtesterpb.GeneratorHeartbeatResponse\x12D\n" +
 	"\aPreload\x12\x1a.dbtesterpb.PreloadRequest\x1a\x1b.dbtesterpb.PreloadProgress0\x01\x12B\n" +
 	"\aConnect\x12\x1a.dbtesterpb.ConnectRequest\x1a\x1b.dbtesterpb.ConnectResponse\x128\n" +
-	"\x03Run\x12\x16.dbtesterpb.RunRequest\x1a\x17.dbtesterpb.RunResponse0\x01\x12E\n" +
+	"\x03Run\x12\x16.dbtesterpb.RunRequest\x1a\x17.dbtesterpb.RunResponse0\x01\x12>\n" +
+	"\x05Judge\x12\x18.dbtesterpb.JudgeRequest\x1a\x19.dbtesterpb.JudgeResponse0\x01\x12E\n" +
 	"\bStopLoad\x12\x1b.dbtesterpb.StopLoadRequest\x1a\x1c.dbtesterpb.StopLoadResponse\x12H\n" +
 	"\tCloseLoad\x12\x1c.dbtesterpb.CloseLoadRequest\x1a\x1d.dbtesterpb.CloseLoadResponseB'Z%github.com/coreos/dbtester/dbtesterpbb\x06proto3"
 
@@ -1982,63 +2226,69 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
-	(*ClientTLS)(nil),                  // 2: dbtesterpb.ClientTLS
-	(*ClientAuth)(nil),                 // 3: dbtesterpb.ClientAuth
-	(*PrepareResponse)(nil),            // 4: dbtesterpb.PrepareResponse
-	(*GeneratorHeartbeatRequest)(nil),  // 5: dbtesterpb.GeneratorHeartbeatRequest
-	(*GeneratorHeartbeatResponse)(nil), // 6: dbtesterpb.GeneratorHeartbeatResponse
-	(*PreloadRequest)(nil),             // 7: dbtesterpb.PreloadRequest
-	(*PreloadProgress)(nil),            // 8: dbtesterpb.PreloadProgress
-	(*LoadStep)(nil),                   // 9: dbtesterpb.LoadStep
-	(*ConnectRequest)(nil),             // 10: dbtesterpb.ConnectRequest
-	(*ConnectResponse)(nil),            // 11: dbtesterpb.ConnectResponse
-	(*RefusedConnection)(nil),          // 12: dbtesterpb.RefusedConnection
-	(*RunRequest)(nil),                 // 13: dbtesterpb.RunRequest
-	(*RunResponse)(nil),                // 14: dbtesterpb.RunResponse
-	(*LoadSecond)(nil),                 // 15: dbtesterpb.LoadSecond
-	(*LoadAnswers)(nil),                // 16: dbtesterpb.LoadAnswers
-	(*LoadHistogram)(nil),              // 17: dbtesterpb.LoadHistogram
-	(*LoadMemberTotal)(nil),            // 18: dbtesterpb.LoadMemberTotal
-	(*LoadEvent)(nil),                  // 19: dbtesterpb.LoadEvent
-	(*StopLoadRequest)(nil),            // 20: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 21: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 22: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 23: dbtesterpb.CloseLoadResponse
+	(*Judging)(nil),                    // 2: dbtesterpb.Judging
+	(*ClientTLS)(nil),                  // 3: dbtesterpb.ClientTLS
+	(*ClientAuth)(nil),                 // 4: dbtesterpb.ClientAuth
+	(*PrepareResponse)(nil),            // 5: dbtesterpb.PrepareResponse
+	(*GeneratorHeartbeatRequest)(nil),  // 6: dbtesterpb.GeneratorHeartbeatRequest
+	(*GeneratorHeartbeatResponse)(nil), // 7: dbtesterpb.GeneratorHeartbeatResponse
+	(*PreloadRequest)(nil),             // 8: dbtesterpb.PreloadRequest
+	(*PreloadProgress)(nil),            // 9: dbtesterpb.PreloadProgress
+	(*LoadStep)(nil),                   // 10: dbtesterpb.LoadStep
+	(*ConnectRequest)(nil),             // 11: dbtesterpb.ConnectRequest
+	(*ConnectResponse)(nil),            // 12: dbtesterpb.ConnectResponse
+	(*RefusedConnection)(nil),          // 13: dbtesterpb.RefusedConnection
+	(*RunRequest)(nil),                 // 14: dbtesterpb.RunRequest
+	(*RunResponse)(nil),                // 15: dbtesterpb.RunResponse
+	(*LoadSecond)(nil),                 // 16: dbtesterpb.LoadSecond
+	(*LoadAnswers)(nil),                // 17: dbtesterpb.LoadAnswers
+	(*LoadHistogram)(nil),              // 18: dbtesterpb.LoadHistogram
+	(*LoadMemberTotal)(nil),            // 19: dbtesterpb.LoadMemberTotal
+	(*LoadEvent)(nil),                  // 20: dbtesterpb.LoadEvent
+	(*JudgeRequest)(nil),               // 21: dbtesterpb.JudgeRequest
+	(*JudgeResponse)(nil),              // 22: dbtesterpb.JudgeResponse
+	(*StopLoadRequest)(nil),            // 23: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 24: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 25: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 26: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
-	2,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
-	3,  // 1: dbtesterpb.PrepareRequest.auth:type_name -> dbtesterpb.ClientAuth
-	0,  // 2: dbtesterpb.GeneratorHeartbeatResponse.state:type_name -> dbtesterpb.LoadState
-	9,  // 3: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
-	12, // 4: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
-	15, // 5: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
-	18, // 6: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
-	19, // 7: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
-	17, // 8: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	16, // 9: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
-	1,  // 10: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	5,  // 11: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	7,  // 12: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	10, // 13: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	13, // 14: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	20, // 15: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	22, // 16: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	4,  // 17: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	6,  // 18: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	8,  // 19: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	11, // 20: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	14, // 21: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	21, // 22: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	23, // 23: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	17, // [17:24] is the sub-list for method output_type
-	10, // [10:17] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
+	4,  // 1: dbtesterpb.PrepareRequest.auth:type_name -> dbtesterpb.ClientAuth
+	2,  // 2: dbtesterpb.PrepareRequest.judging:type_name -> dbtesterpb.Judging
+	0,  // 3: dbtesterpb.GeneratorHeartbeatResponse.state:type_name -> dbtesterpb.LoadState
+	10, // 4: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
+	13, // 5: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
+	16, // 6: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
+	19, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
+	20, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
+	18, // 9: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	17, // 10: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	1,  // 11: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	6,  // 12: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	8,  // 13: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	11, // 14: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	14, // 15: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	21, // 16: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
+	23, // 17: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	25, // 18: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	5,  // 19: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	7,  // 20: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	9,  // 21: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	12, // 22: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	15, // 23: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	22, // 24: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
+	24, // 25: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	26, // 26: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	19, // [19:27] is the sub-list for method output_type
+	11, // [11:19] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -2046,12 +2296,17 @@ func file_dbtesterpb_generator_proto_init() {
 	if File_dbtesterpb_generator_proto != nil {
 		return
 	}
-	file_dbtesterpb_generator_proto_msgTypes[13].OneofWrappers = []any{
+	file_dbtesterpb_generator_proto_msgTypes[14].OneofWrappers = []any{
 		(*RunResponse_Second)(nil),
 		(*RunResponse_Member)(nil),
 		(*RunResponse_Event)(nil),
 		(*RunResponse_Samples)(nil),
 		(*RunResponse_End)(nil),
+	}
+	file_dbtesterpb_generator_proto_msgTypes[21].OneofWrappers = []any{
+		(*JudgeResponse_Seconds)(nil),
+		(*JudgeResponse_Stale)(nil),
+		(*JudgeResponse_Report)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2059,7 +2314,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	Generator_Preload_FullMethodName            = "/dbtesterpb.Generator/Preload"
 	Generator_Connect_FullMethodName            = "/dbtesterpb.Generator/Connect"
 	Generator_Run_FullMethodName                = "/dbtesterpb.Generator/Run"
+	Generator_Judge_FullMethodName              = "/dbtesterpb.Generator/Judge"
 	Generator_StopLoad_FullMethodName           = "/dbtesterpb.Generator/StopLoad"
 	Generator_CloseLoad_FullMethodName          = "/dbtesterpb.Generator/CloseLoad"
 )
@@ -62,6 +63,10 @@ type GeneratorClient interface {
 	// Run runs the step of the last Connect, and streams its records. The last message is its
 	// end; its connections are closed then, unless they are kept. Without an end the part is lost.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunResponse], error)
+	// Judge ends the judging of answers that Prepare asked for, once no step follows: it reads the keys
+	// that this part wrote back, and streams what was found. The last message is the report. It judges
+	// once, and not a load that was stopped.
+	Judge(ctx context.Context, in *JudgeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[JudgeResponse], error)
 	// StopLoad has nothing more issued: the stream of Run completes with its end, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
@@ -147,6 +152,25 @@ func (c *generatorClient) Run(ctx context.Context, in *RunRequest, opts ...grpc.
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Generator_RunClient = grpc.ServerStreamingClient[RunResponse]
 
+func (c *generatorClient) Judge(ctx context.Context, in *JudgeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[JudgeResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Generator_ServiceDesc.Streams[2], Generator_Judge_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[JudgeRequest, JudgeResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Generator_JudgeClient = grpc.ServerStreamingClient[JudgeResponse]
+
 func (c *generatorClient) StopLoad(ctx context.Context, in *StopLoadRequest, opts ...grpc.CallOption) (*StopLoadResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StopLoadResponse)
@@ -198,6 +222,10 @@ type GeneratorServer interface {
 	// Run runs the step of the last Connect, and streams its records. The last message is its
 	// end; its connections are closed then, unless they are kept. Without an end the part is lost.
 	Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error
+	// Judge ends the judging of answers that Prepare asked for, once no step follows: it reads the keys
+	// that this part wrote back, and streams what was found. The last message is the report. It judges
+	// once, and not a load that was stopped.
+	Judge(*JudgeRequest, grpc.ServerStreamingServer[JudgeResponse]) error
 	// StopLoad has nothing more issued: the stream of Run completes with its end, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
@@ -229,6 +257,9 @@ func (UnimplementedGeneratorServer) Connect(context.Context, *ConnectRequest) (*
 }
 func (UnimplementedGeneratorServer) Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error {
 	return status.Error(codes.Unimplemented, "method Run not implemented")
+}
+func (UnimplementedGeneratorServer) Judge(*JudgeRequest, grpc.ServerStreamingServer[JudgeResponse]) error {
+	return status.Error(codes.Unimplemented, "method Judge not implemented")
 }
 func (UnimplementedGeneratorServer) StopLoad(context.Context, *StopLoadRequest) (*StopLoadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StopLoad not implemented")
@@ -333,6 +364,17 @@ func _Generator_Run_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Generator_RunServer = grpc.ServerStreamingServer[RunResponse]
 
+func _Generator_Judge_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(JudgeRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(GeneratorServer).Judge(m, &grpc.GenericServerStream[JudgeRequest, JudgeResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Generator_JudgeServer = grpc.ServerStreamingServer[JudgeResponse]
+
 func _Generator_StopLoad_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StopLoadRequest)
 	if err := dec(in); err != nil {
@@ -406,6 +448,11 @@ var Generator_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Run",
 			Handler:       _Generator_Run_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Judge",
+			Handler:       _Generator_Judge_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -60,7 +60,11 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	s.part = p
-	s.issuer = issuer.New(issuer.Options{Database: p.database, Driver: p.driver, Spec: p.spec, Event: s.event, Gone: s.allLost})
+	watch, err := s.watch(req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.issuer = issuer.New(issuer.Options{Database: p.database, Driver: p.driver, Spec: p.spec, Event: s.event, Gone: s.allLost, Watch: watch})
 	if err := s.sample(); err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample the generator's machine: %v", err)
 	}

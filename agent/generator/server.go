@@ -18,6 +18,8 @@
 //	                    connections are open, or which member took none
 //	Run                 the start, and how far the generator's clock is ahead -> a stream of
 //	                    seconds, totals of members, events, samples, and one StepEnd
+//	Judge               the mode and the members to read keys back from -> a stream of what was
+//	                    judged of the answers, if Prepare asked for it
 //	StopLoad            nothing more is issued, in this step or at all, and the stream of Run
 //	                    completes
 //	CloseLoad           the generator is free

@@ -15,6 +15,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -47,10 +48,11 @@ type session struct {
 	gone    chan struct{}  // closed once all is freed
 	lost    atomic.Pointer[[]int32]
 
-	// part, issuer, sampler and lines are set before any verb but Prepare is let in. One verb at a
+	// part, issuer, judging, sampler and lines are set before any verb but Prepare is let in. One verb at a
 	// time uses the issuer and what follows.
 	part    *part
 	issuer  *issuer.Issuer
+	judging *judging.Load // nil unless answers are judged, and after Judge
 	sampler *sysmetrics.Sampler
 	lines   *results.SampleLines
 	records records

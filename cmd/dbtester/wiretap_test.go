@@ -100,6 +100,11 @@ func (t *tap) Preload(req *pb.PreloadRequest, to grpc.ServerStreamingServer[pb.P
 	return pass(from, err, to.Send)
 }
 
+func (t *tap) Judge(req *pb.JudgeRequest, to grpc.ServerStreamingServer[pb.JudgeResponse]) error {
+	from, err := t.agent.Judge(to.Context(), req)
+	return pass(from, err, to.Send)
+}
+
 func (t *tap) Run(req *pb.RunRequest, to grpc.ServerStreamingServer[pb.RunResponse]) error {
 	from, err := t.agent.Run(to.Context(), req)
 	return pass(from, err, func(m *pb.RunResponse) error {

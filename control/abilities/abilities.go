@@ -11,12 +11,13 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Bounder], [Watcher], [Ender], [Betweener], [Finisher] or [Cutter], or several of them.
+// [Bounder], [Watcher], [Judger], [Ender], [Betweener], [Finisher] or [Cutter], or several of them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -103,6 +104,13 @@ type Watcher interface {
 	Watch(load.Spec) (load.Watch, error)
 }
 
+// Judger has generators judge the answers to their parts, where a [Watcher] judges those to a load
+// that this process issues itself.
+type Judger interface {
+	// Judging is how, nil for not at all.
+	Judging() *dbtesterpb.Judging
+}
+
 // Ender does something between the last request of a load and the count of its keys.
 type Ender interface {
 	// End is called once. ctx is over if the load was interrupted.
@@ -115,6 +123,9 @@ type Issued struct {
 	Resent int64
 	// Waits are those of clients for what watches the load.
 	Waits load.Waits
+	// Judge returns what generators judged, in the order of the parts without those that judged
+	// nothing, and why they did not; nil if this process issued the load.
+	Judge func(context.Context, judging.Back) ([]judging.Report, error)
 }
 
 // Betweener does something between two windows of a search for a capacity.

@@ -84,6 +84,9 @@ type Job struct {
 	Reserved []string
 	// Sample is the time between two samples of a machine.
 	Sample time.Duration
+	// Judging asks each generator to judge the answers to its part; see [Set.Judge]. Nil asks for
+	// nothing.
+	Judging *pb.Judging
 	// SelfCheck asks each generator for what it adds to the latencies of its part.
 	SelfCheck bool
 }
@@ -210,7 +213,7 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 		RunId: s.opts.RunID, Owner: s.opts.Owner, Version: s.opts.Version, Database: job.Database, Options: job.Options,
 		Load: data, Seed: job.Spec.Seed, FirstKey: job.Spec.FirstKey, Parts: int32(len(s.gens)),
 		Endpoints: job.Target.Endpoints, Prefix: job.Target.Prefix, MaxBytes: int64(job.Target.MaxBytes),
-		Tls: job.TLS, Auth: job.Auth, Reserved: job.Reserved, SamplePeriodNs: int64(job.Sample),
+		Tls: job.TLS, Auth: job.Auth, Reserved: job.Reserved, SamplePeriodNs: int64(job.Sample), Judging: job.Judging,
 	}, nil
 }
 

@@ -56,6 +56,8 @@ type Database struct {
 	Running bool
 	// Secret means that the clients' credentials are sent over TLS only.
 	Secret bool
+	// Generators are how many issue the load, 0 if control does.
+	Generators int
 	// Classic files have no keys of abilities. Searched is whether a capacity is searched
 	// for.
 	Classic, Searched bool

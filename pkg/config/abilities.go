@@ -84,7 +84,7 @@ func abilityTables() (tables []Table) {
 func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
 		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Info: r.spec.entry.Info, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
-		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil,
+		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil, Generators: len(r.file.generators),
 		Node: r.db.NodeOf, OptionAt: r.optionAt,
 	}
 	for _, keys := range keysOf(eachAbilities()) {

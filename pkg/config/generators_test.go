@@ -32,10 +32,24 @@ func TestGeneratorProblems(t *testing.T) {
 		{"fewer clients", "load: {clients: 1, requests: 9}\n" + two, "3:17: clients: each of 2 generators (line 4) needs a client and a connection, and a step of etcd has 1 clients on 1 connections"},
 		{"fewer connections", "load: {clients: 4, connections: 1, requests: 9}\n" + two, "3:33: connections: each of 2 generators (line 4) needs a client and a connection, and a step of etcd has 4 clients on 1 connections"},
 		{"reads of created keys", "load: {clients: 4, requests: 9, mix: {read: 50, write: 50}, keys: 9, key_law: latest}\n" + two, "4:13: generators: the load of etcd: a load that reads the keys it creates must have 1 part, got 2"},
+		{"shared keys", "load: {clients: 4, requests: 9, operation: update, keys: 8, value_size: 32, key_law: uniform}\nconsistency: true\n" + two, "4:14: consistency: generators that share keys cannot be judged, as each knows only what it wrote itself and their clocks differ: give the load of etcd key_law: sequential and a number of keys that 2 divides"},
+		{"keys that nobody shares evenly", "load: {clients: 4, requests: 9, operation: update, keys: 9, value_size: 32}\nconsistency: true\n" + two, "4:14: consistency: generators that share keys"},
 	} {
 		_, _, err := Parse("x.yaml", []byte(body+test.rest), testCatalog())
 		if err == nil || !strings.Contains(err.Error(), "x.yaml:"+test.want) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// TestGeneratorsWithKeysOfTheirOwn: a verdict is accepted where each generator has keys of its own.
+func TestGeneratorsWithKeysOfTheirOwn(t *testing.T) {
+	for _, load := range []string{
+		"load: {clients: 4, requests: 9, mix: {read: 50, update: 50}, keys: 8, key_law: sequential, value_size: 32}\n",
+		"load: {clients: 4, requests: 9, operation: write, value_size: 32}\n",
+	} {
+		if _, _, err := Parse("x.yaml", []byte(body+load+"consistency: true\ngenerators: [10.0.0.8, 10.0.0.9]\n"), testCatalog()); err != nil {
+			t.Errorf("%s: %v", load, err)
 		}
 	}
 }

@@ -31,6 +31,16 @@ type HeldKeys struct {
 	NotJudged int64 `json:"not_judged,omitempty"`
 }
 
+// Add adds the keys of another part of a load.
+func (h *HeldKeys) Add(o *HeldKeys) {
+	h.Keys += o.Keys
+	h.Read += o.Read
+	h.Older += o.Older
+	h.Gone += o.Gone
+	h.Foreign += o.Foreign
+	h.NotJudged += o.NotJudged
+}
+
 // Lost is how many keys lost their last write.
 func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 

@@ -200,8 +200,6 @@ func (l Load) CheckParts(parts int) error {
 		return nil
 	}
 	versioned := l.Any(func(o Op) bool { return o.Guarded() && o.NeedsKey() })
-	// In turn, part g takes the keys whose number modulo the number of parts is g.
-	own := !l.SameKey && l.TxnKeys <= 1 && l.Keys%int64(parts) == 0 && (l.KeyLaw == KeysSequential || l.KeyLaw == "")
 	odd := slices.IndexFunc(l.Stretches(), func(s Step) bool { return s.Rate > 0 && s.Clients%parts != 0 })
 	switch {
 	case l.Bind == BindClient && odd >= 0:
@@ -209,11 +207,22 @@ func (l Load) CheckParts(parts int) error {
 			parts, l.Stretches()[odd].Clients)
 	case l.ReadsCreated():
 		return fmt.Errorf("a load that reads the keys it creates must have 1 part, got %d: no part knows which writes of the others ended", parts)
-	case versioned && !own:
+	case versioned && !l.OwnKeys(parts):
 		return fmt.Errorf("transactions in %d parts must each write 1 key, taken by the law %s from a number of keys that the parts divide, got %d keys by transaction from %d by the law %q: no part knows the versions that others write",
 			parts, KeysSequential, max(l.TxnKeys, 1), l.Keys, l.KeyLaw)
 	}
 	return nil
+}
+
+// OwnKeys reports whether each of so many parts of a load has keys of its own: nothing that one part
+// sends is of a key of another. In turn, part g takes the keys whose number modulo the number of parts
+// is g, and a key that is created is of the request that does.
+func (l Load) OwnKeys(parts int) bool {
+	if parts <= 1 {
+		return true
+	}
+	inTurn := l.TxnKeys <= 1 && l.Keys%int64(parts) == 0 && (l.KeyLaw == KeysSequential || l.KeyLaw == "")
+	return !l.SameKey && !l.Any(Op.Ranges) && (inTurn || !l.Any(Op.NeedsKey))
 }
 
 // LargestValue is the size of the largest value that the load writes, in bytes.

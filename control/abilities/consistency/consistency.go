@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
-	judge "github.com/coreos/dbtester/pkg/consistency"
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/judging"
@@ -21,22 +20,15 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Half judges the answers of one run.
 type Half struct {
 	run     *abilities.Run
 	verdict consistency.Verdict
-	load    *judging.Load // nil unless answers are judged
-	judge   *judge.Judge  // nil before End
-	seconds []second
-	took    time.Duration
-}
-
-// second is what was judged up to a moment.
-type second struct {
-	until  int64 // unix nanoseconds
-	counts judge.Counts
+	load    *judging.Load   // nil unless this process judges answers
+	report  *judging.Report // nil before End
 }
 
 // New returns the verdict of a run, which is empty unless the file asks for one.
@@ -57,8 +49,8 @@ func planned(r *abilities.Run) consistency.Verdict {
 		return v
 	}
 	switch {
-	case r.Experiment.ByGenerators():
-		return none("generators issue the load, and each knows only what it wrote itself")
+	case !l.OwnKeys(len(r.Experiment.Generators)):
+		return none(consistency.Shared)
 	case l.ValueSize < consistency.LeastValue:
 		return none(fmt.Sprintf("values of less than %d bytes do not name the requests that wrote them", consistency.LeastValue))
 	case !slices.ContainsFunc(l.Operations(), judging.Judges):
@@ -82,89 +74,93 @@ func (h *Half) Describe() []string {
 	return nil
 }
 
+// judges reports whether answers are judged or measured.
+func (h *Half) judges() bool {
+	return h.verdict.Form == consistency.Judged || h.verdict.Form == consistency.Measured
+}
+
+// Judging is how generators judge the answers to their parts.
+func (h *Half) Judging() *dbtesterpb.Judging {
+	if !h.judges() {
+		return nil
+	}
+	h.verdict.Since = time.Now().UnixNano()
+	return &dbtesterpb.Judging{Weaker: h.verdict.Form == consistency.Measured}
+}
+
 // Watch returns what judges the requests of a load.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
-	if h.verdict.Form != consistency.Judged && h.verdict.Form != consistency.Measured {
+	if !h.judges() {
 		return nil, nil
 	}
 	clients := 1
 	for _, s := range spec.Stretches() {
 		clients = max(clients, s.Clients)
 	}
-	l, err := judging.New(judging.Options{Spec: spec, Clients: clients, Weaker: h.verdict.Form == consistency.Measured, Second: h.second})
+	l, err := judging.New(judging.Options{Spec: spec, Clients: clients, Weaker: h.verdict.Form == consistency.Measured})
 	if err != nil {
 		return nil, err
 	}
 	h.load, h.verdict.Since = l, time.Now().UnixNano()
-	return func(ended []load.Ended, before int64) error {
-		from := time.Now()
-		defer func() { h.took += time.Since(from) }()
-		return l.Observe(ended, before)
-	}, nil
-}
-
-// second adds what was judged in a call to that of its second.
-func (h *Half) second(until int64, c judge.Counts) {
-	if n := len(h.seconds) - 1; n >= 0 && h.seconds[n].until/int64(time.Second) == until/int64(time.Second) {
-		h.seconds[n].counts.Add(&c)
-		return
-	}
-	h.seconds = append(h.seconds, second{until, c})
+	return l.Observe, nil
 }
 
 // atOnce is how many keys are read back at the same time. On clusters that others use it is
-// one.
+// one, or one for each generator.
 const atOnce = 16
 
 // End judges what was left open, and reads back what was written.
 func (h *Half) End(ctx context.Context, i abilities.Issued) {
-	if h.load == nil {
+	if !h.judges() || h.load == nil && i.Judge == nil {
 		return
 	}
-	from := time.Now()
-	h.judge = h.load.Finish()
-	h.took += time.Since(from)
+	back := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: consistency.Budget}
+	if len(h.run.DB.Endpoints) > 0 {
+		back.Connections = 1
+	}
+	if ctx.Err() == nil {
+		h.run.Step("read back the written keys, for %v at most", consistency.Budget)
+	}
+	var r judging.Report
+	if i.Judge == nil {
+		r = h.load.End(ctx, back, h.run.Dial)
+	} else {
+		r = h.ofGenerators(ctx, i, back)
+	}
+	h.report = &r
 	v := &h.verdict
-	v.Counts, v.Waits, v.WaitedNS = h.judge.Totals(), i.Waits.Count, i.Waits.NS
+	v.Counts, v.Waits, v.WaitedNS, v.TookNS = r.Counts, i.Waits.Count, i.Waits.NS, r.TookNS
+	v.Back, v.Held, v.BackNS, v.NotReadBack = back.Mode, r.Held, r.BackNS, r.NotRead
 	if v.Form == consistency.Judged && i.Resent > 0 {
 		v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice", i.Resent)
 	}
-	h.readBack(ctx)
-	v.TookNS = int64(h.took)
 }
 
-// readBack reads all written keys, within a time.
-func (h *Half) readBack(ctx context.Context) {
-	v := &h.verdict
-	v.Back = h.run.Info.Reads[0]
+// ofGenerators returns what generators judged, each the keys of its own. Without a report of one of
+// them, that the others found no violation says nothing of the load.
+func (h *Half) ofGenerators(ctx context.Context, i abilities.Issued, back judging.Back) judging.Report {
+	reports, err := i.Judge(ctx, back)
+	r, v := judging.Merge(reports), &h.verdict
+	v.Parts = len(reports)
+	if err == nil {
+		return r
+	}
+	why := plaintext.Joined(err.Error())
+	r.NotRead = cmp.Or(r.NotRead, why)
+	if r.Counts.Operations == 0 || v.Form == consistency.Judged && r.Counts.Violations.All() == 0 {
+		v.Form, v.Why = consistency.Unjudged, "a part of the load has no verdict: "+why
+	}
+	return r
+}
+
+// strongest is the mode in which keys are read back.
+func (h *Half) strongest() workload.ReadMode {
 	for mode, p := range h.run.Info.Promises {
 		if p.Linearizable {
-			v.Back = mode
+			return mode
 		}
 	}
-	if ctx.Err() != nil {
-		v.NotReadBack = "the load was interrupted"
-		return
-	}
-	n := atOnce
-	if len(h.run.DB.Endpoints) > 0 {
-		n = 1
-	}
-	h.run.Step("read back the written keys, for %v at most", consistency.Budget)
-	from := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, consistency.Budget, fmt.Errorf("not all were read within %v", consistency.Budget))
-	defer cancel()
-	conns, err := h.run.Dial(ctx, n)
-	if err != nil {
-		v.NotReadBack = plaintext.Joined(err.Error())
-		return
-	}
-	held, err := h.load.ReadBack(ctx, conns, v.Back)
-	_ = database.CloseAll(conns) // nothing was written over them
-	v.Held, v.BackNS = &held, int64(time.Since(from))
-	if held.Read < held.Keys {
-		v.NotReadBack = plaintext.Joined(cmp.Or(err, context.Cause(ctx), errors.New("a read did not succeed")).Error())
-	}
+	return h.run.Info.Reads[0]
 }
 
 // Finish writes the files, the record and the marks of the verdict.
@@ -173,8 +169,8 @@ func (h *Half) Finish() error {
 		return nil
 	}
 	var errs []error
-	if h.judge != nil {
-		errs = append(errs, h.write(), h.histogram(), consistency.WriteWitnesses(filepath.Join(h.run.Dir, consistency.FileWitness), h.judge.Witnesses()))
+	if h.report != nil {
+		errs = append(errs, h.write(), h.histogram(), consistency.WriteWitnesses(filepath.Join(h.run.Dir, consistency.FileWitness), h.report.Witnesses))
 		h.mark()
 	}
 	return errors.Join(append(errs, consistency.Record().Set(&h.run.Record.Records, h.verdict))...)
@@ -182,13 +178,14 @@ func (h *Half) Finish() error {
 
 // write writes what was judged by second.
 func (h *Half) write() error {
-	if len(h.seconds) == 0 {
+	seconds := h.report.Seconds
+	if len(seconds) == 0 {
 		return nil
 	}
 	group := consistency.Observed()
 	rec := observation.NewRecorder(group)
-	for _, s := range h.seconds {
-		c, at := &s.counts, time.Unix(0, s.until)
+	for n := range seconds {
+		c, at := &seconds[n].Counts, time.Unix(0, seconds[n].Until)
 		step := h.run.StepAt(at)
 		violations := c.Violations.All()
 		if h.verdict.Form != consistency.Judged {
@@ -202,7 +199,7 @@ func (h *Half) write() error {
 			rec.Add(name, at, step, number)
 		}
 	}
-	w, err := observation.NewWriter(group, h.run.Dir, time.Unix(0, h.seconds[0].until))
+	w, err := observation.NewWriter(group, h.run.Dir, time.Unix(0, seconds[0].Until))
 	if err != nil {
 		return err
 	}
@@ -211,7 +208,7 @@ func (h *Half) write() error {
 
 // histogram records how stale the reads of a weaker mode were.
 func (h *Half) histogram() error {
-	stale := h.judge.Stale()
+	stale := h.report.Stale
 	if stale == nil {
 		return nil
 	}
@@ -243,6 +240,7 @@ func (h *Half) mark() {
 var (
 	_ abilities.Describer = (*Half)(nil)
 	_ abilities.Watcher   = (*Half)(nil)
+	_ abilities.Judger    = (*Half)(nil)
 	_ abilities.Ender     = (*Half)(nil)
 	_ abilities.Finisher  = (*Half)(nil)
 )

@@ -51,6 +51,9 @@ func Keys() ability.Single[Wish] {
 			if is == On && d.Load.ValueSize < LeastValue {
 				r.Errorf(at, "consistency: values must have at least %d bytes to name the requests that wrote them, got %d", LeastValue, d.Load.ValueSize)
 			}
+			if is == On && !d.Load.OwnKeys(d.Generators) {
+				r.Errorf(at, "consistency: %s: give the load of %s key_law: %s and a number of keys that %d divides, without ranges and transactions of several keys, or no generators", Shared, d.ID, workload.KeysSequential, d.Generators)
+			}
 			return is
 		},
 		Shown: func(is Wish) bool { return is != None },
@@ -59,6 +62,9 @@ func Keys() ability.Single[Wish] {
 
 // LeastValue is the size in bytes of the smallest values that name the requests that wrote them.
 const LeastValue = 16
+
+// Shared is why answers to generators whose keys are not their own are not judged.
+const Shared = "generators that share keys cannot be judged, as each knows only what it wrote itself and their clocks differ"
 
 // Form is what became of the answers of a load.
 type Form string
@@ -84,6 +90,8 @@ type Verdict struct {
 	Promise string            `json:"promise,omitempty"`
 	// Counts are of the whole load.
 	Counts consistency.Counts `json:"counts"`
+	// Parts is how many generators judged it, each the keys of its own; 0 if control did.
+	Parts int `json:"parts,omitempty"`
 	// Staleness is of the stale reads, in nanoseconds; nil without any.
 	Staleness *results.Spread `json:"staleness,omitempty"`
 	// Held counts the keys that were written by what they have after the load, read back in

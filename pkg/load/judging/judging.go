@@ -4,6 +4,7 @@ package judging
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/load"
@@ -21,18 +22,15 @@ type Options struct {
 	// Weaker is set if the load's reads promise less than linearizability. They get a staleness
 	// and no verdict.
 	Weaker bool
-	// Second, if not nil, is called with what each call of Observe judged, and its moment.
-	Second func(before int64, c consistency.Counts)
 }
 
 // Check returns why a load cannot be judged, nil if it can.
 func Check(spec load.Spec) error {
 	part, l := spec.Part, spec.Load
-	own := !l.SameKey && l.TxnKeys <= 1 && (l.KeyLaw == workload.KeysSequential || l.KeyLaw == "") && part.Of > 0 && l.Keys%int64(part.Of) == 0
 	switch {
 	case l.Any(workload.Op.SendsValue) && l.ValueSize < requests.LeastNumbered:
 		return fmt.Errorf("values must have at least %d bytes to name the requests that wrote them, got %d", requests.LeastNumbered, l.ValueSize)
-	case !part.Whole() && !own:
+	case !l.OwnKeys(part.Of):
 		return fmt.Errorf("each of %d parts must have keys of its own, taken by the law %s from a number of keys that the parts divide, got %d keys by the law %q: no part knows what others write",
 			part.Of, workload.KeysSequential, l.Keys, l.KeyLaw)
 	}
@@ -53,6 +51,8 @@ type Load struct {
 	// deleted, and are not judged.
 	deletes bool
 	highest int64 // number of a request that ended
+	seconds []Second
+	took    time.Duration
 }
 
 // New returns what judges a load. Its Observe is that of a [load.Observer].
@@ -89,6 +89,8 @@ func (l *Load) wrote(key, number int64) bool {
 
 // Observe takes requests that ended, and judges them in the call without requests that follows.
 func (l *Load) Observe(ended []load.Ended, before int64) error {
+	from := time.Now()
+	defer func() { l.took += time.Since(from) }()
 	for n := range ended {
 		l.batch = append(l.batch, l.op(&ended[n]))
 		l.highest = max(l.highest, ended[n].Number)
@@ -98,11 +100,20 @@ func (l *Load) Observe(ended []load.Ended, before int64) error {
 	}
 	counts := l.judge.Second(l.batch, before)
 	l.batch = l.batch[:0]
-	if l.opts.Second != nil {
-		l.opts.Second(before, counts)
-	}
+	l.add(before, counts)
 	return nil
 }
+
+// add adds what was judged in a call to that of its second.
+func (l *Load) add(until int64, c consistency.Counts) {
+	if n := len(l.seconds) - 1; n >= 0 && unixSecond(l.seconds[n].Until) == unixSecond(until) {
+		l.seconds[n].Counts.Add(&c)
+		return
+	}
+	l.seconds = append(l.seconds, Second{until, c})
+}
+
+func unixSecond(ns int64) int64 { return ns / int64(time.Second) }
 
 // op is a request as the judge takes it.
 func (l *Load) op(e *load.Ended) consistency.Op {

@@ -160,8 +160,7 @@ func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requ
 		t.Fatalf("preload the keys: %v", err)
 	}
 	s.lie = told
-	seconds := consistency.Counts{}
-	l, err := New(Options{Spec: spec, Clients: clients, Second: func(_ int64, c consistency.Counts) { seconds.Operations += c.Operations }})
+	l, err := New(Options{Spec: spec, Clients: clients})
 	if err != nil {
 		t.Fatalf("judge the load: %v", err)
 	}
@@ -177,7 +176,10 @@ func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requ
 	if err != nil {
 		t.Fatalf("read the keys back: %v", err)
 	}
-	totals := j.Totals()
+	totals, seconds := j.Totals(), consistency.Counts{}
+	for _, s := range l.seconds {
+		seconds.Operations += s.Counts.Operations
+	}
 	if totals.Operations != requests || seconds.Operations != requests || totals.Judged != requests || totals.Late != 0 {
 		t.Errorf("%d requests were sent, %d judged by second and in all %+v", requests, seconds.Operations, totals)
 	}

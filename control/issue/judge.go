@@ -1,0 +1,69 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load/judging"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
+)
+
+// judgeMargin is how much longer than the reading of keys the stream of what was judged may take.
+const judgeMargin = time.Minute
+
+// Judge has all generators end the judging of the answers to their parts, and read back what they
+// wrote over connections to some members. It returns a report of each, without those that gave none,
+// and why they did not. The load is over.
+func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]judging.Report, error) {
+	reports := make([]*judging.Report, len(s.gens))
+	back.Connections = max(back.Connections/max(len(s.gens), 1), 1)
+	err := each(s.gens, func(g *generator) (err error) {
+		if reports[g.index], err = g.judge(ctx, back, members); err != nil {
+			return fmt.Errorf("generator %s: %w", g.addr, err)
+		}
+		return nil
+	})
+	var list []judging.Report
+	for _, r := range reports {
+		if r != nil {
+			list = append(list, *r)
+		}
+	}
+	return list, err
+}
+
+// judge returns what a generator judged.
+func (g *generator) judge(ctx context.Context, back judging.Back, members []int) (*judging.Report, error) {
+	if lost := g.lostBy(); lost != nil {
+		return nil, fmt.Errorf("it was lost: %w", lost)
+	}
+	ctx, cancel := fleet.Within(ctx, back.Within+judgeMargin)
+	defer cancel()
+	stream, err := g.client.Judge(ctx, &pb.JudgeRequest{
+		RunId: g.runID, Read: string(back.Mode), Connections: int32(back.Connections), Members: indexes(members), WithinNs: int64(back.Within),
+	})
+	if err != nil {
+		return nil, broken(ctx, err)
+	}
+	var r loadwire.Report
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return nil, broken(ctx, err)
+		}
+		last, err := r.Take(m)
+		if err != nil {
+			return nil, err
+		}
+		if last {
+			if _, err := stream.Recv(); err == nil {
+				return nil, errors.New("it sent more than a report")
+			}
+			return &r.Report, nil
+		}
+	}
+}

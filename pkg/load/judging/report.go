@@ -1,0 +1,147 @@
+package judging
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Second is what was judged in one second, up to a moment.
+type Second struct {
+	Until  int64              `json:"until_unix_ns"`
+	Counts consistency.Counts `json:"counts"`
+}
+
+// Report is what was judged of a load, or of one part of it.
+type Report struct {
+	Counts    consistency.Counts    `json:"counts"`
+	Seconds   []Second              `json:"-"`
+	Witnesses []consistency.Witness `json:"witnesses,omitempty"`
+	// Stale are the stale reads of a weaker mode by for how many nanoseconds; nil without any.
+	Stale *hdrhistogram.Histogram `json:"-"`
+	// Held counts the written keys by what they had after the load; nil if none was read back, in
+	// BackNS. NotRead is why some were not.
+	Held    *consistency.HeldKeys `json:"held,omitempty"`
+	NotRead string                `json:"not_read,omitempty"`
+	BackNS  int64                 `json:"back_ns,omitempty"`
+	// TookNS is how long the judge worked.
+	TookNS int64 `json:"took_ns"`
+}
+
+// MostWitnesses are kept of a load.
+const MostWitnesses = 100
+
+// Back is how written keys are read back.
+type Back struct {
+	// Mode is the strongest of the database.
+	Mode workload.ReadMode
+	// Connections are how many keys are read at the same time, and Within how long all take at most.
+	Connections int
+	Within      time.Duration
+}
+
+// End judges what was left open, and reads back what was written over connections that dial opens.
+// The load is over; it was interrupted if ctx is.
+func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n int) ([]database.Client, error)) Report {
+	from := time.Now()
+	j := l.Finish()
+	l.took += time.Since(from)
+	r := Report{Counts: j.Totals(), Seconds: l.seconds, Witnesses: j.Witnesses(), Stale: j.Stale(), TookNS: int64(l.took)}
+	if ctx.Err() != nil {
+		r.NotRead = "the load was interrupted"
+		return r
+	}
+	from = time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Within, fmt.Errorf("not all were read within %v", b.Within))
+	defer cancel()
+	conns, err := dial(ctx, b.Connections)
+	if err != nil {
+		r.NotRead = plaintext.Joined(err.Error())
+		return r
+	}
+	held, err := l.ReadBack(ctx, conns, b.Mode)
+	_ = database.CloseAll(conns) // nothing was written over them
+	r.Held, r.BackNS = &held, int64(time.Since(from))
+	if held.Read < held.Keys {
+		r.NotRead = plaintext.Joined(cmp.Or(err, context.Cause(ctx), errors.New("a read did not succeed")).Error())
+	}
+	return r
+}
+
+// Merge makes one report of those of parts, each of which judged keys of its own.
+func Merge(parts []Report) Report {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	all := Report{}
+	for n := range parts {
+		p := &parts[n]
+		addPart(&all.Counts, &p.Counts)
+		all.Witnesses = append(all.Witnesses, p.Witnesses...)
+		if p.Stale != nil {
+			if all.Stale == nil {
+				all.Stale = histogram.New()
+			}
+			all.Stale.Merge(p.Stale) // of the same shape, so that nothing is dropped
+		}
+		if p.Held != nil {
+			if all.Held == nil {
+				all.Held = &consistency.HeldKeys{}
+			}
+			all.Held.Add(p.Held)
+		}
+		all.NotRead = cmp.Or(all.NotRead, p.NotRead)
+		all.BackNS = max(all.BackNS, p.BackNS)
+		all.TookNS += p.TookNS
+	}
+	all.Witnesses = all.Witnesses[:min(len(all.Witnesses), MostWitnesses)]
+	all.Seconds = mergeSeconds(parts)
+	return all
+}
+
+// addPart adds the counts of another part, whose keys are others.
+func addPart(to, c *consistency.Counts) {
+	keys, open, unknown := to.Keys, to.OpenZones, to.UnknownWrites
+	to.Add(c)
+	to.Keys, to.OpenZones, to.UnknownWrites = keys+c.Keys, open+c.OpenZones, unknown+c.UnknownWrites
+}
+
+// mergeSeconds adds the seconds of parts up. A part that has nothing of a second has the keys that it
+// had before.
+func mergeSeconds(parts []Report) (all []Second) {
+	var seconds []int64
+	for n := range parts {
+		for i := range parts[n].Seconds {
+			seconds = append(seconds, unixSecond(parts[n].Seconds[i].Until))
+		}
+	}
+	slices.Sort(seconds)
+	next, keys := make([]int, len(parts)), make([]int64, len(parts))
+	for _, at := range slices.Compact(seconds) {
+		sum := Second{}
+		for n := range parts {
+			for list := parts[n].Seconds; next[n] < len(list) && unixSecond(list[next[n]].Until) <= at; next[n]++ {
+				s := &list[next[n]]
+				sum.Until, keys[n] = max(sum.Until, s.Until), s.Counts.Keys
+				addPart(&sum.Counts, &s.Counts)
+			}
+		}
+		sum.Counts.Keys = 0
+		for _, n := range keys {
+			sum.Counts.Keys += n
+		}
+		all = append(all, sum)
+	}
+	return all
+}
