@@ -8,8 +8,10 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 	judge "github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // TestConsistency runs a load on stores that lie: each lie is found, and has its mark and a
@@ -138,4 +140,31 @@ databases: {fake: {options: {lie: %q, lie_every: 7}}}
 			mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), class)
 		})
 	}
+}
+
+// TestWeakerPromise: of reads that promise less than linearizability, as those of ZooKeeper's sync and
+// get, older values are staleness and never a violation.
+func TestWeakerPromise(t *testing.T) {
+	t.Parallel()
+	db := fake.Database()
+	db.Name = "weaker"
+	db.Info.Promises = map[workload.ReadMode]database.Promise{workload.ReadLinearizable: {Text: "a member answers from its own copy"}}
+	r := newRigOf(t, database.NewRegistry(db))
+	out, err := r.run(r.experiment(`
+load: {mix: {read: 50, update: 50}, keys: 20, key_law: uniform, requests: 6000, clients: 8, connections: 8, timeout: 60s, key_size: 16, value_size: 32}
+consistency: true
+databases: {weaker: {options: {lie: older, lie_every: 5}}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	rec := r.read(out.Folders[0], 0)
+	v, err := consistency.Record().Of(rec.run.Records)
+	if err != nil || v.Form != consistency.Measured || v.Counts.Judged != 6000 || v.Counts.StaleReads == 0 || v.Staleness == nil || v.Staleness.N != v.Counts.StaleReads {
+		t.Errorf("the verdict is %+v, %v, want stale reads among 6000", v, err)
+	}
+	if v.Violations() > 0 || hasMark(rec.run, mark.NotLinearizable) {
+		t.Errorf("violations %+v, marks %+v of a mode that promises less", v.Counts.Violations, rec.run.Validity)
+	}
+	mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), "")
 }

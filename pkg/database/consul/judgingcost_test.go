@@ -1,0 +1,30 @@
+package consul
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
+)
+
+// BenchmarkJudgingCost is what judging costs a client of one Consul. `make consistency-cost` runs it.
+func BenchmarkJudgingCost(b *testing.B) {
+	member := startOne(b, "")
+	conns := make([]database.Client, 20)
+	for n := range conns {
+		conn, err := member.Driver().Dial(b.Context(), member.Target())
+		if err != nil {
+			b.Fatalf("dial: %v", err)
+		}
+		b.Cleanup(func() { _ = conn.Close() })
+		conns[n] = conn
+	}
+	for _, keys := range []int64{1, 2000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			for b.Loop() {
+				databasetest.JudgingCost(b, databasetest.JudgedLoad{Name: "Consul", Keys: keys, Requests: 16_000}, conns)
+			}
+		})
+	}
+}
