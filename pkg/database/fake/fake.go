@@ -20,6 +20,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
+	"github.com/coreos/dbtester/pkg/database/fake/turns"
 	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -50,6 +51,7 @@ func Database() database.Database {
 			Fsync:      "none: the leader appends to a file and never syncs it",
 			Durability: declared.NeverSynced,
 			Sessions:   facts(expiry.Exact),
+			Locks:      lockFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -67,6 +69,10 @@ type Options struct {
 
 	Expiry           expiry.Law `yaml:"expiry" doc:"when the leader ends a session that is not renewed: exact, ticked, limited or doubled"`
 	ExpireEarlyEvery int        `yaml:"expire_early_every" doc:"end every n-th session at half of its TTL; 0 means never"`
+
+	HandOver        time.Duration `yaml:"hand_over" doc:"time from the release of a lock until the next contender has it"`
+	TwoHoldersEvery int           `yaml:"two_holders_every" doc:"give a lock for which others wait to two at once, each n-th time; 0 means never"`
+	OldFenceEvery   int           `yaml:"old_fence_every" doc:"give the fence before once more, each n-th time; 0 means never"`
 }
 
 // New returns options that hold every default: no delay and no faults.
@@ -93,6 +99,9 @@ func (o *Options) Validate(database.HostFacts) error {
 	}
 	if o.ExpireEarlyEvery < 0 {
 		return fmt.Errorf("expire_early_every must be at least 0, got %d", o.ExpireEarlyEvery)
+	}
+	if o.HandOver < 0 || o.TwoHoldersEvery < 0 || o.OldFenceEvery < 0 {
+		return fmt.Errorf("hand_over, two_holders_every and old_fence_every must be at least 0, got %v, %d and %d", o.HandOver, o.TwoHoldersEvery, o.OldFenceEvery)
 	}
 	if o.Delay < 0 || o.ReadyAfter < 0 || o.FailEvery < 0 || o.LoseEvery < 0 || o.LieEvery < 0 {
 		return fmt.Errorf("delay, ready_after, fail_every, lose_every and lie_every must be at least 0, got %v, %v, %d, %d and %d", o.Delay, o.ReadyAfter, o.FailEvery, o.LoseEvery, o.LieEvery)
@@ -121,6 +130,9 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}
 	if o.Expiry != expiry.Exact || o.ExpireEarlyEvery > 0 {
 		args = append(args, "--expiry="+string(o.Expiry), "--expire-early-every="+strconv.Itoa(o.ExpireEarlyEvery))
+	}
+	if o.turns() != (turns.Rules{}) {
+		args = append(args, "--hand-over="+o.HandOver.String(), "--two-holders-every="+strconv.Itoa(o.TwoHoldersEvery), "--old-fence-every="+strconv.Itoa(o.OldFenceEvery))
 	}
 	return database.Plan{
 		Commands: []database.Command{{

@@ -30,6 +30,7 @@ type server struct {
 	store   *store // nil on a follower
 	liar    liar
 	leases  leases
+	locks   locks
 	logger  *log.Logger
 }
 
@@ -48,6 +49,9 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	fs.IntVar(&s.LieEvery, "lie-every", 0, "")
 	fs.StringVar((*string)(&s.Expiry), "expiry", string(expiry.Exact), "")
 	fs.IntVar(&s.ExpireEarlyEvery, "expire-early-every", 0, "")
+	fs.DurationVar(&s.HandOver, "hand-over", 0, "")
+	fs.IntVar(&s.TwoHoldersEvery, "two-holders-every", 0, "")
+	fs.IntVar(&s.OldFenceEvery, "old-fence-every", 0, "")
 	fs.DurationVar(&s.ReadyAfter, "ready-after", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return fmt.Errorf("read fake flags: %w", err)
@@ -109,6 +113,9 @@ func (s *server) answer(ctx context.Context, upstream *client, op opcode, key, v
 	if s.Delay > 0 && !sleep.For(ctx, s.Delay) {
 		return 0, nil
 	}
+	if op == opAwait {
+		return s.await(ctx, key)
+	}
 	return s.lead(op, key, value)
 }
 
@@ -156,6 +163,8 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 		return codeOK, binary.BigEndian.AppendUint64(nil, uint64(s.store.version(key)))
 	case opGrant, opKeep, opAttach, opRelease, opSessions:
 		return s.session(op, key, value)
+	case opEnter, opLeave:
+		return s.lock(op, key, value)
 	default:
 		return codeRefused, []byte("unknown request")
 	}

@@ -47,9 +47,18 @@ const sessionConns = 8
 
 // DialSessions opens connections to the preferred or else the first member.
 func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
-	s := &sessions{prefix: t.KeyPrefix() + database.SessionKeys, free: make(chan *client, sessionConns)}
+	s, err := o.dialSessions(ctx, t, sessionConns)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// dialSessions opens a number of connections.
+func (o *Options) dialSessions(ctx context.Context, t database.Target, conns int) (*sessions, error) {
+	s := &sessions{prefix: t.KeyPrefix() + database.SessionKeys, free: make(chan *client, conns)}
 	t.Prefix = ""
-	for range sessionConns {
+	for range conns {
 		c, err := o.Dial(ctx, t)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())

@@ -29,6 +29,9 @@ const (
 	opAttach   // the key behind a session's number in the request's key
 	opRelease  // a session
 	opSessions // the keys of all sessions, without the request's value in front
+	opEnter    // a session's wait for a lock, both in the request's key, by the recipe in its value
+	opAwait    // the turn of a session that waits: its fence
+	opLeave    // a session's turn or wait: not found if it had no turn
 )
 
 // code is how a request ended.

@@ -142,6 +142,14 @@ func (t *Table) Attach(id int64, key string, now time.Time) bool {
 	return s != nil
 }
 
+// Alive reports whether a session has not ended.
+func (t *Table) Alive(id int64, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expire(now)
+	return t.all[id] != nil
+}
+
 // Release ends a session.
 func (t *Table) Release(id int64) {
 	t.mu.Lock()
