@@ -70,10 +70,12 @@ func (l *loader) do(ctx context.Context) error {
 	return err
 }
 
-// see shows those with bounds the progress of a second.
+// see shows the progress of a second to those who want it.
 func (l *loader) see(p load.Progress) {
-	for _, b := range l.bounders {
-		b.See(p)
+	for _, half := range l.run.halves {
+		if s, ok := half.(abilities.Seer); ok {
+			s.See(p)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Bounder], [Watcher], [Judger], [Ender], [Betweener], [Finisher] or [Cutter], or several of them.
+// [Bounder], [Seer], [Watcher], [Judger], [Ender], [Betweener], [Finisher] or [Cutter], or several of
+// them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -91,12 +92,14 @@ type Bounder interface {
 	Bounded() bool
 	// Bound is called before the load, with what ends it; any goroutine may call end once.
 	Bound(end func(cause error))
-	// See takes the progress of each second of a load, and of the writing of keys before it.
-	See(load.Progress)
+	Seer
 	// Passed is called once, after the load. It returns the cause that end was called with,
 	// nil if it was not, and may write to the record.
 	Passed() error
 }
+
+// Seer takes the progress of each second of a load, and of the writing of keys before it.
+type Seer interface{ See(load.Progress) }
 
 // Watcher sees every request of a load that this process issues itself.
 type Watcher interface {

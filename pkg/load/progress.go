@@ -18,6 +18,8 @@ type Progress struct {
 	// Step is without its functions: who keeps a progress keeps no memory of the load.
 	Step    Step
 	Elapsed time.Duration // of this step
+	// Second is when the last second began.
+	Second time.Time
 	// Done counts the requests of all steps that ended or were shed.
 	Done int64
 	// Span is how much of the last second belongs to this step: less than a second where the
@@ -65,7 +67,7 @@ func (p Progress) PerSecond(count int64) int64 {
 // belongs to the step. Counts are those of all steps up to the second's end.
 func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
-		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Span: span,
+		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Second: s.Start, Span: span,
 		Done:   counts.OK + counts.Failed + counts.Unknown + counts.Shed,
 		Errors: counts.Failed + counts.Unknown,
 	}

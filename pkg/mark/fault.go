@@ -2,9 +2,10 @@ package mark
 
 // The marks of faults that an experiment asks for.
 const (
-	FaultFailed   = "fault failed"
-	NotRecovered  = "not recovered"
-	ProbesMissing = "probes missing"
+	FaultFailed    = "fault failed"
+	NotRecovered   = "not recovered"
+	RepeatsMissing = "repeats missing"
+	ProbesMissing  = "probes missing"
 )
 
 func faultMarks() []Kind {
@@ -20,6 +21,12 @@ func faultMarks() []Kind {
 			Sentences: []Sentence{{Text: "{kind} of member {member}: the load was not as before within {waited_seconds} of its end", Worst: "waited_seconds"}},
 			Help:      "after a fault was over, no two seconds had 95 % of the ok requests of the time before it without a failed or unknown one, before the next fault or the end of the load",
 			Remedy:    "see the members' logs; give the load more time behind the fault, or fewer requests",
+		},
+		{
+			Code: RepeatsMissing, Weight: Weakens,
+			Sentences: []Sentence{{Text: "the load recovered so late that only {began} of {asked} repeats of its faults began", Effect: nothing}},
+			Help:      "repeats of faults waited for the load to recover (`until: recovered`), and the load would have ended before those that were left out",
+			Remedy:    "give the load a longer duration, or `repeat` fewer times",
 		},
 		{
 			Code: ProbesMissing, Weight: Weakens,

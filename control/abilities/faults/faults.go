@@ -30,6 +30,11 @@ type Runner struct {
 	run    *abilities.Run
 	plan   []faults.Due
 	prober *prober // nil without probes
+	repeat faults.Repeat
+	// follow follows the load for repeats that wait for it; nil if none do. missing are how many
+	// of those did not begin.
+	follow  *follow
+	missing int
 
 	// interrupted is whether the run ended before the load did.
 	interrupted bool
@@ -44,7 +49,11 @@ type Runner struct {
 func New(r *abilities.Run) *Runner {
 	runner := &Runner{run: r}
 	if list := faults.Keys().Of(r.DB.Abilities); len(list) > 0 {
-		runner.plan = faults.Plan(list, faults.Repeated().Of(r.DB.Abilities), r.Experiment.Seed)
+		runner.repeat = faults.Repeated().Of(r.DB.Abilities)
+		runner.plan = faults.Plan(list, runner.repeat, r.Experiment.Seed)
+		if runner.repeat.Until != "" && runner.repeat.Times > 1 {
+			runner.follow = newFollow(r.DB.Load)
+		}
 		if every := faults.Probed().Of(r.DB.Abilities); every > 0 {
 			runner.prober = &prober{run: r, every: every}
 		}
@@ -66,8 +75,8 @@ func (r *Runner) Describe() (lines []string) {
 			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s%s%s", d.Kind, d.Member, d.At, lasting(d.For), detailed(d.Detail()), with(d.Version)))
 		}
 	}
-	if repeat := faults.Repeated().Of(r.run.DB.Abilities); len(lines) > 0 && repeat.Times > 1 {
-		lines = append(lines, fmt.Sprintf("all of them %d times, every %v", repeat.Times, repeat.Every))
+	if len(lines) > 0 && r.repeat.Times > 1 {
+		lines = append(lines, fmt.Sprintf("all of them %d times%s", r.repeat.Times, repeated(r.repeat)))
 	}
 	return lines
 }
@@ -79,6 +88,17 @@ func describeCommand(f faults.Fault) string {
 		undo = "nothing"
 	}
 	return fmt.Sprintf("fault: this machine runs %s at %v, and %s undoes it after %v", faults.Argv(f.Run), f.At, undo, f.For)
+}
+
+// repeated is when repeats begin.
+func repeated(r faults.Repeat) (text string) {
+	if r.Every > 0 {
+		text = fmt.Sprintf(", every %v", r.Every)
+	}
+	if r.Until != "" {
+		text += ", each once the load has recovered"
+	}
+	return text
 }
 
 func lasting(d time.Duration) string {
@@ -108,18 +128,16 @@ func (r *Runner) Run(ctx context.Context) error {
 	if len(r.plan) == 0 {
 		return nil
 	}
-	start := time.Now()
-	var wg sync.WaitGroup
+	var probes sync.WaitGroup
 	if r.prober != nil {
-		wg.Go(func() { r.prober.do(ctx) })
+		probes.Go(func() { r.prober.do(ctx) })
 	}
-	for _, d := range r.plan {
-		if !sleep.For(ctx, time.Until(start.Add(d.After))) {
-			break
-		}
-		wg.Go(func() { r.do(ctx, d) })
+	if r.follow != nil {
+		r.waiting(ctx)
+	} else {
+		r.repeats(ctx, time.Now(), r.plan)
 	}
-	wg.Wait()
+	probes.Wait()
 	if r.undos != nil {
 		if err := r.undos.Close(); err != nil {
 			return err
@@ -130,6 +148,20 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 	r.interrupted = ctx.Err() != nil && !errors.Is(context.Cause(ctx), abilities.ErrOver)
 	return nil
+}
+
+// repeats applies faults when they are due after a start, and waits until all are over. It
+// returns false if the load ended before one was due.
+func (r *Runner) repeats(ctx context.Context, start time.Time, plan []faults.Due) (all bool) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, d := range plan {
+		if !sleep.For(ctx, time.Until(start.Add(d.After))) {
+			return false
+		}
+		wg.Go(func() { r.do(ctx, d) })
+	}
+	return true
 }
 
 // do applies a fault to its members, one after the other.
@@ -269,6 +301,9 @@ func (r *Runner) Record() {
 		if h.Failed != "" {
 			r.run.Mark(mark.FaultFailed, mark.Values{"member": float64(h.Member + 1)}, mark.Words{"kind": h.Kind, "why": h.Failed})
 		}
+	}
+	if r.missing > 0 && !r.interrupted {
+		r.run.Mark(mark.RepeatsMissing, mark.Values{"began": float64(r.repeat.Times - r.missing), "asked": float64(r.repeat.Times)}, nil)
 	}
 	for member, u := range r.upgrades {
 		if err := faults.Upgraded().Set(&r.run.Record.Members[member].Records, u); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,8 +17,10 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // asked are agents that note what they are asked for.
@@ -59,22 +62,91 @@ func (a *asked) Heal(_ context.Context, member int, id string) (*dbtesterpb.Faul
 // and the run.
 func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
+	return runRepeats(t, list, faults.Repeat{}, nil, leader, length)
+}
+
+// runRepeats runs faults and their repeats. ok are the requests of a load that end ok in a second.
+func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func(second int) int64, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), length)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), length, abilities.ErrOver)
 		defer cancel()
 		agents = &asked{began: time.Now()}
 		record := &results.DatabaseRun{Members: make([]results.Member, 3)}
+		db := &config.Database{Abilities: faults.Repeated().With(faults.Keys().With(nil, list), repeat)}
+		db.Load.Duration = length
 		r = New(&abilities.Run{
-			Experiment: &config.Experiment{Seed: 1}, DB: &config.Database{Abilities: faults.Keys().With(nil, list)},
+			Experiment: &config.Experiment{Seed: 1}, DB: db,
 			Agents: agents, Leader: func(context.Context) (int, error) { return leader() },
 			Record: record, Mark: record.Mark, Event: func(results.Event) {}, Step: func(string, ...any) {},
 		})
+		var load sync.WaitGroup
+		if ok != nil {
+			load.Go(func() { r.play(ctx, ok) })
+		}
 		if err := r.Run(ctx); err != nil {
 			t.Errorf("run: %v", err)
 		}
+		cancel()
+		load.Wait()
 		r.Record()
 	})
 	return agents, r
+}
+
+// play shows the seconds of a load.
+func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
+	done := int64(0)
+	for second := 0; ; second++ {
+		p := load.Progress{Second: time.Now(), Span: time.Second, Offered: ok(second), Ended: ok(second)}
+		if !sleep.For(ctx, time.Second) {
+			return
+		}
+		done += p.Ended
+		p.Done = done
+		r.See(p)
+	}
+}
+
+// A repeat begins when it is planned, and no sooner than the load has recovered from the one
+// before; those that the load would end before are left out.
+func TestUntilRecovered(t *testing.T) {
+	leads := func() (int, error) { return 1, nil }
+	list := []faults.Fault{{Kind: "kill", Member: "1", At: 10 * time.Second, For: 2 * time.Second}, {Kind: "restart", Member: "2", At: 13 * time.Second}}
+	slow := func(second int) int64 {
+		if second >= 10 && second < 40 {
+			return 90
+		}
+		return 100
+	}
+	for _, tc := range []struct {
+		every  time.Duration
+		length time.Duration
+		want   []string
+		began  float64
+	}{
+		{30 * time.Second, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m22s", "1m25s"}, 3},
+		{0, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m7s", "1m10s"}, 3},
+		{30 * time.Second, 80 * time.Second, []string{"10s", "13s", "52s", "55s"}, 2},
+		{0, 41 * time.Second, []string{"10s", "13s"}, 1},
+	} {
+		agents, r := runRepeats(t, list, faults.Repeat{Times: 3, Every: tc.every, Until: faults.Recovered}, slow, leads, tc.length)
+		var got []string
+		for _, line := range agents.list {
+			if at, what, _ := strings.Cut(line, " "); !strings.HasPrefix(what, "heal") {
+				got = append(got, at)
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("every %v in %v: faults at (-want +got):\n%s", tc.every, tc.length, diff)
+		}
+		switch marks := r.run.Record.Validity; {
+		case tc.began == 3 && len(marks) > 0:
+			t.Errorf("marks %+v", marks)
+		case tc.began < 3 && (len(marks) != 1 || marks[0].Code != mark.RepeatsMissing || marks[0].Invalid || marks[0].Values["began"] != tc.began):
+			t.Errorf("marks %+v, want one of %v repeats", marks, tc.began)
+		}
+	}
 }
 
 func TestRunner(t *testing.T) {

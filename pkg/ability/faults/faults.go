@@ -104,6 +104,16 @@ func (f Fault) Detail() string {
 	return strings.Join(list, ", ")
 }
 
+// Lasts is how long it is planned to last in a cluster of some members, with those that have it
+// one after the other.
+func (f Fault) Lasts(members int) time.Duration {
+	if f.Member != Each {
+		return f.For
+	}
+	n := time.Duration(max(members, 1))
+	return n*f.For + (n-1)*f.Gap
+}
+
 // Message is the fault as agents are asked for it.
 func (f Fault) Message() *dbtesterpb.FaultKind {
 	return &dbtesterpb.FaultKind{Kind: f.Kind, Parameters: f.Parameters().Encoded(), Place: f.Place}
@@ -116,7 +126,13 @@ type Repeat struct {
 	// to Jitter that the seed decides.
 	Every  time.Duration `json:"every_ns,omitempty"`
 	Jitter time.Duration `json:"jitter_ns,omitempty"`
+	// Until is [Recovered] if a repeat begins no sooner than the load has recovered from the one
+	// before, else "". Every is the least time then.
+	Until string `json:"until,omitempty"`
 }
+
+// Recovered is what a repeat can wait for.
+const Recovered = "recovered"
 
 // Asked is a fault of a run as the file asks for it.
 type Asked struct {

@@ -59,8 +59,10 @@ func repeatSection() yamlfile.Section[Repeat] {
 	return yamlfile.Section[Repeat]{Fields: []yamlfile.Field[Repeat]{
 		yamlfile.Key[Repeat, int]{Row: yamlfile.Row{Name: "times", Meaning: "how often. Repeats in one cluster say nothing of other clusters: give `trials` too"},
 			Kind: yamlfile.SmallKind(), At: func(p *Repeat) *int { return &p.Times }}.Field(),
-		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "every", Meaning: "the time between the beginnings of two repeats"},
-			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Every }}.Field(),
+		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "every", Meaning: "the time between the beginnings of two repeats; with `until` the least, which may be left out"},
+			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Every }, Shown: func(p *Repeat) bool { return p.Every > 0 || p.Until == "" }}.Field(),
+		yamlfile.Key[Repeat, string]{Row: yamlfile.Row{Name: "until", Meaning: "`recovered`: a repeat begins no sooner than the load has recovered from the one before. Those that the load would end before are left out, which is a mark"},
+			Kind: yamlfile.WordKind(Recovered), At: func(p *Repeat) *string { return &p.Until }, Shown: func(p *Repeat) bool { return p.Until != "" }}.Field(),
 		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "jitter", Preset: "0s", Meaning: "each repeat is put off by a time up to this, which the seed decides"},
 			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Jitter }, Shown: func(p *Repeat) bool { return p.Jitter > 0 }}.Field(),
 	}}
@@ -73,8 +75,8 @@ func resolveRepeat(r *yamlfile.Reader, own, all yamlfile.Written[Repeat], _ *abi
 		switch {
 		case w.Is.Times < 1:
 			r.Errorf(at, "repeat: times must be at least 1")
-		case w.Is.Times > 1 && w.Is.Every <= 0:
-			r.Errorf(at, "repeat: every must be positive")
+		case w.Is.Times > 1 && w.Is.Every <= 0 && !w.Has("until"):
+			r.Errorf(at, "repeat: every must be positive, or until: %s be given", Recovered)
 		}
 	}
 	return w.Is
@@ -174,13 +176,7 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 }
 
 // lasts is how long a fault of all its members is planned to last.
-func (c checker) lasts(f Fault) time.Duration {
-	if f.Member != Each {
-		return f.For
-	}
-	n := time.Duration(max(c.d.Members, 1))
-	return n*f.For + (n-1)*f.Gap
-}
+func (c checker) lasts(f Fault) time.Duration { return f.Lasts(c.d.Members) }
 
 // overlaps refuses faults that overlap, unless one of them may. Who leads changes, so two
 // faults are of different members for sure only if both have a number.
@@ -215,14 +211,20 @@ func (c checker) fits() {
 		return
 	}
 	for _, w := range c.items {
+		last = max(last, w.Is.At+c.lasts(w.Is))
+	}
+	every := c.repeat.Every
+	if c.repeat.Until != "" {
+		every = max(every, last) // at the least
+	}
+	for _, w := range c.items {
 		end := w.Is.At + c.lasts(w.Is)
-		last = max(last, end)
-		before := time.Duration(float64(c.repeat.Every)*float64(times-1)) + c.repeat.Jitter
-		if float64(end)+float64(c.repeat.Every)*float64(times-1) > math.MaxInt64/2 || end+before > load {
+		before := time.Duration(float64(every)*float64(times-1)) + c.repeat.Jitter
+		if float64(end)+float64(every)*float64(times-1) > math.MaxInt64/2 || end+before > load {
 			c.Errorf(w.Node, "the fault is over %v after the first request, repeats included, and the load ends after %v", end+before, load)
 		}
 	}
-	if times > 1 && last+c.repeat.Jitter > c.repeat.Every {
+	if times > 1 && c.repeat.Until == "" && every > 0 && last+c.repeat.Jitter > every {
 		c.Errorf(c.items[0].Node, "the faults last until %v after the first request, and begin again every %v", last+c.repeat.Jitter, c.repeat.Every)
 	}
 }

@@ -12,7 +12,8 @@ type Due struct {
 	Fault
 	// Number and Repeat count from 0.
 	Number, Repeat int
-	// After is when it is due, after the first request of the load.
+	// After is when it is due, after the first request of the load; or of repeats that wait, at
+	// the earliest.
 	After time.Duration
 }
 
@@ -21,8 +22,8 @@ func (d Due) Asked() Asked {
 	return Asked{Number: d.Number, Repeat: d.Repeat, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), Version: d.Version, Run: d.Run, For: d.For}
 }
 
-// Plan returns the faults of a load in the order in which they are due. The seed decides how
-// far repeats are put off.
+// Plan returns the faults of a load in the order in which they are due; those of repeats that
+// wait repeat by repeat. The seed decides how far repeats are put off.
 func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for n := range max(r.Times, 1) {
@@ -34,6 +35,11 @@ func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 			plan = append(plan, Due{Fault: f, Number: i, Repeat: n, After: begin + f.At})
 		}
 	}
-	slices.SortStableFunc(plan, func(a, b Due) int { return cmp.Compare(a.After, b.After) })
+	slices.SortStableFunc(plan, func(a, b Due) int {
+		if r.Until != "" && a.Repeat != b.Repeat {
+			return cmp.Compare(a.Repeat, b.Repeat)
+		}
+		return cmp.Compare(a.After, b.After)
+	})
 	return plan
 }

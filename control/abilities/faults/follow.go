@@ -1,0 +1,103 @@
+package faults
+
+import (
+	"context"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results/recovery"
+	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// follow follows a load for repeats that wait for it.
+type follow struct {
+	live  *recovery.Live
+	rated bool
+	// length is how long the load lasts, 0 if that is not known.
+	length time.Duration
+	// last is what the seconds of the present step were, and pending the requests of it that were
+	// due and had no outcome. One goroutine at a time has them.
+	last    load.Progress
+	pending int64
+}
+
+func newFollow(l workload.Load) *follow {
+	f := &follow{live: recovery.NewLive(), rated: l.Rated()}
+	for _, s := range l.Stretches() {
+		f.length += s.Duration
+	}
+	return f
+}
+
+// See takes the progress of a second.
+func (r *Runner) See(p load.Progress) {
+	if r.follow != nil {
+		r.follow.see(p)
+	}
+}
+
+func (f *follow) see(p load.Progress) {
+	bad, done := p.Faulty, p.Ended
+	if p.Step.Index == f.last.Step.Index && p.Done >= f.last.Done {
+		bad, done = p.Errors+p.Declined-f.last.Errors-f.last.Declined, p.Done-f.last.Done
+	} else {
+		f.pending = 0
+	}
+	f.last = p
+	s := recovery.Second{Start: p.Second, OK: p.Ended - bad, Bad: bad}
+	if f.rated {
+		f.pending += p.Offered - done
+		s.Pending = f.pending
+	}
+	if p.Span == time.Second { // else it is a part of one
+		f.live.See(s)
+	}
+}
+
+// waiting applies faults repeat by repeat: each no sooner than planned after the one before, and
+// no sooner than the load has recovered from it. Those that the load would end before are left out.
+func (r *Runner) waiting(ctx context.Context) {
+	start, f := time.Now(), r.follow
+	base := start // when the present repeat began, but for the jitter
+	for n := range r.repeat.Times {
+		plan := r.planOf(n)
+		late := base.Add(-time.Duration(n) * r.repeat.Every) // when the load would have begun as planned
+		if end := late.Sub(start) + r.end(plan); f.length > 0 && end > f.length {
+			r.missing = r.repeat.Times - n
+			return
+		}
+		if !sleep.For(ctx, time.Until(late.Add(plan[0].After))) {
+			r.missing = r.repeat.Times - n
+			return
+		}
+		level := f.live.Level(base)
+		whole := r.repeats(ctx, late, plan)
+		if n == r.repeat.Times-1 {
+			return
+		}
+		if !whole || !f.live.Await(ctx, time.Now(), level) {
+			r.missing = r.repeat.Times - n - 1
+			return
+		}
+		r.run.Step("the load has recovered: repeat %d of %d of the faults", n+2, r.repeat.Times)
+		if base = base.Add(r.repeat.Every); base.Before(time.Now()) {
+			base = time.Now()
+		}
+	}
+}
+
+// planOf are the faults of a repeat.
+func (r *Runner) planOf(repeat int) []faults.Due {
+	n := len(r.plan) / r.repeat.Times
+	return r.plan[repeat*n : (repeat+1)*n]
+}
+
+// end is when the last of some faults is planned to be over.
+func (r *Runner) end(plan []faults.Due) (end time.Duration) {
+	for _, d := range plan {
+		end = max(end, d.After+d.Lasts(len(r.run.Record.Members)))
+	}
+	return end
+}
