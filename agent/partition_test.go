@@ -4,6 +4,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/fault/nft"
+	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
 // cut is a fault that keeps clients from a member.
@@ -33,11 +35,26 @@ func ownTables(t *testing.T) (own []string) {
 	return own
 }
 
+// inOwnNetwork reports whether this process is in a network of its own that can have a kind of
+// fault.
+func inOwnNetwork(t *testing.T, kind string) bool {
+	t.Helper()
+	if !namespacetest.Again(t, syscall.CLONE_NEWNET, 0) {
+		return false
+	}
+	if k, err := fault.Find(kind); err != nil {
+		t.Fatal(err)
+	} else if err := k.Possible(); err != nil {
+		t.Skipf("needs the fault %s: %v", kind, err)
+	}
+	return true
+}
+
 // Two partitions of one member end in any order, with the session, and with a lease; none
 // leaves a table.
 func TestFaultPartition(t *testing.T) {
-	if err := nft.Check(); err != nil {
-		t.Skipf("needs tables of nftables: %v", err)
+	if !inOwnNetwork(t, "partition") {
+		return
 	}
 	h := serve(t, allowed)
 	ask := func(id, direction string) *pb.FaultResponse {
@@ -76,6 +93,57 @@ func TestFaultPartition(t *testing.T) {
 	}
 	c.Close()
 	ask("3", "both")
+	h.stopped("run1")
+	if left := ownTables(t); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Packets of a member's clients are later while a fault lasts, and go on at once when the session
+// ends, which leaves no table.
+func TestFaultDelay(t *testing.T) {
+	if !inOwnNetwork(t, "delay") {
+		return
+	}
+	h := serve(t, allowed)
+	ask := func(id string, p fault.Parameters) {
+		t.Helper()
+		p.From = "clients"
+		got, err := h.Fault(t.Context(), &pb.FaultRequest{RunId: h.run, Id: id, Fault: &pb.FaultKind{Kind: "delay", Parameters: p.Encoded()}, ForNs: forever})
+		if err != nil || got.GetFailed() != "" || got.Saw != "2 rules hold packets" {
+			t.Fatalf("fault %s: %v, %v", id, got, err)
+		}
+	}
+	h.open("run1")
+	req := request(t, "run1", "")
+	req.Database = fake.Name
+	h.start(req)
+	h.awaitReady()
+	addr := net.JoinHostPort(req.Hosts[0].Addr, strconv.Itoa(int(req.Hosts[0].Ports["client"])))
+	dial := func() time.Duration {
+		t.Helper()
+		began := time.Now()
+		c, err := net.DialTimeout("tcp", addr, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		return time.Since(began)
+	}
+	const by = 50 * time.Millisecond
+	ask("1", fault.Parameters{By: by.String()})
+	if took := dial(); took < 2*by {
+		t.Errorf("a connection was open after %v, want %v later, there and back", took, 2*by)
+	}
+	if over := h.heal("1"); !strings.Contains(over.SawOver, "packets were held for ") || !strings.HasSuffix(over.SawOver, "(asked: by 50ms)") {
+		t.Errorf("the fault is %v", over)
+	}
+	ask("2", fault.Parameters{Rate: "1Mbit"})
+	got, err := h.Heal(t.Context(), &pb.HealRequest{RunId: h.run, Id: "2"})
+	if err != nil || !strings.Contains(got.GetFailed(), "none of 0 packets was held") {
+		t.Errorf("over: %v, %v; want a fault without an effect", got, err)
+	}
+	ask("3", fault.Parameters{By: "10s"})
 	h.stopped("run1")
 	if left := ownTables(t); len(left) > 0 {
 		t.Errorf("left: %v", left)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
+	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
 // mountDisk makes a folder a small disk of its own, until the test ends.
@@ -50,7 +51,7 @@ func fillDisk(t *testing.T, dir string) {
 // TestDisks: a run on a disk that is full or read-only says so and leaves nothing, and the next
 // one works once the disk does.
 func TestDisks(t *testing.T) {
-	if !inNamespace(t, syscall.CLONE_NEWNS, 0) {
+	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
 	}
 	table := matrix.New(t, "disks", "Full and read-only disks")
@@ -155,7 +156,7 @@ func (r *rig) named(err error) string {
 // TestResultsReadOnly: folders of the results that become read-only during a load end the run
 // with an error that says so, and the next one works.
 func TestResultsReadOnly(t *testing.T) {
-	if !inNamespace(t, 0, 1000) {
+	if !namespacetest.Again(t, 0, 1000) {
 		return
 	}
 	table := matrix.New(t, "readonly", "Folders that become read-only")

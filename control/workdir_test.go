@@ -1,16 +1,15 @@
 package control
 
 import (
-	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/process/namespacetest"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -86,39 +85,9 @@ func TestWorkDirRemovedInLoad(t *testing.T) {
 	}
 }
 
-// namespaceEnv is set in the process of a test that inNamespace runs again.
-const namespaceEnv = "CONTROL_TEST_NAMESPACE"
-
-// inNamespace runs the test again in namespaces of its own, as user uid of them, and
-// returns false; in there it returns true. Where there are no namespaces, the test is
-// skipped.
-func inNamespace(t *testing.T, flags uintptr, uid int) bool {
-	t.Helper()
-	if os.Getenv(namespaceEnv) != "" {
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), namespaceEnv+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | flags,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
-	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Skipf("this machine gives no namespaces: %v", err)
-	}
-	if err != nil {
-		t.Errorf("in the namespace: %v\n%s", err, out)
-	}
-	return false
-}
-
 // The cause of a full disk is in the error of the run.
 func TestDiskFull(t *testing.T) {
-	if !inNamespace(t, syscall.CLONE_NEWNS, 0) {
+	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
 	}
 	r := newRig(t)
@@ -134,7 +103,7 @@ func TestDiskFull(t *testing.T) {
 // A work directory that becomes read-only can neither be written nor be cleaned, and the
 // run says both.
 func TestWorkDirReadOnly(t *testing.T) {
-	if !inNamespace(t, 0, 1000) {
+	if !namespacetest.Again(t, 0, 1000) {
 		return
 	}
 	r := newRig(t)

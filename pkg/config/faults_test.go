@@ -30,6 +30,11 @@ func TestFaults(t *testing.T) {
 		{"another origin", "faults: [{kind: partition, at: 10s, for: 1s, from: servers}]\n" + load + hosts, "from"},
 		{"a loss of nothing", "faults: [{kind: loss, at: 10s, for: 1s, member: 1}]\n" + load + hosts, "loss must be a share from 0.01% to 100%"},
 		{"a loss of more than all", "faults: [{kind: loss, at: 10s, for: 1s, member: 1, loss: 101%}]\n" + load + hosts, "test.yaml:1:58: loss must be a share"},
+		{"a delay", "faults: [{kind: delay, at: 10s, for: 1s, by: 50ms, rate: 10Mbit}]\n" + load + hosts, ""},
+		{"a delay of nothing", "faults: [{kind: delay, at: 10s, for: 1s}]\n" + load + hosts, "test.yaml:1:10: delay needs by, rate or loss"},
+		{"a delay by a number", "faults: [{kind: delay, at: 10s, for: 1s, by: 50}]\n" + load + hosts, "test.yaml:1:46: by must be a time up to 10s"},
+		{"a bandwidth of bytes", "faults: [{kind: delay, at: 10s, for: 1s, rate: 10MB}]\n" + load + hosts, "test.yaml:1:48: rate must be from 8kbit to 100Gbit"},
+		{"a delay of a kill", "faults: [{kind: kill, at: 10s, for: 1s, by: 50ms}]\n" + load + hosts, "kill has no by"},
 		{"power", "faults: [{kind: power, at: 10s, for: 1s, member: all}]\n" + load + hosts, ""},
 		{"a full disk that stalls", "faults: [{kind: disk, at: 10s, for: 1s, member: 1, full: true, fsync: stall}]\n" + load + hosts, "test.yaml:1:58: a disk has fsync or full, not both"},
 		{"after the load", "faults: [{kind: kill, at: 55s, for: 10s}]\n" + load + hosts, "test.yaml:1:10: the fault is over 1m5s after the first request, repeats included, and the load ends after 1m0s"},
@@ -71,6 +76,46 @@ func TestFaults(t *testing.T) {
 		case tc.problem != "" && (err == nil || !strings.Contains(err.Error(), tc.problem)):
 			t.Errorf("%s: want %q, got %v", tc.name, tc.problem, err)
 		}
+	}
+}
+
+// everyKind is an experiment with a fault of each kind.
+const everyKind = `faults:
+  - {kind: kill,      member: leader, at: 20s, for: 10s}
+  - {kind: restart,   member: each,   at: 90s, gap: 20s, version: v3.7.3}
+  - {kind: pause,     member: leader, at: 40s, for: 5s}
+  - {kind: disk,      member: leader, at: 60s, for: 15s, fsync: stall}
+  - {kind: power,     member: all,    at: 170s, for: 5s}
+  - {kind: partition, member: leader, at: 190s, for: 10s, from: members, direction: both}
+  - {kind: delay,     member: follower, at: 220s, for: 10s, by: 50ms, loss: 5%, rate: 10Mbit}
+  - {kind: command,   at: 250s, for: 30s, run: [kubectl, delete, pod, etcd-0], undo: []}
+repeat: {times: 10, every: 320s, until: recovered, jitter: 5s}
+probe: 20ms
+load: {rate: 1000, duration: 3300s, warm_up: 5s, clients: 2000, timeout: 2s, failover: next}
+hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]
+databases: {etcd: {version: v3.6.16}}
+`
+
+// A file with every kind is refused where it asks for what cannot be: members that are upgraded
+// twice, and a command of which nobody said whether it is undone. Without that it is accepted.
+func TestFaultsOfEveryKind(t *testing.T) {
+	_, _, err := Parse("test.yaml", []byte(everyKind), testCatalog())
+	if err == nil || !strings.Contains(err.Error(), "test.yaml:3:67: members are upgraded once") || !strings.Contains(err.Error(), "test.yaml:9:86: a command needs undo") || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("got %v, want two problems: an upgrade that is repeated, and a command without undo", err)
+	}
+	for _, text := range []string{
+		strings.NewReplacer("undo: []", "undo: none", ", version: v3.7.3", "").Replace(everyKind),
+		strings.NewReplacer("undo: []", "undo: none", "times: 10", "times: 1").Replace(everyKind),
+	} {
+		e, _, err := Parse("test.yaml", []byte(text), testCatalog())
+		if err != nil {
+			t.Errorf("%v in\n%s", err, text)
+			continue
+		}
+		if list := faults.Keys().Of(e.Databases[0].Abilities); len(list) != 8 || list[6].By != "50ms" || list[6].Loss != "5%" || list[6].Rate != "10Mbit" {
+			t.Errorf("faults %+v", list)
+		}
+		wantSameAgain(t, "every kind", []byte(text))
 	}
 }
 

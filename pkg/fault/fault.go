@@ -56,11 +56,15 @@ type Parameters struct {
 	Fsync string `json:"fsync,omitempty"`
 	// Full is whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
-	// From is whose packets are dropped, Direction whether those that come in, go out, or
-	// both, and Loss the share of them, such as 5%.
+	// From is whose packets are meant, Direction whether those that come in, go out, or
+	// both, and Loss the share of them that is dropped, such as 5%.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
+	// By is by how much each of them is later, and Rate the bandwidth of all together, such as
+	// 10Mbit.
+	By   string `json:"by,omitempty"`
+	Rate string `json:"rate,omitempty"`
 	// Beside are the members on the victim's side of a partition, which it is not cut from:
 	// numbers from 1 with commas between them.
 	Beside string `json:"beside,omitempty"`
@@ -161,7 +165,7 @@ func (r Record) Same(o Record) bool {
 
 // Kinds returns the kinds of faults.
 func Kinds() []Kind {
-	return []Kind{kill(), restart(), pause(), disk(), power(), partition(), loss()}
+	return []Kind{kill(), restart(), pause(), disk(), power(), partition(), loss(), delay()}
 }
 
 // Names returns the names of the kinds.

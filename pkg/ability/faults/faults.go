@@ -62,10 +62,13 @@ type Fault struct {
 	Fsync string `json:"fsync,omitempty"`
 	// Full is whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
-	// From and Direction name the packets that are dropped, Loss the share of them.
+	// From and Direction name the packets that are meant, Loss the share of them that is dropped,
+	// By by how much each is later, and Rate the bandwidth of all together.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
+	By        string `json:"by,omitempty"`
+	Rate      string `json:"rate,omitempty"`
 	// Version is the release that a restart starts, "" for the one before.
 	Version string `json:"version,omitempty"`
 	// Run is the program of a [Command] with its arguments, and Undo what undoes it, [NoUndo]
@@ -87,7 +90,7 @@ type Fault struct {
 
 // Parameters are those of its kind.
 func (f Fault) Parameters() fault.Parameters {
-	return fault.Parameters{Fsync: f.Fsync, Version: f.Version, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, Beside: f.Beside}
+	return fault.Parameters{Fsync: f.Fsync, Version: f.Version, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, By: f.By, Rate: f.Rate, Beside: f.Beside}
 }
 
 // Detail is what the file says of it besides its kind, its members and its times; fsync aside.
@@ -96,7 +99,7 @@ func (f Fault) Detail() string {
 	if f.Full {
 		list = append(list, "full")
 	}
-	for _, said := range []struct{ key, is string }{{"from", f.From}, {"direction", f.Direction}, {"loss", f.Loss}} {
+	for _, said := range []struct{ key, is string }{{"from", f.From}, {"direction", f.Direction}, {"loss", f.Loss}, {"by", f.By}, {"rate", f.Rate}} {
 		if said.is != "" {
 			list = append(list, said.key+" "+said.is)
 		}

@@ -1,4 +1,4 @@
-// Package nft drops packets of one program by a table of nftables, in the network namespace of
+// Package nft drops packets of one program, or hands them to a queue, by a table of nftables, in the network namespace of
 // this process. The table is owned by this process: the kernel removes it with the process,
 // however that ends, and nobody else can change it.
 package nft
@@ -22,8 +22,9 @@ type End struct {
 	Port uint16
 }
 
-// Counted are the packets that rules matched, and those of them that were dropped.
-type Counted struct{ Matched, Dropped uint64 }
+// Counted are the packets that rules matched, and those of them that were dropped, and that were
+// handed to a queue.
+type Counted struct{ Matched, Dropped, Queued uint64 }
 
 // Shares are in parts of Whole.
 const Whole = 10_000

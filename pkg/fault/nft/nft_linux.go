@@ -7,12 +7,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
+	"github.com/google/nftables/xt"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -69,11 +71,34 @@ func Names() (names []string, err error) {
 // Drop makes a table of that name that drops a share of the packets, in parts of [Whole], that
 // one of the rules matches.
 func Drop(name string, rules []Rule, share int) (*Table, error) {
+	return have(name, rules, dropped(share))
+}
+
+// Queue makes a table of that name that drops a share of these packets and hands the others to the
+// queue of a number, or lets them pass while nobody has that.
+func Queue(name string, rules []Rule, share int, number uint16) (*Table, error) {
+	var errs []error
+	for _, to := range [][]expr.Any{queued(number), xtQueued(number)} {
+		what := [][]expr.Any{to}
+		if share > 0 {
+			what = [][]expr.Any{dropped(share), to}
+		}
+		t, err := have(name, rules, what...)
+		if !errors.Is(err, unix.ENOENT) { // which is that the kernel does not know the expression
+			return t, err
+		}
+		errs = append(errs, err)
+	}
+	return nil, fmt.Errorf("%w: it needs Linux with CONFIG_NFT_QUEUE, or with CONFIG_NFT_COMPAT and CONFIG_NETFILTER_XT_TARGET_NFQUEUE", errors.Join(errs...))
+}
+
+// have makes a table that does things, one after the other, with the packets of rules.
+func have(name string, rules []Rule, what ...[]expr.Any) (*Table, error) {
 	t, err := open(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.fill(rules, share); err != nil {
+	if err := t.fill(rules, what); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
@@ -133,8 +158,8 @@ func (t *Table) own() error {
 	return err
 }
 
-// fill adds the rules.
-func (t *Table) fill(rules []Rule, share int) error {
+// fill adds the rules, each once for every thing that is done with its packets.
+func (t *Table) fill(rules []Rule, what [][]expr.Any) error {
 	for _, hook := range []struct {
 		name string
 		at   *nftables.ChainHook
@@ -151,7 +176,9 @@ func (t *Table) fill(rules []Rule, share int) error {
 				if err != nil {
 					return err
 				}
-				t.conn.AddRule(&nftables.Rule{Table: t.table, Chain: chain, Exprs: append(matches, dropped(share)...)})
+				for _, do := range what {
+					t.conn.AddRule(&nftables.Rule{Table: t.table, Chain: chain, Exprs: slices.Concat(matches, do)})
+				}
 			}
 		}
 		if err := t.send(); err != nil {
@@ -224,6 +251,20 @@ func dropped(share int) []expr.Any {
 	}
 }
 
+// queued are the expressions that count the packets that come so far and hand them to a queue, and
+// xtQueued those for a kernel that has this as a target of xtables alone: struct xt_NFQ_info_v3.
+func queued(number uint16) []expr.Any {
+	return []expr.Any{&expr.Counter{}, &expr.Queue{Num: number, Flag: expr.QueueFlagBypass}}
+}
+
+func xtQueued(number uint16) []expr.Any {
+	info := xt.Unknown(make([]byte, 8))
+	for i, is := range []uint16{number, 1, uint16(expr.QueueFlagBypass)} {
+		binary.NativeEndian.PutUint16(info[2*i:], is)
+	}
+	return []expr.Any{&expr.Counter{}, &expr.Target{Name: "NFQUEUE", Rev: 3, Info: &info}}
+}
+
 // group returns the kernel's number of a control group, and how far below the root it is.
 func group(dir string) (id uint64, level uint32, err error) {
 	info, err := os.Stat(dir)
@@ -257,25 +298,33 @@ func (t *Table) Counted() (n Counted, err error) {
 			return n, fmt.Errorf("read a table of nftables: %w", err)
 		}
 		for _, r := range rules {
-			first, last := counters(r.Exprs)
+			first, last, drops := counters(r.Exprs)
+			if !drops {
+				n.Queued += first
+				continue
+			}
 			n.Matched += first
 			n.Dropped += last
 		}
 	}
+	n.Matched = max(n.Matched, n.Queued) // where a share is dropped before, that counts all
 	return n, nil
 }
 
-// counters are the first and the last count of a rule.
-func counters(list []expr.Any) (first, last uint64) {
+// counters are the first and the last count of a rule, and whether it drops packets.
+func counters(list []expr.Any) (first, last uint64, drops bool) {
 	seen := false
 	for _, e := range list {
-		if c, ok := e.(*expr.Counter); ok {
-			if last = c.Packets; !seen {
-				first, seen = c.Packets, true
+		switch e := e.(type) {
+		case *expr.Counter:
+			if last = e.Packets; !seen {
+				first, seen = e.Packets, true
 			}
+		case *expr.Verdict:
+			drops = e.Kind == expr.VerdictDrop
 		}
 	}
-	return first, last
+	return first, last, drops
 }
 
 // Close removes the table. It may be called more than once.

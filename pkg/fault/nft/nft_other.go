@@ -18,6 +18,9 @@ type Table struct{}
 // Drop returns that this machine cannot have tables.
 func Drop(string, []Rule, int) (*Table, error) { return nil, errLinux }
 
+// Queue returns that this machine cannot have tables.
+func Queue(string, []Rule, int, uint16) (*Table, error) { return nil, errLinux }
+
 // Counted counts nothing.
 func (t *Table) Counted() (Counted, error) { return Counted{}, errLinux }
 

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,58 +17,22 @@ import (
 
 	"github.com/google/nftables"
 	"golang.org/x/sys/unix"
+
+	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
 const (
-	namespaceEnv = "NFT_TEST_NAMESPACE"
+	// ownerEnv is set in the process of [TestOwner] that is killed.
+	ownerEnv = "NFT_TEST_OWNER"
 	// enough is for packets of a machine that is busy, and silent for what never comes.
 	enough = time.Minute
 	silent = 300 * time.Millisecond
 )
 
-// alone reports whether this process is in a network of its own. If not, it runs the test
-// again in one, as a user without rights could make it.
+// alone reports whether this process is in a network of its own.
 func alone(t *testing.T) bool {
-	if os.Getenv(namespaceEnv) != "" {
-		if err := up("lo"); err != nil {
-			t.Fatalf("bring the loopback interface up: %v", err)
-		}
-		return true
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), namespaceEnv+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
-	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	switch text := string(out); {
-	case err != nil && !errors.As(err, &exit):
-		t.Skipf("this machine gives no namespaces: %v", err)
-	case err != nil:
-		t.Errorf("in the namespace: %v\n%s", err, text)
-	case strings.Contains(text, "--- SKIP"):
-		t.Skip(text)
-	}
-	return false
-}
-
-// up brings an interface up.
-func up(name string) error {
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(s)
-	r, err := unix.NewIfreq(name)
-	if err != nil {
-		return err
-	}
-	r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
+	t.Helper()
+	return namespacetest.Again(t, syscall.CLONE_NEWNET, 0)
 }
 
 // listen is a server that returns what it gets.
@@ -261,7 +224,7 @@ func TestOwner(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Skipf("this machine has no tables: %v", err)
 	}
-	if os.Getenv(namespaceEnv) == "owner" {
+	if os.Getenv(ownerEnv) != "" {
 		if _, err := Drop("owner", []Rule{{In: true, To: End{netip.MustParseAddr("127.0.0.9"), 9}}}, Whole); err != nil {
 			t.Fatalf("drop: %v", err)
 		}
@@ -269,7 +232,7 @@ func TestOwner(t *testing.T) {
 		select {}
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestOwner$")
-	cmd.Env = append(os.Environ(), namespaceEnv+"=owner")
+	cmd.Env = append(os.Environ(), ownerEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -308,7 +271,7 @@ func TestGroup(t *testing.T) {
 		mount = filepath.Join(mount, "unified")
 	}
 	dir := filepath.Join(mount, fmt.Sprintf("nft-test-%d", os.Getpid()))
-	if os.Getenv(namespaceEnv) == "" {
+	if os.Getenv("NFT_TEST_GROUP") == "" {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Skipf("needs the right to make control groups of version 2: %v", err)
 		}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package queue
+
+import "errors"
+
+var errLinux = errors.New("queues of packets need Linux")
+
+// Queue cannot be made.
+type Queue struct{}
+
+// Open returns that this machine cannot have queues.
+func Open(Line) (*Queue, error) { return nil, errLinux }
+
+// Number is none.
+func (q *Queue) Number() uint16 { return 0 }
+
+// Counted counts nothing.
+func (q *Queue) Counted() (Counted, error) { return Counted{}, errLinux }
+
+// Close has nothing to do.
+func (q *Queue) Close() error { return nil }
