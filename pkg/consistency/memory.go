@@ -106,9 +106,20 @@ func (j *Judge) explain(k *key, read []zone) {
 	})
 	for n := range read {
 		if z := &read[n]; z.reads > 0 {
-			j.violate(k, j.classOfUnwritten(k, z), z, nil, int64(z.reads))
+			j.violate(k, j.classOfUnwritten(k, z), z, k.before(z), int64(z.reads))
 		}
 	}
+}
+
+// before returns the value that was first there, surely before a key without deletes was not found; nil
+// without one, and for what is not a missing key.
+func (k *key) before(missing *zone) (found *zone) {
+	for n := range k.zones {
+		if z := &k.zones[n]; missing.number == Absent && z.is(written) && z.f < missing.s && (found == nil || z.f < found.f) {
+			found = z
+		}
+	}
+	return found
 }
 
 // readAgain reports a read of a value that was replaced.

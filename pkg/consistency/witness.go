@@ -202,7 +202,9 @@ func (w *Witness) Words(since int64) string {
 		fmt.Fprintf(&b, " Requests %d and %d both replaced it.", w.Swaps[0], w.Swaps[1])
 	case w.Newer != nil:
 		b.WriteString(" " + w.Newer.words("Value", since))
-		b.WriteString(" Each must have come before the other.")
+		if b.WriteString(" Each must have come before the other."); w.Older.Absent {
+			b.WriteString(" Nothing deleted it.")
+		}
 	case w.Older.Failed:
 		b.WriteString(" Its write failed.")
 	case w.Older.Delete:
@@ -233,10 +235,10 @@ func (v *Value) words(noun string, since int64) string {
 		return fmt.Sprintf("request %d of client %d", e.Request, e.Client)
 	}
 	time := func(e *Event) string { return time.Duration(e.At - since).String() }
-	name := fmt.Sprintf("%s %d", noun, v.Number)
+	name, there, found := fmt.Sprintf("%s %d", noun, v.Number), "there", "written or read"
 	switch {
 	case v.Absent:
-		name = "The missing key"
+		name, there, found = "The key", "missing", "not found"
 	case v.Foreign:
 		name = "A value that no request wrote to this key"
 	case v.Delete:
@@ -247,10 +249,10 @@ func (v *Value) words(noun string, since int64) string {
 		parts = append(parts, "was there before the load")
 	}
 	if v.FirstEnd != nil {
-		parts = append(parts, fmt.Sprintf("was there when %s ended at %s", at(v.FirstEnd), time(v.FirstEnd)))
+		parts = append(parts, fmt.Sprintf("was %s when %s ended at %s", there, at(v.FirstEnd), time(v.FirstEnd)))
 	}
 	if v.LastSent != nil {
-		parts = append(parts, fmt.Sprintf("was written or read by %s, sent at %s", at(v.LastSent), time(v.LastSent)))
+		parts = append(parts, fmt.Sprintf("was %s by %s, sent at %s", found, at(v.LastSent), time(v.LastSent)))
 	}
 	return name + " " + strings.Join(parts, ", and ") + "."
 }
