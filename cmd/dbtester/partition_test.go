@@ -16,18 +16,19 @@ import (
 )
 
 // cutOff is an experiment in which the members are cut from one another, one time whole, one
-// time in one direction, and lose packets.
+// time in one direction, lose packets, and have some later.
 func cutOff(p place, hosts []string) string {
 	return p.file("cut.yaml", fmt.Sprintf(`
 title: cut off
 results: %s
 hosts: [%s]
-load: {operation: write, rate: 50, duration: 27s, clients: 30, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+load: {operation: write, rate: 50, duration: 31s, clients: 30, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: partition, member: leader, at: 2s, for: 3s}
 - {kind: partition, member: leader, at: 10s, for: 2s, direction: out}
 - {kind: loss, member: all, at: 17s, for: 2s, loss: 20%%, from: all}
 - {kind: partition, member: followers, at: 22s, for: 1s, from: clients}
+- {kind: delay, member: follower, at: 26s, for: 2s, by: 20ms, rate: 10Mbit}
 databases:
   etcd: {options: {log_level: error}}
 `, p.path("results"), strings.Join(hosts, ", ")))
@@ -96,7 +97,7 @@ func needFaults(t *testing.T, kinds ...string) {
 // groups. Nothing is left of it.
 func TestPartitionLocal(t *testing.T) {
 	notShort(t)
-	needFaults(t, "partition", "loss")
+	needFaults(t, "partition", "loss", "delay")
 	if p, err := cgroup.FindUnified(resources.Limits{}); err != nil {
 		t.Skipf("needs control groups of version 2: %v", err)
 	} else if err := p.Check("check", "partition", resources.Limits{}); err != nil {
@@ -105,7 +106,7 @@ func TestPartitionLocal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	c := p.start("control", "--local", "--config", cutOff(p, freeHosts(t)))
-	p.wantFaults(c, 4)
+	p.wantFaults(c, 5)
 	if names, err := nft.Names(); err != nil || strings.Contains(strings.Join(names, " "), "dbtester-etcd") {
 		t.Errorf("tables %q, %v", names, err)
 	}
@@ -119,11 +120,11 @@ func TestPartitionMachines(t *testing.T) {
 	n := newNetwork(t)
 	agents := make([]*command, len(n.hosts))
 	for i, host := range n.hosts {
-		agents[i] = n.start(n.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", n.p.path("agent-"+host), "--insecure", "--allow-faults", "partition,loss")
+		agents[i] = n.start(n.agents[i], "agent", "--agent-port", host+":3500", "--work-dir", n.p.path("agent-"+host), "--insecure", "--allow-faults", "partition,loss,delay")
 	}
 	for _, a := range agents {
 		a.says("agent listens")
 	}
 	c := n.start(n.client, "control", "--insecure", "--config", cutOff(n.p, n.hosts))
-	n.p.wantFaults(c, 4)
+	n.p.wantFaults(c, 5)
 }

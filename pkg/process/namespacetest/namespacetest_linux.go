@@ -65,3 +65,12 @@ func up(name string) error {
 	r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
 }
+
+// Inside reports whether this process is one that [Again] has started.
+func Inside() bool { return os.Getenv(insideEnv) != "" }
+
+// Rights reports whether this process has rights as [Again] gives them: root has them anywhere.
+func Rights(t *testing.T, flags uintptr) bool {
+	t.Helper()
+	return os.Geteuid() == 0 && !Inside() || Again(t, flags, 0)
+}
