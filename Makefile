@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-consistency blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-consistency blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -139,6 +139,10 @@ kill: ## kill -9 of control, agents and members of etcd at every step of a run; 
 matrix: ## kill and stop everybody at every step, fill disks, take descriptors away, cut an agent off, send a million mutated calls: test-results/matrix.md; needs root or a user namespace; half an hour
 	@mkdir -p bin
 	GO='$(GO)' scripts/matrix.sh >bin/matrix.md; status=$$?; mv bin/matrix.md test-results/matrix.md && exit $$status
+
+faults: ## kill control, agents and members during a fault of each kind, and play 200 random schedules: test-results/faults-matrix.md; an hour, as root for all kinds
+	@mkdir -p bin
+	GO='$(GO)' scripts/faults.sh >bin/faults-matrix.md; status=$$?; mv bin/faults-matrix.md test-results/faults-matrix.md && exit $$status
 
 hostile: ## run folders, experiment files, answers, checkouts and stores of others, all cases: test-results/hostile.md; a quarter of an hour
 	@mkdir -p bin

@@ -25,6 +25,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/fault"
 )
 
 // play makes the test binary an agent or a control of its own process, to be killed:
@@ -51,6 +52,9 @@ func play(args []string) error {
 // filesEnv is how many files a player may have open, if it is set.
 const filesEnv = "DBTESTER_PLAY_FILES"
 
+// diskEnv is the disk that members of agents that are played have of their own, if it is set.
+const diskEnv = "DBTESTER_PLAY_DISK"
+
 // played is what is played: the fake, or etcd.
 func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
 
@@ -61,6 +65,7 @@ func playAgent(ctx context.Context, addr, workDir string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ag, err := agent.New(agent.Options{
 		Registry: played(), WorkDir: workDir, Self: []string{os.Args[0], "serve"}, Interface: "lo", Lease: playedLease, Log: log,
+		AllowFaults: fault.Possible(), Disk: os.Getenv(diskEnv),
 	})
 	if err != nil {
 		return err

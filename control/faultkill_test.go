@@ -1,0 +1,216 @@
+package control
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/databasetest/matrix"
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/nft"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
+	"github.com/coreos/dbtester/pkg/process/cgroup"
+	"github.com/coreos/dbtester/pkg/process/namespacetest"
+	"github.com/coreos/dbtester/pkg/process/resources"
+)
+
+const (
+	// faultPoints are the moments of a fault at which someone is killed in the whole matrix: from
+	// when it is asked for, over its second, until as long after it.
+	faultPoints = 20
+	faultLasts  = time.Second
+	// heals is how long after the lease everything must be undone.
+	heals = 5 * time.Second
+)
+
+// faultKeys are a fault of each kind, on a fake member that shares its address with no other; full
+// stands for a full disk.
+var faultKeys = map[string]string{
+	"kill": "for: 1s", "restart": "", "pause": "for: 1s", "disk": "for: 1s, fsync: stall", "full": "for: 1s, full: true", "power": "for: 1s",
+	"partition": "for: 1s, from: clients", "loss": "for: 1s, from: clients, loss: 50%", "delay": "for: 1s, from: clients, by: 20ms, rate: 10Mbit",
+}
+
+// TestFaultKill kills control, an agent and a member while a fault of each kind lasts: nothing is
+// left of it, and the next run works. An agent that was killed is started again at once. Without
+// make faults, one of the three is killed at one moment of each kind.
+func TestFaultKill(t *testing.T) {
+	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
+		return
+	}
+	table := matrix.New(t, "faults", "Kills during faults")
+	disk := owndisk.Check() == nil && !namespacetest.Inside()
+	if disk {
+		t.Setenv(diskEnv, "loop:64MiB")
+	}
+	limits := resources.Limits{MemoryBytes: 512 << 20}
+	limited := ""
+	if p, err := cgroup.Find(limits); err == nil && p.Check("check", "faults", limits) == nil && !namespacetest.Inside() {
+		limited = "resources: {memory: 512MiB}\n" // so that each member has a control group
+	}
+	all := []string{"control", "agent", "member"}
+	for n, kind := range slices.Sorted(maps.Keys(faultKeys)) {
+		t.Run(kind, func(t *testing.T) {
+			named := strings.Replace(kind, "full", "disk", 1)
+			k, err := fault.Find(named)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := fault.Record{Kind: named, Parameters: fault.Parameters{Full: kind == "full"}.Encoded()}
+			if err := k.Possible(); err != nil {
+				t.Skipf("needs the fault %s: %v", named, err)
+			} else if k.NeedsDisk(r) && !disk {
+				t.Skip("needs a disk of the member's own, as root can have it")
+			}
+			t.Parallel()
+			load := fmt.Sprintf("load: {rate: 100, duration: 4s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, member: 2, at: 1s, %s}]\n%s", named, faultKeys[kind], limited)
+			s := newStage(t, 2, 0, load, "fake: {}")
+			whos, points := all[n%3:][:1], 1
+			if matrix.Whole() {
+				whos, points = all, faultPoints
+			}
+			for _, who := range whos {
+				c := counts{}
+				for point := range points {
+					at := faultLasts / 2
+					if points > 1 {
+						at = time.Duration(point) * 2 * faultLasts / faultPoints
+					}
+					c.add(s.killAt(who, named, at))
+				}
+				row := matrix.Row{Step: fmt.Sprintf("%s, %d moments", kind, points), Done: "kill " + who, Ended: c.String(), Next: s.mustRunNext(kind)}
+				if who == "agent" {
+					row.Done += ", and start it again"
+				}
+				table.Add(t, row)
+			}
+		})
+	}
+}
+
+// counts counts how runs ended.
+type counts map[string]int
+
+func (c counts) add(ended string) { c[ended]++ }
+
+// String is each ending with its number, the most frequent first.
+func (c counts) String() string {
+	list := slices.SortedFunc(maps.Keys(c), func(a, b string) int { return 2*(c[b]-c[a]) + strings.Compare(a, b) })
+	for i, ended := range list {
+		list[i] = fmt.Sprintf("%d %s", c[ended], ended)
+	}
+	return strings.Join(list, "; ")
+}
+
+// killAt kills someone at a moment after a fault was asked for, fails the test if anything of the
+// fault is left, and returns how the run ended.
+func (s *stage) killAt(who, kind string, after time.Duration) string {
+	s.t.Helper()
+	p := s.play("control", s.file, "")
+	begins := "fault: " + kind + " of member 2"
+	if kind != "restart" {
+		begins += fmt.Sprintf(" for %v", faultLasts)
+	}
+	if !s.says(p, begins) {
+		s.t.Fatalf("a run ends before %q: %q\n%s", begins, p.said, p.erred.String())
+	}
+	m, err := s.last().Manifest()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f := faulted{stage: s, run: pb.RunHash(m.RunID)[:16], agents: []int{s.agents[0].cmd.Process.Pid, s.agents[1].cmd.Process.Pid}}
+	time.Sleep(after) // the moment is what is tested
+	for _, pid := range s.pids(who, p) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	killed := time.Now()
+	switch who {
+	case "agent":
+		s.agents[1].kill()
+		s.serve(1)
+		s.finish(p)
+	case "member":
+		s.finish(p)
+	default:
+		p.kill()
+		s.mustGiveUp()
+	}
+	left := f.left()
+	for len(left) > 0 && time.Since(killed) < patience { // a busy machine may need longer
+		time.Sleep(20 * time.Millisecond)
+		left = f.left()
+	}
+	for _, what := range left {
+		s.t.Errorf("%s during %s: %s", who, kind, what)
+	}
+	state, _, _ := strings.Cut(s.ending(s.mustBeReadable(kind)), ":")
+	if took := time.Since(killed); who == "control" && took > playedLease+heals {
+		return state + fmt.Sprintf(" and undone later than %v", playedLease+heals)
+	}
+	return state
+}
+
+// faulted is a run that had a fault.
+type faulted struct {
+	*stage
+	run    string // as the names of what faults add have it
+	agents []int  // their pids at the time of the fault
+}
+
+// left lists what is left of the fault and of the members: processes, which may be stopped, tables,
+// queues, mounts, loop devices and control groups.
+func (f faulted) left() (list []string) {
+	f.t.Helper()
+	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for i, m := range f.members {
+		if pids := m.servers(f.t); len(pids) > 0 {
+			note("member %d still runs: pids %v", i+1, pids)
+		}
+	}
+	if names, err := nft.Names(); err == nil { // else this machine has none
+		for _, name := range names {
+			if strings.Contains(name, f.run) {
+				note("the table %s is left", name)
+			}
+		}
+	}
+	if text, err := os.ReadFile("/proc/self/net/netfilter/nfnetlink_queue"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			number, err := strconv.Atoi(strings.Fields(line)[0])
+			if err == nil && slices.ContainsFunc(f.agents, func(pid int) bool { return number == pid&0xffff }) {
+				note("queue %d is left", number)
+			}
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), f.dir+"/") {
+		note("a mount is left")
+	}
+	devices, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, d := range devices {
+		if image, err := os.ReadFile(d); err == nil && strings.HasPrefix(string(image), f.dir+"/") {
+			note("the device %s is left", d)
+		}
+	}
+	_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == f.run {
+			note("the control group %s is left", path)
+		}
+		return nil // groups of others come and go
+	})
+	return list
+}
