@@ -1,0 +1,310 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	neturl "net/url"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+	"github.com/coreos/dbtester/pkg/database/etcd/library"
+	"github.com/coreos/dbtester/pkg/sleep"
+)
+
+var (
+	_ database.LockDialer = (*Options)(nil)
+	_ database.Locks      = (*contenders)(nil)
+	_ database.Contender  = (*contender)(nil)
+)
+
+// lockFacts are those of locks: each contender has a key with its lease, and the key that was
+// created first holds the lock. A member looks each 100 ms at watches that begin at a revision
+// which it has passed, and tells all others at once.
+func lockFacts() *database.LockFacts {
+	const fence = "the create revision of the contender's key"
+	return &database.LockFacts{
+		What: "key with a lease",
+		Recipes: []database.LockRecipe{
+			{
+				Name: database.LockLibrary, Library: library.Recipe, Queue: true, Fence: fence,
+				Waits: "a watch of the key before, from the revision that it was last seen at: members serve that by a tick of 100 ms",
+			},
+			{
+				Name: database.LockDirect, Queue: true, Places: true, Fence: fence,
+				Waits: "a watch of the key before, from the next revision on, and a read once it is there",
+			},
+		},
+		Session: *sessionFacts(), Renews: renewals,
+	}
+}
+
+// renewals are this far apart at most: the library looks each half of a second which leases are
+// due at a third of their TTL.
+func renewals(ttl time.Duration) time.Duration { return ttl/3 + 500*time.Millisecond }
+
+// contenders makes contenders, each with connections of its own to all members.
+type contenders struct {
+	on     *Options
+	target database.Target
+	ttl    time.Duration
+	recipe string
+}
+
+// DialLocks opens no connection: each contender has its own.
+func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.LockOptions) (database.Locks, error) {
+	f := lockFacts()
+	recipe, err := f.Recipe(lo.Recipe)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("dial etcd: %w", err)
+	case lo.Delay != 0:
+		return nil, errors.New("dial etcd: locks have no delay")
+	}
+	return &contenders{on: o, target: t, ttl: f.Session.Granted(lo.TTL), recipe: recipe.Name}, nil
+}
+
+// Contender begins a session.
+func (c *contenders) Contender(ctx context.Context) (database.Contender, error) {
+	prefix := c.target.KeyPrefix() + database.LockKeys
+	if c.recipe == database.LockLibrary {
+		client, err := dialLibrary(ctx, c.target, 0)
+		if err != nil {
+			return nil, fmt.Errorf("dial etcd: %w%s", err, hint(c.target, err))
+		}
+		by, err := client.Contend(ctx, c.ttl, prefix)
+		if err != nil {
+			return nil, errors.Join(err, client.Close())
+		}
+		return escaping{by}, nil
+	}
+	sessions, err := c.on.DialSessions(ctx, c.target)
+	if err != nil {
+		return nil, err
+	}
+	granted, err := sessions.Grant(ctx, c.ttl)
+	if err != nil {
+		return nil, errors.Join(err, sessions.Close())
+	}
+	lease := granted.(*lease)
+	return &contender{
+		on: lease.on, lease: lease, prefix: prefix,
+		renewer: database.Renew(lease.ttl/3, lease.ttl, lease.Keep),
+	}, nil
+}
+
+// Close has nothing to close, and no lock leaves anything.
+func (c *contenders) Close() error { return nil }
+
+// queueName returns the name of a lock without "/", which divides it from the keys of contenders.
+func queueName(name []byte) string { return neturl.PathEscape(string(name)) }
+
+// escaping is a contender of the library.
+type escaping struct{ *library.Contender }
+
+// Acquire implements [database.Contender].
+func (e escaping) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
+	return e.Contender.Acquire(ctx, []byte(queueName(name)), placed)
+}
+
+// contender is a lease, and the key that it holds.
+type contender struct {
+	on        *leases
+	lease     *lease
+	renewer   *database.Renewer
+	prefix    string
+	key       []byte // nil for none
+	abandoned bool
+}
+
+const (
+	// cleanWithin bounds the removal of the key of a wait that was given up.
+	cleanWithin = 5 * time.Second
+	// againAfter is the rest before a lost member is followed by another.
+	againAfter = 100 * time.Millisecond
+)
+
+// Acquire creates a key and waits until no other of the lock is older.
+func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
+	queue := c.prefix + queueName(name) + "/"
+	key := fmt.Appendf(nil, "%s%x", queue, c.lease.id)
+	fence, err := c.wait(ctx, queue, key, placed)
+	at := time.Now()
+	if err != nil {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
+		defer cancel()
+		_, _ = c.on.kv.DeleteRange(within, &pb.DeleteRangeRequest{Key: key}) // else it ends with the session
+		return database.Held{}, err
+	}
+	c.key = key
+	return database.Held{At: at, Fence: fence, Lost: c.renewer.Lost()}, nil
+}
+
+// wait creates the key in the queue, and returns its create revision when it is the oldest.
+func (c *contender) wait(ctx context.Context, queue string, key []byte, placed func()) (fence int64, err error) {
+	front, err := c.enter(ctx, queue, key)
+	if err != nil {
+		return 0, err
+	}
+	fence = front.created
+	if placed != nil {
+		placed()
+	}
+	for front.before != nil {
+		if err = c.gone(ctx, front); err == nil {
+			front, err = c.look(ctx, queue, key, fence)
+		}
+		switch _, class := database.Classify(err); {
+		case err == nil:
+		case ctx.Err() != nil || class != database.ClassConnection && class != database.ClassUnavailable && class != database.ClassLeaderChange:
+			return 0, err
+		case !sleep.For(ctx, againAfter):
+			return 0, answer.Classify(ctx.Err(), true)
+		}
+	}
+	return fence, nil
+}
+
+// front is what is in front of a key at a revision: the key before, nil if there is none.
+type front struct {
+	created  int64
+	before   []byte
+	revision int64
+}
+
+// enter creates the key, unless it is left of a wait that was given up, and returns its front.
+func (c *contender) enter(ctx context.Context, queue string, key []byte) (front, error) {
+	put := &pb.PutRequest{Key: key, Lease: c.lease.id}
+	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{{
+			Key: key, Target: pb.Compare_CREATE, Result: pb.Compare_EQUAL, TargetUnion: &pb.Compare_CreateRevision{},
+		}},
+		Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: put}}, rangeOp(lastOf(queue, 0))},
+		Failure: []*pb.RequestOp{rangeOp(&pb.RangeRequest{Key: key, KeysOnly: true})},
+	})
+	if err != nil {
+		return front{}, c.lease.classed(err)
+	}
+	if len(resp.Responses) == 0 {
+		return front{}, database.MaybeApplied(database.ClassOther, errors.New("a transaction was answered without its results"))
+	}
+	f, err := frontOf(resp.Responses[len(resp.Responses)-1].GetResponseRange(), key, resp.Header.GetRevision())
+	if err == nil && !resp.Succeeded {
+		return c.look(ctx, queue, key, f.created)
+	}
+	return f, err
+}
+
+func rangeOp(r *pb.RangeRequest) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
+}
+
+// look returns what is in front of the key.
+func (c *contender) look(ctx context.Context, queue string, key []byte, created int64) (front, error) {
+	resp, err := c.on.kv.Range(ctx, lastOf(queue, created))
+	if err != nil {
+		return front{}, answer.Classify(err, true)
+	}
+	return frontOf(resp, key, resp.Header.GetRevision())
+}
+
+// lastOf asks for the two newest keys of a queue, up to a create revision unless that is 0.
+func lastOf(queue string, created int64) *pb.RangeRequest {
+	return &pb.RangeRequest{
+		Key: []byte(queue), RangeEnd: []byte(behind(queue)), MaxCreateRevision: created, Limit: 2, KeysOnly: true,
+		SortTarget: pb.RangeRequest_CREATE, SortOrder: pb.RangeRequest_DESCEND,
+	}
+}
+
+// frontOf returns the front of the newest of the keys, which must be that of the contender: else
+// its session has ended.
+func frontOf(found *pb.RangeResponse, key []byte, revision int64) (front, error) {
+	keys := found.GetKvs()
+	if len(keys) == 0 || string(keys[0].Key) != string(key) {
+		return front{}, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	f := front{created: keys[0].CreateRevision, revision: revision}
+	if len(keys) > 1 {
+		f.before = keys[1].Key
+	}
+	return f, nil
+}
+
+// gone waits until the key in front is deleted, or may be.
+//
+// The watch begins one revision after that at which the key was seen, so that the member tells at
+// once of its deletion, except of one that came before the watch: that is seen by a read.
+func (c *contender) gone(ctx context.Context, f front) error {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.on.watch.Watch(watching)
+	if err != nil {
+		return answer.Classify(err, true)
+	}
+	create := &pb.WatchCreateRequest{Key: f.before, StartRevision: f.revision + 1, Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT}}
+	if err := stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
+		return answer.Classify(err, true)
+	}
+	for {
+		resp, err := stream.Recv()
+		switch {
+		case err != nil:
+			return answer.Classify(err, true)
+		case resp.Canceled: // the revision was compacted
+			return nil
+		case deletes(resp.Events):
+			return nil
+		case resp.Created:
+			there, err := c.on.kv.Range(ctx, &pb.RangeRequest{Key: f.before, CountOnly: true})
+			if err != nil {
+				return answer.Classify(err, true)
+			}
+			if there.Count == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+func deletes(events []*mvccpb.Event) bool {
+	for _, e := range events {
+		if e.Type == mvccpb.DELETE {
+			return true
+		}
+	}
+	return false
+}
+
+// Release deletes the key.
+func (c *contender) Release(ctx context.Context) error {
+	key := c.key
+	c.key = nil
+	resp, err := c.on.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key})
+	switch {
+	case err != nil:
+		return answer.Classify(err, true)
+	case resp.Deleted == 0:
+		return database.NotApplied(database.ClassNotFound, database.ErrLockLost)
+	}
+	return nil
+}
+
+// Abandon ends the renewals.
+func (c *contender) Abandon() {
+	c.renewer.Stop()
+	c.abandoned = true
+}
+
+// Close revokes the lease, which deletes its key.
+func (c *contender) Close(ctx context.Context) error {
+	c.renewer.Stop()
+	var err error
+	if !c.abandoned {
+		err = c.lease.Release(ctx)
+	}
+	return errors.Join(err, c.on.Close())
+}
