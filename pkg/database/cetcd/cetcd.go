@@ -48,6 +48,7 @@ func Database() database.Database {
 			TLS:        true,
 			MaxValue:   maxValue,
 			NoSessions: "the proxy refuses Consul's sessions",
+			NoLocks:    "the proxy refuses Consul's sessions, with which Consul's locks are held",
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
 		},

@@ -46,6 +46,7 @@ func Database() database.Database {
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
 			Sessions:   sessionFacts(),
+			Locks:      lockFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}

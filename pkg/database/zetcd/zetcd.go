@@ -70,6 +70,7 @@ func Database() database.Database {
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
 			NoSessions: "the proxy renews its lease by itself while a connection is open, whatever its client sends, so that no TTL begins with a renewal of the client's",
+			Locks:      lockFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -31,6 +31,7 @@ type session struct {
 	largest int    // packet in bytes that the buffers hold
 	calls   chan call
 	quit    chan struct{}
+	expired chan struct{} // closed when a server has said that the first session ended
 	once    sync.Once
 	tasks   sync.WaitGroup
 }
@@ -50,6 +51,11 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 // openFor is open with buffers for requests and answers of different sizes. The buffer
 // for answers grows up to that size.
 func openFor(ctx context.Context, t database.Target, buffers, answers int) (*session, error) {
+	return openUntil(ctx, t, sessionTimeout, buffers, answers)
+}
+
+// openUntil is openFor with another time without a message after which servers end the session.
+func openUntil(ctx context.Context, t database.Target, silence time.Duration, buffers, answers int) (*session, error) {
 	r, err := routeTo(t)
 	if err != nil {
 		return nil, err
@@ -61,7 +67,7 @@ func openFor(ctx context.Context, t database.Target, buffers, answers int) (*ses
 		answers += extra
 	}
 	n := newNetwork(r.tls, len(r.endpoints), answers)
-	conn, events, err := zk.Connect(r.endpoints, sessionTimeout,
+	conn, events, err := zk.Connect(r.endpoints, silence,
 		zk.WithDialer(n.dial), zk.WithLogger(noLog{}), zk.WithLogInfo(false),
 		zk.WithMaxBufferSize(answers), zk.WithMaxConnBufferSize(buffers))
 	if err != nil {
@@ -70,7 +76,7 @@ func openFor(ctx context.Context, t database.Target, buffers, answers int) (*ses
 	}
 	s := &session{
 		conn: conn, network: n, access: r.access, largest: buffers - lengthField,
-		calls: make(chan call), quit: make(chan struct{}),
+		calls: make(chan call), quit: make(chan struct{}), expired: make(chan struct{}),
 	}
 	s.tasks.Go(s.work)
 	confirmed := make(chan struct{})
@@ -116,13 +122,18 @@ func (s *session) work() {
 	}
 }
 
-// watch closes confirmed when a server confirmed the first session. It returns when
-// the library's goroutines have ended.
+// watch closes confirmed when a server confirmed the first session, and expired when that has
+// ended. It returns when the library's goroutines have ended.
 func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
+	lasts := true
 	for e := range events {
-		if e.State == zk.StateHasSession && confirmed != nil {
+		switch {
+		case e.State == zk.StateHasSession && confirmed != nil:
 			close(confirmed)
 			confirmed = nil
+		case e.State == zk.StateExpired && lasts:
+			close(s.expired)
+			lasts = false
 		}
 	}
 }

@@ -47,6 +47,7 @@ func Database() database.Database {
 			Fsync:      fsyncEach,
 			Durability: declared.EveryWrite,
 			Sessions:   sessionFacts(New().tick()),
+			Locks:      LockFacts(*sessionFacts(New().tick())),
 		},
 		New: func() database.Driver { return New() },
 	}
