@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -43,6 +42,9 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 	}
 	return &Contender{client: c, session: session, prefix: prefix}, nil
 }
+
+// Lease is the session's.
+func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
 // Acquire locks a mutex of the library.
 func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
@@ -116,7 +118,7 @@ func (c *Contender) Close(ctx context.Context) error {
 	var err error
 	if !c.abandoned {
 		c.session.Orphan()
-		_, err = c.client.upstream.Revoke(ctx, clientv3.LeaseID(c.session.Lease()))
+		_, err = c.client.upstream.Revoke(ctx, c.session.Lease())
 		if err = c.classed(ctx, err); errors.Is(err, database.ErrNoSession) {
 			err = nil
 		}

@@ -1,0 +1,100 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// In front of a contender's key is the next older one. A queue whose newest key is another has
+// none of a session that lives.
+func TestFront(t *testing.T) {
+	key := func(name string, created int64) *mvccpb.KeyValue {
+		return &mvccpb.KeyValue{Key: []byte(name), CreateRevision: created}
+	}
+	for _, tt := range []struct {
+		name   string
+		found  []*mvccpb.KeyValue
+		before string
+		lost   bool
+	}{
+		{"alone", []*mvccpb.KeyValue{key("q/b", 7)}, "", false},
+		{"behind one", []*mvccpb.KeyValue{key("q/b", 7), key("q/a", 5)}, "q/a", false},
+		{"gone", []*mvccpb.KeyValue{key("q/a", 5)}, "", true},
+		{"an empty queue", nil, "", true},
+	} {
+		f, err := frontOf(&pb.RangeResponse{Kvs: tt.found}, []byte("q/b"), 9)
+		switch {
+		case tt.lost != errors.Is(err, database.ErrNoSession):
+			t.Errorf("%s: %v", tt.name, err)
+		case !tt.lost && (f.created != 7 || f.revision != 9 || string(f.before) != tt.before):
+			t.Errorf("%s: %+v, want %q in front of 7 at 9", tt.name, f, tt.before)
+		}
+	}
+}
+
+// Names with "/" are no parts of the queues of others.
+func TestQueueName(t *testing.T) {
+	for name, want := range map[string]string{"a": "a", "a/b": "a%2Fb", "a%2Fb": "a%252Fb", "": ""} {
+		if got := queueName([]byte(name)); got != want {
+			t.Errorf("the queue of %q is called %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A holder whose lease ended learns it, and has lost the lock. The contender is of no more use.
+func TestLostLock(t *testing.T) {
+	c := startOne(t, "")
+	for _, recipe := range lockFacts().Names() {
+		t.Run(recipe, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			locks, err := c.Driver().(*Options).DialLocks(ctx, c.Target(), database.LockOptions{Recipe: recipe, TTL: 4 * time.Second})
+			if err != nil {
+				t.Fatalf("dial locks: %v", err)
+			}
+			holder, err := locks.Contender(ctx)
+			if err != nil {
+				t.Fatalf("make a contender: %v", err)
+			}
+			defer holder.Close(ctx)
+			held, err := holder.Acquire(ctx, []byte("lock"), nil)
+			if err != nil {
+				t.Fatalf("acquire: %v", err)
+			}
+			sessions, err := c.Driver().(*Options).DialSessions(ctx, c.Target())
+			if err != nil {
+				t.Fatalf("dial sessions: %v", err)
+			}
+			defer sessions.Close()
+			if err := (&lease{on: sessions.(*leases), id: leaseOf(holder)}).Release(ctx); err != nil {
+				t.Fatalf("revoke the lease: %v", err)
+			}
+			select {
+			case <-held.Lost:
+			case <-ctx.Done():
+				t.Fatal("the holder has not learned that its lease ended")
+			}
+			if err := holder.Release(ctx); !errors.Is(err, database.ErrLockLost) {
+				t.Errorf("the release returned %v, want %v", err, database.ErrLockLost)
+			}
+			if _, err := holder.Acquire(ctx, []byte("lock"), nil); !errors.Is(err, database.ErrNoSession) {
+				t.Errorf("acquiring once more returned %v, want %v", err, database.ErrNoSession)
+			}
+		})
+	}
+}
+
+// leaseOf returns the lease of a contender.
+func leaseOf(c database.Contender) int64 {
+	if direct, ok := c.(*contender); ok {
+		return direct.lease.id
+	}
+	return c.(escaping).Contender.Lease()
+}
