@@ -157,7 +157,8 @@ type Contender interface {
 	// with the session. An error that is [ErrNoSession] means that the session has ended.
 	Acquire(ctx context.Context, name []byte, placed func()) (Held, error)
 	// Release gives the lock up. Its error is [ErrLockLost] if the holder knows, or the members
-	// say, that it was not held any more: not every recipe asks them.
+	// say, that it was not held any more: not every recipe asks them. After another error the lock
+	// may be held until Close, which must follow.
 	Release(ctx context.Context) error
 	// Abandon makes the contender look dead: it renews nothing any more, and nothing says goodbye
 	// to the members. Only Close may follow.

@@ -118,6 +118,8 @@ type contender struct {
 	renewer   *database.Renewer
 	prefix    string
 	key       []byte // nil for none
+	fence     int64  // the key's create revision
+	spent     bool   // a key may be left
 	abandoned bool
 }
 
@@ -130,6 +132,9 @@ const (
 
 // Acquire creates a key and waits until no other of the lock is older.
 func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
+	if c.spent {
+		return database.Held{}, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
 	queue := c.prefix + queueName(name) + "/"
 	key := fmt.Appendf(nil, "%s%x", queue, c.lease.id)
 	fence, err := c.wait(ctx, queue, key, placed)
@@ -137,10 +142,12 @@ func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (da
 	if err != nil {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
 		defer cancel()
-		_, _ = c.on.kv.DeleteRange(within, &pb.DeleteRangeRequest{Key: key}) // else it ends with the session
+		if _, left := c.on.kv.DeleteRange(within, &pb.DeleteRangeRequest{Key: key}); left != nil {
+			c.spent = true
+		}
 		return database.Held{}, err
 	}
-	c.key = key
+	c.key, c.fence = key, fence
 	return database.Held{At: at, Fence: fence, Lost: c.renewer.Lost()}, nil
 }
 
@@ -180,9 +187,7 @@ type front struct {
 func (c *contender) enter(ctx context.Context, queue string, key []byte) (front, error) {
 	put := &pb.PutRequest{Key: key, Lease: c.lease.id}
 	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{
-		Compare: []*pb.Compare{{
-			Key: key, Target: pb.Compare_CREATE, Result: pb.Compare_EQUAL, TargetUnion: &pb.Compare_CreateRevision{},
-		}},
+		Compare: []*pb.Compare{created(key, 0)},
 		Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: put}}, rangeOp(lastOf(queue, 0))},
 		Failure: []*pb.RequestOp{rangeOp(&pb.RangeRequest{Key: key, KeysOnly: true})},
 	})
@@ -279,18 +284,30 @@ func deletes(events []*mvccpb.Event) bool {
 	return false
 }
 
-// Release deletes the key.
+// Release deletes the key, if it is the one that holds the lock: a request that comes late must not
+// delete the next of the same name.
 func (c *contender) Release(ctx context.Context) error {
-	key := c.key
+	remove := &pb.DeleteRangeRequest{Key: c.key}
+	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{created(c.key, c.fence)},
+		Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: remove}}},
+	})
 	c.key = nil
-	resp, err := c.on.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key})
 	switch {
 	case err != nil:
+		c.spent = true
 		return answer.Classify(err, true)
-	case resp.Deleted == 0:
+	case !resp.Succeeded:
 		return database.NotApplied(database.ClassNotFound, database.ErrLockLost)
 	}
 	return nil
+}
+
+// created is the condition that a key was created at a revision, 0 for none.
+func created(key []byte, revision int64) *pb.Compare {
+	return &pb.Compare{
+		Key: key, Target: pb.Compare_CREATE, Result: pb.Compare_EQUAL, TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},
+	}
 }
 
 // Abandon ends the renewals.

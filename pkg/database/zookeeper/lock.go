@@ -17,6 +17,7 @@ var (
 	_ database.LockDialer = (*Options)(nil)
 	_ database.Locks      = (*contenders)(nil)
 	_ database.Contender  = (*contender)(nil)
+	_ database.Contender  = (*libraryContender)(nil)
 )
 
 // LockFacts are those of locks with sessions of that kind: each contender has an ephemeral
@@ -85,9 +86,9 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 		return nil, fmt.Errorf("dial: %w", err)
 	}
 	if c.recipe == database.LockLibrary {
-		return &libraryContender{on: c, session: s}, nil
+		return &libraryContender{place: place{on: c, session: s}}, nil
 	}
-	return &contender{on: c, session: s}, nil
+	return &contender{place: place{on: c, session: s}}, nil
 }
 
 // Close removes the znodes of locks without contenders, and their parent if none is left.
@@ -120,18 +121,58 @@ func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
 
-// makeDir creates the znode of a lock and those above.
-func (c *contenders) makeDir(ctx context.Context, s *session, dir string) error {
-	err := c.keys.makeRoot(ctx, s)
-	for _, path := range []string{c.parent, dir} {
-		if err == nil || errors.Is(err, zk.ErrNodeExists) {
-			err = s.create(ctx, path, 0)
+// place is where a contender is: its session and the lock that it asked for last.
+type place struct {
+	on      *contenders
+	session *session // nil after a request whose outcome is unknown
+	dir     string   // that exists, "" for none
+}
+
+// enter has a session and the znode of a lock. The recipe of the library would create that too, but
+// a proxy may answer that there is no such znode to a contender whose own was made once there was
+// one, which nobody then removes.
+func (p *place) enter(ctx context.Context, name []byte) (err error) {
+	if p.session == nil {
+		if p.session, err = p.on.open(ctx); err != nil {
+			return err
 		}
 	}
-	if errors.Is(err, zk.ErrNodeExists) {
+	dir := p.on.dir(name)
+	if dir == p.dir {
 		return nil
 	}
-	return err
+	err = p.on.keys.makeRoot(ctx, p.session)
+	for _, path := range []string{p.on.parent, dir} {
+		if err == nil || errors.Is(err, zk.ErrNodeExists) {
+			err = p.session.create(ctx, path, 0)
+		}
+	}
+	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		return err
+	}
+	p.dir = dir
+	return nil
+}
+
+// give ends the session with whatever it may have.
+func (p *place) give() {
+	if p.session != nil {
+		p.session.close()
+	}
+	p.session, p.dir = nil, ""
+}
+
+// Abandon cuts the connection for good, without the end of the session.
+func (p *place) Abandon() {
+	if p.session != nil {
+		p.session.network.close()
+	}
+}
+
+// Close ends the session, which removes its znode.
+func (p *place) Close(context.Context) error {
+	p.give()
+	return nil
 }
 
 // lockNode is the name of contenders' znodes without their numbers, as that of the library.
@@ -185,9 +226,8 @@ func lost(err error) error {
 
 // contender is a session with at most one znode.
 type contender struct {
-	on      *contenders
-	session *session // nil after a request whose outcome is unknown
-	path    string   // of the znode, "" for none
+	place
+	path string // of the znode, "" for none
 }
 
 // cleanWithin bounds the removal of the znode of a wait that was given up.
@@ -195,80 +235,69 @@ const cleanWithin = 5 * time.Second
 
 // Acquire creates a znode and waits until it is the first.
 func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
-	if c.session == nil {
-		var err error
-		if c.session, err = c.on.open(ctx); err != nil {
-			return database.Held{}, err
-		}
-	}
-	dir := c.on.dir(name)
-	path, err := c.enter(ctx, dir)
+	path, err := c.create(ctx, name)
 	if err != nil {
-		c.leave(ctx, "")
+		c.give()
 		return database.Held{}, lost(err)
 	}
 	if placed != nil {
 		placed()
 	}
-	own := path[len(dir)+len("/"):]
-	for {
-		first, front, err := c.look(ctx, dir, own)
-		if err == nil && front != "" {
-			first, err = c.gone(ctx, dir+"/"+front, first)
-		}
-		if err == nil && first {
-			break
-		}
-		if err != nil {
-			c.leave(ctx, path)
-			return database.Held{}, lost(err)
-		}
-	}
+	err = c.wait(ctx, path)
 	at := time.Now()
-	c.path = path
-	fence, _, err := c.session.created(ctx, path)
+	var fence int64
+	if err == nil {
+		fence, _, err = c.session.created(ctx, path)
+	}
 	if err != nil {
-		c.path = ""
 		c.leave(ctx, path)
 		return database.Held{}, lost(err)
 	}
+	c.path = path
 	return database.Held{At: at, Fence: fence, Lost: c.session.expired}, nil
 }
 
-// enter creates the znode, and that of the lock if it is not there.
-func (c *contender) enter(ctx context.Context, dir string) (string, error) {
-	for {
-		var made string
-		err := c.session.do(ctx, func(conn *zk.Conn) error {
-			path, err := conn.CreateProtectedEphemeralSequential(dir+"/"+lockNode, nil, c.session.access)
+// create creates the znode. If that of the lock is gone, it begins with another session: see enter.
+func (c *contender) create(ctx context.Context, name []byte) (made string, err error) {
+	for range 3 {
+		if err := c.enter(ctx, name); err != nil {
+			return "", err
+		}
+		err = c.session.do(ctx, func(conn *zk.Conn) error {
+			path, err := conn.CreateProtectedEphemeralSequential(c.dir+"/"+lockNode, nil, c.session.access)
 			if err == nil {
 				made = path
 			}
 			return err
 		})
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			if err := c.on.makeDir(ctx, c.session, dir); err != nil {
-				return "", err
-			}
-		case err != nil:
-			return "", err
-		case !strings.HasPrefix(made, dir+"/"):
-			return "", database.MaybeApplied(database.ClassOther, fmt.Errorf("%w: a znode of %s is called %q", errMalformed, dir, made))
-		default:
-			return made, nil
+		if !errors.Is(err, zk.ErrNoNode) {
+			break
 		}
+		c.give()
 	}
+	if err == nil && !strings.HasPrefix(made, c.dir+"/") {
+		err = database.MaybeApplied(database.ClassOther, fmt.Errorf("%w: a znode of %s is called %q", errMalformed, c.dir, made))
+	}
+	return made, err
 }
 
-// look lists the contenders. It is first if nobody is in front, or if the one in front is first.
-func (c *contender) look(ctx context.Context, dir, own string) (first bool, front string, err error) {
-	names, err := c.session.names(ctx, dir)
-	if err != nil {
-		return false, "", err
+// wait returns when the znode is the first.
+func (c *contender) wait(ctx context.Context, path string) error {
+	own := path[len(c.dir)+len("/"):]
+	for {
+		names, err := c.session.names(ctx, c.dir)
+		if err != nil {
+			return err
+		}
+		front, held, err := before(names, own)
+		if err != nil || front == "" {
+			return err
+		}
+		turn, err := c.gone(ctx, c.dir+"/"+front, held)
+		if err != nil || turn {
+			return err
+		}
 	}
-	front, first, err = before(names, own)
-	return first || front == "", front, err
 }
 
 // gone waits until the znode in front is deleted. If that held the lock, it is the contender's
@@ -290,7 +319,7 @@ func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool
 	}
 	select {
 	case e := <-changed:
-		return held && e.Err == nil && e.Type == zk.EventNodeDeleted, lost(e.Err)
+		return held && e.Err == nil && e.Type == zk.EventNodeDeleted, e.Err
 	case <-c.session.expired:
 		return false, errGone
 	case <-ctx.Done():
@@ -300,6 +329,7 @@ func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool
 
 // created returns the transaction that created a znode, and the session whose it is.
 func (s *session) created(ctx context.Context, path string) (zxid, owner int64, err error) {
+	// A call that timed out writes to its own answer, which is never read.
 	var got zk.Stat
 	err = s.do(ctx, func(c *zk.Conn) error {
 		there, stat, err := c.Exists(path)
@@ -318,17 +348,13 @@ func (s *session) created(ctx context.Context, path string) (zxid, owner int64, 
 	return got.Czxid, got.EphemeralOwner, nil
 }
 
-// leave removes the znode, or ends the session if it may have one that is not known.
+// leave removes the znode, or ends the session.
 func (c *contender) leave(ctx context.Context, path string) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
 	defer cancel()
-	if path != "" {
-		if err := c.session.remove(within, []byte(path)); err == nil || errors.Is(err, zk.ErrNoNode) {
-			return
-		}
+	if err := c.session.remove(within, []byte(path)); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		c.give()
 	}
-	c.session.close()
-	c.session = nil
 }
 
 // Release removes the znode.
@@ -346,43 +372,28 @@ func released(err error) error {
 	return err
 }
 
-// Abandon cuts the connection for good, without the end of the session.
-func (c *contender) Abandon() { c.session.network.close() }
-
-// Close ends the session, which removes its znode.
-func (c *contender) Close(context.Context) error {
-	if c.session != nil {
-		c.session.close()
-	}
-	return nil
-}
-
 // libraryContender takes locks of the library. Its calls take no context: a wait that is given up
 // costs the session.
 type libraryContender struct {
-	on      *contenders
-	session *session // nil after a wait that was given up
-	lock    *zk.Lock
+	place
+	lock *zk.Lock
 }
 
 // Acquire locks a lock of the library. The fence is then asked for, for which the contenders are
 // listed: the library does not tell the path.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (held database.Held, err error) {
-	if c.session == nil {
-		if c.session, err = c.on.open(ctx); err != nil {
-			return database.Held{}, err
-		}
+	if err := c.enter(ctx, name); err != nil {
+		c.give()
+		return database.Held{}, lost(err)
 	}
-	dir := c.on.dir(name)
-	lock := zk.NewLock(c.session.conn, dir, c.session.access)
+	lock := zk.NewLock(c.session.conn, c.dir, c.session.access)
 	err = c.session.do(ctx, func(*zk.Conn) error { return lock.Lock() })
 	held.At, held.Lost = time.Now(), c.session.expired
 	if err == nil {
-		held.Fence, err = c.fence(ctx, dir)
+		held.Fence, err = c.fence(ctx)
 	}
 	if err != nil {
-		c.session.close()
-		c.session = nil
+		c.give()
 		return database.Held{}, lost(err)
 	}
 	c.lock = lock
@@ -390,8 +401,8 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 }
 
 // fence returns that of the session, whose znode is the first.
-func (c *libraryContender) fence(ctx context.Context, dir string) (int64, error) {
-	names, err := c.session.names(ctx, dir)
+func (c *libraryContender) fence(ctx context.Context) (int64, error) {
+	names, err := c.session.names(ctx, c.dir)
 	if err != nil {
 		return 0, err
 	}
@@ -401,7 +412,7 @@ func (c *libraryContender) fence(ctx context.Context, dir string) (int64, error)
 			lowest, first = n, name
 		}
 	}
-	zxid, owner, err := c.session.created(ctx, dir+"/"+first)
+	zxid, owner, err := c.session.created(ctx, c.dir+"/"+first)
 	if err == nil && owner != c.session.conn.SessionID() {
 		err = errGone
 	}
@@ -413,15 +424,4 @@ func (c *libraryContender) Release(ctx context.Context) error {
 	lock := c.lock
 	c.lock = nil
 	return released(c.session.do(ctx, func(*zk.Conn) error { return lock.Unlock() }))
-}
-
-// Abandon cuts the connection for good, without the end of the session.
-func (c *libraryContender) Abandon() { c.session.network.close() }
-
-// Close ends the session, which removes its znode.
-func (c *libraryContender) Close(context.Context) error {
-	if c.session != nil {
-		c.session.close()
-	}
-	return nil
 }
