@@ -111,7 +111,7 @@ func TestStaleFollower(t *testing.T) {
 title: stale
 results: %s
 hosts: [%s]
-load: {mix: {read: 60, update: 40}, read: stale, keys: 4, key_law: uniform, rate: 300, duration: 12s, clients: 60, connections: 3, key_size: 16, value_size: 32, timeout: 300ms, drain: 1s}
+load: {mix: {read: 60, update: 40}, read: stale, keys: 4, key_law: uniform, rate: 300, duration: 12s, clients: 180, connections: 3, key_size: 16, value_size: 32, timeout: 1s}
 consistency: true
 faults:
 - {kind: partition, member: follower, at: 3s, for: 4s}
