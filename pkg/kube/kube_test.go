@@ -92,7 +92,10 @@ func TestGolden(t *testing.T) {
 }
 
 // refused are the examples that pods can't run, with their faults.
-var refused = map[string][]string{"faults-stores-local.yaml": {"the fault partition needs rights", "the fault power needs rights"}}
+var refused = map[string][]string{
+	"faults-stores-local.yaml": {"the fault partition needs rights", "the fault power needs rights"},
+	"faults-equal-local.yaml":  {"the fault partition needs rights", "the fault power needs rights"},
+}
 
 // golden compares with a file, or with -update writes it.
 func golden(t *testing.T, path string, got []byte) {

@@ -96,6 +96,21 @@ func TestCard(t *testing.T) {
 	}
 }
 
+// The card has the settings that decide when a silent leader is missed, and no others.
+func TestSettings(t *testing.T) {
+	for want, options := range map[string]map[string]string{
+		"election_timeout 1s, heartbeat_interval 100ms": {"election_timeout": "1s", "heartbeat_interval": "100ms", "snapshot_count": "10000", "log_level": "info"},
+		"init_limit 100, sync_limit 5, tick_time 200":   {"tick_time": "200", "sync_limit": "5", "init_limit": "100", "snap_count": "100000", "java_xmx": "512M"},
+		"raft_multiplier 1":                             {"raft_multiplier": "1", "http_max_conns_per_client": "8000", "kv_max_value_size": "0"},
+	} {
+		r := recorded(t, time.Second)
+		r.Info.Record.OptionTexts = options
+		if got := settings([]*run.Run{r}); got != "0 members, requests time out after 0s, "+want {
+			t.Errorf("settings %q, want %q", got, want)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	for want, h := range map[string]faults.Asked{
 		"kill of the leader for 10s":                      {Kind: "kill", Target: "leader", For: 10 * time.Second},

@@ -45,8 +45,10 @@ func Again(t *testing.T, flags uintptr, uid int) (inside bool) {
 		t.Skipf("this machine gives no namespaces: %v", err)
 	case err != nil:
 		t.Errorf("in the namespace: %v\n%s", err, text)
-	case strings.Contains(text, "--- SKIP"):
+	case strings.Contains(text, "\n--- SKIP: "+t.Name()+" "):
 		t.Skip(text)
+	default:
+		t.Log(text)
 	}
 	return false
 }
