@@ -295,6 +295,15 @@ func TestLifecycle(t *testing.T) {
 	if err != nil || beat.State != pb.State_STATE_RUNNING || len(beat.Children) != 2 {
 		t.Errorf("heartbeat: %v, %v", beat, err)
 	}
+	if len(beat.Sample) > 0 {
+		t.Errorf("a heartbeat that asks for no sample got %s", beat.Sample)
+	}
+	if beat, err = h.Heartbeat(ctx, &pb.HeartbeatRequest{RunId: "run1", Clients: 42, SentUnixNs: before, Sample: true}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := results.ParseSample(beat.Sample); err != nil || s.UnixNano == 0 || s.Get(metric.HostCPUSeconds) <= 0 {
+		t.Errorf("the sample of a heartbeat is %+v, %v", s, err)
+	}
 	if beat.ReceivedUnixNs < before || beat.RepliedUnixNs < beat.ReceivedUnixNs {
 		t.Errorf("time stamps: sent %d, received %d, replied %d", before, beat.ReceivedUnixNs, beat.RepliedUnixNs)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -223,13 +224,24 @@ func (l life) sample() (stop func(), err error) {
 	}
 	// Not s.ctx: samples are taken until the member is stopped.
 	ctx, cancel := context.WithCancel(context.Background())
-	done := p.sampler.Start(ctx, w)
+	done := p.sampler.Start(ctx, seenSamples{w, &s.newest})
 	return sync.OnceFunc(func() {
 		cancel()
 		if err := errors.Join(<-done, w.Close()); err != nil {
 			s.problem("some samples are missing", err)
 		}
 	}), nil
+}
+
+// seenSamples writes samples, and keeps the newest for heartbeats.
+type seenSamples struct {
+	*results.SampleWriter
+	newest *atomic.Pointer[results.Sample]
+}
+
+func (w seenSamples) Write(s results.Sample) error {
+	w.newest.Store(&s)
+	return w.SampleWriter.Write(s)
 }
 
 // running marks the member as running.

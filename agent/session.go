@@ -19,6 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process/resources"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // reason is why a session ended. It is the cause its context is cancelled with:
@@ -61,7 +62,9 @@ type session struct {
 	kept context.Context
 	drop context.CancelCauseFunc
 	// clients is the number that control sent last, for the sampler.
-	clients   atomic.Int64
+	clients atomic.Int64
+	// newest is the last sample of the member, nil before the first.
+	newest    atomic.Pointer[results.Sample]
 	recording sync.Mutex // held while session.json is written
 
 	// now is guarded by agent.mu.

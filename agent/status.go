@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/environment"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // probeTimeout bounds a readiness probe whose call has no deadline.
@@ -39,6 +40,9 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 		State:          now.state,
 		Children:       now.childMessages(),
 		Reason:         s.reason(),
+	}
+	if newest := s.newest.Load(); newest != nil && req.GetSample() {
+		resp.Sample = results.AppendSample(nil, newest)
 	}
 	// The clock may be set meanwhile: both stamps must be of one clock.
 	resp.RepliedUnixNs = resp.ReceivedUnixNs + int64(time.Since(received))

@@ -38,6 +38,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	clock := &clockFile{}
 	f.Clock = clock.write
 	f.Clients, f.Losses, f.Report = r.firstClients(), r.losses, func(text string) { r.journal.step("%s", text) }
+	f.Sample = numbered("member", r.sampled(o))
 	agents := fleet.New(f)
 	dial := &dialer{run: r, fleet: agents}
 	r.halves = all.Halves(&abilities.Run{
@@ -51,7 +52,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		probes:  &probes{run: r, fleet: agents, timeout: o.ReadyTimeout},
 		clock:   clock,
 		leader:  leader,
-		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample},
+		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample, seen: r.sampled(o)},
 		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: newIssue(o, r, agents, dial), selfCheck: o.Mirror != nil},
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
 	}

@@ -45,6 +45,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 			Watch: r.watch,
 		},
 		Connect: o.ConnectGenerator, Addrs: r.experiment.GeneratorAgents(), RunID: agents.RunID(), Owner: o.Owner, Version: o.Tool.Version, Lead: o.GeneratorLead, Dir: r.dir,
+		Sample: numbered("generator", r.sampled(o)),
 		LostMembers: func() (lost []int) {
 			for member, why := range r.losses.Reasons() {
 				if why != "" {

@@ -60,6 +60,10 @@ type Options struct {
 	// Report is called with the run's progress, one update at a time; nil discards
 	// it. The run waits for it.
 	Report func(Update)
+	// Sampled is called with the samples of members, of generators and of the client while they
+	// run, about once a second for each, by several goroutines; nil asks agents for none. It must
+	// not block.
+	Sampled func(Sampled)
 	// Resolver is asked for hosts that are DNS names; nil is this machine's. Wait is how
 	// long their addresses may be missing.
 	Resolver lookup.Resolver
@@ -89,6 +93,15 @@ type Update struct {
 	Load     *load.Progress
 	Total    int64
 	Duration time.Duration
+}
+
+// Sampled is a sample of a machine.
+type Sampled struct {
+	Trial int
+	Tag   string
+	// Machine is such as "member 1", "generator 2" or "client".
+	Machine string
+	Sample  results.Sample
 }
 
 // Outcome is the result of [Run].

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -19,6 +20,33 @@ type clientSampler struct {
 	period          time.Duration
 	sampler         *sysmetrics.Sampler
 	out             *results.SampleWriter
+	seen            func(machine string, s results.Sample) // nil shows samples to nobody
+}
+
+// sampled returns what shows samples of a machine to the caller of [Run], nil if it wants none.
+func (r *run) sampled(o Options) func(machine string, s results.Sample) {
+	if o.Sampled == nil {
+		return nil
+	}
+	return func(machine string, s results.Sample) {
+		o.Sampled(Sampled{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Machine: machine, Sample: s})
+	}
+}
+
+// numbered shows samples of machines of a kind, which count from 0 here; nil for nil.
+func numbered(kind string, show func(machine string, s results.Sample)) func(int, results.Sample) {
+	if show == nil {
+		return nil
+	}
+	return func(n int, s results.Sample) { show(fmt.Sprintf("%s %d", kind, n+1), s) }
+}
+
+// Write records a sample of the client.
+func (s *clientSampler) Write(sample results.Sample) error {
+	if s.seen != nil {
+		s.seen("client", sample)
+	}
+	return s.out.Write(sample)
 }
 
 func (s *clientSampler) Name() string { return "sample the client" }
@@ -43,5 +71,5 @@ func (s *clientSampler) Run(ctx context.Context) error {
 	if s.sampler == nil {
 		return nil
 	}
-	return errors.Join(s.sampler.Run(ctx, s.out), s.out.Close())
+	return errors.Join(s.sampler.Run(ctx, s), s.out.Close())
 }

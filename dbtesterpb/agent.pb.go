@@ -943,7 +943,9 @@ type HeartbeatRequest struct {
 	SentUnixNs int64                  `protobuf:"varint,3,opt,name=sent_unix_ns,json=sentUnixNs,proto3" json:"sent_unix_ns,omitempty"`
 	// leaving is the last sign of a control that leaves its running member to another:
 	// the session is detached from then on.
-	Leaving       bool `protobuf:"varint,4,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	Leaving bool `protobuf:"varint,4,opt,name=leaving,proto3" json:"leaving,omitempty"`
+	// sample asks for the newest sample.
+	Sample        bool `protobuf:"varint,5,opt,name=sample,proto3" json:"sample,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1006,6 +1008,13 @@ func (x *HeartbeatRequest) GetLeaving() bool {
 	return false
 }
 
+func (x *HeartbeatRequest) GetSample() bool {
+	if x != nil {
+		return x.Sample
+	}
+	return false
+}
+
 type HeartbeatResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	ReceivedUnixNs int64                  `protobuf:"varint,1,opt,name=received_unix_ns,json=receivedUnixNs,proto3" json:"received_unix_ns,omitempty"`
@@ -1013,7 +1022,10 @@ type HeartbeatResponse struct {
 	State          State                  `protobuf:"varint,3,opt,name=state,proto3,enum=dbtesterpb.State" json:"state,omitempty"`
 	Children       []*Child               `protobuf:"bytes,4,rep,name=children,proto3" json:"children,omitempty"`
 	// reason is why the session ended, "" while it has not.
-	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// sample is the newest sample of the member, if it was asked for and there is one: a
+	// header and a row, as in the file of samples.
+	Sample        []byte `protobuf:"bytes,6,opt,name=sample,proto3" json:"sample,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1081,6 +1093,13 @@ func (x *HeartbeatResponse) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *HeartbeatResponse) GetSample() []byte {
+	if x != nil {
+		return x.Sample
+	}
+	return nil
 }
 
 type FaultRequest struct {
@@ -1913,19 +1932,21 @@ const file_dbtesterpb_agent_proto_rawDesc = "" +
 	"\x04argv\x18\x03 \x03(\tR\x04argv\x12\x18\n" +
 	"\arunning\x18\x04 \x01(\bR\arunning\x12\x12\n" +
 	"\x04exit\x18\x05 \x01(\tR\x04exit\x12\x12\n" +
-	"\x04tail\x18\x06 \x01(\tR\x04tail\"\x7f\n" +
+	"\x04tail\x18\x06 \x01(\tR\x04tail\"\x97\x01\n" +
 	"\x10HeartbeatRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x18\n" +
 	"\aclients\x18\x02 \x01(\x05R\aclients\x12 \n" +
 	"\fsent_unix_ns\x18\x03 \x01(\x03R\n" +
 	"sentUnixNs\x12\x18\n" +
-	"\aleaving\x18\x04 \x01(\bR\aleaving\"\xd5\x01\n" +
+	"\aleaving\x18\x04 \x01(\bR\aleaving\x12\x16\n" +
+	"\x06sample\x18\x05 \x01(\bR\x06sample\"\xed\x01\n" +
 	"\x11HeartbeatResponse\x12(\n" +
 	"\x10received_unix_ns\x18\x01 \x01(\x03R\x0ereceivedUnixNs\x12&\n" +
 	"\x0freplied_unix_ns\x18\x02 \x01(\x03R\rrepliedUnixNs\x12'\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x11.dbtesterpb.StateR\x05state\x12-\n" +
 	"\bchildren\x18\x04 \x03(\v2\x11.dbtesterpb.ChildR\bchildren\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"y\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06sample\x18\x06 \x01(\fR\x06sample\"y\n" +
 	"\fFaultRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12+\n" +

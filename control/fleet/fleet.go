@@ -46,6 +46,10 @@ type Options struct {
 	// Clock is called with the time stamps of every heartbeat that was answered, by one
 	// goroutine at a time; nil discards them.
 	Clock func(clocks.Exchange)
+	// Sample is called with the newest sample of each heartbeat's member, by one goroutine for
+	// each agent; nil does not ask for samples. A sample may come twice, and one that is not
+	// understood does not come: the file of all samples is fetched at the end.
+	Sample func(member int, s results.Sample)
 }
 
 // Fleet is the sessions of one run, one for each agent. Its methods may be called

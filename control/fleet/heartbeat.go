@@ -73,12 +73,15 @@ func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
 	defer cancel()
 	sent := time.Now()
 	reply, err := s.client.Heartbeat(ctx, &pb.HeartbeatRequest{
-		RunId: s.runID, Clients: int32(f.clients.Load()), SentUnixNs: sent.UnixNano(),
+		RunId: s.runID, Clients: int32(f.clients.Load()), SentUnixNs: sent.UnixNano(), Sample: f.opts.Sample != nil,
 	})
 	if err != nil {
 		return s.failed(ctx, err)
 	}
 	f.clock(s.index, sent, time.Now(), reply)
+	if sample, err := results.ParseSample(reply.Sample); err == nil && f.opts.Sample != nil {
+		f.opts.Sample(s.index, sample)
+	}
 	// An agent whose member dies keeps its last lines and then stops the session.
 	switch reply.State {
 	case pb.State_STATE_STOPPING, pb.State_STATE_STOPPED:

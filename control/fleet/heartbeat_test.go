@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
@@ -193,4 +194,38 @@ func TestHeartbeatEnd(t *testing.T) {
 			t.Errorf("the last heartbeat ended with %v and %d were answered, want %v and none", got, f.Clocks()[0].N, context.Canceled)
 		}
 	})
+}
+
+// Samples are asked for if somebody takes them. What is no sample is left out.
+func TestHeartbeatSamples(t *testing.T) {
+	t.Parallel()
+	sample := results.Sample{UnixNano: 7, PeriodNS: -1, Values: metric.SystemValues(map[metric.Name]float64{metric.Threads: 3})}
+	for _, tc := range []struct {
+		name   string
+		answer []byte
+		take   bool
+		want   float64
+	}{
+		{"nobody takes them", results.AppendSample(nil, &sample), false, 0},
+		{"a sample", results.AppendSample(nil, &sample), true, 3},
+		{"none yet", nil, true, 0},
+		{"not understood", []byte("what\n"), true, 0},
+	} {
+		var asked bool
+		var got float64
+		alive := answers("run").OnBeat
+		f := scripted(&fleettest.Agent{OnBeat: func(ctx context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+			asked = req.GetSample()
+			r, err := alive(ctx, req)
+			r.Sample = tc.answer
+			return r, err
+		}})
+		if tc.take {
+			f.opts.Sample = func(member int, s results.Sample) { got = float64(member) + s.Get(metric.Threads) }
+		}
+		f.Beat(t.Context(), 0)
+		if asked != tc.take || got != tc.want {
+			t.Errorf("%s: asked %v, got %v; want %v and %v", tc.name, asked, got, tc.take, tc.want)
+		}
+	}
 }

@@ -58,6 +58,9 @@ type Options struct {
 	// Dir is the tag's folder, below which each generator's samples go to a folder of its
 	// own; "" drops them.
 	Dir string
+	// Sample is called with each sample of a generator's machine, by one goroutine for each
+	// generator; nil discards them.
+	Sample func(generator int, s results.Sample)
 	// LostMembers returns the members that are known to be lost; nil knows of none.
 	LostMembers func() []int
 	// LoseMember is called with a member that accepts no connection of a generator, and why;

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -113,8 +114,23 @@ func (r *partReader) take(m *pb.RunResponse) error {
 		r.gen.set.opts.Event(results.Event{Time: time.Unix(0, e.GetUnixNs()).UTC(), Kind: e.GetKind(), Member: int(e.GetMember()), Text: fmt.Sprintf("generator %s: %s", r.gen.addr, e.GetText())})
 	case *pb.RunResponse_Samples:
 		r.gen.samples.write(r.gen.set.opts.Dir, r.gen.index, record.Samples)
+		r.gen.sampled(record.Samples)
 	}
 	return nil
+}
+
+// sampled shows a sample to who asked for them. What is no sample is only in the file.
+func (g *generator) sampled(lines []byte) {
+	show := g.set.opts.Sample
+	if show == nil {
+		return
+	}
+	if !bytes.HasPrefix(lines, g.samples.header) {
+		lines = slices.Concat(g.samples.header, lines)
+	}
+	if s, err := results.ParseSample(lines); err == nil {
+		show(g.index, s)
+	}
 }
 
 // samplesFile holds the samples of a generator's machine, as it sends them. What fails here

@@ -509,3 +509,20 @@ func TestInterpolateOddClocks(t *testing.T) {
 		t.Errorf("unknown between: %+v", got[1])
 	}
 }
+
+// A sample alone is read as it was written, and nothing but one is.
+func TestOneSample(t *testing.T) {
+	want := testSample(1_700_000_000)
+	got, err := ParseSample(AppendSample(nil, &want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "sample", want, got)
+	two := AppendSample(nil, &want)
+	two = append(two, two[strings.IndexByte(string(two), '\n')+1:]...)
+	for name, text := range map[string][]byte{"nothing": nil, "two rows": two, "no table": []byte("a,b\n1,2\n"), "half a row": AppendSample(nil, &want)[:400]} {
+		if s, err := ParseSample(text); err == nil {
+			t.Errorf("%s was read as %+v", name, s)
+		}
+	}
+}

@@ -386,6 +386,27 @@ func (l *SampleLines) Write(s Sample) error {
 	return nil
 }
 
+// AppendSample appends a file of one sample: the header and a row. [ParseSample] reads it.
+func AppendSample(b []byte, s *Sample) []byte {
+	columns := sampleColumns()
+	return linefile.AppendRow(append(b, linefile.HeaderLine(columns)...), columns, &sampleRow{Sample: *s})
+}
+
+// ParseSample reads what [AppendSample] wrote. Columns that this release does not know are left
+// out, and metrics without one are unknown.
+func ParseSample(text []byte) (Sample, error) {
+	rows, err := linefile.ParseTable("sample", text, sampleColumns(), func([]string) func() sampleRow {
+		return func() sampleRow { return sampleRow{Sample: Sample{PeriodNS: -1, Values: metric.System().Values()}} }
+	})
+	if err == nil && len(rows) != 1 {
+		err = fmt.Errorf("a sample must be one row, got %d", len(rows))
+	}
+	if err != nil {
+		return Sample{}, fmt.Errorf("read a sample: %w", err)
+	}
+	return rows[0].Sample, nil
+}
+
 // ReadSamples reads a system-metrics CSV, ours or the classic tool's
 // ([Sample.Classic] reports which). DELTA columns and texts made from numbers are
 // not read: they follow from the rest. Its errors are those of [ReadIntervals].

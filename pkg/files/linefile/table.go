@@ -1,6 +1,7 @@
 package linefile
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -193,25 +194,35 @@ const maxTable = 1 << 30
 // ReadTable reads a CSV file whose columns are found by name; unknown columns are ignored. Given
 // the file's header, blank returns a function that makes each row before its columns are parsed.
 // With an error, ReadTable also returns the rows read before it.
-func ReadTable[T any](path string, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
-	var rows []T
-	err := openTable(path, func(r *rowReader, size int64) error {
-		next := func(header []string) func() *T {
-			row := blank(header)
-			return func() *T {
-				if len(rows) == sampledRows {
-					rows = slices.Grow(rows, max(r.rowsIn(size)-sampledRows, 0))
-				}
-				rows = append(rows, row())
-				return &rows[len(rows)-1]
-			}
-		}
-		bad, err := eachRow(path, r, columns, next, func(*T) {})
-		if bad {
-			rows = rows[:len(rows)-1]
-		}
+func ReadTable[T any](path string, columns []Column[T], blank func(header []string) func() T) (rows []T, err error) {
+	err = openTable(path, func(r *rowReader, size int64) (err error) {
+		rows, err = readRows(path, r, size, columns, blank)
 		return err
 	})
+	return rows, err
+}
+
+// ParseTable reads whole lines in memory like [ReadTable] does a file's. Errors call them by name.
+func ParseTable[T any](name string, text []byte, columns []Column[T], blank func(header []string) func() T) ([]T, error) {
+	return readRows(name, newRowReader(&lineBound{r: bytes.NewReader(text)}), int64(len(text)), columns, blank)
+}
+
+// readRows reads a table of some bytes.
+func readRows[T any](path string, r *rowReader, size int64, columns []Column[T], blank func(header []string) func() T) (rows []T, err error) {
+	next := func(header []string) func() *T {
+		row := blank(header)
+		return func() *T {
+			if len(rows) == sampledRows {
+				rows = slices.Grow(rows, max(r.rowsIn(size)-sampledRows, 0))
+			}
+			rows = append(rows, row())
+			return &rows[len(rows)-1]
+		}
+	}
+	bad, err := eachRow(path, r, columns, next, func(*T) {})
+	if bad {
+		rows = rows[:len(rows)-1]
+	}
 	return rows, err
 }
 
