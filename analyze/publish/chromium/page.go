@@ -5,9 +5,12 @@ import (
 )
 
 // Open opens a file by its absolute path, and returns once it has loaded.
-func (b *Browser) Open(path string) error {
+func (b *Browser) Open(path string) error { return b.Visit("file://" + path) }
+
+// Visit opens an address, and returns once its page has loaded.
+func (b *Browser) Visit(address string) error {
 	b.loaded = false
-	if err := b.Call("Page.navigate", map[string]any{"url": "file://" + path}, nil); err != nil {
+	if err := b.Call("Page.navigate", map[string]any{"url": address}, nil); err != nil {
 		return err
 	}
 	for !b.loaded {

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/answers/headline"
@@ -92,12 +93,12 @@ var style string
 //go:embed script
 var scripts embed.FS
 
-// script returns the script's parts wrapped in one function, so that they share names among
-// themselves and with nothing else.
-func script() (string, error) {
+// script returns the parts of the figures' script, and further ones, wrapped in one function, so
+// that they share names among themselves and with nothing else.
+func script(further ...string) (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
-	for _, name := range []string{"numbers", "plane", "bars", "chart", "pointer", "save", "tables", "search", "page"} {
+	for _, name := range slices.Concat([]string{"numbers", "plane", "bars", "chart", "pointer", "save", "theme"}, further) {
 		part, err := scripts.ReadFile("script/" + name + ".js")
 		if err != nil {
 			return "", fmt.Errorf("read the page's script: %w", err)
@@ -131,9 +132,13 @@ func Write(p Page) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// policy allows only the page's own script and style, and no loading.
-func policy(style, script string) string {
-	return fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script))
+// policy allows only the page's own script and style, and no loading but from connect, if it is not
+// empty.
+func policy(style, script, connect string) string {
+	if connect != "" {
+		connect = " connect-src " + connect + ";"
+	}
+	return fmt.Sprintf("default-src 'none'; img-src data:;%s style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", connect, digest(style), digest(script))
 }
 
 func digest(s string) string {

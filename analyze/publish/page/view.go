@@ -89,12 +89,12 @@ const crowded = 5
 
 func newView(p Page) (*view, error) {
 	css := style + palette()
-	js, err := script()
+	js, err := script("tables", "search", "page")
 	if err != nil {
 		return nil, err
 	}
 	v := &view{
-		Page: p, first: firstOf(p.Headline), Style: template.CSS(css), Script: template.JS(js), Policy: policy(css, js),
+		Page: p, first: firstOf(p.Headline), Style: template.CSS(css), Script: template.JS(js), Policy: policy(css, js, ""),
 		Columns: p.Table.Columns, Crowded: len(p.Table.Columns) >= crowded,
 	}
 	ids := ids{}

@@ -9,8 +9,7 @@ let leadHeight = mostLead;
 class Chart {
   constructor(figure, data) {
     this.figure = figure;
-    this.data = data;
-    data.events = (data.events || []).flatMap(e => e.xs.map((x, i) => ({x, label: e.label, color: e.color, panel: e.panel, n: e.ns ? e.ns[i] : 0})));
+    this.take(data);
     this.canvas = figure.querySelector('.canvas');
     this.leads = !!figure.closest('.lead'); // stands on the first screen
     this.hidden = new Set(); // names of series
@@ -22,7 +21,13 @@ class Chart {
     this.width = 0;
     // Figures with the same axis move together.
     this.group = ['lines', 'stairs', 'heat'].includes(data.kind) ? titleOf(data.x) : null;
-    // The series of one name are one in the legend: panels repeat them.
+  }
+
+  // take gives the figure its data. The series of one name are one in the legend: panels repeat
+  // them.
+  take(data) {
+    this.data = data;
+    data.events = (data.events || []).flatMap(e => e.xs.map((x, i) => ({x, label: e.label, color: e.color, panel: e.panel, n: e.ns ? e.ns[i] : 0})));
     this.names = [...new Set(data.series.filter(s => !s.detail && !s.colors).map(s => s.name))];
   }
 
@@ -130,6 +135,21 @@ class Chart {
       this.switches.append(this.detailButton);
     }
     this.legend = html('div', {'class': 'legend', role: 'group', 'aria-label': 'series'});
+    this.fillLegend();
+    this.head = html('div', {}, this.switches, html('h4', {}, d.short));
+    if (d.subtitle) this.head.append(html('p', {'class': 'sub'}, d.subtitle));
+    this.head.append(this.legend);
+    this.canvas.before(this.head);
+    this.showNotes();
+    this.tip = html('div', {'class': 'tip', role: 'status', hidden: ''});
+    this.figure.append(this.tip);
+    this.offerFiles();
+  }
+
+  // fillLegend names the series, and what else is drawn.
+  fillLegend() {
+    const d = this.data;
+    this.legend.replaceChildren();
     this.keys = this.names.map((name, i) => {
       const b = html('button', {type: 'button', 'aria-pressed': 'true', onclick: e => this.toggle(i, e.shiftKey)}, this.sample(d.series.find(s => s.name === name)), name);
       this.legend.append(b);
@@ -140,14 +160,7 @@ class Chart {
     for (const [label, n] of this.happened()) {
       this.legend.append(html('span', {'class': 'note event-kind'}, this.eventSample(), ' ' + label + (n > 1 ? ' (' + n + ')' : '')));
     }
-    this.head = html('div', {}, this.switches, html('h4', {}, d.short));
-    if (d.subtitle) this.head.append(html('p', {'class': 'sub'}, d.subtitle));
-    if (this.legend.childNodes.length) this.head.append(this.legend);
-    this.canvas.before(this.head);
-    this.showNotes();
-    this.tip = html('div', {'class': 'tip', role: 'status', hidden: ''});
-    this.figure.append(this.tip);
-    this.offerFiles();
+    this.legend.hidden = !this.legend.childNodes.length;
   }
 
   showNotes() {

@@ -11,13 +11,6 @@ function toHash() {
 }
 addEventListener('hashchange', toHash);
 
-const themeButton = document.getElementById('theme');
-const isDark = () => (document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-function showTheme() { themeButton.textContent = isDark() ? 'Light' : 'Dark'; }
-function turnTheme() { document.documentElement.dataset.theme = isDark() ? 'light' : 'dark'; showTheme(); }
-themeButton.addEventListener('click', turnTheme);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', showTheme);
-
 const foldButton = document.getElementById('fold');
 let before = null; // which sections were open
 function turnFold() {

@@ -1,0 +1,66 @@
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+)
+
+//go:embed live.html.tmpl
+var liveMarkup string
+
+// liveBins is the number of bins per line of a live page, which gets all points every second.
+const liveBins = 300
+
+// liveStyle is what only live pages have: more figures side by side, and heads in one line.
+const liveStyle = ".many { grid-template-columns: repeat(auto-fill, minmax(min(27rem, 100%), 1fr)); }\n.low th { white-space: nowrap; }\n"
+
+// livePage is the data of the template.
+type livePage struct {
+	Title, Policy string
+	Style         template.CSS
+	Script        template.JS
+	Figures       []picture
+}
+
+// Live returns the page of a run that goes on, with figures that have no points yet. Its script
+// takes them from the server-sent events of the address events, next to the page's.
+func Live(title string, figures []Figure) ([]byte, error) {
+	t, err := template.New("live").Parse(liveMarkup)
+	if err != nil {
+		return nil, fmt.Errorf("read template of live pages: %w", err)
+	}
+	css := style + palette() + liveStyle
+	js, err := script("live")
+	if err != nil {
+		return nil, err
+	}
+	v := livePage{Title: title, Style: template.CSS(css), Script: template.JS(js), Policy: policy(css, js, "'self'")}
+	ids := ids{}
+	for _, f := range figures {
+		one, err := newPicture(ids, f, liveBins)
+		if err != nil {
+			return nil, err
+		}
+		v.Figures = append(v.Figures, one)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, v); err != nil {
+		return nil, fmt.Errorf("write live page: %w", err)
+	}
+	return []byte(plaintext.Visible(b.String())), nil
+}
+
+// LiveData returns a figure in the form that the script of [Live] reads.
+func LiveData(f figure.Figure) (json.RawMessage, error) {
+	b, err := json.Marshal(dataOf(thinned(f, liveBins)))
+	if err != nil {
+		return nil, fmt.Errorf("encode figure %s: %w", f.Name, err)
+	}
+	return b, nil
+}
