@@ -1,0 +1,112 @@
+// Package live serves a run while it goes on: the report's page with figures that grow each second,
+// by server-sent events, and the same numbers in the form that Prometheus reads. When the run is
+// over, the page becomes the finished report.
+//
+// What it shows is what the run has reported so far. The report has what was recorded: more numbers,
+// and of the same seconds the same ones.
+package live
+
+import (
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Of names the load of a database in a trial.
+type Of struct {
+	Trial, Trials int
+	Tag           string // "" before the first database
+}
+
+// mostSaid is how many texts a page shows.
+const mostSaid = 100
+
+// Run is a run that goes on. Its methods are safe for concurrent use, and none waits for a viewer.
+type Run struct {
+	title string
+	clock func() time.Time
+
+	mu    sync.Mutex
+	now   Of
+	step  string
+	said  []said // the newest last
+	loads []*oneLoad
+}
+
+// said is something that happened.
+type said struct {
+	of   Of
+	at   time.Time
+	text string
+}
+
+// New returns a run of an experiment with a title.
+func New(title string) *Run { return &Run{title: title, clock: time.Now} }
+
+// Say notes something that happened, or, as a step, what the run does now.
+func (r *Run) Say(of Of, text string, step bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = of
+	if step {
+		r.step = text
+		return
+	}
+	r.said = append(r.said, said{of, r.clock(), text})
+	if over := len(r.said) - mostSaid; over > 0 {
+		r.said = append(r.said[:0:0], r.said[over:]...)
+	}
+}
+
+// Load notes a second of a load, which has total requests and takes a time, 0 if that is unknown.
+func (r *Run) Load(of Of, p load.Progress, total int64, length time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now, r.step = of, "load"
+	r.of(of).second(r.clock(), p, total, length)
+}
+
+// Sample notes a sample of a machine, such as "member 1" or "client".
+func (r *Run) Sample(of Of, machine string, s results.Sample) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(of).sample(machine, s)
+}
+
+// of returns the load of a database. That of an earlier trial makes room.
+func (r *Run) of(of Of) *oneLoad {
+	for i, l := range r.loads {
+		if l.of.Tag != of.Tag {
+			continue
+		}
+		if l.of.Trial != of.Trial {
+			r.loads[i] = &oneLoad{of: of}
+		}
+		return r.loads[i]
+	}
+	l := &oneLoad{of: of}
+	r.loads = append(r.loads, l)
+	return l
+}
+
+// state is a run at one moment. What it refers to does not change.
+type state struct {
+	title, step string
+	at          time.Time
+	now         Of
+	said        []said
+	loads       []oneLoad
+}
+
+// state returns the run as it is now.
+func (r *Run) state() state {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := state{title: r.title, step: r.step, at: r.clock(), now: r.now, said: r.said[:len(r.said):len(r.said)]}
+	for _, l := range r.loads {
+		s.loads = append(s.loads, l.clone())
+	}
+	return s
+}

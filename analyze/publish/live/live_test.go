@@ -1,0 +1,510 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// progress is a second of a load with a rate, at its end.
+func progress(second int, ended, errors int64) load.Progress {
+	return load.Progress{
+		Step: load.Step{Step: workload.Step{Clients: 10, Rate: 100}}, Elapsed: time.Duration(second) * time.Second, Span: time.Second,
+		Done: int64(second) * ended, Offered: 100, Ended: ended, Errors: errors, Faulty: errors, InFlight: 3, P50: 2 * time.Millisecond, P99: 30 * time.Millisecond,
+	}
+}
+
+// sampleOf is a sample of a machine.
+func sampleOf(at time.Time, written float64) results.Sample {
+	s := results.Sample{UnixNano: at.UnixNano(), PID: 7, Values: metric.System().Values()}
+	s.Set(metric.CPUPercent, 42)
+	s.Set(metric.RSSBytes, 5e6)
+	s.Set(metric.WriteBytes, written)
+	return s
+}
+
+// around is a run whose second database's load has lasted for three seconds.
+func around(now time.Time) *Run {
+	r := New("a title")
+	r.clock = func() time.Time { return now }
+	first, second := Of{1, 1, "etcd"}, Of{1, 1, "consul"}
+	r.Say(first, "start members", true)
+	r.Load(first, progress(1, 90, 0), 300, 0)
+	r.Say(second, "member 2 is lost\nby <b>name</b>", false)
+	for i := 1; i <= 3; i++ {
+		r.clock = func() time.Time { return now.Add(time.Duration(i) * time.Second) }
+		r.Sample(second, "member 1", sampleOf(r.clock(), float64(i)*1e6))
+		r.Sample(second, "client", sampleOf(r.clock(), 0))
+		r.Load(second, progress(i, 100, int64(i)), 1000, 10*time.Second)
+	}
+	return r
+}
+
+// frameOf is the frame of a run, as a page reads it.
+func frameOf(t *testing.T, r *Run) (f struct {
+	Step, Line string
+	Figures    []struct {
+		Name   string
+		Xs     [][]float64
+		Series []struct {
+			Name string
+			At   int
+			Y    []*float64
+		}
+	}
+	Tables []table
+	Said   []note
+},
+) {
+	t.Helper()
+	s := r.state()
+	b, err := s.frame(1)
+	if err == nil {
+		err = json.Unmarshal(b, &f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFrame(t *testing.T) {
+	f := frameOf(t, around(time.Unix(1_700_000_000, 0)))
+	if want := "consul: load"; f.Step != want {
+		t.Errorf("the step is %q, want %q", f.Step, want)
+	}
+	if want := "300 of 1,000 requests, 10 clients, 100/s, 7s left"; f.Line != want {
+		t.Errorf("the line is %q, want %q", f.Line, want)
+	}
+	var lines []string
+	for _, one := range f.Figures {
+		for _, s := range one.Series {
+			var y []string
+			for _, v := range s.Y {
+				if v == nil {
+					y = append(y, "-")
+					continue
+				}
+				y = append(y, fmt.Sprintf("%g", *v))
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %v: %s", one.Name, s.Name, one.Xs[s.At], strings.Join(y, " ")))
+		}
+	}
+	want := `LIVE-THROUGHPUT etcd [1]: 90
+LIVE-THROUGHPUT etcd offered [1]: 100
+LIVE-THROUGHPUT consul [1 2 3]: 100 100 100
+LIVE-THROUGHPUT consul offered [1 2 3]: 100 100 100
+LIVE-LATENCY etcd p99 [1]: 30
+LIVE-LATENCY etcd p50 [1]: 2
+LIVE-LATENCY consul p99 [1 2 3]: 30 30 30
+LIVE-LATENCY consul p50 [1 2 3]: 2 2 2
+LIVE-FAILURES etcd [1]: 0
+LIVE-FAILURES consul [1 2 3]: 1 2 3
+LIVE-PROCESSORS client [1 2 3]: 42 42 42
+LIVE-PROCESSORS member 1 [1 2 3]: 42 42 42
+LIVE-MEMORY client [1 2 3]: 5e+06 5e+06 5e+06
+LIVE-MEMORY member 1 [1 2 3]: 5e+06 5e+06 5e+06
+LIVE-WRITTEN client [1 2 3]: - 0 0
+LIVE-WRITTEN member 1 [1 2 3]: - 1e+06 1e+06`
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("the figures draw\n%s\nwant\n%s", got, want)
+	}
+	if got, want := fmt.Sprint(f.Tables[0].Rows), "[[etcd 100 90 2 ms 30 ms 3 90 0 0] [consul 100 100 2 ms 30 ms 3 300 3 0]]"; got != want {
+		t.Errorf("the loads are %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(f.Tables[1].Rows), "[[client 42 % 5.0 MB 0 B/s –] [member 1 42 % 5.0 MB 1.0 MB/s –]]"; got != want {
+		t.Errorf("the machines are %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(f.Said), "[{22:13:20 UTC consul: member 2 is lost by <b>name</b>}]"; got != want {
+		t.Errorf("what happened is %s, want %s", got, want)
+	}
+}
+
+// A sample that comes twice is one, and one of other processes begins anew.
+func TestSamples(t *testing.T) {
+	at := time.Unix(1_700_000_000, 0)
+	var l oneLoad
+	l.sample("client", sampleOf(at, 5e6))
+	l.sample("client", sampleOf(at, 5e6))
+	restarted := sampleOf(at.Add(time.Second), 9e6)
+	restarted.PID = 8
+	l.sample("client", restarted)
+	if got := l.machines["client"].points; len(got) != 2 || got[1].written != metric.Unknown {
+		t.Errorf("got the points %+v, want two, the second without a rate", got)
+	}
+}
+
+// A second trial of a database takes the place of the first.
+func TestTrials(t *testing.T) {
+	r := New("")
+	for trial := 1; trial <= 2; trial++ {
+		for _, tag := range []string{"a", "b"} {
+			r.Load(Of{trial, 2, tag}, progress(1, 50, 0), 0, 0)
+		}
+	}
+	s := r.state()
+	if len(s.loads) != 2 || s.loads[0].of != (Of{2, 2, "a"}) || len(s.loads[0].seconds) != 1 {
+		t.Errorf("got %d loads, the first %+v; want two, of the second trial", len(s.loads), s.loads[0].of)
+	}
+}
+
+// families are the metrics that a run exposes, as a scraper reads them.
+func families(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("scrape: %d %s", w.Code, w.Body)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	all, err := parser.TextToMetricFamilies(w.Body)
+	if err != nil {
+		t.Fatalf("parse what is scraped: %v", err)
+	}
+	return all
+}
+
+func TestMetrics(t *testing.T) {
+	h, err := metricsOf(around(time.Unix(1_700_000_000, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := families(t, h)
+	value := func(name string, labels ...string) float64 {
+		for _, m := range all[name].GetMetric() {
+			has := 0
+			for _, l := range m.GetLabel() {
+				for i := 0; i < len(labels); i += 2 {
+					if l.GetName() == labels[i] && l.GetValue() == labels[i+1] {
+						has += 2
+					}
+				}
+			}
+			if has == len(labels) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+		t.Errorf("%s %q is missing", name, labels)
+		return -1
+	}
+	for _, c := range []struct {
+		name   string
+		labels []string
+		want   float64
+	}{
+		{"dbtester_load_offered_total", []string{"database", "consul", "trial", "1"}, 300},
+		{"dbtester_load_requests_total", []string{"database", "consul"}, 300},
+		{"dbtester_load_errors_total", []string{"database", "consul"}, 3},
+		{"dbtester_load_requests_total", []string{"database", "etcd"}, 90},
+		{"dbtester_load_last_second_latency_seconds", []string{"database", "consul", "quantile", "0.99"}, .03},
+		{"dbtester_machine_cpu_percent", []string{"database", "consul", "machine", "member 1"}, 42},
+		{"dbtester_machine_write_bytes_total", []string{"machine", "member 1"}, 3e6},
+		{"dbtester_machine_rss_bytes", []string{"machine", "client"}, 5e6},
+	} {
+		if got := value(c.name, c.labels...); got != c.want {
+			t.Errorf("%s %q is %v, want %v", c.name, c.labels, got, c.want)
+		}
+	}
+	if all["dbtester_machine_disk_free_bytes"] != nil {
+		t.Error("a metric that no machine has is exposed")
+	}
+	for name, f := range all {
+		if counter := strings.HasSuffix(name, "_total"); counter != (f.GetType() == dto.MetricType_COUNTER) {
+			t.Errorf("%s is a %v", name, f.GetType())
+		}
+	}
+}
+
+// served is a server of a run on a loopback address, and its URL.
+func served(t *testing.T, r *Run) (*Server, string) {
+	t.Helper()
+	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Serve(l, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, "http://" + l.Addr().String()
+}
+
+// get asks for a page and returns its status and text.
+func get(t *testing.T, address string, header map[string]string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range header {
+		if k == "Host" {
+			req.Host = v
+		} else {
+			req.Header.Set(k, v)
+		}
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// client keeps no connections, which would outlive a test.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Other sites and other names for this machine are refused, whatever they ask for.
+func TestWhoMayRead(t *testing.T) {
+	s, at := served(t, around(time.Now()))
+	defer func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range []struct {
+		path   string
+		header map[string]string
+		want   int
+	}{
+		{"/", nil, http.StatusOK},
+		{"/metrics", nil, http.StatusOK},
+		{"/", map[string]string{"Host": "localhost:8080"}, http.StatusOK},
+		{"/", map[string]string{"Host": "[::1]:8080"}, http.StatusOK},
+		{"/metrics", map[string]string{"Host": "evil.example"}, http.StatusMisdirectedRequest},
+		{"/events", map[string]string{"Host": "evil.example:8080"}, http.StatusMisdirectedRequest},
+		{"/metrics", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, http.StatusForbidden},
+		{"/", map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, http.StatusOK},
+		{"/report/report.html", nil, http.StatusNotFound},
+		{"/report/..%2f..%2fetc%2fpasswd", nil, http.StatusNotFound},
+		{"/other", nil, http.StatusNotFound},
+	} {
+		if got, text := get(t, at+c.path, c.header); got != c.want {
+			t.Errorf("%s with %v: got %d %.80s, want %d", c.path, c.header, got, text, c.want)
+		}
+	}
+	resp, err := client.Post(at+"/", "text/plain", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("a POST got %d, want %d", resp.StatusCode, http.StatusMethodNotAllowed)
+	}
+}
+
+func TestListen(t *testing.T) {
+	l, err := Listen(t.Context(), "0.0.0.0:0", nil)
+	if err == nil {
+		l.Close()
+		t.Error("an address that other machines reach was listened on without certificates")
+	}
+	if l, err := Listen(t.Context(), "nothing", nil); err == nil {
+		l.Close()
+		t.Error("no address was listened on")
+	}
+}
+
+// stream opens the events of a run, and returns its lines.
+func stream(t *testing.T, at string) (*bufio.Scanner, func()) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("events: %s", resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 16<<20)
+	return lines, func() { resp.Body.Close() }
+}
+
+// next is the next event of a name.
+func next(t *testing.T, lines *bufio.Scanner, name string) string {
+	t.Helper()
+	for lines.Scan() {
+		if lines.Text() != "event: "+name {
+			continue
+		}
+		if !lines.Scan() {
+			break
+		}
+		return strings.TrimPrefix(lines.Text(), "data: ")
+	}
+	t.Fatalf("no event %s: %v", name, lines.Err())
+	return ""
+}
+
+// The page of a run becomes the report, which is served from its folder alone until it was fetched.
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"report.html": "the report", "numbers.csv": "1,2"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	s, at := served(t, around(time.Now()))
+	lines, done := stream(t, at)
+	defer done()
+	if text := next(t, lines, "second"); !strings.Contains(text, "LIVE-THROUGHPUT") {
+		t.Errorf("a second is %.100s", text)
+	}
+	if err := s.Finish(filepath.Join(dir, "report.html")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := next(t, lines, "report"), `"report/report.html"`; got != want {
+		t.Errorf("the report is at %s, want %s", got, want)
+	}
+	done()
+	if code, _ := get(t, at+"/events", nil); code != http.StatusServiceUnavailable {
+		t.Errorf("after the end, events got %d", code)
+	}
+	for file, want := range map[string]int{"numbers.csv": http.StatusOK, "link": http.StatusNotFound, "none": http.StatusNotFound} {
+		if code, text := get(t, at+"/report/"+file, nil); code != want {
+			t.Errorf("%s: got %d %.50s, want %d", file, code, text, want)
+		}
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(context.Background()) }()
+	if code, text := get(t, at+"/report/report.html", nil); code != http.StatusOK || text != "the report" {
+		t.Errorf("the report: got %d %q", code, text)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// A page that takes nothing holds up neither the run nor the others, and only so many are let in.
+func TestManyViewers(t *testing.T) {
+	var v viewers
+	v.idle = make(chan struct{})
+	var all []*viewer
+	for {
+		one := v.add()
+		if one == nil {
+			break
+		}
+		all = append(all, one)
+	}
+	if len(all) != mostViewers {
+		t.Errorf("%d viewers were let in, want %d", len(all), mostViewers)
+	}
+	for i := range 100 {
+		v.send(event{name: fmt.Sprint(i)})
+	}
+	if e := <-all[0].events; e.name != "99" {
+		t.Errorf("a slow viewer gets event %s, want the last", e.name)
+	}
+	v.remove(all[0])
+	if v.add() == nil {
+		t.Error("no viewer takes the place of one that left")
+	}
+	v.end(event{name: "report"}, true)
+	for range mostViewers {
+		select {
+		case <-v.idle:
+			t.Fatal("the server ends before all viewers came")
+		default:
+		}
+		v.came()
+	}
+	<-v.idle
+}
+
+// While nobody looks, no second is made; then there is one each second.
+func TestTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{run: around(time.Now()), viewers: viewers{idle: make(chan struct{})}}
+		ctx, cancel := context.WithCancel(t.Context())
+		s.tasks.Go(func() { s.tick(ctx) })
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if s.frames != 0 {
+			t.Errorf("%d seconds were made for nobody", s.frames)
+		}
+		one := s.viewers.add()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if s.frames != 10 || len(one.events) != 1 {
+			t.Errorf("%d seconds were made in 10 s, and %d wait", s.frames, len(one.events))
+		}
+		cancel()
+		s.tasks.Wait()
+	})
+}
+
+// The dashboard for Grafana asks for metrics that exist, and docs/live.md names them all.
+func TestDocuments(t *testing.T) {
+	h, err := metricsOf(around(time.Unix(1_700_000_000, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exposed := families(t, h)
+	for _, m := range metric.System().Metrics() { // also those that no machine of the test has
+		exposed["dbtester_"+machineMetric(m)] = nil
+	}
+	dashboard, err := os.ReadFile("../../../docs/grafana-dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := regexp.MustCompile(`dbtester_[a-z_]+`).FindAllString(string(dashboard), -1)
+	for _, name := range asked {
+		if _, ok := exposed[name]; !ok {
+			t.Errorf("the dashboard asks for %s, which nothing exposes", name)
+		}
+	}
+	if len(asked) < 10 {
+		t.Errorf("the dashboard asks for %d metrics only", len(asked))
+	}
+	page, err := os.ReadFile("../../../docs/live.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exposed {
+		if strings.HasPrefix(name, "dbtester_load_") && !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/live.md does not name %s", name)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	l := oneLoad{machines: map[string]machine{"member 10": {}, "client": {}, "member 9": {}, "generator 2": {}, "generator 1": {}}}
+	if got, want := strings.Join(l.names(), ", "), "client, generator 1, generator 2, member 9, member 10"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
