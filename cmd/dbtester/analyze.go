@@ -338,6 +338,8 @@ type shownRows struct {
 	summary bool // each database as HTTP benchmarks print one
 	// more is what prints every row, next a command for what follows; "" for none.
 	more, next string
+	// written, if not nil, is called with the report's page as soon as it is written.
+	written func(page string) error
 }
 
 // printReport analyzes and prints the first screen or all rows, the report's path and what
@@ -346,6 +348,11 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
 		return err
+	}
+	if rows.written != nil {
+		if err := rows.written(pageOf(report)); err != nil {
+			return err
+		}
 	}
 	if err := s.showReport(report, rows); err != nil {
 		return err
@@ -386,6 +393,8 @@ func (s streams) result(report *analyze.Report, f format) (err error) {
 		text = []byte(report.Markdown())
 	case formatJUnit:
 		text, err = junitOf(report)
+	case formatPerfdash:
+		text, err = perfdashOf(report)
 	}
 	if err != nil {
 		return err

@@ -238,7 +238,7 @@ func (c comparison) makeRun(ctx context.Context, side *versus.Side, folder strin
 	if f.control.link.certs != "" {
 		e.AgentCerts = f.control.link.certs
 	}
-	out, err := c.app.conduct(ctx, e, f.control)
+	out, err := c.app.conduct(ctx, e, f.control, nil)
 	if invalid := (*invalidError)(nil); err != nil && !errors.As(err, &invalid) {
 		return "", err
 	}

@@ -30,6 +30,7 @@ type controlFlags struct {
 	localFlags
 	chosenFlags
 	clientFlags
+	liveFlags
 	config    string
 	results   string
 	dryRun    bool
@@ -77,6 +78,7 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	f.localFlags.register(flags, a.registry, "directory of releases for --local")
 	f.registerDisk(flags)
 	f.clientFlags.register(flags)
+	f.liveFlags.register(flags)
 	f.outputFlags.register(cmd, "also make the report, and print every row of it", "also make the report, and "+openHelp)
 	a.completeIDs(cmd, &f.config)
 	completeUse(cmd)
@@ -137,25 +139,30 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := a.conduct(ctx, e, f)
-	return a.closeControl(ctx, e, f, out, withNoCapacity(err, out))
+	view, err := a.admit(ctx, e, f.liveFlags, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.leave(ctx)) }()
+	out, err := a.conduct(ctx, e, f, view)
+	return a.closeControl(ctx, e, f, view, out, withNoCapacity(err, out))
 }
 
 // closeControl prints what was recorded at the end of a run: folders, verdicts, the first
-// screen and the command that makes the whole report; with --all, the report itself. It
+// screen and the command that makes the whole report; with --all or --live, the report itself. It
 // returns the error of the run, or that of its need. Records that cannot be read have been
 // reported.
-func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, out *control.Outcome, err error) error {
+func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, view *audience, out *control.Outcome, err error) error {
 	notes := a.notes(f.format)
 	print := func(lines []string) { fmt.Fprint(notes.out, strings.Join(append(lines, ""), "\n")) }
 	if out.Useless() || len(out.Folders) == 0 {
 		print(notes.verdictLines(out, closingLines))
 		return err
 	}
-	if f.all || f.open {
+	if f.all || f.open || view != nil {
 		print(notes.verdictLines(out, closingLines))
 		report := analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}
-		return errors.Join(err, a.printReport(ctx, report, shownRows{outputFlags: f.outputFlags}, reportStore{}))
+		return errors.Join(err, a.printReport(ctx, report, shownRows{outputFlags: f.outputFlags, written: view.written}, reportStore{}))
 	}
 	if f.format.machine() {
 		print(notes.verdictLines(out, closingLines))
@@ -200,8 +207,8 @@ func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Ex
 // verboseHelp is the help of --verbose.
 const verboseHelp = "print a line for each step of the run also at a terminal, instead of one updated progress line"
 
-// conduct runs an experiment with local or remote agents.
-func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags) (out *control.Outcome, err error) {
+// conduct runs an experiment with local or remote agents, and shows it to view.
+func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags, view *audience) (out *control.Outcome, err error) {
 	if err := f.checkDisk(); err != nil {
 		return &control.Outcome{}, err
 	}
@@ -242,10 +249,11 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags)
 			u.Text = "records go to " + relative(u.Folder)
 		}
 		progress.report(u)
+		view.update(u)
 	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), Trials: f.trials, SelfCheck: f.check, Mirror: mirrorOf(a.self[0], f.selfcheck),
-		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, AllowCommands: f.commands, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, ReadyTimeout: readyTimeout(e), Wait: f.wait,
+		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, AllowCommands: f.commands, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, Sampled: view.sampled(), ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {

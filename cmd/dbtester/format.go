@@ -29,7 +29,7 @@ const (
 func usualFormats() []string { return []string{formatText, formatJSON, formatCSV, formatMarkdown} }
 
 // reportFormats are those of reports of runs.
-func reportFormats() []string { return append(usualFormats(), formatJUnit) }
+func reportFormats() []string { return append(usualFormats(), formatJUnit, formatPerfdash) }
 
 // format is --format: how a command prints its result on standard output. With every word but
 // text, standard output holds the result alone, and all else goes to standard error. It is set

@@ -24,6 +24,7 @@ type quickstartFlags struct {
 	results string
 	faults  bool
 	outputFlags
+	liveFlags
 }
 
 func newQuickstart(a *app) *cobra.Command {
@@ -37,13 +38,14 @@ func newQuickstart(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runQuickstart(cmd.Context(), f) },
 	}
 	cmd.Flags().BoolVar(&f.faults, "faults", false, "kill the leader and stall its disk during a load, and show how long nobody was answered, in a minute")
+	f.liveFlags.register(cmd.Flags())
 	f.outputFlags.register(cmd, "print every row of the report", openHelp)
 	cmd.Flags().StringVar(&f.results, "results", "", "folder to make the result folder in (default: results)")
 	return cmd
 }
 
 // runQuickstart runs control --local and analyze on the built-in file.
-func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
+func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) (err error) {
 	name, file := "quickstart.yaml", quickstartFile
 	if f.faults {
 		name, file = "quickstart-faults.yaml", quickstartFaultsFile
@@ -55,14 +57,19 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) error {
 	if f.results != "" {
 		e.Results = f.results
 	}
-	out, err := a.conduct(ctx, e, controlFlags{localFlags: localFlags{local: true}, outputFlags: f.outputFlags})
+	view, err := a.admit(ctx, e, f.liveFlags, f.quiet)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.leave(ctx)) }()
+	out, err := a.conduct(ctx, e, controlFlags{localFlags: localFlags{local: true}, outputFlags: f.outputFlags}, view)
 	var invalid *invalidError
 	if err != nil && !errors.As(err, &invalid) || len(out.Folders) == 0 {
 		notes := a.notes(f.format)
 		fmt.Fprint(notes.out, strings.Join(append(notes.folderLines(out), ""), "\n"))
 		return err
 	}
-	rows := shownRows{outputFlags: f.outputFlags, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f)}
+	rows := shownRows{outputFlags: f.outputFlags, more: "dbtester analyze --all " + runsWords(out.Folders), next: nextOfQuickstart(f), written: view.written}
 	if analyzeErr := a.printReport(ctx, analyze.Options{Folders: out.Folders, Plots: plotsOf(e.Plots)}, rows, reportStore{}); analyzeErr != nil {
 		return errors.Join(err, fmt.Errorf("analyze: %w", analyzeErr))
 	}

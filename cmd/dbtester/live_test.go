@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/coreos/dbtester/analyze/publish/chromium"
+	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
+)
+
+// TestLive looks at a whole run in which a member is killed: a browser sees its figures grow and
+// becomes the report, and what a scraper reads in the end is what the records say.
+func TestLive(t *testing.T) {
+	notShort(t)
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	file := p.file("live.yaml", fmt.Sprintf(`
+title: a run that is looked at
+results: %s
+hosts: [%s]
+load: {operation: write, rate: 200, duration: 8s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+faults:
+- {kind: kill, member: leader, at: 3s, for: 300ms}
+plots: [AVG-THROUGHPUT]
+databases:
+  etcd: {options: {log_level: error}}
+`, p.path("results"), strings.Join(hosts, ", ")))
+	c := p.start("control", "--local", "--live", "127.0.0.1:0", "--config", file)
+	at := strings.TrimPrefix(c.says(`live at http://127\.0\.0\.1:[0-9]+/`), "live at ")
+	b := chromiumtest.Start(t, patience)
+	if err := b.Visit(at); err != nil {
+		t.Fatal(err)
+	}
+	var scraped scrapes
+	scraped.follow(t, at+"metrics", c.ended)
+	for _, seen := range []string{
+		`document.querySelector('#figure-live-throughput .live [data-series] path')`,
+		`document.querySelector('#figure-live-processors .live [data-series] path')`,
+		`document.querySelectorAll('#machines tbody tr').length === 4`,
+		`document.getElementById('said').textContent.includes('kill of member')`,
+		`document.getElementById('headline')`, // of the report
+	} {
+		wantSeen(t, b, seen)
+	}
+	<-c.ended
+	if code := c.cmd.ProcessState.ExitCode(); code != exitDone && code != exitInvalid {
+		t.Fatalf("exit code %d", code)
+	}
+	totals := manifest(t, p.runs()[0]).Databases[0].Totals
+	last := scraped.last(t)
+	for name, want := range map[string]int64{
+		"dbtester_load_requests_total": totals.OK + totals.Failed + totals.Unknown + totals.Shed,
+		"dbtester_load_offered_total":  totals.Offered,
+		"dbtester_load_errors_total":   totals.Failed + totals.Unknown,
+	} {
+		if got := last[name].GetMetric()[0].GetCounter().GetValue(); int64(got) != want {
+			t.Errorf("%s ended at %v, the records have %d", name, got, want)
+		}
+	}
+	if machines := len(last["dbtester_machine_cpu_seconds_total"].GetMetric()); machines != 4 {
+		t.Errorf("%d machines were exposed, want three members and the client", machines)
+	}
+}
+
+// wantSeen waits until an expression is true in the page, which may change to another meanwhile.
+func wantSeen(t *testing.T, b *chromium.Browser, expression string) {
+	t.Helper()
+	eventually(t, "the page has "+expression, func() bool {
+		seen, err := b.Eval("!!(" + expression + ")")
+		return err == nil && seen == true
+	})
+}
+
+// scrapes are what a scraper has read last.
+type scrapes struct {
+	mu   sync.Mutex
+	text string
+}
+
+// follow reads metrics again and again until the end.
+func (s *scrapes) follow(t *testing.T, address string, ended <-chan struct{}) {
+	var reads sync.WaitGroup
+	t.Cleanup(reads.Wait)
+	reads.Go(func() {
+		for {
+			if text, err := scrape(address); err == nil {
+				s.mu.Lock()
+				s.text = text
+				s.mu.Unlock()
+			}
+			select {
+			case <-ended:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+}
+
+func scrape(address string) (string, error) {
+	resp, err := http.Get(address) //nolint:gosec,noctx // the test's own server
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
+// last is the last scrape, as Prometheus' parser reads it.
+func (s *scrapes) last(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	all, err := parser.TextToMetricFamilies(strings.NewReader(s.text))
+	if err != nil {
+		t.Fatalf("parse what was scraped: %v", err)
+	}
+	return all
+}
