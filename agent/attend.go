@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/tap"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 const (
@@ -232,10 +233,7 @@ func (a *attended) Start(ctx context.Context) error {
 	if !s.isDown() {
 		return nil
 	}
-	if err := a.awaitFree(ctx); err != nil {
-		return err
-	}
-	again, err := member.Resume(ctx, a.memberOptions())
+	again, err := a.resume(ctx)
 	if err != nil {
 		return err
 	}
@@ -245,22 +243,15 @@ func (a *attended) Start(ctx context.Context) error {
 	return nil
 }
 
-// awaitFree waits until the member could start: what was killed may keep its addresses for a
+// resume starts the member as soon as it can be: what was killed may keep its addresses for a
 // moment.
-func (a *attended) awaitFree(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, freeTimeout)
+func (a *attended) resume(ctx context.Context) (*member.Member, error) {
+	waiting, cancel := context.WithTimeout(ctx, freeTimeout)
 	defer cancel()
-	ticker := time.NewTicker(freeEvery)
-	defer ticker.Stop()
 	for {
-		err := member.Check(ctx, a.memberOptions())
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-ticker.C:
+		again, err := member.Resume(ctx, a.memberOptions())
+		if !errors.Is(err, member.ErrTaken) || !sleep.For(waiting, freeEvery) {
+			return again, err
 		}
 	}
 }

@@ -10,9 +10,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
+
+// ErrTaken is in the error of an address that another process has.
+var ErrTaken = errors.New("is taken")
 
 // Check returns every reason why the plan cannot be executed here and now: paths outside the
 // member's directory, missing executables, and addresses in use, each with the processes that hold
@@ -86,23 +91,46 @@ func checkListen(ctx context.Context, addrs []string) (problems []error) {
 	return problems
 }
 
+// unknownTimeout is how long an address may be taken by nobody who can be found, and unknownEvery
+// how often it is tried meanwhile. A child that this process starts has copies of all its sockets
+// until it is another program, so that an address that was checked a moment ago seems taken where
+// several members are started by agents in one process.
+const (
+	unknownTimeout = 5 * time.Second
+	unknownEvery   = 10 * time.Millisecond
+)
+
 // hold binds an address in a plan until it is closed. An unspecified address takes the port on
 // every address of the machine.
 func hold(ctx context.Context, listen string) (held io.Closer, err error) {
-	addr, udp := strings.CutSuffix(listen, database.UDP)
-	if udp {
-		held, err = new(net.ListenConfig).ListenPacket(ctx, "udp", addr)
-	} else {
-		held, err = new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	for tried := time.Now(); ; {
+		held, err = bind(ctx, listen)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+		names := holders("/proc", listen)
+		if len(names) > 0 {
+			return nil, fmt.Errorf("address %s %w by %s", listen, ErrTaken, strings.Join(names, ", "))
+		}
+		if time.Since(tried) > unknownTimeout || !sleep.For(ctx, unknownEvery) {
+			return nil, fmt.Errorf("address %s %w by a process that can't be identified", listen, ErrTaken)
+		}
 	}
 	switch {
 	case err == nil:
 		return held, nil
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("address %s is taken by %s", listen, holders("/proc", listen))
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("address %s does not belong to this machine", listen)
 	default:
 		return nil, fmt.Errorf("address %s can't be listened on: %w", listen, err)
 	}
+}
+
+// bind binds an address in a plan.
+func bind(ctx context.Context, listen string) (io.Closer, error) {
+	addr, udp := strings.CutSuffix(listen, database.UDP)
+	if udp {
+		return new(net.ListenConfig).ListenPacket(ctx, "udp", addr)
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }

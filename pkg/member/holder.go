@@ -16,18 +16,13 @@ import (
 const listening = 0x0A
 
 // holders names the processes that listen on an address in a plan, such as "etcd (pid 4711)". Other
-// users' processes cannot be inspected without privileges; the text then mentions this.
-func holders(procRoot, listen string) string {
-	const unknown = "a process that can't be identified"
+// users' processes cannot be inspected without privileges.
+func holders(procRoot, listen string) []string {
 	fs, err := procfs.NewFS(procRoot)
 	if err != nil {
-		return unknown
+		return nil
 	}
-	names := owners(fs, listenInodes(fs, listen))
-	if len(names) == 0 {
-		return unknown
-	}
-	return strings.Join(names, ", ")
+	return owners(fs, listenInodes(fs, listen))
 }
 
 // listenInodes returns the inodes of the sockets that listen on an address in a plan, or on its

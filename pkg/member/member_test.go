@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/member"
@@ -367,6 +368,36 @@ func TestCheckDatagramsAndTwins(t *testing.T) {
 		if err := member.Check(t.Context(), options(t, plan)); err != nil {
 			t.Errorf("check the plan: %v", err)
 		}
+	}
+}
+
+// An address that nobody who can be found has taken, as a child has that is not another program yet,
+// is waited for.
+func TestCheckWaitsForNobody(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.9:0")
+	if err != nil {
+		t.Fatalf("listen on the address: %v", err)
+	}
+	file, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatalf("take the socket: %v", err)
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatalf("make a pair of sockets: %v", err)
+	}
+	// In flight between two sockets, the address is taken and no process has it.
+	err = errors.Join(unix.Sendmsg(pair[0], []byte{0}, unix.UnixRights(int(file.Fd())), nil, 0), file.Close(), l.Close())
+	if err != nil {
+		t.Fatalf("send the socket: %v", err)
+	}
+	plan := database.Plan{Commands: []database.Command{{Name: "c", Path: "sleep"}}, Listen: []string{l.Addr().String()}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	mustFail(t, member.Check(ctx, options(t, plan)), "address "+l.Addr().String()+" is taken by a process that can't be identified")
+	time.AfterFunc(20*time.Millisecond, func() { _ = errors.Join(unix.Close(pair[0]), unix.Close(pair[1])) })
+	if err := member.Check(t.Context(), options(t, plan)); err != nil {
+		t.Errorf("check the plan: %v", err)
 	}
 }
 
