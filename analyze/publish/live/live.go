@@ -7,8 +7,10 @@
 package live
 
 import (
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
@@ -35,26 +37,45 @@ type Run struct {
 	loads []*oneLoad
 }
 
-// said is something that happened.
+// said is something that happened, or a step that the run took.
 type said struct {
 	of   Of
 	at   time.Time
 	text string
+	step bool
+}
+
+// follows reports whether a step says of the same thing how far it is: only its numbers are others.
+func (s said) follows(before said) bool {
+	return s.step && before.step && s.of == before.of && withoutDigits(s.text) == withoutDigits(before.text)
+}
+
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // New returns a run of an experiment with a title.
 func New(title string) *Run { return &Run{title: title, clock: time.Now} }
 
-// Say notes something that happened, or, as a step, what the run does now.
+// Say notes something that happened or, as a step, what the run does now.
 func (r *Run) Say(of Of, text string, step bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now = of
+	one := said{of, r.clock(), text, step}
 	if step {
 		r.step = text
+	}
+	if n := len(r.said); n > 0 && one.follows(r.said[n-1]) {
+		r.said = append(r.said[:n-1:n-1], one)
 		return
 	}
-	r.said = append(r.said, said{of, r.clock(), text})
+	r.said = append(r.said, one)
 	if over := len(r.said) - mostSaid; over > 0 {
 		r.said = append(r.said[:0:0], r.said[over:]...)
 	}

@@ -138,7 +138,7 @@ LIVE-WRITTEN member 1 [1 2 3]: - 1e+06 1e+06`
 	if got, want := fmt.Sprint(f.Tables[1].Rows), "[[client 42 % 5.0 MB 0 B/s –] [member 1 42 % 5.0 MB 1.0 MB/s –]]"; got != want {
 		t.Errorf("the machines are %s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(f.Said), "[{22:13:20 UTC consul: member 2 is lost by <b>name</b>}]"; got != want {
+	if got, want := fmt.Sprint(f.Said), "[{22:13:20 UTC consul: member 2 is lost by <b>name</b>} {22:13:20 UTC etcd: start members}]"; got != want {
 		t.Errorf("what happened is %s, want %s", got, want)
 	}
 }
@@ -505,6 +505,23 @@ func TestDocuments(t *testing.T) {
 func TestNames(t *testing.T) {
 	l := oneLoad{machines: map[string]machine{"member 10": {}, "client": {}, "member 9": {}, "generator 2": {}, "generator 1": {}}}
 	if got, want := strings.Join(l.names(), ", "), "client, generator 1, generator 2, member 9, member 10"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A step that says how far it is takes the place of what it said before.
+func TestSay(t *testing.T) {
+	r := New("")
+	for _, text := range []string{"start members", "wrote 10 of 20 keys", "wrote 20 of 20 keys", "load"} {
+		r.Say(Of{}, text, true)
+	}
+	r.Say(Of{}, "member 1 leads", false)
+	r.Say(Of{}, "member 2 leads", false)
+	var got []string
+	for _, s := range r.state().said {
+		got = append(got, s.text)
+	}
+	if got, want := strings.Join(got, "; "), "start members; wrote 20 of 20 keys; load; member 1 leads; member 2 leads"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
