@@ -34,7 +34,9 @@ var knowAbilities = map[string]string{
 	"pkg/load/judging":           "gives requests to the judge",
 	"pkg/load":                   "prepares guarded transactions, which is another thing",
 	"pkg/session":                "holds the sessions",
-	"control/shared":             "bounds the sessions on clusters that others use",
+	"pkg/lock":                   "has contenders compete for locks",
+	"pkg/install":                "locks the folders of its cache, which is another thing",
+	"control/shared":             "bounds sessions and contenders on clusters that others use",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.

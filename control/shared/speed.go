@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
 // CheckSpeed returns an error for every database of an experiment whose cluster others use
 // and whose load has a step without a rate, and for every one that holds more than
-// [deaths.MostShared] sessions there, unless full speed is allowed. A closed loop takes all
+// [deaths.MostShared] sessions there or has more than [locks.MostShared] contenders for locks,
+// unless full speed is allowed. A closed loop takes all
 // that the cluster can do.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
@@ -27,6 +29,9 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 		db := &e.Databases[i]
 		if held := deaths.Keys().Of(db.Abilities).Held; !allowed && len(db.Endpoints) > 0 && held > deaths.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: sessions must have at most %d held, got %d; give fewer, or pass --full-speed", db.ID, deaths.MostShared, held))
+		}
+		if n := locks.Keys().Of(db.Abilities).Most(); !allowed && len(db.Endpoints) > 0 && n > locks.MostShared {
+			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: locks must have at most %d contenders at the same time, got %d; give fewer, or pass --full-speed", db.ID, locks.MostShared, n))
 		}
 	}
 	return errors.Join(errs...)

@@ -49,7 +49,7 @@ func (NotDriven) Ready(context.Context, database.Target, int) error             
 func (NotDriven) Dial(context.Context, database.Target) (database.Client, error) { panic("dialed") }
 
 // Led is a driver that finds the leader, Cleaned one that removes keys, and Holding one with
-// sessions.
+// sessions and locks.
 type (
 	Led     struct{}
 	Cleaned struct{}
@@ -63,6 +63,27 @@ func (Cleaned) Clean(context.Context, database.Target, database.Removable, func(
 
 func (Holding) DialSessions(context.Context, database.Target) (database.Sessions, error) {
 	panic("dialed")
+}
+
+func (Holding) DialLocks(context.Context, database.Target, database.LockOptions) (database.Locks, error) {
+	panic("dialed")
+}
+
+// testLocks are facts of locks whose sessions end after their TTL, with a time for which a lock
+// is delayed, "" for none.
+func testLocks(delayed string) *database.LockFacts {
+	f := &database.LockFacts{
+		What: "key", Recipes: []database.LockRecipe{{Name: "library", Fence: "a number"}, {Name: "direct", Fence: "a number"}},
+		Session: database.SessionFacts{
+			What: "session", Least: 2 * time.Second, Step: time.Second, Rule: "after its TTL",
+			Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) { return ttl, ttl },
+		},
+		Renews: func(ttl time.Duration) time.Duration { return ttl / 3 }, Delayed: delayed,
+	}
+	if delayed != "" {
+		f.Delay, f.MostDelay = 15*time.Second, time.Minute
+	}
+	return f
 }
 
 // bareOptions are those of a driver without any.
@@ -145,6 +166,7 @@ func testCatalog() Catalog {
 				Auth:       true,
 				MaxValue:   1_500_000,
 				Embedded:   "3.6.16",
+				Locks:      testLocks(""),
 			},
 		},
 		{
@@ -159,6 +181,7 @@ func testCatalog() Catalog {
 				Failover:   "next",
 				Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 				MaxValue:   1_000_000,
+				Locks:      testLocks(""),
 			},
 		},
 		{
@@ -174,6 +197,7 @@ func testCatalog() Catalog {
 				TLS:        true,
 				Auth:       true,
 				MaxValue:   512 << 10,
+				Locks:      testLocks("LockDelay"),
 			},
 		},
 		{
@@ -185,6 +209,7 @@ func testCatalog() Catalog {
 				Failover:   "next",
 				Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
 				MaxValue:   1_000_000,
+				NoLocks:    "its proxy has none",
 			},
 		},
 		{

@@ -68,10 +68,14 @@ var treatments = fieldsOf(map[string]treatment{
 	"log_rules.pattern log_rules.value log_rules.event log_rules.unit log_rules.help log_times.pattern log_times.layout": asRule,
 	"client.name host.name other_load.host":                                                                              asHost,
 	"addr agent endpoint listen target":                                                                                  asAddress,
-	"boot_id":                                                                                                            asMachine,
-	"net_ns":                                                                                                             asNetwork,
-	"device":                                                                                                             asDevice,
-	"value_sizes.file config.path":                                                                                       asBase,
+	"locks_held.what locks_held.by locks_held.waits locks_held.fence locks_held.delayed locks_held.rule":                 asText,
+	"locks_held.why_left stages.why stages.why_refused":                                                                  asText,
+	"locks_held.began":             asTime,
+	"plan.recipe fairness.order":   asWord,
+	"boot_id":                      asMachine,
+	"net_ns":                       asNetwork,
+	"device":                       asDevice,
+	"value_sizes.file config.path": asBase,
 })
 
 // fieldsOf makes an entry for each name in the space-separated keys.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
+	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/observation"
@@ -56,7 +57,7 @@ func (p *packer) rule(file string) rule {
 	case dir == results.DirLogs && member != "":
 		return rule{treat: (*packer).log, log: true}
 	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileProbes, results.FileFaults, results.FileClock,
-		results.FileCapacity, results.FileDisk, results.FileClient}, name), member == results.FileServer, member == results.FileDatabase:
+		results.FileCapacity, results.FileDisk, results.FileClient, locks.FileTurns}, name), member == results.FileServer, member == results.FileDatabase:
 		return rule{treat: (*packer).table}
 	case slices.Contains([]string{results.FileLatency, results.FileTotal, results.FileMembersLatency}, name):
 		return rule{treat: (*packer).histograms}
@@ -123,11 +124,11 @@ var columns = map[string]treatment{
 	"BOOT-ID": asMachine, "NETWORK-NAMESPACE": asNetwork, "DEVICE": asDevice, "DATABASE-ENDPOINT": asAddress,
 	"CGROUP":  func(n *names, s string) string { return n.of(kindPath, s) },
 	"PROGRAM": asWord, "STATE": asWord, "INTERFACE": asWord,
-	"phase": asWord, "operation": asWord, "class": asWord, "kind": asWord, "outcome": asWord,
+	"phase": asWord, "operation": asWord, "class": asWord, "kind": asWord, "outcome": asWord, "end": asWord,
 }
 
 // closed lists columns with a fixed set of texts.
-var closed = []string{"phase", "operation", "class", "outcome"}
+var closed = []string{"phase", "operation", "class", "outcome", "end"}
 
 // table treats a CSV file.
 func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {

@@ -82,7 +82,7 @@ const ordinaryWords = `localhost host server client member node test root admin 
 	operation update delete range swap txn create lock acquire release watch put get phase measure warm-up cool-down warm cool up down
 	class cancelled timeout time-out time out oneshot read-oneshot unavailable connection lost change throttled space exceeded conflict not found too large wrong value denied other unrecorded unknown
 	state running complete interrupted failed pass fail stalled void store full search again hold last
-	kind event start ready load end stop guard cleanup preloaded profiles cut died child reconnected stopped generator generators compact defragment
+	kind event start ready load end stop guard cleanup preloaded profiles cut died child reconnected stopped generator generators compact defragment contenders holder abandoned waiting refused released unclear
 	take snapshot memory limit counts unsent keys counted shared durable saturated late rate sustained queueing outcomes without nothing measured expected
 	clock secured servers uploaded profiled insecure left steady capacity drift upkeep gap damaged digests records changed self-check self check valid invalid
 	intervals progress members latency latencies total errors events disk system metrics database logs log report manifest json jsonl csv hlog distribution

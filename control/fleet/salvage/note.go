@@ -84,7 +84,7 @@ func Read(dir string) (Note, error) {
 // errHeld is that another process has the folder.
 var errHeld = errors.New("another dbtester is using this folder: is the run still in progress?")
 
-// hold locks a folder until the file is closed or this process ends.
+// hold keeps a folder to this process until the file is closed or this process ends.
 func hold(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

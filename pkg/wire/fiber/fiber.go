@@ -82,7 +82,7 @@ func (f *Fiber) Wait() {
 
 // Continue ends the present wait, or the next one. It returns when the function waits again,
 // leaves the caller's goroutine or has ended, or at once if the function has not yet
-// stopped. The caller must hold no locks.
+// stopped. The caller must hold no mutex.
 func (f *Fiber) Continue() { f.ContinueIn(nil) }
 
 // ContinueIn is [Fiber.Continue] by a goroutine that continues several functions, and after that

@@ -1,0 +1,173 @@
+package locks
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Figures are the hand-off by the number of contenders, or by the time for which a lock is held
+// where databases differ in that, and how turns were shared.
+func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
+	for _, f := range []figure.Figure{byContenders(columns), byHold(columns), turns(columns)} {
+		if len(f.Series) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// statistic is a percentile of hand-offs.
+type statistic struct {
+	name string
+	q    float64
+	of   func(*results.Spread) int64
+	dash figure.Dash
+}
+
+func statistics() []statistic {
+	return []statistic{
+		{"p50", .5, func(s *results.Spread) int64 { return s.P50 }, figure.Solid},
+		{"p99", .99, func(s *results.Spread) int64 { return s.P99 }, figure.Dashed},
+	}
+}
+
+// handOffs is a figure of hand-offs without lines.
+func handOffs(name, short string, x figure.Axis) figure.Figure {
+	return figure.Figure{
+		Name: name, Short: short, Kind: figure.Points, X: x,
+		Y:     figure.Axis{Label: "Hand-off", Unit: "ms", Log: true},
+		Notes: []string{"from the sending of a release to the next holder, while somebody waited; solid: p50, dashed: p99"},
+	}
+}
+
+// byContenders is a line for each percentile of each trial.
+func byContenders(columns []abilities.Column) figure.Figure {
+	f := handOffs("LOCK-HAND-OFF", "Hand-off of a lock by the number of contenders", figure.Axis{Label: "Contenders", Log: true})
+	for _, c := range columns {
+		list := outcomes(c.Runs)
+		for n, o := range list {
+			for _, q := range statistics() {
+				line := figure.Series{Name: c.Name + " " + q.name, Key: c.Key, Variant: c.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
+				if len(list) > 1 {
+					line.Thin, line.Statistic = true, fmt.Sprintf("trial %d", n+1)
+				}
+				for _, s := range ordered(o) {
+					if s.HandOff != nil && s.HandOff.Enough(q.q) {
+						line.X = append(line.X, float64(s.Contenders))
+						line.Y = append(line.Y, float64(q.of(s.HandOff))/1e6)
+					}
+				}
+				if len(line.X) > 1 {
+					f.Series = append(f.Series, line)
+				}
+			}
+		}
+	}
+	return f
+}
+
+// ordered are the stages by their numbers of contenders.
+func ordered(o *locks.Outcome) []locks.Stage {
+	stages := slices.Clone(o.Stages)
+	slices.SortFunc(stages, func(a, b locks.Stage) int { return a.Contenders - b.Contenders })
+	return stages
+}
+
+// held is a hand-off by the time for which locks were held.
+type held struct {
+	hold time.Duration
+	is   *results.Spread
+}
+
+// byHold is a line for each percentile of each database and recipe with several times.
+func byHold(columns []abilities.Column) figure.Figure {
+	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true})
+	var names []string
+	points := map[string][]held{}
+	looks := map[string]abilities.Column{}
+	for _, c := range columns {
+		for i, o := range outcomes(c.Runs) {
+			s := fewest(o, func(s *locks.Stage) bool { return s.HandOff != nil })
+			if s == nil || o.Plan.Hold <= 0 || i > 0 {
+				continue
+			}
+			name := fmt.Sprintf("%s, %s, %s", c.Runs[0].Info.Record.Database, o.Plan.Recipe, contenders(s))
+			if points[name] == nil {
+				names = append(names, name)
+				looks[name] = c
+			}
+			points[name] = append(points[name], held{o.Plan.Hold, s.HandOff})
+		}
+	}
+	for _, name := range names {
+		all, c := points[name], looks[name]
+		slices.SortStableFunc(all, func(a, b held) int { return int(a.hold - b.hold) })
+		if all[0].hold == all[len(all)-1].hold {
+			continue
+		}
+		for _, q := range statistics() {
+			line := figure.Series{Name: name + " " + q.name, Key: c.Key, Variant: c.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
+			for _, p := range all {
+				if p.is.Enough(q.q) {
+					line.X, line.Y = append(line.X, float64(p.hold)/1e6), append(line.Y, float64(q.of(p.is))/1e6)
+				}
+			}
+			if len(line.X) > 1 {
+				f.Series = append(f.Series, line)
+			}
+		}
+	}
+	return f
+}
+
+// turns has a panel for each number of contenders, and a line for each trial in it.
+func turns(columns []abilities.Column) figure.Figure {
+	whole := 100.0
+	f := figure.Figure{
+		Name: "LOCK-TURNS", Short: "Turns that the luckiest contenders had", Kind: figure.Lines,
+		X:     figure.Axis{Label: "Contenders, from the luckiest on", Unit: "%", Max: &whole},
+		Notes: []string{"all contenders have the same if the line is straight"},
+	}
+	var numbers []int
+	for _, c := range columns {
+		for _, o := range outcomes(c.Runs) {
+			for _, s := range o.Stages {
+				if len(s.Fairness.Shares) > 1 && !slices.Contains(numbers, s.Contenders) {
+					numbers = append(numbers, s.Contenders)
+				}
+			}
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		f.Panels = append(f.Panels, contenders(&locks.Stage{Contenders: n}))
+		f.PanelY = append(f.PanelY, figure.Axis{Label: "Turns", Unit: "%", Max: &whole})
+	}
+	for _, c := range columns {
+		list := outcomes(c.Runs)
+		for trial, o := range list {
+			for _, s := range ordered(o) {
+				if len(s.Fairness.Shares) < 2 {
+					continue
+				}
+				line := figure.Series{Name: c.Name, Key: c.Key, Variant: c.Variant, Panel: slices.Index(numbers, s.Contenders)}
+				if len(list) > 1 {
+					line.Thin, line.Statistic = true, fmt.Sprintf("trial %d", trial+1)
+				}
+				line.X, line.Y = []float64{0}, []float64{0}
+				for i, had := range s.Fairness.Shares {
+					line.X = append(line.X, 100*float64(i+1)/float64(len(s.Fairness.Shares)))
+					line.Y = append(line.Y, 100*had)
+				}
+				f.Series = append(f.Series, line)
+			}
+		}
+	}
+	return f
+}

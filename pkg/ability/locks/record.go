@@ -1,0 +1,178 @@
+package locks
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Record is what became of the locks of a run; it has no stages without any.
+func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "locks_held"} }
+
+// Outcome is what became of the locks of a run.
+type Outcome struct {
+	Plan Plan `json:"plan"`
+	// What, By, Waits and Fence are the facts of the database and of the recipe, and Queue
+	// whether contenders get the lock in the order of their places by them.
+	What  string `json:"what"`
+	By    string `json:"by"`
+	Waits string `json:"waits"`
+	Fence string `json:"fence"`
+	Queue bool   `json:"queue,omitempty"`
+	// Delayed is the database's name for the time of [Plan.LockDelay].
+	Delayed string `json:"delayed,omitempty"`
+	// TTL is what members grant, Rule when they end a session, and Earliest and Latest when a lock
+	// passes after its holder's death by it.
+	TTL      time.Duration `json:"ttl_ns"`
+	Rule     string        `json:"rule"`
+	Earliest time.Duration `json:"earliest_ns"`
+	Latest   time.Duration `json:"latest_ns"`
+	// Began is the zero of the turns' clock.
+	Began  time.Time `json:"began"`
+	Stages []Stage   `json:"stages"`
+	// Before is of the requests before the first stage.
+	Before *Latency `json:"before,omitempty"`
+	// Stops are those of this process, of which the longest took LongestStop.
+	Stops       int64         `json:"stops,omitempty"`
+	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
+	// Left is what could not be closed after the load, for the reason WhyLeft.
+	Left    int    `json:"left,omitempty"`
+	WhyLeft string `json:"why_left,omitempty"`
+}
+
+// Stage is what became of one number of contenders.
+type Stage struct {
+	// Contenders are those of each lock. Missing ones could not be opened, for the reason Why.
+	Contenders int    `json:"contenders"`
+	Missing    int    `json:"missing,omitempty"`
+	Why        string `json:"why,omitempty"`
+	// From and To are when they competed, since [Outcome.Began]. Full means that there was no
+	// room for more turns.
+	From int64 `json:"from_ns"`
+	To   int64 `json:"to_ns"`
+	Full bool  `json:"full,omitempty"`
+	// Acquired is how often a lock was acquired.
+	Acquired  int64   `json:"acquired"`
+	PerSecond float64 `json:"per_second"`
+	// Wait is from asking to holding, and Held from holding to the release, in nanoseconds.
+	Wait *results.Spread `json:"wait,omitempty"`
+	Held *results.Spread `json:"held,omitempty"`
+	// HandOff is from the sending of a release to the next holder, while somebody waited, without
+	// the stops of this client. Delayed of them were delayed by such.
+	HandOff  *results.Spread `json:"hand_off,omitempty"`
+	Delayed  int64           `json:"delayed,omitempty"`
+	Safety   Safety          `json:"safety"`
+	Fairness Fairness        `json:"fairness"`
+	FailOver FailOver        `json:"fail_over,omitzero"`
+	// Refused requests for a lock, and Unclear releases, ended with an error, of which the first
+	// is WhyRefused.
+	Refused    int64  `json:"refused,omitempty"`
+	Unclear    int64  `json:"unclear,omitempty"`
+	WhyRefused string `json:"why_refused,omitempty"`
+	// Meanwhile is of the requests of the load.
+	Meanwhile *Latency `json:"meanwhile,omitempty"`
+}
+
+// Safety is whether a lock did what it is for.
+type Safety struct {
+	// Overlaps are turns that began while another holder believed that it held the same lock.
+	Overlaps int64 `json:"overlaps"`
+	// Disorder counts fences that were not greater than that of the holder before.
+	Disorder int64 `json:"fences_out_of_order"`
+	// Believed are holders that believed to hold a lock after its session had ended, because this
+	// client was stopped: by the rule, as another got it, or as members said. LongestBelieved is
+	// the longest time of those by the rule.
+	Believed        int64         `json:"believed"`
+	LongestBelieved time.Duration `json:"longest_believed_ns,omitempty"`
+	// Lost locks were not held any more when they were given up.
+	Lost int64 `json:"lost,omitempty"`
+}
+
+// Order is in which order contenders got a lock.
+type Order string
+
+// The orders.
+const (
+	Queue     Order = "queue"
+	Race      Order = "race"
+	Undecided Order = "undecided"
+)
+
+// Fairness is how turns were shared.
+type Fairness struct {
+	// Most and Fewest are the turns of the luckiest and the unluckiest contender as shares of
+	// those of their lock, and Jain is Jain's index of all.
+	Most   float64 `json:"most_share"`
+	Fewest float64 `json:"fewest_share"`
+	Jain   float64 `json:"jain"`
+	// LongestWithout is the longest time that a contender waited, to the end of the stage if it
+	// got nothing, and LongestTurns the largest number of turns of others meanwhile.
+	LongestWithout time.Duration `json:"longest_without_ns"`
+	LongestTurns   int64         `json:"longest_turns"`
+	// Order is by Overtook of Decided turns, those before whose lock another contender had waited
+	// whose place was certainly confirmed before this one asked, or the other way round.
+	// Overtakes are all whom these had overtaken. Assumed means that the recipe reports no place:
+	// one is taken for confirmed once as much time has passed as all but a hundredth of the
+	// releases took.
+	Order     Order `json:"order"`
+	Decided   int64 `json:"decided"`
+	Overtook  int64 `json:"overtook"`
+	Overtakes int64 `json:"overtakes"`
+	Assumed   bool  `json:"assumed,omitempty"`
+	// Again is how often the releaser got the lock again, of Chances in which others waited, and
+	// ByChance how often it would by lot among those who waited and itself.
+	Again    int64   `json:"again"`
+	Chances  int64   `json:"chances"`
+	ByChance float64 `json:"by_chance"`
+	// Shares are the parts of all turns that the luckiest contenders had: the first of n shares is
+	// of an n-th of the contenders, the last is 1.
+	Shares []float64 `json:"shares,omitempty"`
+}
+
+// FailOver is what happened after holders died.
+type FailOver struct {
+	// Dead are holders that died, and NotTaken those whose lock nobody got in the stage.
+	Dead     int64 `json:"dead,omitempty"`
+	NotTaken int64 `json:"not_taken,omitempty"`
+	// Passed is from a death to the next holder in nanoseconds. Early ones came before the rule
+	// allows.
+	Passed *results.Spread `json:"passed,omitempty"`
+	Early  int64           `json:"early,omitempty"`
+}
+
+// Latency is the p99 of the requests of some seconds that ended ok.
+type Latency struct {
+	Seconds  int           `json:"seconds"`
+	Requests int64         `json:"requests"`
+	P99      time.Duration `json:"p99_ns"`
+}
+
+// The values by second.
+const (
+	ValueWait     = "wait"
+	ValueHandOff  = "hand_off"
+	ValueFailOver = "fail_over"
+	ValueOverlap  = "overlaps"
+	ValueDisorder = "fences_out_of_order"
+	ValueRefused  = "refused"
+)
+
+// Observed is what is counted and timed by second.
+func Observed() observation.Group {
+	times := func(name, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: "ns", Merging: observation.Times, Definition: definition}
+	}
+	sum := func(name, unit, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
+	}
+	return observation.Group{Name: "locks", Values: []observation.Value{
+		times(ValueWait, "times from asking for a lock to holding it, in the second in which it was acquired"),
+		times(ValueHandOff, "times from the sending of a release to the next holder while somebody waited, without stops of this client"),
+		times(ValueFailOver, "times from the death of a holder to the next one"),
+		sum(ValueOverlap, "turns", "locks that were acquired while another holder believed that it held them"),
+		sum(ValueDisorder, "turns", "locks whose fence was not greater than that of the holder before"),
+		sum(ValueRefused, "requests", "requests for a lock that ended with an error"),
+	}}
+}
