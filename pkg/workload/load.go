@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -51,6 +52,11 @@ type Keyspace struct {
 	HotMoves int64   `json:"hot_moves,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
+	// Sessions is how many sessions are granted before the load, for operations that take
+	// some, and SessionTTL the time to live that is asked for with each of the load. Both
+	// are 0 if no operation is of sessions.
+	Sessions   int64         `json:"sessions,omitempty"`
+	SessionTTL time.Duration `json:"session_ttl_ns,omitempty"`
 }
 
 // Extent is how many requests there are, for how long, and from how many clients.
@@ -225,6 +231,34 @@ func (l Load) OwnKeys(parts int) bool {
 	return !l.SameKey && !l.Any(Op.Ranges) && (inTurn || !l.Any(Op.NeedsKey))
 }
 
+// SessionsUsed returns how many of the sessions that are granted before the load its requests
+// use up: those that they end beyond those that they begin. Without a bound on the requests,
+// known is false if they use up any.
+func (l Load) SessionsUsed() (n int64, known bool) {
+	mix := l.Shares()
+	perBlock := int64(0)
+	for i, n := range PerBlock(mix) {
+		perBlock -= n * int64(mix[i].Operation.Sessions())
+	}
+	if perBlock <= 0 {
+		return 0, true
+	}
+	requests := int64(0)
+	for _, s := range l.Stretches() {
+		most := s.Requests
+		if s.Rate > 0 && s.Duration > 0 {
+			if due := int64(math.Ceil(max(s.Rate, s.RateEnd) * s.Duration.Seconds())); most == 0 || due < most {
+				most = due
+			}
+		}
+		if most == 0 {
+			return 0, false
+		}
+		requests += most
+	}
+	return min((requests+Block-1)/Block*perBlock, requests), true
+}
+
 // LargestValue is the size of the largest value that the load writes, in bytes.
 func (l Load) LargestValue() int { return max(l.ValueSize, l.ValueSizeMax) }
 
@@ -248,13 +282,13 @@ func (l Load) KeyNumbers(requests int64) int64 {
 	}
 	const enough = 1 << 62 // as long in digits as any number here, and two of it fit
 	keys, created := min(max(l.Keys, l.Preload), enough), min(requests, enough-Block)
-	if !l.Any(Op.NeedsKey) {
-		return keys + created
-	}
 	mix := l.Shares()
 	creates := slices.IndexFunc(mix, func(s Share) bool { return s.Operation.Creates() })
-	if creates < 0 {
+	switch {
+	case creates < 0:
 		return keys
+	case len(mix) == 1:
+		return keys + created
 	}
 	return keys + (created+Block-1)/Block*PerBlock(mix)[creates]
 }

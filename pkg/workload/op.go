@@ -5,8 +5,8 @@ import "slices"
 // Op names one kind of operation. The set is closed.
 type Op string
 
-// The operations. Write and create create a key that did not exist. All others need a
-// key that exists.
+// The operations. Write and create create a key that did not exist. Those of sessions take no
+// key. All others need a key that exists.
 const (
 	OpWrite       Op = "write"
 	OpUpdate      Op = "update"       // overwrite a key
@@ -17,6 +17,9 @@ const (
 	OpSwap        Op = "swap"         // read a key, replace the value if it is still the same
 	OpTxn         Op = "txn"          // overwrite keys in one transaction if they have the expected versions
 	OpCreate      Op = "create"       // write a key in one transaction if it does not exist
+	OpGrant       Op = "grant"        // begin a session
+	OpKeepAlive   Op = "keepalive"    // renew a session
+	OpRevoke      Op = "revoke"       // end a session
 )
 
 // properties of one operation. Everything that differs by operation, except the
@@ -30,6 +33,8 @@ type properties struct {
 	deletes    bool
 	contends   bool // the load's own requests can make it lose a race
 	guarded    bool // a transaction with the versions that its keys must have
+	sessions   int  // how many more sessions there are after it
+	ofSessions bool // takes sessions and no keys
 }
 
 // table holds every operation once. A load lists operations in this order.
@@ -44,6 +49,9 @@ func table() []properties {
 		{op: OpSwap, reads: true, sendsValue: true, contends: true},
 		{op: OpTxn, sendsValue: true, contends: true, guarded: true},
 		{op: OpCreate, creates: true, sendsValue: true, guarded: true},
+		{op: OpGrant, ofSessions: true, sessions: 1},
+		{op: OpKeepAlive, ofSessions: true},
+		{op: OpRevoke, ofSessions: true, sessions: -1},
 	}
 }
 
@@ -72,7 +80,16 @@ func (o Op) Known() bool { return o.properties().op != "" }
 func (o Op) Creates() bool { return o.properties().creates }
 
 // NeedsKey reports whether o takes a key that exists.
-func (o Op) NeedsKey() bool { return o.Known() && !o.Creates() }
+func (o Op) NeedsKey() bool { return o.Known() && !o.Creates() && !o.OfSessions() }
+
+// OfSessions reports whether o begins, renews or ends a session, and takes no key.
+func (o Op) OfSessions() bool { return o.properties().ofSessions }
+
+// NeedsSession reports whether o takes a session that has begun.
+func (o Op) NeedsSession() bool { return o.OfSessions() && o.properties().sessions <= 0 }
+
+// Sessions is how many more sessions there are after o: -1 if it ends one.
+func (o Op) Sessions() int { return o.properties().sessions }
 
 // Reads reports whether o returns values. It then has a read mode.
 func (o Op) Reads() bool { return o.properties().reads }

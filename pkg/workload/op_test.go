@@ -16,6 +16,12 @@ func TestProperties(t *testing.T) {
 		switch {
 		case !op.Known():
 			t.Errorf("%s is listed and must be known", op)
+		case op.OfSessions():
+			if op.Creates() || op.NeedsKey() || op.Reads() || op.SendsValue() || op.Deletes() || op.Guarded() {
+				t.Errorf("%s takes sessions, so it must have no property of keys, got %+v", op, op.properties())
+			}
+		case op.Sessions() != 0 || op.NeedsSession():
+			t.Errorf("%s takes keys, so it must neither begin nor need a session", op)
 		case op.Creates() == op.NeedsKey():
 			t.Errorf("%s must either create a key or need one, got %v and %v", op, op.Creates(), op.NeedsKey())
 		case op.Creates() && (op.Reads() || op.Deletes()), op.Creates() && !op.SendsValue():
@@ -26,6 +32,9 @@ func TestProperties(t *testing.T) {
 	}
 	if op := Op("unheard-of"); op.Known() || op.Creates() || op.NeedsKey() || op.Reads() || op.Ranges() || op.SendsValue() || op.Deletes() {
 		t.Errorf("an unknown operation must have no property, got %+v", op.properties())
+	}
+	if OpGrant.NeedsSession() || !OpKeepAlive.NeedsSession() || !OpRevoke.NeedsSession() {
+		t.Error("keepalive and revoke must need a session, and grant none")
 	}
 	if op := OpSwap; !op.NeedsKey() || !op.Reads() || !op.SendsValue() || op.Ranges() || op.Deletes() {
 		t.Errorf("swap must need a key, read and send a value, got %+v", op.properties())

@@ -69,7 +69,7 @@ func (g *Sequence) Carry(earlier *Sequence) {
 type Request struct {
 	Number int64 // over all steps
 	Op     int   // index in the load's mix
-	Key    int64 // number of the key; 0 with one key for all requests
+	Key    int64 // number of the key; 0 with one key for all requests, and without a key
 }
 
 // Request returns the request of a number.
@@ -129,6 +129,9 @@ func (g *Sequence) Written(r Request) {
 // keyOf returns the number of the key that request i uses for operation o.
 func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	load := &g.load
+	if g.keyless[o] {
+		return 0
+	}
 	if o == g.creates {
 		first := max(g.firstKey, load.Keys)
 		if len(g.ops) == 1 {
