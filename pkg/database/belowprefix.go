@@ -38,15 +38,6 @@ var (
 // NewBelow returns a client for the keys below the target's prefix.
 func NewBelow(t Target, on WholeKeys) *Below { return &Below{on: on, prefix: t.KeyPrefix()} }
 
-// Within returns the client itself, or one for the keys below the target's prefix if it has
-// one.
-func Within(t Target, on WholeKeys) Client {
-	if t.Prefix == "" {
-		return on
-	}
-	return NewBelow(t, on)
-}
-
 // key returns the stored name of a key. The empty key stays empty, so that the database
 // refuses it.
 func (b *Below) key(key []byte) []byte {

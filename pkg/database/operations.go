@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Deleter is optional on a [Client], as are [Ranger], [Swapper] and
-// [Transactor]. The conformance
+// Deleter is optional on a [Client], as are [Ranger], [Swapper],
+// [Transactor] and [Leaser]. The conformance
 // suite proves that they agree with Info.Operations.
 type Deleter interface {
 	// Delete removes key; a missing key is not an error.
@@ -95,6 +95,8 @@ func supports(c Client, op workload.Op) (ok bool) {
 		_, ok = c.(Swapper)
 	case workload.OpTxn, workload.OpCreate:
 		_, ok = c.(Transactor)
+	case workload.OpGrant, workload.OpKeepAlive, workload.OpRevoke:
+		_, ok = c.(Leaser)
 	}
 	return ok
 }

@@ -2,8 +2,12 @@ package database
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // SessionFacts are what is known of a database's sessions before anything starts. A session
@@ -23,6 +27,9 @@ type SessionFacts struct {
 	Conns bool
 	// Renewal is the request that renews a session, and Watch how the end of keys is seen.
 	Renewal, Watch string
+	// Requests are what the methods of a [Leaser] send, and NoRequests why clients are none.
+	// One of the two is empty.
+	Requests, NoRequests string
 }
 
 // Granted returns the TTL that members grant if one is asked for.
@@ -31,6 +38,14 @@ func (f SessionFacts) Granted(ttl time.Duration) time.Duration {
 		ttl = min(ttl, f.Most)
 	}
 	return (ttl + f.Step - 1) / f.Step * f.Step
+}
+
+// Bounds describes the TTLs that members grant.
+func (f SessionFacts) Bounds() string {
+	if f.Most > 0 {
+		return fmt.Sprintf("%v to %v, in steps of %v", f.Least, f.Most, f.Step)
+	}
+	return fmt.Sprintf("%v and more, in steps of %v", f.Least, f.Step)
 }
 
 // SessionDialer is a driver of a database with sessions, whose [Info.Sessions] has the facts.
@@ -89,6 +104,41 @@ type Gone struct {
 	// At is when the end was known. Since is when the key was surely still there, zero if a
 	// member reports the end by itself.
 	Since, At time.Time
+}
+
+// SessionID names a session of a [Leaser]. Bytes that a database does not use are 0.
+type SessionID [16]byte
+
+// NumberedSession is the id of a session that a database numbers.
+func NumberedSession(number int64) (id SessionID) {
+	binary.BigEndian.PutUint64(id[:], uint64(number))
+	return id
+}
+
+// Number is that of a [NumberedSession].
+func (id SessionID) Number() int64 { return int64(binary.BigEndian.Uint64(id[:])) }
+
+// Leaser is optional on a [Client]: it begins, renews and ends sessions of members, each by one
+// request. They have no keys, and no prefix: all clients of a cluster can name them.
+type Leaser interface {
+	// Grant begins a session with a TTL, which members may change.
+	Grant(ctx context.Context, ttl time.Duration) (SessionID, error)
+	// KeepAlive renews a session. The error of one that has ended wraps [ErrNoSession].
+	KeepAlive(ctx context.Context, id SessionID) error
+	// Revoke ends a session. The error of one that has ended wraps ErrNoSession, unless the
+	// database does not tell.
+	Revoke(ctx context.Context, id SessionID) error
+}
+
+// WhyNot returns why clients of a database lack an operation, "" if that is not known.
+func (i Info) WhyNot(op workload.Op) string {
+	switch {
+	case !op.OfSessions():
+		return ""
+	case i.Sessions == nil:
+		return i.NoSessions
+	}
+	return i.Sessions.NoRequests
 }
 
 // SessionKeys is the name below which keys of sessions lie, behind the target's prefix.

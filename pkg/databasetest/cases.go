@@ -60,6 +60,7 @@ func cases() []testCase {
 		{name: "fill", in: parts{Servers}, run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
 		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
 		{name: "sessions", in: parts{Clients, Servers}, run: sessionsCase, applies: drives[database.SessionDialer]},
+		{name: "requests of sessions", in: parts{Clients, Servers}, run: leasesCase, applies: offers(workload.OpGrant)},
 		{name: "locks", run: locksCase, applies: drives[database.LockDialer]},
 		{name: "prefer", in: parts{Clients, Servers}, run: preferCase},
 		{name: "dial nobody", in: parts{Clients}, run: dialNobodyCase},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // slowestExpiry bounds the TTLs that the suite waits for: a database that ends its shortest
@@ -188,6 +190,110 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	sees.await(t, "alive")
 }
 
+// leasesCase: requests begin, renew and end sessions, by their ids and with their TTL, whatever
+// the prefix of the client's keys.
+func leasesCase(t *testing.T, f *fixture) {
+	facts := database.SessionFactsOf(f.info(), f.driver)
+	target := f.Target()
+	for _, prefix := range []string{"", ourPrefix} {
+		if prefix != "" && !f.open() {
+			continue
+		}
+		f.part(t, "prefix "+prefix, func(t *testing.T) {
+			target.Prefix = prefix
+			client := f.dial(t, target).(database.Leaser)
+			ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // none ends by itself meanwhile
+			one, other := grantLease(t, client, ttl), grantLease(t, client, ttl)
+			if one == other {
+				t.Fatalf("two sessions have the id %x", one)
+			}
+			renewed(t, client, one)
+			revoked(t, client, one)
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			err := client.KeepAlive(ctx, one)
+			mustClass(t, err, database.ClassNotFound, workload.Failed)
+			if !errors.Is(err, database.ErrNoSession) {
+				t.Errorf("renewing a session that was ended returned %v, want %v", err, database.ErrNoSession)
+			}
+			if err := client.Revoke(ctx, one); err != nil && !errors.Is(err, database.ErrNoSession) {
+				t.Errorf("ending a session again returned %v, want nothing or %v", err, database.ErrNoSession)
+			}
+			renewed(t, client, other)
+			revoked(t, client, other)
+			over, end := context.WithCancel(t.Context())
+			end()
+			if _, err := client.Grant(over, ttl); err == nil {
+				t.Error("a grant whose context is over must be an error")
+			}
+		})
+	}
+	target.Prefix = ""
+	if _, latest := facts.Ends(facts.Least, 1); 2*latest <= slowestExpiry {
+		f.part(t, "expiry", func(t *testing.T) { leaseEnds(t, f.dial(t, target).(database.Leaser), facts) })
+	}
+}
+
+// leaseEnds lets one session end beside one that is renewed.
+func leaseEnds(t *testing.T, client database.Leaser, facts *database.SessionFacts) {
+	earliest, latest := facts.Ends(facts.Least, 1)
+	dead, alive := grantLease(t, client, facts.Least), grantLease(t, client, facts.Least)
+	begun, last := time.Now(), time.Now()
+	until(t, 2*latest+opWithin, facts.Least/8, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		defer cancel()
+		at := time.Now()
+		if err := client.KeepAlive(ctx, alive); err == nil {
+			last = at
+		} else if time.Since(last) < earliest { // else this test was too slow
+			t.Fatalf("renew a session: %v", err)
+		}
+		if left := 2*latest - time.Since(begun); left > 0 {
+			return fmt.Errorf("the session that is not renewed may take another %v", left)
+		}
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	if err := client.KeepAlive(ctx, dead); !errors.Is(err, database.ErrNoSession) {
+		t.Errorf("a session that was granted %v before and not renewed is there: %v", time.Since(begun), err)
+	}
+	if err := client.Revoke(ctx, alive); err != nil && !errors.Is(err, database.ErrNoSession) {
+		t.Errorf("end a session: %v", err)
+	}
+}
+
+// grantLease begins a session.
+func grantLease(t *testing.T, client database.Leaser, ttl time.Duration) database.SessionID {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	id, err := client.Grant(ctx, ttl)
+	if err != nil {
+		t.Fatalf("grant a session: %v", err)
+	}
+	return id
+}
+
+// renewed renews a session, and revoked ends one.
+func renewed(t *testing.T, client database.Leaser, id database.SessionID) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	if err := client.KeepAlive(ctx, id); err != nil {
+		t.Errorf("renew a session: %v", err)
+	}
+}
+
+func revoked(t *testing.T, client database.Leaser, id database.SessionID) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	if err := client.Revoke(ctx, id); err != nil {
+		t.Errorf("end a session: %v", err)
+	}
+}
+
 // sessionFacts: a database has the facts of its sessions, or the reason why it has none.
 func sessionFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.SessionDialer)
@@ -197,6 +303,9 @@ func sessionFacts(t *testing.T, f *fixture) {
 	}
 	if !dials {
 		return
+	}
+	if requests := slices.Contains(f.info().Operations, workload.OpGrant); requests != (facts.Requests != "") || requests == (facts.NoRequests != "") {
+		t.Errorf("clients grant sessions: %v; the facts must have what they send (%q) or the reason why not (%q)", requests, facts.Requests, facts.NoRequests)
 	}
 	earliest, latest := facts.Ends(facts.Least, 1)
 	_, many := facts.Ends(facts.Least, 20_000)

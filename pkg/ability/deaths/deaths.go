@@ -204,14 +204,6 @@ func check(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *abi
 		return
 	}
 	if granted := facts.Granted(p.TTL); p.TTL > 0 && granted != p.TTL {
-		r.Warnf(place("ttl"), "sessions: %s grants TTLs of %s, in steps of %v: its sessions get %v", d.Name, bounds(facts), facts.Step, granted)
+		r.Warnf(place("ttl"), "sessions: %s grants TTLs of %s: its sessions get %v", d.Name, facts.Bounds(), granted)
 	}
-}
-
-// bounds are those of TTLs in words.
-func bounds(f *database.SessionFacts) string {
-	if f.Most > 0 {
-		return fmt.Sprintf("%v to %v", f.Least, f.Most)
-	}
-	return fmt.Sprintf("%v and more", f.Least)
 }

@@ -39,7 +39,7 @@ func Database() database.Database {
 				workload.ReadLinearizable: {Linearizable: true, Text: "etcd confirms with a quorum"},
 				workload.ReadStale:        {Text: "an etcd member answers from its own copy, however old that is"},
 			},
-			Operations: consul.Operations(),
+			Operations: database.OperationsOf(keysOnly{}),
 			Ports:      map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},
 			// Its clients are Consul's.
@@ -120,9 +120,16 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	return o.api().Ready(ctx, t, member)
 }
 
+// keysOnly is a client of Consul without sessions, which the proxy refuses.
+type keysOnly struct{ database.WholeKeys }
+
 // Dial opens one connection to one member's proxy, as to a member of Consul.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
-	return o.api().Dial(ctx, t)
+	c, err := o.api().Dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return keysOnly{c.(database.WholeKeys)}, nil
 }
 
 // Leader returns the member whose etcd leads. A cetcd executable does not report it.

@@ -15,12 +15,13 @@ import (
 
 // client applies operations over one connection of Consul's library, one at a time.
 type client struct {
-	kv     *api.KV
-	http   *http.Client
-	base   string // scheme://host:port
-	token  string // "" for none
-	perKey int    // bounds a key with its value, in bytes
-	closed atomic.Bool
+	kv       *api.KV
+	sessions *api.Session
+	http     *http.Client
+	base     string // scheme://host:port
+	token    string // "" for none
+	perKey   int    // bounds a key with its value, in bytes
+	closed   atomic.Bool
 }
 
 var (
@@ -33,10 +34,7 @@ var errClosed = errors.New("the client is closed")
 
 // begin returns the stored name of a key, or an error if nothing may be sent.
 func (c *client) begin(ctx context.Context, key []byte) (string, error) {
-	if c.closed.Load() {
-		return "", database.NotApplied(database.ClassConnection, errClosed)
-	}
-	if err := before(ctx); err != nil {
+	if err := c.ready(ctx); err != nil {
 		return "", err
 	}
 	name, err := encodeKey(key)

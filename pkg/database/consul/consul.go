@@ -35,7 +35,7 @@ func Database() database.Database {
 				workload.ReadLeader:       {Text: "the leader answers while its lease lasts, and one that was replaced may still do so"},
 				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
 			},
-			Operations: Operations(),
+			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil)),
 			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
 			Tools:      []string{Name},
 			// A client knows one address: that of the agent on its machine.
@@ -50,11 +50,6 @@ func Database() database.Database {
 		},
 		New: func() database.Driver { return New() },
 	}
-}
-
-// Operations returns the operations that clients of both transports can apply.
-func Operations() []workload.Op {
-	return database.OperationsOf((*client)(nil), (*lean)(nil), (*database.Below)(nil))
 }
 
 // Options are the settings of Consul's server, named as in its configuration, and of

@@ -42,7 +42,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	if err != nil {
 		return nil, fmt.Errorf("dial consul: %w", err)
 	}
-	c := database.Within(t, whole)
+	c := within(t, whole)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	_, err = c.Get(ctx, []byte(probeKey), workload.ReadStale)
@@ -84,7 +84,7 @@ func (m members) open(member int) (*client, error) {
 		return nil, err
 	}
 	return &client{
-		kv: library.KV(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
+		kv: library.KV(), sessions: library.Session(), http: config.HttpClient, base: config.Scheme + "://" + config.Address,
 		token:  config.Token, // may come from the environment
 		perKey: m.perKey(),
 	}, nil

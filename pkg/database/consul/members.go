@@ -20,7 +20,7 @@ func (o *Options) members(t database.Target) members {
 }
 
 // client makes a client for a load without sending anything.
-func (m members) client(member int) (database.WholeKeys, error) {
+func (m members) client(member int) (operations, error) {
 	if m.transport == database.Lean {
 		return m.openLean(member)
 	}

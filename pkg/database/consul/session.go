@@ -40,6 +40,7 @@ func sessionFacts() *database.SessionFacts {
 			return 2 * ttl, 2 * ttl
 		},
 		Renewal: "a PUT of /v1/session/renew by Consul's own client", Watch: "a blocking query of their keys and a list after each change",
+		Requests: "PUTs of /v1/session/create, renew and destroy",
 	}
 }
 
@@ -86,8 +87,7 @@ func (s *sessions) open(conns int) (*api.Client, *http.Client, error) {
 // Grant begins a session.
 func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Session, error) {
 	ttl = sessionFacts().Granted(ttl)
-	entry := &api.SessionEntry{Name: "dbtester", TTL: ttl.String(), Behavior: api.SessionBehaviorDelete}
-	id, _, err := s.api.Session().CreateNoChecks(entry, (&api.WriteOptions{}).WithContext(ctx))
+	id, _, err := s.api.Session().CreateNoChecks(entryOf(ttl), (&api.WriteOptions{}).WithContext(ctx))
 	if err != nil {
 		return nil, classify(ctx, err)
 	}
@@ -174,7 +174,7 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 func (s *session) Keep(ctx context.Context) error {
 	entry, _, err := s.on.api.Session().Renew(s.id, (&api.WriteOptions{}).WithContext(ctx))
 	if err == nil && entry == nil {
-		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+		return errNoSession()
 	}
 	return classify(ctx, err)
 }

@@ -18,19 +18,22 @@ import (
 type operations interface {
 	database.WholeKeys
 	database.Ranger
+	database.Leaser
 	// RangeTo is Range up to a key, which is not read.
 	RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
-// below is [database.Below] with ranges.
+// below is [database.Below] with ranges, and with sessions, which have no prefix.
 type below struct {
 	*database.Below
+	database.Leaser
 	on     operations
 	prefix string
 }
 
 var (
 	_ database.Ranger    = (*below)(nil)
+	_ database.Leaser    = (*below)(nil)
 	_ database.Resender  = (*below)(nil)
 	_ database.Continuer = (*below)(nil)
 )
@@ -40,7 +43,7 @@ func within(t database.Target, on operations) database.Client {
 	if t.Prefix == "" {
 		return on
 	}
-	b := &below{database.NewBelow(t, on), on, t.KeyPrefix()}
+	b := &below{database.NewBelow(t, on), on, on, t.KeyPrefix()}
 	if client, ok := on.(joiner); ok {
 		return &joined{b, client}
 	}

@@ -10,7 +10,6 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -37,6 +36,7 @@ func sessionFacts() *database.SessionFacts {
 			return ttl, ttl + 500*time.Millisecond + time.Duration(n)*time.Second/expiriesPerSecond
 		},
 		Renewal: "LeaseKeepAlive, over one stream of grpc-go", Watch: "a watch of the keys",
+		Requests: "LeaseGrant, LeaseRevoke, and LeaseKeepAlive with one message in a stream of its own, as KeepAliveOnce of etcd's client",
 	}
 }
 
@@ -76,8 +76,7 @@ func (o *Options) DialSessions(ctx context.Context, t database.Target) (database
 
 // Grant begins a lease.
 func (l *leases) Grant(ctx context.Context, ttl time.Duration) (database.Session, error) {
-	seconds := int64((ttl + time.Second - 1) / time.Second)
-	resp, err := l.lease.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: seconds})
+	resp, err := l.lease.LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: leaseSeconds(ttl)})
 	switch {
 	case err != nil:
 		return nil, answer.Classify(err, true)
@@ -218,10 +217,10 @@ func (l *lease) Attach(ctx context.Context, key, value []byte) error {
 
 func (l *lease) Keep(ctx context.Context) error {
 	ttl, err := l.on.keep(ctx, l.id)
-	if err == nil && ttl <= 0 {
-		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	if err != nil {
+		return err
 	}
-	return err
+	return answer.Renewed(ttl)
 }
 
 // Abandon does nothing: a lease is renewed or not.
@@ -236,9 +235,4 @@ func (l *lease) Release(ctx context.Context) error {
 }
 
 // classed classes an error of a request for the lease.
-func (l *lease) classed(err error) error {
-	if errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) {
-		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
-	}
-	return answer.Classify(err, true)
-}
+func (l *lease) classed(err error) error { return answer.WithoutLease(answer.Classify(err, true)) }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -29,6 +28,7 @@ func facts(law expiry.Law) *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session", Least: leastTTL, Step: time.Millisecond, Rule: law.Rule(), Ends: law.Ends,
 		Renewal: "a request of its own", Watch: "a list of all keys, again and again",
+		Requests: "a request of its own for each",
 	}
 }
 
@@ -75,10 +75,7 @@ func (s *sessions) do(ctx context.Context, op opcode, key, value []byte) ([]byte
 	case c := <-s.free:
 		defer func() { s.free <- c }()
 		data, err := c.do(ctx, op, key, value)
-		if errors.Is(err, database.ErrNotFound) {
-			err = database.NotApplied(database.ClassNotFound, database.ErrNoSession)
-		}
-		return data, err
+		return data, noSession(err)
 	case <-ctx.Done():
 		return nil, database.NotApplied(classOf(ctx, ctx.Err()), ctx.Err())
 	}
@@ -91,10 +88,11 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	if err != nil {
 		return nil, err
 	}
-	if len(data) != sessionID {
-		return nil, database.MaybeApplied(database.ClassOther, fmt.Errorf("a session has a number of %d bytes, got %d", sessionID, len(data)))
+	id, err := granted(data)
+	if err != nil {
+		return nil, err
 	}
-	return &session{on: s, id: data, ttl: ttl}, nil
+	return &session{on: s, id: id[:sessionID], ttl: ttl}, nil
 }
 
 // Watch lists the keys again and again.

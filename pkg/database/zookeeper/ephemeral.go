@@ -38,8 +38,9 @@ func sessionFacts(tick time.Duration) *database.SessionFacts {
 		Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
 			return ttl, ttl + tick + tick/2
 		},
-		Conns:   true,
-		Renewal: "a ping, over a connection of each session", Watch: "a watch of their parent's children and a list after each change",
+		Conns:      true,
+		NoRequests: "a session is a connection there, which its client begins, pings and ends by itself: no request does so for another",
+		Renewal:    "a ping, over a connection of each session", Watch: "a watch of their parent's children and a list after each change",
 	}
 }
 

@@ -1,0 +1,38 @@
+package all
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake"
+)
+
+var update = flag.Bool("update", false, "write the table of sessions again")
+
+// The table of sessions in the documentation has what the drivers state of them.
+func TestSessionTable(t *testing.T) {
+	const file = "../../../docs/sessions.md"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("read the documentation of sessions: %v", err)
+	}
+	before, rest, found := strings.Cut(string(data), database.SessionTableHead)
+	old, after, ends := strings.Cut(rest, "\n\n")
+	if !found || !ends {
+		t.Fatalf("%s has no table of sessions", file)
+	}
+	want := database.SessionTable(append(Registry().All(), fake.Database()))
+	if got := database.SessionTableHead + old + "\n"; got != want && !*update {
+		t.Errorf("%s differs from the drivers (run go test ./pkg/database/all -update):\n%s", file, cmp.Diff(got, want))
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+want+"\n"+after), 0o644); err != nil {
+			t.Fatalf("write the documentation of sessions: %v", err)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package consul
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+var (
+	_ database.Leaser = (*client)(nil)
+	_ database.Leaser = (*lean)(nil)
+	_ database.Leaser = (*below)(nil)
+)
+
+// below is [database.Below] with sessions, which have no prefix.
+type below struct {
+	*database.Below
+	database.Leaser
+}
+
+// operations are those of the clients of both transports.
+type operations interface {
+	database.WholeKeys
+	database.Leaser
+}
+
+// within returns a client whose keys lie below the target's prefix, if it has one.
+func within(t database.Target, on operations) database.WholeKeys {
+	if t.Prefix == "" {
+		return on
+	}
+	return &below{database.NewBelow(t, on), on}
+}
+
+// sessionName is that of all sessions of this program.
+const sessionName = "dbtester"
+
+// entryOf is a session without health checks.
+func entryOf(ttl time.Duration) *api.SessionEntry {
+	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
+}
+
+// sessionOf parses the id of a session, which is a UUID.
+func sessionOf(text string) (id database.SessionID, err error) {
+	plain := strings.ReplaceAll(text, "-", "")
+	if n, err := hex.Decode(id[:], []byte(plain)); err != nil || n != len(id) {
+		return id, fmt.Errorf("%w: a session has a UUID, got one of %d digits", errMalformed, len(plain))
+	}
+	return id, nil
+}
+
+// uuid is the id as Consul writes it.
+func uuid(id database.SessionID) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+// errNoSession is the error of a request for a session that members do not have.
+func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }
+
+// ready returns an error if nothing may be sent.
+func (c *client) ready(ctx context.Context) error {
+	if c.closed.Load() {
+		return database.NotApplied(database.ClassConnection, errClosed)
+	}
+	return before(ctx)
+}
+
+// Grant begins a session.
+func (c *client) Grant(ctx context.Context, ttl time.Duration) (id database.SessionID, err error) {
+	if err := c.ready(ctx); err != nil {
+		return id, err
+	}
+	text, _, err := c.sessions.CreateNoChecks(entryOf(ttl), (&api.WriteOptions{}).WithContext(ctx))
+	if err == nil {
+		id, err = sessionOf(text)
+	}
+	return id, classify(ctx, err)
+}
+
+// KeepAlive renews a session.
+func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
+	entry, _, err := c.sessions.Renew(uuid(id), (&api.WriteOptions{}).WithContext(ctx))
+	if err == nil && entry == nil {
+		return errNoSession()
+	}
+	return classify(ctx, err)
+}
+
+// Revoke ends a session. Consul does not tell whether there was one.
+func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
+	if err := c.ready(ctx); err != nil {
+		return err
+	}
+	_, err := c.sessions.Destroy(uuid(id), (&api.WriteOptions{}).WithContext(ctx))
+	return classify(ctx, err)
+}
+
+// Paths of requests about sessions.
+const (
+	pathCreate  = "/v1/session/create"
+	pathRenew   = "/v1/session/renew/"
+	pathDestroy = "/v1/session/destroy/"
+)
+
+// Grant is [client.Grant].
+func (c *lean) Grant(ctx context.Context, ttl time.Duration) (id database.SessionID, err error) {
+	body := fmt.Appendf(nil, `{"Behavior":"delete","Name":%q,"NodeChecks":[],"TTL":%q}`, sessionName, entryOf(ttl).TTL)
+	text, err := c.session(ctx, pathCreate, body)
+	if err != nil {
+		return id, err
+	}
+	var answer struct{ ID string }
+	if err = json.Unmarshal(text, &answer); err != nil {
+		err = errors.Join(errMalformed, err)
+	} else {
+		id, err = sessionOf(answer.ID)
+	}
+	return id, classify(ctx, err)
+}
+
+// KeepAlive is [client.KeepAlive].
+func (c *lean) KeepAlive(ctx context.Context, id database.SessionID) error {
+	_, err := c.session(ctx, pathRenew+uuid(id), nil)
+	return err
+}
+
+// Revoke is [client.Revoke].
+func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
+	_, err := c.session(ctx, pathDestroy+uuid(id), nil)
+	return err
+}
+
+// session sends a request about a session and returns the body of its answer, which is valid
+// until the next request. Errors are classed.
+func (c *lean) session(ctx context.Context, path string, body []byte) ([]byte, error) {
+	if c.closed.Load() {
+		return nil, database.NotApplied(database.ClassConnection, errClosed)
+	}
+	if err := before(ctx); err != nil {
+		return nil, err
+	}
+	request := append(c.begin(len(path)+len(body)), http.MethodPut+" "+path...)
+	request = append(c.appendFields(request, http.MethodPut, "", len(body), false), body...)
+	status, text, err := c.conn.exchange(ctx, request, nil, false, c.answer[:0])
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	if cap(text) <= keepBytes {
+		c.answer = text
+	}
+	switch status {
+	case http.StatusOK:
+		return text, nil
+	case http.StatusNotFound:
+		return nil, errNoSession()
+	}
+	return nil, classify(ctx, api.StatusError{Code: status, Body: string(text)})
+}

@@ -1,0 +1,148 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+	"github.com/coreos/dbtester/pkg/database/etcd/unary"
+)
+
+// A renewal is a stream in etcd's protocol. Here it has one message in each direction, as that of
+// KeepAliveOnce of etcd's client: what a renewal costs the members is the same, and its response
+// time is that of one request. Holders of sessions keep one stream for all of theirs.
+
+var (
+	_ database.Leaser = (*client)(nil)
+	_ database.Leaser = (*lean)(nil)
+)
+
+// leaseSeconds is a TTL as etcd takes it.
+func leaseSeconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
+
+// Grant begins a lease.
+func (c *client) Grant(ctx context.Context, ttl time.Duration) (database.SessionID, error) {
+	if err := ctx.Err(); err != nil {
+		return database.SessionID{}, answer.Classify(err, false)
+	}
+	var p peer.Peer
+	resp, err := pb.NewLeaseClient(c.conn).LeaseGrant(ctx, &pb.LeaseGrantRequest{TTL: leaseSeconds(ttl)}, grpc.Peer(&p))
+	if err != nil {
+		return database.SessionID{}, answer.Classify(err, p.Addr != nil)
+	}
+	return database.NumberedSession(resp.ID), nil
+}
+
+// KeepAlive renews a lease.
+func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
+	if err := ctx.Err(); err != nil {
+		return answer.Classify(err, false)
+	}
+	ctx, cancel := context.WithCancel(ctx) // which ends the stream
+	defer cancel()
+	var p peer.Peer
+	stream, err := pb.NewLeaseClient(c.conn).LeaseKeepAlive(ctx, grpc.Peer(&p))
+	if err != nil {
+		return answer.Classify(err, p.Addr != nil)
+	}
+	// An error of Send is io.EOF, and Recv returns what it was.
+	if err := errors.Join(stream.Send(&pb.LeaseKeepAliveRequest{ID: id.Number()}), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
+		return answer.Classify(err, true)
+	}
+	resp, err := stream.Recv()
+	if err != nil {
+		return answer.Classify(err, true)
+	}
+	return answer.Renewed(resp.TTL)
+}
+
+// Revoke ends a lease.
+func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
+	if err := ctx.Err(); err != nil {
+		return answer.Classify(err, false)
+	}
+	var p peer.Peer
+	_, err := pb.NewLeaseClient(c.conn).LeaseRevoke(ctx, &pb.LeaseRevokeRequest{ID: id.Number()}, grpc.Peer(&p))
+	return answer.WithoutLease(answer.Classify(err, p.Addr != nil))
+}
+
+// Methods, as gRPC names them on the wire.
+const (
+	pathGrant     = pb.Lease_LeaseGrant_FullMethodName
+	pathKeepAlive = pb.Lease_LeaseKeepAlive_FullMethodName
+	pathRevoke    = pb.Lease_LeaseRevoke_FullMethodName
+)
+
+// Field numbers of etcd's messages about leases.
+const (
+	grantTTL   = 1 // of LeaseGrantRequest
+	leaseID    = 1 // of LeaseKeepAliveRequest and LeaseRevokeRequest
+	grantedID  = 2 // of LeaseGrantResponse
+	renewedTTL = 3 // of LeaseKeepAliveResponse
+)
+
+// Grant is [client.Grant].
+func (c *lean) Grant(ctx context.Context, ttl time.Duration) (database.SessionID, error) {
+	id := int64(0)
+	err := c.call(ctx, pathGrant, &unary.Message{Rest: number(grantTTL, leaseSeconds(ttl))}, func(reply []byte) (keep bool, err error) {
+		id, err = numberIn(reply, grantedID)
+		return false, err
+	})
+	if err != nil {
+		return database.SessionID{}, err
+	}
+	return database.NumberedSession(id), nil
+}
+
+// KeepAlive is [client.KeepAlive].
+func (c *lean) KeepAlive(ctx context.Context, id database.SessionID) error {
+	ttl := int64(0)
+	err := c.call(ctx, pathKeepAlive, &unary.Message{Rest: number(leaseID, id.Number())}, func(reply []byte) (keep bool, err error) {
+		ttl, err = numberIn(reply, renewedTTL)
+		return false, err
+	})
+	if err != nil {
+		return err
+	}
+	return answer.Renewed(ttl)
+}
+
+// Revoke is [client.Revoke].
+func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
+	return answer.WithoutLease(c.call(ctx, pathRevoke, &unary.Message{Rest: number(leaseID, id.Number())}, wellFormed))
+}
+
+// number encodes a message of one number.
+func number(field protowire.Number, n int64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(make([]byte, 0, 1+maxVarint), field, protowire.VarintType), uint64(n))
+}
+
+// numberIn returns a number of a message, 0 if it is not there.
+func numberIn(message []byte, field protowire.Number) (found int64, err error) {
+	for len(message) > 0 {
+		at, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return 0, status.Error(codes.Internal, errMalformed.Error())
+		}
+		message = message[n:]
+		if at == field && kind == protowire.VarintType {
+			value, _ := protowire.ConsumeVarint(message)
+			found = int64(value)
+		}
+		if n = protowire.ConsumeFieldValue(at, kind, message); n < 0 {
+			return 0, status.Error(codes.Internal, errMalformed.Error())
+		}
+		message = message[n:]
+	}
+	return found, nil
+}

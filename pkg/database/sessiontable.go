@@ -1,0 +1,51 @@
+package database
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// manySessions is a number of sessions whose ends the table of sessions states.
+const manySessions = 20_000
+
+// SessionTableHead is the first line of a [SessionTable].
+const SessionTableHead = "| database | a session is | TTLs | it ends | one ends | 20,000 end | it is renewed by | its end is seen by | requests of a load |"
+
+// SessionTable is the documentation of what sessions of databases are with default options, in
+// Markdown.
+func SessionTable(list []Database) string {
+	var b strings.Builder
+	b.WriteString(SessionTableHead + "\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, d := range list {
+		b.WriteString("| " + strings.Join(append([]string{d.Name}, sessionCells(d)...), " | ") + " |\n")
+	}
+	return b.String()
+}
+
+// sessionCells are the cells of a database's row, without its name.
+func sessionCells(d Database) []string {
+	f := d.Info.Sessions
+	if f == nil {
+		return []string{"none: " + d.Info.NoSessions, "", "", "", "", "", "", ""}
+	}
+	what, rule, requests := f.What, f.Rule, f.Requests
+	if f.Conns {
+		what += ", over a connection of its own"
+	}
+	if _, changes := d.New().(SessionRuler); changes {
+		rule += "; options change that"
+	}
+	if requests == "" {
+		requests = "none: " + f.NoRequests
+	}
+	ends := func(n int) string {
+		earliest, latest := f.Ends(f.Least, n)
+		earliest, latest = earliest.Round(time.Millisecond), latest.Round(time.Millisecond)
+		if earliest == latest {
+			return earliest.String()
+		}
+		return fmt.Sprintf("%v to %v", earliest, latest)
+	}
+	return []string{what, f.Bounds(), rule, ends(1), ends(manySessions), f.Renewal, f.Watch, requests}
+}
