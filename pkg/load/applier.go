@@ -93,6 +93,12 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 		return a.swap(ctx, req)
 	case workload.OpTxn, workload.OpCreate:
 		return a.guarded.send(ctx, a.client.db)
+	case workload.OpGrant:
+		return a.client.step.sessions.Grant(ctx, a.client.db.(database.Leaser))
+	case workload.OpKeepAlive:
+		return a.client.step.sessions.KeepAlive(ctx, a.client.db.(database.Leaser))
+	case workload.OpRevoke:
+		return a.client.step.sessions.Revoke(ctx, a.client.db.(database.Leaser))
 	default:
 		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}

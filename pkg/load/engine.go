@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/pool"
 	"github.com/coreos/dbtester/pkg/load/requests"
 	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/load/versions"
@@ -32,12 +33,16 @@ type Engine struct {
 	// versions are of the keys that transactions write; nil in a load without any, and
 	// before the first step.
 	versions *versions.Table
+	sessions *pool.Pool // that operations take
 }
 
 // NewEngine returns an engine that records into rec.
 func NewEngine(spec Spec, rec *Recorder) *Engine {
-	return &Engine{spec: spec, rec: rec}
+	return &Engine{spec: spec, rec: rec, sessions: pool.New(spec.SessionTTL)}
 }
+
+// TakeSessions gives the engine the sessions of operations that take some. It has none without.
+func (e *Engine) TakeSessions(from *pool.Pool) { e.sessions = from }
 
 // step is the state of a running step. Times are nanoseconds of the recorder's clock.
 type step struct {
@@ -63,6 +68,7 @@ type step struct {
 	// versions since the step began.
 	versions     *versions.Table
 	versionReads atomic.Int64
+	sessions     *pool.Pool // that operations take
 }
 
 // number is the number that request i of this step has in the load.
@@ -111,7 +117,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}
-	st := &step{Step: s, spec: e.spec, rec: e.rec, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
+	st := &step{Step: s, spec: e.spec, rec: e.rec, sessions: e.sessions, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
 	st.first, st.others = e.next+spec.Part.Number(0), spec.Part.Number(1)-spec.Part.Number(0)-1
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
 	if st.versions, err = e.readVersions(ctx, st, conns); err != nil {

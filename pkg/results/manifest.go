@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
@@ -206,7 +207,9 @@ type DatabaseRun struct {
 	Shared *Shared `json:"shared,omitempty"`
 	// Preload is the data that was written before the load, nil without any.
 	Preload *Preload `json:"preload,omitempty"`
-	Totals  *Totals  `json:"totals,omitempty"`
+	// Sessions are those of operations that begin, renew or end some, nil without any.
+	Sessions *LoadSessions `json:"load_sessions,omitempty"`
+	Totals   *Totals       `json:"totals,omitempty"`
 	// Backoff is that of the load's clients; nil in older manifests, whose clients had
 	// none.
 	Backoff *Backoff `json:"backoff,omitempty"`
@@ -256,6 +259,35 @@ type Preload struct {
 	Took       time.Duration `json:"took_ns"`
 	// Counted is the database's own number of keys after it, -1 if it was not asked.
 	Counted int64 `json:"counted"`
+}
+
+// LoadSessions are the sessions that requests of a load began, renewed and ended. All that were
+// granted are counted once more, by how they ended: Granted and Begun are as many as Revoked,
+// Ended, Expired and Left together.
+type LoadSessions struct {
+	// TTL is what was asked for, and Took until those before the load were granted.
+	TTL  time.Duration `json:"ttl_ns"`
+	Took time.Duration `json:"took_ns,omitempty"`
+	// Granted were granted before the load, Begun by its requests. Doubtful are requests to
+	// begin one whose answer was lost: such a session ends after its TTL, if there is one.
+	Granted  int64 `json:"granted"`
+	Begun    int64 `json:"begun"`
+	Doubtful int64 `json:"doubtful,omitempty"`
+	// Revoked were ended by requests of the load, and Ended after it. Expired ended by
+	// themselves, and Left could not be ended, for the reason Why.
+	Revoked int64  `json:"revoked"`
+	Ended   int64  `json:"ended"`
+	Expired int64  `json:"expired,omitempty"`
+	Left    int64  `json:"left,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+// Add adds those of another part of the load.
+func (s *LoadSessions) Add(o LoadSessions) {
+	s.TTL, s.Took = max(s.TTL, o.TTL), max(s.Took, o.Took)
+	s.Granted, s.Begun, s.Doubtful = s.Granted+o.Granted, s.Begun+o.Begun, s.Doubtful+o.Doubtful
+	s.Revoked, s.Ended, s.Expired, s.Left = s.Revoked+o.Revoked, s.Ended+o.Ended, s.Expired+o.Expired, s.Left+o.Left
+	s.Why = cmp.Or(s.Why, o.Why)
 }
 
 // Found is the number of keys the load added, by the database's own count.

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/pool"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -50,10 +51,13 @@ type Issuer struct {
 	out    redirect
 	rec    *load.Recorder
 	engine *load.Engine
+	leased leased
 }
 
 // New returns an issuer without connections.
-func New(o Options) *Issuer { return &Issuer{opts: o} }
+func New(o Options) *Issuer {
+	return &Issuer{opts: o, leased: leased{pool: pool.New(o.Spec.SessionTTL)}}
+}
 
 // Begin declares the load: its records are in the clock that shows now at present. Progress,
 // if not nil, is called once a second.
@@ -64,6 +68,7 @@ func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 	}
 	i.rec = load.NewRecorderAt(now, sink, i.opts.Spec.Operations(), progress)
 	i.engine = load.NewEngine(i.opts.Spec, i.rec)
+	i.engine.TakeSessions(i.leased.pool)
 }
 
 // Begun reports whether the load is declared.
@@ -87,6 +92,7 @@ func (i *Issuer) Clients() int64 { return i.clients.Load() }
 func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step, keep bool) error {
 	clients := i.opts.Spec.Part.Count(int64(step.Clients))
 	n := int(min(i.share(step.Connections), clients))
+	i.leased.over(d, n)
 	if len(i.conns) != n || !i.kept || slices.Contains(i.conns, nil) {
 		_ = i.Disconnect() // they are lost, or of a step that did not run
 		conns, err := d.Open(ctx, n)

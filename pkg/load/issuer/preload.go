@@ -7,17 +7,24 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Preload is how keys are written before a load: by clients of all parts together, over so
 // many connections, up to PerRequest keys in a request.
 type Preload struct{ Clients, Connections, PerRequest int }
 
-// Preload writes this part of the keys. Progress is called with how far it is, by any
+// Preload grants this part of the sessions, and writes this part of the keys. Progress is called with how far it is, by any
 // goroutine: once a second where a request writes one key, else with each request and only
 // the keys that are done.
 func (i *Issuer) Preload(ctx context.Context, d *connect.Dialer, p Preload, progress func(load.Progress)) error {
 	spec := i.opts.Spec
+	if spec.Any(workload.Op.OfSessions) {
+		i.leased.over(d, int(min(i.share(p.Connections), i.share(p.Clients))))
+		if err := i.leased.fill(ctx, &spec); err != nil {
+			return err
+		}
+	}
 	if spec.Existing() == 0 {
 		return nil
 	}

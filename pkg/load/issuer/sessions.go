@@ -1,0 +1,111 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/pool"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// leased are the sessions of this part that operations take, and how members are reached that
+// grant and end them.
+type leased struct {
+	pool        *pool.Pool
+	dialer      *connect.Dialer // nil before the first connection
+	connections int
+	took        time.Duration // until those before the load were granted
+}
+
+// over notes over how many connections sessions are granted or ended: as many as the load has.
+func (l *leased) over(d *connect.Dialer, connections int) { l.dialer, l.connections = d, connections }
+
+// fill grants the sessions of this part before the load.
+func (l *leased) fill(ctx context.Context, spec *load.Spec) error {
+	n := spec.Part.Count(spec.Sessions)
+	if n == 0 {
+		return nil
+	}
+	conns, err := l.dialer.Open(ctx, l.connections)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	on, err := leasers(conns)
+	if err == nil {
+		err = l.pool.Fill(ctx, n, on, spec.Timeout)
+	}
+	l.took = time.Since(start)
+	return errors.Join(err, database.CloseAll(conns))
+}
+
+// leasers are connections as they take requests about sessions.
+func leasers(conns []database.Client) (list []database.Leaser, err error) {
+	for _, c := range conns {
+		on, ok := c.(database.Leaser)
+		if !ok {
+			return nil, fmt.Errorf("clients of sessions must be able to grant, got %T", c)
+		}
+		list = append(list, on)
+	}
+	return list, nil
+}
+
+// EndTimeout bounds the end of all sessions. Those that are left end after their TTL.
+const EndTimeout = 2 * time.Minute
+
+// EndSessions ends the sessions of this part that the load has left, also after ctx is over. It
+// returns nil for a load without operations of sessions.
+func (i *Issuer) EndSessions(ctx context.Context) *results.LoadSessions {
+	spec := &i.opts.Spec
+	if !spec.Any(workload.Op.OfSessions) || i.leased.dialer == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), EndTimeout, fmt.Errorf("not all were ended within %v", EndTimeout))
+	defer cancel()
+	l := &i.leased
+	var conns []database.Client
+	var refused error
+	if l.pool.Waiting() > 0 {
+		conns, refused = l.reach(ctx)
+	}
+	on, err := leasers(conns)
+	c, err2 := l.pool.End(ctx, on, spec.Timeout)
+	if c.Left == 0 {
+		refused = nil // others have ended them
+	}
+	err = errors.Join(refused, err, err2, database.CloseAll(conns))
+	s := &results.LoadSessions{
+		TTL: spec.SessionTTL, Took: l.took, Granted: c.Before, Begun: c.Begun, Doubtful: c.Doubtful,
+		Revoked: c.Revoked, Ended: c.Ended, Expired: c.Expired, Left: c.Left,
+	}
+	if err != nil {
+		s.Why = err.Error()
+	}
+	return s
+}
+
+// reach opens connections to those members that accept some. The error is of a member that does
+// not.
+func (l *leased) reach(ctx context.Context) (conns []database.Client, refused error) {
+	lost := map[int]bool{}
+	for n := range l.connections {
+		member := l.dialer.Members[n%len(l.dialer.Members)]
+		if lost[member] {
+			continue
+		}
+		c, err := l.dialer.Member(ctx, member)
+		if err != nil {
+			lost[member], refused = true, err
+			continue
+		}
+		conns = append(conns, c)
+	}
+	return conns, refused
+}
