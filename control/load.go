@@ -93,7 +93,10 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	if err := l.run.coverCreated(ctx, spec); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.issue.Close(context.WithoutCancel(ctx))) }()
+	defer func() {
+		err = errors.Join(err, l.issue.Close(context.WithoutCancel(ctx)))
+		l.run.noteSessions(l.issue.Sessions())
+	}()
 	if err := l.prepare(ctx, spec); err != nil {
 		return err
 	}

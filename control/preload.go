@@ -23,7 +23,7 @@ const manyKeys = 10_000
 func (l *loader) preload(ctx context.Context) error {
 	spec := l.spec()
 	n := spec.Existing()
-	if n == 0 {
+	if n == 0 && spec.Sessions == 0 {
 		return nil
 	}
 	most := l.run.db.Load.Stretches()[0]
@@ -32,12 +32,20 @@ func (l *loader) preload(ctx context.Context) error {
 			most = s
 		}
 	}
-	connections := min(most.Connections, int(min(n, 1<<20)))
+	connections := most.Connections
+	if spec.Sessions == 0 {
+		connections = min(connections, int(min(n, 1<<20)))
+	}
 	before, err := l.countPreload(ctx)
 	if err != nil {
 		return err
 	}
-	l.run.journal.step("write %d keys before the load", n)
+	if spec.Sessions > 0 {
+		l.run.journal.step("grant %d sessions before the load", spec.Sessions)
+	}
+	if n > 0 {
+		l.run.journal.step("write %d keys before the load", n)
+	}
 	start, perRequest, last := time.Now(), 1, most.Clients
 	if bulker, ok := l.run.driver.(database.Bulker); ok && n >= manyKeys && len(l.bounders) == 0 {
 		perRequest = bulker.BulkSize(spec.KeySize, spec.LargestValue())
@@ -55,6 +63,9 @@ func (l *loader) preload(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if n == 0 {
+		return nil
 	}
 	p := &results.Preload{Keys: n, PerRequest: perRequest, Took: time.Since(start), Counted: -1}
 	l.run.record.Preload = p

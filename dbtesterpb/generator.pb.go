@@ -2008,7 +2008,10 @@ func (x *CloseLoadRequest) GetRunId() string {
 }
 
 type CloseLoadResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// sessions is the JSON of a results.LoadSessions: what became of the sessions that requests of
+	// this part began and took. It is empty without any.
+	Sessions      []byte `protobuf:"bytes,1,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2041,6 +2044,13 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
 	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *CloseLoadResponse) GetSessions() []byte {
+	if x != nil {
+		return x.Sessions
+	}
+	return nil
 }
 
 var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
@@ -2194,8 +2204,9 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04step\x18\x02 \x01(\bR\x04step\"\x12\n" +
 	"\x10StopLoadResponse\")\n" +
 	"\x10CloseLoadRequest\x12\x15\n" +
-	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x13\n" +
-	"\x11CloseLoadResponse*\xa5\x01\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"/\n" +
+	"\x11CloseLoadResponse\x12\x1a\n" +
+	"\bsessions\x18\x01 \x01(\fR\bsessions*\xa5\x01\n" +
 	"\tLoadState\x12\x1a\n" +
 	"\x16LOAD_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13LOAD_STATE_PREPARED\x10\x01\x12\x19\n" +

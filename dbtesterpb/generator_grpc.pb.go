@@ -53,9 +53,9 @@ type GeneratorClient interface {
 	// GeneratorHeartbeat renews the lease, compares clocks, and passes on which members are
 	// lost. It is sent at least each third of a lease, also during Preload and Run.
 	GeneratorHeartbeat(ctx context.Context, in *GeneratorHeartbeatRequest, opts ...grpc.CallOption) (*GeneratorHeartbeatResponse, error)
-	// Preload writes this part of the keys that exist before the load, and streams how many
-	// are written: once a second at most, and at the end. The stream ends with OK when all
-	// are.
+	// Preload grants this part of the sessions that exist before the load, writes this part of the
+	// keys, and streams how many keys are written: once a second at most, and at the end. The
+	// stream ends with OK when all are.
 	Preload(ctx context.Context, in *PreloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[PreloadProgress], error)
 	// Connect opens the connections of this part for a step. Those of an earlier Connect are
 	// closed, unless they were kept for it.
@@ -71,8 +71,8 @@ type GeneratorClient interface {
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
 	StopLoad(ctx context.Context, in *StopLoadRequest, opts ...grpc.CallOption) (*StopLoadResponse, error)
-	// CloseLoad ends the session and returns when the generator is free. It does nothing on
-	// a generator that is free.
+	// CloseLoad ends the session and returns when the generator is free, after it has ended the
+	// sessions of the load. It does nothing on a generator that is free.
 	CloseLoad(ctx context.Context, in *CloseLoadRequest, opts ...grpc.CallOption) (*CloseLoadResponse, error)
 }
 
@@ -212,9 +212,9 @@ type GeneratorServer interface {
 	// GeneratorHeartbeat renews the lease, compares clocks, and passes on which members are
 	// lost. It is sent at least each third of a lease, also during Preload and Run.
 	GeneratorHeartbeat(context.Context, *GeneratorHeartbeatRequest) (*GeneratorHeartbeatResponse, error)
-	// Preload writes this part of the keys that exist before the load, and streams how many
-	// are written: once a second at most, and at the end. The stream ends with OK when all
-	// are.
+	// Preload grants this part of the sessions that exist before the load, writes this part of the
+	// keys, and streams how many keys are written: once a second at most, and at the end. The
+	// stream ends with OK when all are.
 	Preload(*PreloadRequest, grpc.ServerStreamingServer[PreloadProgress]) error
 	// Connect opens the connections of this part for a step. Those of an earlier Connect are
 	// closed, unless they were kept for it.
@@ -230,8 +230,8 @@ type GeneratorServer interface {
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
 	StopLoad(context.Context, *StopLoadRequest) (*StopLoadResponse, error)
-	// CloseLoad ends the session and returns when the generator is free. It does nothing on
-	// a generator that is free.
+	// CloseLoad ends the session and returns when the generator is free, after it has ended the
+	// sessions of the load. It does nothing on a generator that is free.
 	CloseLoad(context.Context, *CloseLoadRequest) (*CloseLoadResponse, error)
 	mustEmbedUnimplementedGeneratorServer()
 }

@@ -30,6 +30,7 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -215,5 +216,12 @@ func (v service) CloseLoad(ctx context.Context, req *pb.CloseLoadRequest) (*pb.C
 		return &pb.CloseLoadResponse{}, err
 	}
 	s.end(errAsked)
-	return &pb.CloseLoadResponse{}, s.wait(ctx)
+	if err := s.wait(ctx); err != nil || s.ended == nil {
+		return &pb.CloseLoadResponse{}, err
+	}
+	data, err := json.Marshal(s.ended)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "encode the sessions of the load: %v", err)
+	}
+	return &pb.CloseLoadResponse{Sessions: data}, nil
 }

@@ -56,8 +56,10 @@ type session struct {
 	sampler *sysmetrics.Sampler
 	lines   *results.SampleLines
 	records records
-	out     atomic.Pointer[outbox[pb.RunResponse]] // of the last step
-	ahead   time.Duration                          // of the session's clock, before the clock of the records
+	// ended is what became of the load's sessions, nil without any, once gone is closed.
+	ended *results.LoadSessions
+	out   atomic.Pointer[outbox[pb.RunResponse]] // of the last step
+	ahead time.Duration                          // of the session's clock, before the clock of the records
 
 	now sessionState
 }
@@ -121,12 +123,14 @@ func (s *session) live() {
 	close(s.gone)
 }
 
-// free closes what Prepare and Connect opened.
+// free closes what Prepare and Connect opened, and ends the sessions of the load.
 func (s *session) free() error {
 	if s.issuer == nil {
 		return nil
 	}
-	return s.issuer.Disconnect()
+	err := s.issuer.Disconnect()
+	s.ended = s.issuer.EndSessions(s.ctx)
+	return err
 }
 
 // watchLease ends the session when its control has been silent for the lease, and returns

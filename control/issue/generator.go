@@ -19,8 +19,10 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // generator is a machine that issues a part of the load: the connection to its agent, and
@@ -143,30 +145,43 @@ func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targ
 var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
 // close ends the session, if there may be one, and the connection.
-func (g *generator) close(ctx context.Context) error {
+func (g *generator) close(ctx context.Context) (*results.LoadSessions, error) {
 	err := g.samples.close()
 	if g.closer == nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		g.closer.Close()
 		g.closer = nil
 	}()
-	return errors.Join(err, g.giveBack(ctx))
+	sessions, err2 := g.giveBack(ctx)
+	return sessions, errors.Join(err, err2)
 }
 
 // giveBack ends the session, if there may be one. The error is nil of a generator that is lost.
-func (g *generator) giveBack(ctx context.Context) error {
+func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error) {
 	if !g.prepared {
-		return nil
+		return nil, nil
 	}
-	ctx, cancel := fleet.Within(ctx, closeTimeout)
+	within := closeTimeout
+	if g.set.spec.Any(workload.Op.OfSessions) {
+		within += issuer.EndTimeout
+	}
+	ctx, cancel := fleet.Within(ctx, within)
 	defer cancel()
 	g.prepared = false
-	if _, err := g.client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.runID}); err != nil && g.lostBy() == nil {
-		return g.failed(ctx, err)
+	reply, err := g.client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.runID})
+	switch {
+	case err != nil && g.lostBy() == nil:
+		return nil, g.failed(ctx, err)
+	case err != nil || len(reply.GetSessions()) == 0:
+		return nil, nil
 	}
-	return nil
+	sessions := &results.LoadSessions{}
+	if err := json.Unmarshal(reply.GetSessions(), sessions); err != nil {
+		return nil, fmt.Errorf("generator %s: decode its sessions: %w", g.addr, err)
+	}
+	return sessions, nil
 }
 
 // failed names the generator and returns why a call failed.

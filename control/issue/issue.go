@@ -202,7 +202,8 @@ func (s *Set) claim(ctx, beating context.Context, request *pb.PrepareRequest) er
 		return nil
 	}, func(g *generator) error {
 		g.stopBeat()
-		return g.giveBack(ctx)
+		_, err := g.giveBack(ctx)
+		return err
 	})
 }
 
@@ -363,7 +364,27 @@ func (s *Set) Close(ctx context.Context) error {
 	if !s.Remote() {
 		return each(s.parts, func(p *part) error { return p.close(ctx) })
 	}
-	return claim.Back(s.byAddress(), func(g *generator) error { return g.close(ctx) })
+	return claim.Back(s.byAddress(), func(g *generator) error { return g.part.close(ctx) })
+}
+
+// Sessions returns what became of the sessions that requests of all parts took, after Close; nil
+// without any. Those of generators that did not answer then are not among them: unknown names
+// these.
+func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
+	if !s.spec.Any(workload.Op.OfSessions) {
+		return nil, nil
+	}
+	for _, p := range s.parts {
+		if p.sessions == nil {
+			unknown = append(unknown, p.String())
+			continue
+		}
+		if all == nil {
+			all = &results.LoadSessions{}
+		}
+		all.Add(*p.sessions)
+	}
+	return all, unknown
 }
 
 // lose notes that a generator issues nothing more. Only the first cause counts.

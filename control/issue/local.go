@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Local is what this process needs to issue a load by itself.
@@ -78,9 +79,10 @@ func (l *local) run(_ context.Context, r running, out *intake) (*issuer.End, err
 }
 
 // close closes the connections that were kept.
-func (l *local) close(context.Context) error {
+func (l *local) close(ctx context.Context) (*results.LoadSessions, error) {
 	if l.part == nil {
-		return nil
+		return nil, nil
 	}
-	return l.part.Disconnect()
+	err := l.part.Disconnect()
+	return l.part.EndSessions(ctx), err
 }

@@ -26,6 +26,8 @@ type part struct {
 	ended  issuer.End
 	before results.Totals
 	sent   bool // records of the present step came
+	// sessions are those that its requests took, nil without any, after close.
+	sessions *results.LoadSessions
 
 	mu     sync.Mutex              // guards the fields below
 	lost   error                   // nil if it is not
@@ -44,7 +46,9 @@ type partIssuer interface {
 	// run runs the step that is connected and puts its records into out. Without an end, the
 	// part is lost because of the error.
 	run(ctx context.Context, r running, out *intake) (*issuer.End, error)
-	close(ctx context.Context) error
+	// close ends what the part has begun, and returns what became of the sessions that its
+	// requests took, nil without any.
+	close(ctx context.Context) (*results.LoadSessions, error)
 }
 
 // refusal is a member that takes no connection.
@@ -77,7 +81,10 @@ func (p *part) preload(ctx context.Context, how Preload, progress func(load.Prog
 	return p.issuer.preload(ctx, how, progress)
 }
 
-func (p *part) close(ctx context.Context) error { return p.issuer.close(ctx) }
+func (p *part) close(ctx context.Context) (err error) {
+	p.sessions, err = p.issuer.close(ctx)
+	return err
+}
 
 // restart leaves the steps until now out of the record.
 func (p *part) restart() {

@@ -10,9 +10,9 @@ import (
 )
 
 // CheckSpeed returns an error for every database of an experiment whose cluster others use
-// and whose load has a step without a rate, and for every one that holds more than
-// [deaths.MostShared] sessions there or has more than [locks.MostShared] contenders for locks,
-// unless full speed is allowed. A closed loop takes all
+// and whose load has a step without a rate, and for every one with more than
+// [deaths.MostShared] sessions there, held ones or those of its load, or with more than
+// [locks.MostShared] contenders for locks, unless full speed is allowed. A closed loop takes all
 // that the cluster can do.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
@@ -27,6 +27,9 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 	}
 	for i := range e.Databases {
 		db := &e.Databases[i]
+		if n := db.Load.Sessions; !allowed && len(db.Endpoints) > 0 && n > deaths.MostShared {
+			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: at most %d sessions may be granted before a load, got %d; give fewer, or pass --full-speed", db.ID, deaths.MostShared, n))
+		}
 		if held := deaths.Keys().Of(db.Abilities).Held; !allowed && len(db.Endpoints) > 0 && held > deaths.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: sessions must have at most %d held, got %d; give fewer, or pass --full-speed", db.ID, deaths.MostShared, held))
 		}

@@ -1,0 +1,32 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// noteSessions records what became of the sessions that requests of the load took, and marks a run
+// that has left some. Those of some parts may be unknown.
+func (r *run) noteSessions(s *results.LoadSessions, unknown []string) {
+	if s == nil && len(unknown) == 0 || r.record.LoadStart.IsZero() && (s == nil || s.Left == 0) {
+		return
+	}
+	if s == nil {
+		s = &results.LoadSessions{TTL: r.db.Load.SessionTTL}
+	}
+	r.record.Sessions = s
+	why := plaintext.Joined(s.Why)
+	if len(unknown) > 0 {
+		why = strings.TrimPrefix(why+fmt.Sprintf("; those of %s are not known", strings.Join(unknown, " and ")), "; ")
+	}
+	r.journal.say("sessions of the load: %d granted before it, %d begun and %d ended by it, %d ended after it, %d expired, %d left", s.Granted, s.Begun, s.Revoked, s.Ended, s.Expired, s.Left)
+	if s.Left > 0 || len(unknown) > 0 {
+		values, words := mark.Values{"not_granted": 0, "left": float64(s.Left), "wanted": float64(s.Granted + s.Begun)}, mark.Words{"why": why}
+		r.record.Mark(mark.SessionsShort, values, words)
+		r.journal.say("%s", mark.Text(mark.SessionsShort, values, words))
+	}
+}
