@@ -49,14 +49,18 @@ func (s loadSpec) workload() workload.Named {
 
 // lacks reports that the database does not support the i-th operation of the load.
 func (r *loadResolver) lacks(i int, op workload.Op) {
-	name, does := r.db.entry.Name, strings.Join(yamlfile.Words(r.db.entry.Info.Operations), ", ")
+	info := r.db.entry.Info
+	name, does := r.db.entry.Name, "(it supports "+strings.Join(yamlfile.Words(info.Operations), ", ")+")"
+	if why := info.WhyNot(op); why != "" {
+		does = "because " + why + " " + does
+	}
 	switch spec := r.spec; {
 	case spec.Has("workload"):
-		r.Errorf(spec.NodeOf("workload"), "workload: %s has %q, which %s does not support (it supports %s)", spec.Is.Workload, op, name, does)
+		r.Errorf(spec.NodeOf("workload"), "workload: %s has %q, which %s does not support %s", spec.Is.Workload, op, name, does)
 	case spec.Has("mix"):
-		r.Errorf(spec.Is.mix[i].at, "mix: %s does not support %q (it supports %s)", name, op, does)
+		r.Errorf(spec.Is.mix[i].at, "mix: %s does not support %q %s", name, op, does)
 	default:
-		r.Errorf(r.at("operation"), "%s: %s does not support %q (it supports %s)", spec.Called("operation"), name, op, does)
+		r.Errorf(r.at("operation"), "%s: %s does not support %q %s", spec.Called("operation"), name, op, does)
 	}
 }
 
@@ -67,7 +71,7 @@ func (r *loadResolver) keys(l *workload.Load) {
 	switch {
 	case !l.Any(workload.Op.NeedsKey):
 		for _, p := range places {
-			r.idle(p, "a load that only writes takes no keys that exist")
+			r.idle(p, "the load takes no keys that exist")
 		}
 		l.Keys, l.KeyLaw = 0, ""
 	case l.SameKey:

@@ -60,6 +60,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 		l.Bind = "" // as in loads from before the key
 	}
 	r.waves(&l)
+	r.sessions(&l)
 	r.readMode(&l)
 	r.target(l, d)
 	if !r.spec.Has("failover") {

@@ -169,8 +169,8 @@ func TestWorkloadWarnings(t *testing.T) {
 		t.Fatalf("parse the experiment: %v", err)
 	}
 	want := []string{
-		`3:32: keys: a load that only writes takes no keys that exist`,
-		`3:44: key_law: a load that only writes takes no keys that exist`,
+		`3:32: keys: the load takes no keys that exist`,
+		`3:44: key_law: the load takes no keys that exist`,
 		`3:66: range_limit: no operation of the load reads ranges`,
 		`3:75: read: no operation of the load reads`,
 	}
