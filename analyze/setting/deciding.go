@@ -25,6 +25,7 @@ const (
 	LoadPace   = "clients or rate"
 	Payload    = "key and value bytes"
 	Data       = "keys before the load"
+	Sessions   = "sessions before the load"
 	Members    = "members"
 	Resources  = "resources of a member"
 	Client     = "client implementation"
@@ -51,6 +52,7 @@ func deciding(r *run.Run, pace string) []Setting {
 		{LoadPace, pace},
 		{Payload, payload(l)},
 		{Data, data(l)},
+		{Sessions, sessions(l)},
 		{Members, members(r)},
 		{Resources, Limits(r)},
 		{Client, client(r)},
@@ -182,6 +184,14 @@ func data(l *results.Load) string {
 		text += fmt.Sprintf(", of which requests take %s", humanize.Comma(l.Keys))
 	}
 	return text
+}
+
+// sessions are those that requests take.
+func sessions(l *results.Load) string {
+	if !l.Any(workload.Op.OfSessions) {
+		return ""
+	}
+	return fmt.Sprintf("%s, TTL %v", humanize.Comma(l.Sessions), l.SessionTTL)
 }
 
 func members(r *run.Run) string {

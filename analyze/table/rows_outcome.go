@@ -28,6 +28,7 @@ func outcomeRows() []Row {
 	return []Row{
 		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys that the load added by the database's own count / the fewest and the most that it can have added according to the answers; outside these bounds the run is invalid", Ours: true,
 			Cell: keysFound},
+		{Name: "LOAD-SESSIONS", Unit: "sessions", Definition: "sessions that were granted before the load and begun by its requests, with the TTL that was asked for, and how each ended: revoked by requests, ended after the load, expired by itself, or left to expire; doubtful are grants without an answer", Ours: true, Cell: loadSessions},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(c *run.Counts) run.Measure { return c.Offered }),
 		of("SENT", "requests whose driver call began, whole load", func(c *run.Counts) run.Measure { return c.Sent }),
 		of("OK", "requests answered with success, whole load; SUCCESS is of the measured part", func(c *run.Counts) run.Measure { return c.OK }),
@@ -75,6 +76,27 @@ func keysFound(r *run.Run) Cell {
 		verdict = "INVALID"
 	}
 	return number(float64(found), 0, "%s / %s %s", humanize.Comma(found), bounds, verdict)
+}
+
+// loadSessions accounts for the sessions that requests took.
+func loadSessions(r *run.Run) Cell {
+	s := r.Info.Record.Sessions
+	switch {
+	case !r.Info.Record.Load.Any(workload.Op.OfSessions):
+		return inapplicable("no operation is of sessions")
+	case s == nil:
+		return missing("what became of the sessions was not recorded")
+	}
+	parts := []string{fmt.Sprintf("%s before + %s begun, TTL %v", humanize.Comma(s.Granted), humanize.Comma(s.Begun), s.TTL)}
+	for _, c := range []struct {
+		n    int64
+		what string
+	}{{s.Revoked, "revoked"}, {s.Ended, "ended after"}, {s.Expired, "expired"}, {s.Left, "left"}, {s.Doubtful, "doubtful"}} {
+		if c.n > 0 {
+			parts = append(parts, humanize.Comma(c.n)+" "+c.what)
+		}
+	}
+	return number(float64(s.Granted+s.Begun), 0, "%s", strings.Join(parts, "; "))
 }
 
 // creates reports whether the load wrote new keys and deleted none. Only then does the database's
