@@ -75,7 +75,7 @@ bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
 bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, and of each database; needs nginx and wrk; about half an hour
-	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . http && echo && $(GO) run . databases; } >../../bin/peers.md
+	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . etcd -keepalive && echo && $(GO) run . http && echo && $(GO) run . databases; } >../../bin/peers.md
 	mv bin/peers.md test-results/peers.md && cat test-results/peers.md
 
 bench-memory: build ## RssAnon of the client over numbers of requests: test-results/memory.md; about ten minutes

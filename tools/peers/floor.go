@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// floorEtcd puts with upstream's client and does nothing else: no schedule, no
+// floorEtcd puts with upstream's client, or renews a lease of each client, and does nothing else: no schedule, no
 // records. No tool on that client can cost less.
 func floorEtcd(args []string) error {
 	flags := flag.NewFlagSet("floor-etcd", flag.ContinueOnError)
@@ -20,6 +20,7 @@ func floorEtcd(args []string) error {
 	requests := flags.Int64("requests", 0, "")
 	clients := flags.Int("clients", 0, "")
 	connections := flags.Int("connections", 0, "")
+	keepalive := flags.Bool("keepalive", false, "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -39,8 +40,16 @@ func floorEtcd(args []string) error {
 	var failed atomic.Int64
 	for n := range *clients {
 		wg.Go(func() {
+			c := conns[n%len(conns)]
+			do := func(i int64) error {
+				_, err := c.Put(context.Background(), fmt.Sprintf("%0256d", i), value)
+				return err
+			}
+			if *keepalive {
+				do = renewal(c)
+			}
 			for i := next.Add(1); i <= *requests; i = next.Add(1) {
-				if _, err := conns[n%len(conns)].Put(context.Background(), fmt.Sprintf("%0256d", i), value); err != nil {
+				if do(i) != nil {
 					failed.Add(1) // a server that is behind refuses some; etcd's tool goes on too
 				}
 			}
@@ -48,7 +57,19 @@ func floorEtcd(args []string) error {
 	}
 	wg.Wait()
 	if n := failed.Load(); n > *requests/100 {
-		return fmt.Errorf("%d of %d puts failed", n, *requests)
+		return fmt.Errorf("%d of %d requests failed", n, *requests)
 	}
 	return nil
+}
+
+// renewal grants a lease, as etcd's tool does for each client, and returns what renews it.
+func renewal(c *clientv3.Client) func(int64) error {
+	granted, err := c.Grant(context.Background(), 100)
+	return func(int64) error {
+		if err != nil {
+			return err
+		}
+		_, err := c.KeepAliveOnce(context.Background(), granted.ID)
+		return err
+	}
 }

@@ -61,6 +61,7 @@ type options struct {
 	requests    int // of one run
 	clients     int
 	connections int
+	keepalive   bool   // renewals of leases in place of puts
 	data        string // where the work directory is made; "" is the usual place
 	dir         string // work directory
 }
@@ -77,7 +78,7 @@ func (o *options) prepare(flags *flag.FlagSet, args []string) (err error) {
 	return err
 }
 
-// compareEtcd compares the cost of a put with that of etcd's own tools.
+// compareEtcd compares the cost of a put, or of a renewal of a lease, with that of etcd's own tools.
 func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) {
 	var o options
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
@@ -86,6 +87,7 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	flags.IntVar(&o.requests, "requests", 200_000, "puts of one run")
 	flags.IntVar(&o.clients, "clients", 1000, "concurrent clients")
 	flags.IntVar(&o.connections, "connections", 100, "connections they share")
+	flags.BoolVar(&o.keepalive, "keepalive", false, "renew leases, one for each client, in place of puts")
 	flags.StringVar(&o.data, "data", "/dev/shm", "where the cluster keeps its data: memory, so that no disk decides")
 	if err := o.prepare(flags, args); err != nil {
 		return err
@@ -108,20 +110,24 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	if err := alternate(ctx, o, rows, func() error { return cluster.renew(ctx) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "## Puts to etcd\n\n")
-	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on %d connections; three members of etcd %s on loopback, started anew for each turn, data in %s.\n",
-		o.requests, o.clients, o.connections, cluster.version, o.data)
+	title, each, what := "Puts to etcd", "put", "puts of a 256-byte key and a 1 KiB value"
+	if o.keepalive {
+		title, each, what = "Renewals of etcd's leases", "renewal", "renewals of leases, each in a stream of its own, as KeepAliveOnce sends them,"
+	}
+	fmt.Fprintf(out, "## %s\n\n", title)
+	fmt.Fprintf(out, "%d %s by %d clients on %d connections; three members of etcd %s on loopback, started anew for each turn, data in %s.\n",
+		o.requests, what, o.clients, o.connections, cluster.version, o.data)
 	versions, err := peerVersions(ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, versions, o.conditions())
-	printTable(out, "put", rows)
-	explain(out, "put")
+	printTable(out, each, rows)
+	explain(out, each)
 	return nil
 }
 
-// etcdRows are the programs that put.
+// etcdRows are the programs that put, or renew leases.
 func etcdRows(o options, c *cluster, tool string) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -131,27 +137,34 @@ func etcdRows(o options, c *cluster, tool string) ([]row, error) {
 	if err := os.WriteFile(config, []byte(experiment(o, c)), 0o644); err != nil {
 		return nil, err
 	}
+	load := []string{"put", "--key-size=256", "--val-size=1024", fmt.Sprintf("--total=%d", o.requests), "--sequential-keys", fmt.Sprintf("--key-space-size=%d", o.requests)}
+	if o.keepalive {
+		load = []string{"lease-keepalive", fmt.Sprintf("--total=%d", o.requests)}
+	}
 	return []row{
-		{name: "etcd benchmark", argv: []string{
+		{name: "etcd benchmark", argv: append([]string{
 			tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", o.clients),
-			"put", "--key-size=256", "--val-size=1024", fmt.Sprintf("--total=%d", o.requests), "--sequential-keys", fmt.Sprintf("--key-space-size=%d", o.requests),
-		}},
+		}, load...)},
 		{name: "dbtester control", argv: []string{o.dbtester, "control", "--full-speed", "--config", config}},
 		{name: "clientv3 alone", argv: []string{
 			self, "floor-etcd", "-endpoints", strings.Join(c.endpoints, ","), "-requests", fmt.Sprint(o.requests),
-			"-clients", fmt.Sprint(o.clients), "-connections", fmt.Sprint(o.connections),
+			"-clients", fmt.Sprint(o.clients), "-connections", fmt.Sprint(o.connections), fmt.Sprintf("-keepalive=%v", o.keepalive),
 		}},
 	}, nil
 }
 
 // experiment is dbtester's file for the same load on the running cluster.
 func experiment(o options, c *cluster) string {
+	operation := "operation: write"
+	if o.keepalive {
+		operation = fmt.Sprintf("operation: keepalive, sessions: %d", o.clients)
+	}
 	return fmt.Sprintf(`title: peers
 results: %s
-load: {operation: write, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024}
+load: {%s, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024}
 databases:
   etcd:
     endpoints: [%s]
     steps: {start: false, stop: false}
-`, filepath.Join(o.dir, "results"), o.requests, o.clients, o.connections, strings.Join(c.endpoints, ", "))
+`, filepath.Join(o.dir, "results"), operation, o.requests, o.clients, o.connections, strings.Join(c.endpoints, ", "))
 }

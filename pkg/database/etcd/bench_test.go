@@ -31,13 +31,7 @@ func BenchmarkPut(b *testing.B) {
 	// The library without our client around it.
 	b.Run("library", func(b *testing.B) {
 		benchmarkCalls(b, func() func(context.Context, []byte, []byte) error {
-			library, err := clientv3.New(clientv3.Config{
-				Endpoints: c.Target().Endpoints, Logger: zap.NewNop(),
-			})
-			if err != nil {
-				b.Fatalf("make the client library: %v", err)
-			}
-			b.Cleanup(func() { _ = library.Close() })
+			library := bareLibrary(b, c.Target())
 			return func(ctx context.Context, key, value []byte) error {
 				_, err := library.Put(ctx, string(key), string(value))
 				return err
@@ -65,6 +59,107 @@ func BenchmarkGet(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkKeepAlive measures a renewal of a lease as [BenchmarkPut] does a put: as requests of a
+// load, by the holder of sessions, by the library's KeepAliveOnce, and by its KeepAlive, which
+// renews by itself three times in a TTL, so that its ns/op say nothing.
+func BenchmarkKeepAlive(b *testing.B) {
+	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
+	const held = 1000
+	var ids [held]database.SessionID
+	client := dialBy(b, database.Lean, c.To(0)).(database.Leaser)
+	for i := range ids {
+		var err error
+		if ids[i], err = client.Grant(b.Context(), time.Hour); err != nil {
+			b.Fatalf("grant: %v", err)
+		}
+	}
+	var turn atomic.Int64
+	next := func() database.SessionID { return ids[turn.Add(1)%held] }
+	for _, transport := range []database.Transport{database.Lean, database.Standard, transportLibrary} {
+		b.Run(string(transport), func(b *testing.B) {
+			benchmarkCalls(b, func() func(context.Context, []byte, []byte) error {
+				client := dialBy(b, transport, c.To(0)).(database.Leaser)
+				return func(ctx context.Context, _, _ []byte) error { return client.KeepAlive(ctx, next()) }
+			})
+		})
+	}
+	b.Run("holder", func(b *testing.B) {
+		benchmarkCalls(b, func() func(context.Context, []byte, []byte) error {
+			sessions, err := New().DialSessions(b.Context(), c.To(0))
+			if err != nil {
+				b.Fatalf("dial sessions: %v", err)
+			}
+			b.Cleanup(func() { _ = sessions.Close() })
+			return func(ctx context.Context, _, _ []byte) error {
+				return (&lease{on: sessions.(*leases), id: next().Number()}).Keep(ctx)
+			}
+		})
+	})
+	b.Run("library once", func(b *testing.B) {
+		benchmarkCalls(b, func() func(context.Context, []byte, []byte) error {
+			library := bareLibrary(b, c.Target())
+			return func(ctx context.Context, _, _ []byte) error {
+				_, err := library.KeepAliveOnce(ctx, clientv3.LeaseID(next().Number()))
+				return err
+			}
+		})
+	})
+	b.Run("library held", func(b *testing.B) { benchmarkHeld(b, bareLibrary(b, c.Target())) })
+}
+
+// benchmarkHeld counts renewals that the library makes by itself of 3000 leases with the shortest
+// TTL.
+func benchmarkHeld(b *testing.B, library *clientv3.Client) {
+	const leases = 3000
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	answers := make(chan (<-chan *clientv3.LeaseKeepAliveResponse), leases)
+	for range leases {
+		granted, err := library.Grant(ctx, 2)
+		if err != nil {
+			b.Fatalf("grant: %v", err)
+		}
+		kept, err := library.KeepAlive(ctx, granted.ID)
+		if err != nil {
+			b.Fatalf("keep alive: %v", err)
+		}
+		answers <- kept
+	}
+	close(answers)
+	renewed := make(chan struct{}, leases)
+	var readers sync.WaitGroup
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := databasetest.ProcessCPU(b)
+	for kept := range answers {
+		readers.Go(func() {
+			for range kept {
+				select {
+				case renewed <- struct{}{}:
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	for range b.N {
+		<-renewed
+	}
+	b.ReportMetric(float64((databasetest.ProcessCPU(b)-before).Microseconds())/float64(b.N), "cpu-us/op")
+	cancel()
+	readers.Wait()
+}
+
+// bareLibrary is etcd's client without ours around it.
+func bareLibrary(b *testing.B, t database.Target) *clientv3.Client {
+	b.Helper()
+	library, err := clientv3.New(clientv3.Config{Endpoints: t.Endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		b.Fatalf("make the client library: %v", err)
+	}
+	b.Cleanup(func() { _ = library.Close() })
+	return library
 }
 
 func benchmarkCalls(b *testing.B, dial func() func(context.Context, []byte, []byte) error) {
