@@ -69,6 +69,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	if p.spec.Load, err = decodeLoad(req.GetLoad()); err == nil {
 		err = p.spec.CheckPart()
 	}
+	refuse(p.spec.Sessions < 0 || p.spec.Sessions > workload.MostSessions, "sessions must be from 0 to %d, got %d", workload.MostSessions, p.spec.Sessions)
 	errs = append(errs, err)
 	p.period, err = sysmetrics.Period(req.GetSamplePeriodNs())
 	errs = append(errs, err, p.setTarget(req))

@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	// someSessions are granted before a load that needs fewer, and mostSessions at most.
+	// someSessions are granted before a load that needs fewer.
 	someSessions = 1000
-	mostSessions = 10_000_000
 	// sessionTTL and searchTTL are the TTLs of sessions of a load, and of a search for a
 	// capacity, whose length is not known.
 	sessionTTL = 10 * time.Minute
@@ -73,8 +72,8 @@ func (r *loadResolver) sessions(l *workload.Load) {
 	switch {
 	case l.Sessions < least:
 		r.Errorf(r.at("sessions"), "sessions must be at least %d (%d that the load ends beyond those that it begins, and %d that its clients have at the same time), got %d", least, used, least-used, l.Sessions)
-	case l.Sessions > mostSessions:
-		r.Errorf(r.at("sessions"), "sessions must be at most %d, got %d", mostSessions, l.Sessions)
+	case l.Sessions > workload.MostSessions:
+		r.Errorf(r.at("sessions"), "sessions must be at most %d, got %d", workload.MostSessions, l.Sessions)
 	}
 	r.renewedInTime(*l)
 }

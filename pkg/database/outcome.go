@@ -82,7 +82,7 @@ func Classify(err error) (workload.Outcome, Class) {
 // likely: a swap or a txn that lost its race, or, in a load that deletes keys, a request to
 // a key that does not exist. The database has answered it, so it has a response time.
 func Declined(op workload.Op, class Class, deletes bool) bool {
-	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes
+	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes && !op.OfSessions()
 }
 
 // Panicked returns the error of a call of a client that panicked with p. The function that

@@ -1,10 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
@@ -17,36 +21,22 @@ const shownSurvivors = 200
 func slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
 
 // Outcome is what became of the sessions, after End.
-func (h *Holder) Outcome() deaths.Outcome {
-	o := deaths.Outcome{
-		Plan: h.Plan, What: h.Facts.What, Rule: h.Facts.Rule, Renewal: h.Facts.Renewal, Watch: h.Facts.Watch,
-		Granted: len(h.all), NotGranted: h.Plan.Held - len(h.all), Why: text(h.why),
-		Keeps: h.renewals(), KeepsLost: h.lost, KeepsLate: h.late, Death: h.death,
-		Left: h.left, WhyLeft: text(h.whyLeft),
-	}
-	if h.grants > 0 {
-		o.GrantsPerSecond = float64(len(h.all)) / h.grants.Seconds()
-	}
+func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
+
+// Part is what this machine knows of its sessions, after End.
+func (h *Holder) Part() Part {
+	p := Part{Wanted: h.Plan.Held, Granted: len(h.all), Took: h.grants, Why: text(h.why), Death: h.death, Left: h.left, WhyLeft: text(h.whyLeft)}
+	h.mu.Lock()
+	p.Keeps, p.Longest, p.KeepsLost, p.KeepsLate = histogram.BucketsOf(h.keeps), h.longest, h.lost, h.late
+	h.mu.Unlock()
 	if len(h.all) > 0 {
-		o.TTL = h.all[0].is.TTL()
+		p.TTL = h.all[0].is.TTL()
 	}
-	o.Earliest, o.Latest = h.Facts.Ends(o.TTL, len(h.all))
-	var j judged
 	for _, s := range h.all {
-		j.add(h, s, &o)
+		h.judge(s, &p)
 	}
-	o.Expired = len(j.late)
-	o.NotExpired = o.Abandoned - o.Expired
-	if len(j.late) == 0 {
-		return o
-	}
-	o.RenewedNS = int64(j.lastSent.Sub(j.firstSent))
-	o.Late, o.LateLeast = results.SpreadOf(j.late), results.SpreadOf(j.least)
-	slices.SortFunc(j.ends, time.Time.Compare)
-	o.FirstGone, o.AllGone = j.ends[0].Sub(h.death), j.ends[len(j.ends)-1].Sub(h.death)
-	o.PerSecond = rate(j.ends)
-	o.Survivors = survivors(j.late, o.NotExpired)
-	return o
+	slices.SortFunc(p.Ends, func(a, b End) int { return cmp.Compare(a.At, b.At) })
+	return p
 }
 
 func text(err error) string {
@@ -56,30 +46,23 @@ func text(err error) string {
 	return err.Error()
 }
 
-// judged are the abandoned sessions that ended.
-type judged struct {
-	late, least         []int64 // ns
-	ends                []time.Time
-	firstSent, lastSent time.Time
-}
-
-// add judges one session.
-func (j *judged) add(h *Holder, s *held, o *deaths.Outcome) {
+// judge judges one session.
+func (h *Holder) judge(s *held, p *Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	earliest, _ := h.Facts.Ends(s.is.TTL(), 1)
 	ended := !s.end.At.IsZero()
 	if s.abandoned {
-		o.Abandoned++
+		p.Abandoned++
 	}
 	switch {
 	case ended && s.end.At.Before(s.sent.Add(earliest-slack(s.is.TTL()))):
-		o.Early++
+		p.Early++
 		h.Seen(deaths.ValueEarly, s.end.At, 1)
 	case ended && !s.abandoned && s.unanswered:
-		o.Unrenewed++
+		p.Unrenewed++
 	case ended && !s.abandoned:
-		o.Missed++
+		p.Missed++
 	}
 	if !ended || !s.abandoned {
 		return
@@ -87,11 +70,11 @@ func (j *judged) add(h *Holder, s *held, o *deaths.Outcome) {
 	known := s.end.At
 	if !s.end.Since.IsZero() {
 		known = s.end.Since
-		o.Resolution = max(o.Resolution, s.end.At.Sub(s.end.Since))
+		p.Resolution = max(p.Resolution, s.end.At.Sub(s.end.Since))
 	}
 	if s.stopped > 0 {
-		o.Delayed++
-		o.LongestStop = max(o.LongestStop, s.stopped)
+		p.Delayed++
+		p.LongestStop = max(p.LongestStop, s.stopped)
 		if s.stop.Before(known) {
 			known = s.stop
 		}
@@ -99,36 +82,102 @@ func (j *judged) add(h *Holder, s *held, o *deaths.Outcome) {
 	late, least := s.end.At.Sub(s.sent.Add(s.is.TTL())), known.Sub(s.answered.Add(s.is.TTL()))
 	h.Seen(deaths.ValueLate, s.end.At, int64(late))
 	h.Seen(deaths.ValueLateLeast, s.end.At, int64(least))
-	j.late, j.least, j.ends = append(j.late, int64(late)), append(j.least, int64(least)), append(j.ends, s.end.At)
-	if j.firstSent.IsZero() || s.sent.Before(j.firstSent) {
-		j.firstSent = s.sent
+	p.Ends = append(p.Ends, End{Late: int64(late), Least: int64(least), At: s.end.At.UnixNano()})
+	p.FirstSent, p.LastSent = earlier(p.FirstSent, s.sent), later(p.LastSent, s.sent)
+}
+
+// earlier and later return one of two times, of which the zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
 	}
-	if s.sent.After(j.lastSent) {
-		j.lastSent = s.sent
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Merge makes one outcome of those of several machines, whose times are of one clock. Counts add
+// up, and percentiles are of the times of all.
+func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.Outcome {
+	o := deaths.Outcome{Plan: plan, What: facts.What, Rule: facts.Rule, Renewal: facts.Renewal, Watch: facts.Watch}
+	var all merged
+	for i := range parts {
+		all.add(&o, &parts[i])
+	}
+	o.NotGranted = plan.Held - o.Granted
+	if all.took > 0 {
+		o.GrantsPerSecond = float64(o.Granted) / all.took.Seconds()
+	}
+	o.Earliest, o.Latest = facts.Ends(o.TTL, o.Granted)
+	o.Keeps = all.renewals()
+	o.Expired = len(all.late)
+	o.NotExpired = o.Abandoned - o.Expired
+	if o.Expired == 0 {
+		return o
+	}
+	o.RenewedNS = int64(all.lastSent.Sub(all.firstSent))
+	o.Late, o.LateLeast = results.SpreadOf(all.late), results.SpreadOf(all.least)
+	slices.Sort(all.ends)
+	death := o.Death.UnixNano()
+	o.FirstGone, o.AllGone = time.Duration(all.ends[0]-death), time.Duration(all.ends[len(all.ends)-1]-death)
+	o.PerSecond = rate(all.ends)
+	o.Survivors = survivors(all.late, o.NotExpired)
+	return o
+}
+
+// merged are the parts of an outcome that are computed of all sessions.
+type merged struct {
+	took                time.Duration
+	keeps               *hdrhistogram.Histogram // nil before the first renewal
+	longest             time.Duration
+	late, least, ends   []int64 // ns
+	firstSent, lastSent time.Time
+}
+
+// add adds a part.
+func (m *merged) add(o *deaths.Outcome, p *Part) {
+	o.Granted, o.Abandoned = o.Granted+p.Granted, o.Abandoned+p.Abandoned
+	o.Early, o.Unrenewed, o.Missed = o.Early+p.Early, o.Unrenewed+p.Unrenewed, o.Missed+p.Missed
+	o.KeepsLost, o.KeepsLate = o.KeepsLost+p.KeepsLost, o.KeepsLate+p.KeepsLate
+	o.Delayed, o.Left = o.Delayed+p.Delayed, o.Left+p.Left
+	o.Why, o.WhyLeft, o.TTL = cmp.Or(o.Why, p.Why), cmp.Or(o.WhyLeft, p.WhyLeft), cmp.Or(o.TTL, p.TTL)
+	o.Resolution, o.LongestStop = max(o.Resolution, p.Resolution), max(o.LongestStop, p.LongestStop)
+	o.Death = earlier(o.Death, p.Death)
+	m.took, m.longest = max(m.took, p.Took), max(m.longest, p.Longest)
+	m.firstSent, m.lastSent = earlier(m.firstSent, p.FirstSent), later(m.lastSent, p.LastSent)
+	if len(p.Keeps) > 0 && m.keeps == nil {
+		m.keeps = histogram.New()
+	}
+	p.Keeps.AddTo(m.keeps)
+	for _, e := range p.Ends {
+		m.late, m.least, m.ends = append(m.late, e.Late), append(m.least, e.Least), append(m.ends, e.At)
 	}
 }
 
 // renewals is the spread of the times of renewals that were answered, nil without any.
-func (h *Holder) renewals() *results.Spread {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	at := func(q float64) int64 { return histogram.Quantile(h.keeps, q) }
-	if h.keeps.TotalCount() == 0 {
+func (m *merged) renewals() *results.Spread {
+	if m.keeps == nil {
 		return nil
 	}
-	return &results.Spread{N: h.keeps.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(h.longest)}
+	at := func(q float64) int64 { return histogram.Quantile(m.keeps, q) }
+	return &results.Spread{N: m.keeps.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(m.longest)}
 }
 
 // fewEnds are too few for a rate.
 const fewEnds = 100
 
-// rate is the number of ends in a second, without the first and the last twentieth of them.
-func rate(ends []time.Time) float64 {
+// rate is the number of ends in a second, by their unix times in nanoseconds, without the first and the last twentieth of them.
+func rate(ends []int64) float64 {
 	if len(ends) < fewEnds {
 		return 0
 	}
 	from, to := len(ends)/20, len(ends)-1-len(ends)/20
-	if length := ends[to].Sub(ends[from]).Seconds(); length > 0 {
+	if length := time.Duration(ends[to] - ends[from]).Seconds(); length > 0 {
 		return float64(to-from) / length
 	}
 	return 0

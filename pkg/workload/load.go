@@ -231,6 +231,9 @@ func (l Load) OwnKeys(parts int) bool {
 	return !l.SameKey && !l.Any(Op.Ranges) && (inTurn || !l.Any(Op.NeedsKey))
 }
 
+// MostSessions bounds those that are granted before a load.
+const MostSessions = 10_000_000
+
 // SessionsUsed returns how many of the sessions that are granted before the load its requests
 // use up: those that they end beyond those that they begin. Without a bound on the requests,
 // known is false if they use up any.

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results/histogram"
+)
+
+// Part is what one machine knows of the sessions that it held, after End. It has judged them with
+// its own clock and its own watch.
+type Part struct {
+	// Granted sessions of Wanted had all their keys after Took; Why is the first reason of the others.
+	Wanted  int           `json:"wanted"`
+	Granted int           `json:"granted"`
+	Took    time.Duration `json:"took_ns"`
+	Why     string        `json:"why,omitempty"`
+	// TTL is what members granted.
+	TTL time.Duration `json:"ttl_ns"`
+	// Keeps are the times of renewals that were answered, Longest the longest of them.
+	Keeps     histogram.Buckets `json:"keeps,omitempty"`
+	Longest   time.Duration     `json:"longest_ns,omitempty"`
+	KeepsLost int64             `json:"keeps_lost,omitempty"`
+	KeepsLate int64             `json:"keeps_late,omitempty"`
+	// Death is when the first holder died. FirstSent and LastSent are of the last renewals of
+	// sessions that ended.
+	Death     time.Time `json:"death,omitzero"`
+	FirstSent time.Time `json:"first_sent,omitzero"`
+	LastSent  time.Time `json:"last_sent,omitzero"`
+	// The counts are those of [deaths.Outcome].
+	Abandoned int  `json:"abandoned"`
+	Early     int  `json:"early,omitempty"`
+	Unrenewed int  `json:"unrenewed,omitempty"`
+	Missed    int  `json:"missed,omitempty"`
+	Ends      Ends `json:"ends,omitempty"`
+	// Resolution is the longest time between the last sight of a key and its end. Delayed ends
+	// were read after a stop, of which the longest took LongestStop.
+	Resolution  time.Duration `json:"resolution_ns,omitempty"`
+	Delayed     int           `json:"delayed,omitempty"`
+	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
+	Left        int           `json:"left,omitempty"`
+	WhyLeft     string        `json:"why_left,omitempty"`
+}
+
+// Ahead returns the part as a clock shows it that the part's own is ahead of.
+func (p Part) Ahead(of time.Duration) Part {
+	for _, t := range []*time.Time{&p.Death, &p.FirstSent, &p.LastSent} {
+		if !t.IsZero() {
+			*t = t.Add(-of)
+		}
+	}
+	p.Ends = slices.Clone(p.Ends)
+	for i := range p.Ends {
+		p.Ends[i].At -= int64(of)
+	}
+	return p
+}
+
+// End is how an abandoned session ended, in nanoseconds: by how much after its TTL, at most and
+// at least, and at which unix time.
+type End struct{ Late, Least, At int64 }
+
+// Ends are in the order of their times.
+type Ends []End
+
+// MarshalJSON encodes the ends in a dozen bytes each.
+func (e Ends) MarshalJSON() ([]byte, error) {
+	b := binary.AppendUvarint(nil, uint64(len(e)))
+	last := int64(0)
+	for _, one := range e {
+		b = binary.AppendVarint(b, one.At-last)
+		b = binary.AppendVarint(b, one.Late)
+		b = binary.AppendVarint(b, one.Late-one.Least)
+		last = one.At
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(b))
+}
+
+// errEnds is the error of ends that another program has encoded.
+var errEnds = errors.New("the ends of sessions are not encoded as they should be")
+
+// UnmarshalJSON decodes them.
+func (e *Ends) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("%w: %w", errEnds, err)
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errEnds, err)
+	}
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)) { // each has three bytes at least
+		return errEnds
+	}
+	b = b[size:]
+	list, last := make(Ends, 0, n), int64(0)
+	for range n {
+		var numbers [3]int64
+		for i := range numbers {
+			number, size := binary.Varint(b)
+			if size <= 0 {
+				return errEnds
+			}
+			numbers[i], b = number, b[size:]
+		}
+		last += numbers[0]
+		list = append(list, End{Late: numbers[1], Least: numbers[1] - numbers[2], At: last})
+	}
+	if len(b) > 0 {
+		return errEnds
+	}
+	*e = list
+	return nil
+}
