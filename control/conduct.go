@@ -41,10 +41,13 @@ func newParts(o Options, r *run, save func() error) *parts {
 	f.Sample = numbered("member", r.sampled(o))
 	agents := fleet.New(f)
 	dial := &dialer{run: r, fleet: agents}
-	r.halves = all.Halves(&abilities.Run{
+	shown := &abilities.Run{
 		Experiment: r.experiment, DB: r.db, Driver: r.driver, Info: r.entry.Info, Target: &r.target, Record: r.record, Dir: r.dir,
 		Agents: agents, Leader: r.leaderNow, Dial: dial.dial, Event: r.journal.record, Step: r.journal.step, Say: r.journal.say, Mark: r.record.Mark,
-	})
+	}
+	r.halves = all.Halves(shown)
+	set := newIssue(o, r, agents, dial) // which asks the halves
+	shown.Generators = set
 	leader := &leaderWatch{run: r}
 	return &parts{
 		run:     r,
@@ -53,7 +56,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		clock:   clock,
 		leader:  leader,
 		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample, seen: r.sampled(o)},
-		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: newIssue(o, r, agents, dial), selfCheck: o.Mirror != nil},
+		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: set, selfCheck: o.Mirror != nil},
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
 	}
 }

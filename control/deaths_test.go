@@ -61,6 +61,56 @@ databases:
 	}
 }
 
+// Generators hold parts of the sessions, each with its own watch and its own clock. Their counts
+// and times are merged exactly.
+func TestSessionsOfGenerators(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(r.generate(2, true)+`
+load: {rate: 100, duration: 6s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+sessions: {held: 41, ttl: 1s, keep: 200ms, after: 1s, keys: 2}
+databases:
+  fake__honest: {options: {expiry: doubled}}
+  fake__never: {sessions: {release: never, held: 5}}
+  fake__one: {sessions: {held: 1}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	for n, held := range []int{41, 5, 1} {
+		rec := r.read(out.Folders[0], n)
+		o, err := deaths.Record().Of(rec.run.Records)
+		if err != nil {
+			t.Fatalf("read the outcome of %s: %v", rec.run.Tag, err)
+		}
+		// On a busy machine a session may end before it has its keys.
+		if o.Granted == 0 || o.Granted+o.NotGranted != held || o.Left > 0 || o.TTL != time.Second || o.Plan.Held != held || o.Machines != 2 || o.ClockError <= 0 {
+			t.Errorf("%s: %d of %d sessions were granted (%s) with a TTL of %v by %d machines with clocks known to %v, %d are left (%s)",
+				rec.run.Tag, o.Granted, held, o.Why, o.TTL, o.Machines, o.ClockError, o.Left, o.WhyLeft)
+		}
+		if hasMark(rec.run, mark.Keys) || hasMark(rec.run, mark.SessionsEarly) {
+			t.Errorf("%s: marks %q, want no key of a session counted and none that ended early", rec.run.Tag, rec.marks())
+		}
+		if held == 5 {
+			if o.Abandoned > 0 || o.Keeps == nil {
+				t.Errorf("%s: %d holders died, renewals %+v", rec.run.Tag, o.Abandoned, o.Keeps)
+			}
+			continue
+		}
+		if o.Abandoned+o.Early+o.Missed+o.Unrenewed < o.Granted || o.Expired+o.NotExpired != o.Abandoned || o.Expired == 0 {
+			t.Errorf("%s: %d abandoned, %d expired, %d not, %d early, %d missed, %d not renewed; want all that were granted to end", rec.run.Tag, o.Abandoned, o.Expired, o.NotExpired, o.Early, o.Missed, o.Unrenewed)
+		}
+		if died := strings.Count(strings.Join(rec.kinds(), ","), "sessions abandoned"); died != min(held, 2) {
+			t.Errorf("%s: events %q, want the deaths of each generator that held some", rec.run.Tag, rec.kinds())
+		}
+		if o.Death.Before(rec.run.LoadStart) || o.Death.After(rec.run.LoadEnd) {
+			t.Errorf("%s: the holders died at %v, want a time of the load, %v to %v", rec.run.Tag, o.Death, rec.run.LoadStart, rec.run.LoadEnd)
+		}
+		mustAgree(t, rec, o)
+	}
+}
+
 // mustAgree fails unless the outcome of sessions follows from what was observed by second.
 func mustAgree(t *testing.T, rec record, o deaths.Outcome) {
 	t.Helper()

@@ -1874,6 +1874,297 @@ func (*JudgeResponse_Stale) isJudgeResponse_Record() {}
 
 func (*JudgeResponse_Report) isJudgeResponse_Record() {}
 
+type GrantSessionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// plan is the JSON of a deaths.Plan, of this part alone.
+	Plan      []byte `protobuf:"bytes,2,opt,name=plan,proto3" json:"plan,omitempty"`
+	ValueSize int32  `protobuf:"varint,3,opt,name=value_size,json=valueSize,proto3" json:"value_size,omitempty"` // of keys, in bytes
+	Workers   int32  `protobuf:"varint,4,opt,name=workers,proto3" json:"workers,omitempty"`                      // requests at the same time
+	// offset_ns is how far the session's clock is ahead of control's: what is recorded of the
+	// sessions is stated in control's.
+	OffsetNs      int64 `protobuf:"varint,5,opt,name=offset_ns,json=offsetNs,proto3" json:"offset_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantSessionsRequest) Reset() {
+	*x = GrantSessionsRequest{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantSessionsRequest) ProtoMessage() {}
+
+func (x *GrantSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantSessionsRequest.ProtoReflect.Descriptor instead.
+func (*GrantSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GrantSessionsRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *GrantSessionsRequest) GetPlan() []byte {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+func (x *GrantSessionsRequest) GetValueSize() int32 {
+	if x != nil {
+		return x.ValueSize
+	}
+	return 0
+}
+
+func (x *GrantSessionsRequest) GetWorkers() int32 {
+	if x != nil {
+		return x.Workers
+	}
+	return 0
+}
+
+func (x *GrantSessionsRequest) GetOffsetNs() int64 {
+	if x != nil {
+		return x.OffsetNs
+	}
+	return 0
+}
+
+type GrantSessionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GrantSessionsResponse) Reset() {
+	*x = GrantSessionsResponse{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GrantSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GrantSessionsResponse) ProtoMessage() {}
+
+func (x *GrantSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GrantSessionsResponse.ProtoReflect.Descriptor instead.
+func (*GrantSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+}
+
+type HoldSessionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldSessionsRequest) Reset() {
+	*x = HoldSessionsRequest{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldSessionsRequest) ProtoMessage() {}
+
+func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldSessionsRequest.ProtoReflect.Descriptor instead.
+func (*HoldSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *HoldSessionsRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+type HoldSessionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldSessionsResponse) Reset() {
+	*x = HoldSessionsResponse{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldSessionsResponse) ProtoMessage() {}
+
+func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldSessionsResponse.ProtoReflect.Descriptor instead.
+func (*HoldSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+}
+
+type EndSessionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndSessionsRequest) Reset() {
+	*x = EndSessionsRequest{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndSessionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndSessionsRequest) ProtoMessage() {}
+
+func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
+func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *EndSessionsRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+type EndSessionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Part          []byte                 `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`       // the JSON of a session.Part
+	Seconds       []byte                 `protobuf:"bytes,2,opt,name=seconds,proto3" json:"seconds,omitempty"` // the JSON of what was observed, a list of observation.Second
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndSessionsResponse) Reset() {
+	*x = EndSessionsResponse{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndSessionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndSessionsResponse) ProtoMessage() {}
+
+func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
+func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *EndSessionsResponse) GetPart() []byte {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *EndSessionsResponse) GetSeconds() []byte {
+	if x != nil {
+		return x.Seconds
+	}
+	return nil
+}
+
 type StopLoadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	RunId string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -1885,7 +2176,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2188,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2201,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -1935,7 +2226,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2238,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2251,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
 }
 
 type CloseLoadRequest struct {
@@ -1972,7 +2263,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2275,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2288,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -2018,7 +2309,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2321,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2043,7 +2334,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CloseLoadResponse) GetSessions() []byte {
@@ -2198,7 +2489,23 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\aseconds\x18\x01 \x01(\fH\x00R\aseconds\x12\x16\n" +
 	"\x05stale\x18\x02 \x01(\fH\x00R\x05stale\x12\x18\n" +
 	"\x06report\x18\x03 \x01(\fH\x00R\x06reportB\b\n" +
-	"\x06record\"<\n" +
+	"\x06record\"\x97\x01\n" +
+	"\x14GrantSessionsRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
+	"\x04plan\x18\x02 \x01(\fR\x04plan\x12\x1d\n" +
+	"\n" +
+	"value_size\x18\x03 \x01(\x05R\tvalueSize\x12\x18\n" +
+	"\aworkers\x18\x04 \x01(\x05R\aworkers\x12\x1b\n" +
+	"\toffset_ns\x18\x05 \x01(\x03R\boffsetNs\"\x17\n" +
+	"\x15GrantSessionsResponse\",\n" +
+	"\x13HoldSessionsRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x16\n" +
+	"\x14HoldSessionsResponse\"+\n" +
+	"\x12EndSessionsRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"C\n" +
+	"\x13EndSessionsResponse\x12\x12\n" +
+	"\x04part\x18\x01 \x01(\fR\x04part\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\fR\aseconds\"<\n" +
 	"\x0fStopLoadRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\bR\x04step\"\x12\n" +
@@ -2213,14 +2520,17 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x15LOAD_STATE_PRELOADING\x10\x02\x12\x18\n" +
 	"\x14LOAD_STATE_CONNECTED\x10\x03\x12\x16\n" +
 	"\x12LOAD_STATE_RUNNING\x10\x04\x12\x16\n" +
-	"\x12LOAD_STATE_STOPPED\x10\x052\xc9\x04\n" +
+	"\x12LOAD_STATE_STOPPED\x10\x052\xc2\x06\n" +
 	"\tGenerator\x12B\n" +
 	"\aPrepare\x12\x1a.dbtesterpb.PrepareRequest\x1a\x1b.dbtesterpb.PrepareResponse\x12c\n" +
 	"\x12GeneratorHeartbeat\x12%.dbtesterpb.GeneratorHeartbeatRequest\x1a&.dbtesterpb.GeneratorHeartbeatResponse\x12D\n" +
 	"\aPreload\x12\x1a.dbtesterpb.PreloadRequest\x1a\x1b.dbtesterpb.PreloadProgress0\x01\x12B\n" +
 	"\aConnect\x12\x1a.dbtesterpb.ConnectRequest\x1a\x1b.dbtesterpb.ConnectResponse\x128\n" +
 	"\x03Run\x12\x16.dbtesterpb.RunRequest\x1a\x17.dbtesterpb.RunResponse0\x01\x12>\n" +
-	"\x05Judge\x12\x18.dbtesterpb.JudgeRequest\x1a\x19.dbtesterpb.JudgeResponse0\x01\x12E\n" +
+	"\x05Judge\x12\x18.dbtesterpb.JudgeRequest\x1a\x19.dbtesterpb.JudgeResponse0\x01\x12T\n" +
+	"\rGrantSessions\x12 .dbtesterpb.GrantSessionsRequest\x1a!.dbtesterpb.GrantSessionsResponse\x12Q\n" +
+	"\fHoldSessions\x12\x1f.dbtesterpb.HoldSessionsRequest\x1a .dbtesterpb.HoldSessionsResponse\x12N\n" +
+	"\vEndSessions\x12\x1e.dbtesterpb.EndSessionsRequest\x1a\x1f.dbtesterpb.EndSessionsResponse\x12E\n" +
 	"\bStopLoad\x12\x1b.dbtesterpb.StopLoadRequest\x1a\x1c.dbtesterpb.StopLoadResponse\x12H\n" +
 	"\tCloseLoad\x12\x1c.dbtesterpb.CloseLoadRequest\x1a\x1d.dbtesterpb.CloseLoadResponseB'Z%github.com/coreos/dbtester/dbtesterpbb\x06proto3"
 
@@ -2237,7 +2547,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -2262,10 +2572,16 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*LoadEvent)(nil),                  // 20: dbtesterpb.LoadEvent
 	(*JudgeRequest)(nil),               // 21: dbtesterpb.JudgeRequest
 	(*JudgeResponse)(nil),              // 22: dbtesterpb.JudgeResponse
-	(*StopLoadRequest)(nil),            // 23: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 24: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 25: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 26: dbtesterpb.CloseLoadResponse
+	(*GrantSessionsRequest)(nil),       // 23: dbtesterpb.GrantSessionsRequest
+	(*GrantSessionsResponse)(nil),      // 24: dbtesterpb.GrantSessionsResponse
+	(*HoldSessionsRequest)(nil),        // 25: dbtesterpb.HoldSessionsRequest
+	(*HoldSessionsResponse)(nil),       // 26: dbtesterpb.HoldSessionsResponse
+	(*EndSessionsRequest)(nil),         // 27: dbtesterpb.EndSessionsRequest
+	(*EndSessionsResponse)(nil),        // 28: dbtesterpb.EndSessionsResponse
+	(*StopLoadRequest)(nil),            // 29: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 30: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 31: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 32: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	3,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
@@ -2285,18 +2601,24 @@ var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	11, // 14: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
 	14, // 15: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
 	21, // 16: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
-	23, // 17: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	25, // 18: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	5,  // 19: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	7,  // 20: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	9,  // 21: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	12, // 22: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	15, // 23: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	22, // 24: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
-	24, // 25: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	26, // 26: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	19, // [19:27] is the sub-list for method output_type
-	11, // [11:19] is the sub-list for method input_type
+	23, // 17: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
+	25, // 18: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
+	27, // 19: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
+	29, // 20: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	31, // 21: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	5,  // 22: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	7,  // 23: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	9,  // 24: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	12, // 25: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	15, // 26: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	22, // 27: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
+	24, // 28: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
+	26, // 29: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
+	28, // 30: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
+	30, // 31: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	32, // 32: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	22, // [22:33] is the sub-list for method output_type
+	11, // [11:22] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -2325,7 +2647,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   26,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

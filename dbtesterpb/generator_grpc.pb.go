@@ -28,6 +28,9 @@ const (
 	Generator_Connect_FullMethodName            = "/dbtesterpb.Generator/Connect"
 	Generator_Run_FullMethodName                = "/dbtesterpb.Generator/Run"
 	Generator_Judge_FullMethodName              = "/dbtesterpb.Generator/Judge"
+	Generator_GrantSessions_FullMethodName      = "/dbtesterpb.Generator/GrantSessions"
+	Generator_HoldSessions_FullMethodName       = "/dbtesterpb.Generator/HoldSessions"
+	Generator_EndSessions_FullMethodName        = "/dbtesterpb.Generator/EndSessions"
 	Generator_StopLoad_FullMethodName           = "/dbtesterpb.Generator/StopLoad"
 	Generator_CloseLoad_FullMethodName          = "/dbtesterpb.Generator/CloseLoad"
 )
@@ -67,6 +70,14 @@ type GeneratorClient interface {
 	// that this part wrote back, and streams what was found. The last message is the report. It judges
 	// once, and not a load that was stopped.
 	Judge(ctx context.Context, in *JudgeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[JudgeResponse], error)
+	// GrantSessions begins this part of the sessions that are held beside the load, once, and renews
+	// them from then on.
+	GrantSessions(ctx context.Context, in *GrantSessionsRequest, opts ...grpc.CallOption) (*GrantSessionsResponse, error)
+	// HoldSessions lets the holders die when that is due, counted from the call, and returns when all
+	// sessions have ended that they left. The end of the call ends the wait.
+	HoldSessions(ctx context.Context, in *HoldSessionsRequest, opts ...grpc.CallOption) (*HoldSessionsResponse, error)
+	// EndSessions ends the sessions that are left, and returns what became of all.
+	EndSessions(ctx context.Context, in *EndSessionsRequest, opts ...grpc.CallOption) (*EndSessionsResponse, error)
 	// StopLoad has nothing more issued: the stream of Run completes with its end, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
@@ -171,6 +182,36 @@ func (c *generatorClient) Judge(ctx context.Context, in *JudgeRequest, opts ...g
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Generator_JudgeClient = grpc.ServerStreamingClient[JudgeResponse]
 
+func (c *generatorClient) GrantSessions(ctx context.Context, in *GrantSessionsRequest, opts ...grpc.CallOption) (*GrantSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GrantSessionsResponse)
+	err := c.cc.Invoke(ctx, Generator_GrantSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *generatorClient) HoldSessions(ctx context.Context, in *HoldSessionsRequest, opts ...grpc.CallOption) (*HoldSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HoldSessionsResponse)
+	err := c.cc.Invoke(ctx, Generator_HoldSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *generatorClient) EndSessions(ctx context.Context, in *EndSessionsRequest, opts ...grpc.CallOption) (*EndSessionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndSessionsResponse)
+	err := c.cc.Invoke(ctx, Generator_EndSessions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *generatorClient) StopLoad(ctx context.Context, in *StopLoadRequest, opts ...grpc.CallOption) (*StopLoadResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StopLoadResponse)
@@ -226,6 +267,14 @@ type GeneratorServer interface {
 	// that this part wrote back, and streams what was found. The last message is the report. It judges
 	// once, and not a load that was stopped.
 	Judge(*JudgeRequest, grpc.ServerStreamingServer[JudgeResponse]) error
+	// GrantSessions begins this part of the sessions that are held beside the load, once, and renews
+	// them from then on.
+	GrantSessions(context.Context, *GrantSessionsRequest) (*GrantSessionsResponse, error)
+	// HoldSessions lets the holders die when that is due, counted from the call, and returns when all
+	// sessions have ended that they left. The end of the call ends the wait.
+	HoldSessions(context.Context, *HoldSessionsRequest) (*HoldSessionsResponse, error)
+	// EndSessions ends the sessions that are left, and returns what became of all.
+	EndSessions(context.Context, *EndSessionsRequest) (*EndSessionsResponse, error)
 	// StopLoad has nothing more issued: the stream of Run completes with its end, that of
 	// Preload ends with ABORTED. Allowed in every state, any number of times. The session
 	// stays; no other step can run in it, unless only a step was stopped.
@@ -260,6 +309,15 @@ func (UnimplementedGeneratorServer) Run(*RunRequest, grpc.ServerStreamingServer[
 }
 func (UnimplementedGeneratorServer) Judge(*JudgeRequest, grpc.ServerStreamingServer[JudgeResponse]) error {
 	return status.Error(codes.Unimplemented, "method Judge not implemented")
+}
+func (UnimplementedGeneratorServer) GrantSessions(context.Context, *GrantSessionsRequest) (*GrantSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GrantSessions not implemented")
+}
+func (UnimplementedGeneratorServer) HoldSessions(context.Context, *HoldSessionsRequest) (*HoldSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method HoldSessions not implemented")
+}
+func (UnimplementedGeneratorServer) EndSessions(context.Context, *EndSessionsRequest) (*EndSessionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndSessions not implemented")
 }
 func (UnimplementedGeneratorServer) StopLoad(context.Context, *StopLoadRequest) (*StopLoadResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StopLoad not implemented")
@@ -375,6 +433,60 @@ func _Generator_Judge_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Generator_JudgeServer = grpc.ServerStreamingServer[JudgeResponse]
 
+func _Generator_GrantSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GrantSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GeneratorServer).GrantSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generator_GrantSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GeneratorServer).GrantSessions(ctx, req.(*GrantSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Generator_HoldSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HoldSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GeneratorServer).HoldSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generator_HoldSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GeneratorServer).HoldSessions(ctx, req.(*HoldSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Generator_EndSessions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndSessionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GeneratorServer).EndSessions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generator_EndSessions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GeneratorServer).EndSessions(ctx, req.(*EndSessionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Generator_StopLoad_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(StopLoadRequest)
 	if err := dec(in); err != nil {
@@ -429,6 +541,18 @@ var Generator_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Connect",
 			Handler:    _Generator_Connect_Handler,
+		},
+		{
+			MethodName: "GrantSessions",
+			Handler:    _Generator_GrantSessions_Handler,
+		},
+		{
+			MethodName: "HoldSessions",
+			Handler:    _Generator_HoldSessions_Handler,
+		},
+		{
+			MethodName: "EndSessions",
+			Handler:    _Generator_EndSessions_Handler,
 		},
 		{
 			MethodName: "StopLoad",

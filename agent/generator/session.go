@@ -56,6 +56,7 @@ type session struct {
 	sampler *sysmetrics.Sampler
 	lines   *results.SampleLines
 	records records
+	held    held
 	// ended is what became of the load's sessions, nil without any, once gone is closed.
 	ended *results.LoadSessions
 	out   atomic.Pointer[outbox[pb.RunResponse]] // of the last step
@@ -129,6 +130,7 @@ func (s *session) free() error {
 		return nil
 	}
 	err := s.issuer.Disconnect()
+	s.held.end(s.ctx)
 	s.ended = s.issuer.EndSessions(s.ctx)
 	return err
 }

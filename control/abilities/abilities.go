@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/session"
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
@@ -33,6 +34,9 @@ type Run struct {
 	// leads now.
 	Agents Agents
 	Leader func(context.Context) (int, error)
+	// Generators issue the load, if there are some, and may hold sessions beside it. They are
+	// prepared when an activity is. Nil is none.
+	Generators Generators
 	// Dial opens connections as the clients of the load have them.
 	Dial func(ctx context.Context, n int) ([]database.Client, error)
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
@@ -54,6 +58,18 @@ type Agents interface {
 	// Fault applies a fault, and Heal undoes the one of an id unless it is over or never began.
 	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)
 	Heal(ctx context.Context, member int, id string) (*dbtesterpb.FaultResponse, error)
+}
+
+// Generators hold sessions beside the parts of the load that they issue.
+type Generators interface {
+	// Number is 0 if this process issues the load.
+	Number() int
+	// GrantSessions begins the sessions of each generator by its plan, with keys of a size.
+	GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error
+	// HoldSessions lets their holders die, and returns when that is over or ctx ends.
+	HoldSessions(ctx context.Context) error
+	// EndSessions ends those that are left, also after ctx is over.
+	EndSessions(ctx context.Context) []session.Remote
 }
 
 // ErrOver is the cause of the end of an activity that is not interrupted.

@@ -34,8 +34,10 @@ type Options struct {
 	Name string
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
-	// Seen records what is observed, under the names of package deaths. It is safe for
-	// concurrent use.
+	// Stated is a time of this process in the clock of the run; nil is the same one.
+	Stated func(time.Time) time.Time
+	// Seen records what is observed, under the names of package deaths, at times of this process.
+	// It is safe for concurrent use.
 	Seen func(name string, at time.Time, number int64)
 	// Died is called when holders begin to die, with how many are held.
 	Died func(at time.Time, held int)
@@ -94,6 +96,9 @@ func New(o Options) *Holder {
 	h := &Holder{Options: o, keeps: histogram.New(), queue: make(chan *held, o.Plan.Held), over: make(chan struct{}), clock: clock.New()}
 	h.stops = stops.New(h.clock)
 	h.Workers = max(min(h.Workers, o.Plan.Held), 1)
+	if h.Stated == nil {
+		h.Stated = func(t time.Time) time.Time { return t }
+	}
 	return h
 }
 

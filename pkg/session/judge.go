@@ -23,14 +23,18 @@ func slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/10
 // Outcome is what became of the sessions, after End.
 func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
 
-// Part is what this machine knows of its sessions, after End.
+// Part is what this machine knows of its sessions, after End. Its times are stated in the clock of
+// the run.
 func (h *Holder) Part() Part {
-	p := Part{Wanted: h.Plan.Held, Granted: len(h.all), Took: h.grants, Why: text(h.why), Death: h.death, Left: h.left, WhyLeft: text(h.whyLeft)}
+	p := Part{Wanted: h.Plan.Held, Granted: len(h.all), Took: h.grants, Why: text(h.why), Left: h.left, WhyLeft: text(h.whyLeft)}
 	h.mu.Lock()
 	p.Keeps, p.Longest, p.KeepsLost, p.KeepsLate = histogram.BucketsOf(h.keeps), h.longest, h.lost, h.late
 	h.mu.Unlock()
 	if len(h.all) > 0 {
 		p.TTL = h.all[0].is.TTL()
+	}
+	if !h.death.IsZero() {
+		p.Death = h.Stated(h.death)
 	}
 	for _, s := range h.all {
 		h.judge(s, &p)
@@ -82,8 +86,9 @@ func (h *Holder) judge(s *held, p *Part) {
 	late, least := s.end.At.Sub(s.sent.Add(s.is.TTL())), known.Sub(s.answered.Add(s.is.TTL()))
 	h.Seen(deaths.ValueLate, s.end.At, int64(late))
 	h.Seen(deaths.ValueLateLeast, s.end.At, int64(least))
-	p.Ends = append(p.Ends, End{Late: int64(late), Least: int64(least), At: s.end.At.UnixNano()})
-	p.FirstSent, p.LastSent = earlier(p.FirstSent, s.sent), later(p.LastSent, s.sent)
+	p.Ends = append(p.Ends, End{Late: int64(late), Least: int64(least), At: h.Stated(s.end.At).UnixNano()})
+	sent := h.Stated(s.sent)
+	p.FirstSent, p.LastSent = earlier(p.FirstSent, sent), later(p.LastSent, sent)
 }
 
 // earlier and later return one of two times, of which the zero time is none.

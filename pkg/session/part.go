@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Part is what one machine knows of the sessions that it held, after End. It has judged them with
-// its own clock and its own watch.
+// Part is what one machine knows of the sessions that it held. It has judged them with its own clock
+// and its own watch, so that no clock of another machine is in a lateness.
 type Part struct {
 	// Granted sessions of Wanted had all their keys after Took; Why is the first reason of the others.
 	Wanted  int           `json:"wanted"`
@@ -45,20 +44,6 @@ type Part struct {
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 	Left        int           `json:"left,omitempty"`
 	WhyLeft     string        `json:"why_left,omitempty"`
-}
-
-// Ahead returns the part as a clock shows it that the part's own is ahead of.
-func (p Part) Ahead(of time.Duration) Part {
-	for _, t := range []*time.Time{&p.Death, &p.FirstSent, &p.LastSent} {
-		if !t.IsZero() {
-			*t = t.Add(-of)
-		}
-	}
-	p.Ends = slices.Clone(p.Ends)
-	for i := range p.Ends {
-		p.Ends[i].At -= int64(of)
-	}
-	return p
 }
 
 // End is how an abandoned session ended, in nanoseconds: by how much after its TTL, at most and

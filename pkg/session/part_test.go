@@ -34,7 +34,7 @@ func random(r *rand.Rand, n int, start time.Time) Part {
 }
 
 // What several machines know is one outcome, as if one had held all sessions, also after it was
-// encoded and stated in another clock.
+// encoded.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1000, 0).UTC()
@@ -53,9 +53,8 @@ func TestMerge(t *testing.T) {
 	if want.NotGranted != 3 || want.Expired != 900 || want.Keeps.N != 900 || want.Late.N != 900 || want.PerSecond == 0 || want.AllGone < want.FirstGone {
 		t.Fatalf("the outcome of one machine is %+v", want)
 	}
-	const ahead = 3 * time.Hour
 	for i := range parts {
-		data, err := json.Marshal(parts[i].Ahead(-ahead)) // its own clock
+		data, err := json.Marshal(parts[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,10 +65,10 @@ func TestMerge(t *testing.T) {
 		if n := len(got.Ends); len(data) > 4000+25*n+40*len(got.Keeps) {
 			t.Errorf("%d sessions need %d bytes", n, len(data))
 		}
-		if diff := cmp.Diff(parts[i], got.Ahead(ahead)); diff != "" {
+		if diff := cmp.Diff(parts[i], got); diff != "" {
 			t.Errorf("part %d changed on its way (-sent +got):\n%s", i, diff)
 		}
-		parts[i] = got.Ahead(ahead)
+		parts[i] = got
 	}
 	if diff := cmp.Diff(want, Merge(plan, facts, parts...)); diff != "" {
 		t.Errorf("three machines (-want +got):\n%s", diff)
@@ -92,6 +91,36 @@ func TestEndsDamaged(t *testing.T) {
 	for _, text := range []string{`""`, `"AQ=="`, `"////////////AQ=="`, `7`, `"!"`, `"AAAA"`} {
 		if err := json.Unmarshal([]byte(text), &e); err == nil {
 			t.Errorf("%s was decoded as %d ends", text, len(e))
+		}
+	}
+}
+
+// The plans of several machines are one together.
+func TestSplit(t *testing.T) {
+	whole := deaths.Plan{Held: 10, TTL: 4 * time.Second, Keep: time.Second, Keys: 2, Release: "5/s"}
+	held, rate := 0, 0.0
+	for i, p := range Split(whole, 3) {
+		held, rate = held+p.Held, rate+p.Release.PerSecond()
+		if p.TTL != whole.TTL || p.Keep != whole.Keep || p.Keys != whole.Keys || p.Held < 3 || p.Held > 4 {
+			t.Errorf("plan %d is %+v", i, p)
+		}
+		data, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := PlanOf(data); err != nil || got != p {
+			t.Errorf("plan %+v became %+v: %v", p, got, err)
+		}
+	}
+	if held != 10 || rate < 4.999 || rate > 5.001 {
+		t.Errorf("%d sessions are held and die at %v/s, want 10 at 5/s", held, rate)
+	}
+	if few := Split(deaths.Plan{Held: 1}, 2); few[0].Held != 1 || few[1].Held != 0 {
+		t.Errorf("one session is split as %+v", few)
+	}
+	for _, text := range []string{"", "{}", `{"held":-1,"keys":1,"ttl_ns":2,"keep_ns":1,"release":"never"}`, `{"held":1,"keys":1,"ttl_ns":1,"keep_ns":1,"release":"never"}`, `{"held":1,"keys":1,"ttl_ns":2,"keep_ns":1,"release":"soon"}`} {
+		if p, err := PlanOf([]byte(text)); err == nil {
+			t.Errorf("%s is the plan %+v", text, p)
 		}
 	}
 }

@@ -137,6 +137,9 @@ func expired(o *deaths.Outcome) (run.Measure, string) {
 	text := fmt.Sprintf("%s of %s", humanize.Comma(int64(o.Expired)), humanize.Comma(int64(o.Abandoned)))
 	if o.AllGone > 0 {
 		text += fmt.Sprintf(", the last %.1f s after the first death", o.AllGone.Seconds())
+		if o.Machines > 1 {
+			text += fmt.Sprintf(" (of %d machines, whose clocks are known to %v)", o.Machines, o.ClockError.Round(time.Microsecond))
+		}
 	}
 	if o.PerSecond > 0 {
 		text += fmt.Sprintf(", %.0f/s", o.PerSecond)

@@ -69,7 +69,7 @@ var treatments = fieldsOf(map[string]treatment{
 	"client.name host.name other_load.host":                                                                              asHost,
 	"addr agent endpoint listen target":                                                                                  asAddress,
 	"locks_held.what locks_held.by locks_held.waits locks_held.fence locks_held.delayed locks_held.rule":                 asText,
-	"locks_held.why_left stages.why stages.why_refused":                                                                  asText,
+	"locks_held.why_left stages.why stages.why_refused load_sessions.why":                                                asText,
 	"locks_held.began":             asTime,
 	"plan.recipe fairness.order":   asWord,
 	"boot_id":                      asMachine,

@@ -38,6 +38,9 @@ type Half struct {
 	on     database.Sessions // nil unless sessions were dialed
 	holder *session.Holder
 	seen   *observation.Recorder
+	// parts are of generators, which hold the sessions in place of this process.
+	parts []session.Remote
+	split bool
 }
 
 // New returns the sessions of a run.
@@ -47,6 +50,14 @@ func New(r *abilities.Run) *Half {
 
 // Name is that of the activity.
 func (h *Half) Name() string { return "hold sessions" }
+
+// generators is how many hold the sessions, 0 if this process does.
+func (h *Half) generators() int {
+	if h.run.Generators == nil {
+		return 0
+	}
+	return h.run.Generators.Number()
+}
 
 // Describe says how many sessions are held, and when their keys should be gone.
 func (h *Half) Describe() []string {
@@ -60,7 +71,9 @@ func (h *Half) Describe() []string {
 		text += fmt.Sprintf("; their holders die %v after the start of the load, %s; %s ends a session %v to %v after its last renewal (%s)",
 			h.plan.After, h.plan.Release, h.run.DB.Name, earliest, latest, h.facts.Rule)
 	}
-	if err := h.room(); err != nil {
+	if n := h.generators(); n > 0 {
+		text += fmt.Sprintf("; each of %d generators holds its part of them", n)
+	} else if err := h.room(); err != nil {
 		text += "; " + err.Error()
 	}
 	return []string{text}
@@ -84,15 +97,20 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 	if !ok || h.facts == nil {
 		return fmt.Errorf("hold sessions: those of %s cannot be held: %s", h.run.DB.Name, h.run.Info.NoSessions)
 	}
+	n := workers
+	if len(h.run.DB.Endpoints) > 0 {
+		n = sharedWorkers
+	}
+	if machines := h.generators(); machines > 0 {
+		h.run.Step("grant %d sessions over %d generators", h.plan.Held, machines)
+		h.split = true
+		return h.run.Generators.GrantSessions(ctx, session.Split(h.plan, machines), h.run.DB.Load.ValueSize, n)
+	}
 	if err := h.room(); err != nil {
 		return fmt.Errorf("hold sessions: %w", err)
 	}
 	if h.on, err = dialer.DialSessions(ctx, *h.run.Target); err != nil {
 		return fmt.Errorf("dial for sessions: %w", err)
-	}
-	n := workers
-	if len(h.run.DB.Endpoints) > 0 {
-		n = sharedWorkers
 	}
 	h.seen = observation.NewRecorder(deaths.Observed())
 	h.holder = session.New(session.Options{
@@ -109,6 +127,9 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 
 // Run lets the holders die.
 func (h *Half) Run(ctx context.Context) error {
+	if h.split {
+		return h.run.Generators.HoldSessions(ctx)
+	}
 	if h.holder == nil {
 		return nil
 	}
@@ -117,6 +138,9 @@ func (h *Half) Run(ctx context.Context) error {
 
 // End ends the sessions that are left, so that none of their keys is counted.
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
+	if h.split {
+		h.parts = h.run.Generators.EndSessions(ctx)
+	}
 	if h.on == nil {
 		return
 	}
@@ -128,13 +152,51 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 
 // Finish records what became of the sessions.
 func (h *Half) Finish() error {
-	if h.holder == nil {
+	var o deaths.Outcome
+	var seconds []observation.Second
+	switch {
+	case h.holder != nil:
+		o, seconds = h.holder.Outcome(), h.seen.Take(math.MaxInt64)
+	case len(h.parts) > 0:
+		o, seconds = h.merged()
+	default:
 		return nil
 	}
-	o := h.holder.Outcome()
 	err := h.latencies(&o)
 	h.mark(&o)
-	return errors.Join(err, h.run.Observe(deaths.Observed(), h.seen.Take(math.MaxInt64)), deaths.Record().Set(&h.run.Record.Records, o))
+	return errors.Join(err, h.run.Observe(deaths.Observed(), seconds), deaths.Record().Set(&h.run.Record.Records, o))
+}
+
+// merged is the outcome of the sessions of all generators.
+func (h *Half) merged() (deaths.Outcome, []observation.Second) {
+	var parts []session.Part
+	var lists [][]observation.Second
+	var clock time.Duration
+	var lost []string
+	for _, p := range h.parts {
+		if p.Lost != nil {
+			lost = append(lost, fmt.Sprintf("%s: %v", p.Machine, p.Lost))
+			continue
+		}
+		parts, lists, clock = append(parts, p.Part), append(lists, p.Seconds), max(clock, p.ClockError)
+		if !p.Part.Death.IsZero() {
+			h.run.Event(results.Event{Time: p.Part.Death.UTC(), Kind: eventDeath, Member: -1, Amount: float64(p.Part.Granted), Unit: "sessions", Text: p.Machine})
+		}
+	}
+	o := session.Merge(h.plan, *h.facts, parts...)
+	o.Machines, o.ClockError = len(h.parts), clock
+	if len(lost) > 0 {
+		o.Why = strings.Join(append([]string{"what became of the sessions of " + strings.Join(lost, ", ") + " is not known"}, nonEmpty(o.Why)...), "; ")
+	}
+	return o, deaths.Observed().Merge(lists...)
+}
+
+// nonEmpty is a list of a text, empty for "".
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }
 
 // latencies compares requests of the seconds before that of the first death with those of the

@@ -72,6 +72,11 @@ type Outcome struct {
 	// and in those from the first end to the last.
 	Before *Latency `json:"before,omitempty"`
 	During *Latency `json:"during,omitempty"`
+	// Machines is how many generators held the sessions, 0 if the client did. Each judged its own
+	// with its own clock. The times from Death on are of all, by clocks that are known to
+	// ClockError.
+	Machines   int           `json:"machines,omitempty"`
+	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 	// Left sessions could not be ended at the end of the run, for the reason WhyLeft.
 	Left    int    `json:"left,omitempty"`
 	WhyLeft string `json:"why_left,omitempty"`

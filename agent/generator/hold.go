@@ -1,0 +1,173 @@
+package generator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/observation"
+	holding "github.com/coreos/dbtester/pkg/session"
+)
+
+// maxHolders bounds the requests for sessions that run at the same time.
+const maxHolders = 1024
+
+// held are the sessions that are held beside the load. The zero value is none.
+type held struct {
+	mu     sync.Mutex // a verb has it
+	on     database.Sessions
+	holder *holding.Holder
+	seen   *observation.Recorder
+}
+
+// use lets a verb use the session beside those of the load. The verb calls what is returned.
+func (s *session) use() (done func(), err error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, s.over()
+	}
+	s.work.Add(1)
+	return s.work.Done, nil
+}
+
+// GrantSessions begins this part of the sessions that are held beside the load.
+func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest) (*pb.GrantSessionsResponse, error) {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	options, err := v.server.heldBy(s, req)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	if s.held.holder != nil {
+		return nil, status.Error(codes.FailedPrecondition, "the sessions of this load were granted before")
+	}
+	if options.Plan.Held == 0 {
+		return &pb.GrantSessionsResponse{}, nil
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	if s.held.on, err = s.part.driver.(database.SessionDialer).DialSessions(ctx, s.part.target); err != nil {
+		return nil, status.Errorf(codes.Unavailable, "dial for sessions: %v", err)
+	}
+	options.On = s.held.on
+	s.held.holder = holding.New(options)
+	if err := s.held.holder.Grant(ctx); err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return &pb.GrantSessionsResponse{}, nil
+}
+
+// heldBy returns what a request asks to hold, without the connections. The lock of what is held is
+// held.
+func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Options, err error) {
+	entry, err := v.opts.Registry.Get(s.part.database)
+	if err != nil {
+		return o, err
+	}
+	facts := database.SessionFactsOf(entry.Info, s.part.driver)
+	if _, can := s.part.driver.(database.SessionDialer); !can || facts == nil {
+		return o, fmt.Errorf("sessions of %s cannot be held: %s", entry.Name, entry.Info.NoSessions)
+	}
+	if req.GetValueSize() < 0 || int(req.GetValueSize()) > s.part.spec.LargestValue() || req.GetWorkers() < 1 || req.GetWorkers() > maxHolders {
+		return o, fmt.Errorf("values of sessions must have at most the %d bytes of the load's, for 1 to %d workers, got %d for %d", s.part.spec.LargestValue(), maxHolders, req.GetValueSize(), req.GetWorkers())
+	}
+	plan, err := holding.PlanOf(req.GetPlan())
+	if err != nil {
+		return o, err
+	}
+	seen := observation.NewRecorder(holding.Observed())
+	if s.held.holder == nil {
+		s.held.seen = seen
+	}
+	stated := func(t time.Time) time.Time { return s.clock.at(t).Add(-time.Duration(req.GetOffsetNs())) }
+	return holding.Options{
+		Facts: *facts, Plan: plan, ValueSize: int(req.GetValueSize()), Workers: int(req.GetWorkers()), Name: strings.ToLower(rand.Text()[:8]), Stated: stated,
+		Seen: func(name string, at time.Time, number int64) { seen.Add(name, stated(at), 0, number) },
+		Died: func(time.Time, int) {},
+	}, nil
+}
+
+// HoldSessions lets the holders die.
+func (v service) HoldSessions(ctx context.Context, req *pb.HoldSessionsRequest) (*pb.HoldSessionsResponse, error) {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	if s.held.holder == nil {
+		return &pb.HoldSessionsResponse{}, nil
+	}
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	if err := s.held.holder.Run(ctx); err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return &pb.HoldSessionsResponse{}, nil
+}
+
+// EndSessions ends the sessions that are left.
+func (v service) EndSessions(ctx context.Context, req *pb.EndSessionsRequest) (*pb.EndSessionsResponse, error) {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	if s.held.holder == nil {
+		return &pb.EndSessionsResponse{}, nil
+	}
+	part, seconds := s.held.end(ctx)
+	resp := &pb.EndSessionsResponse{}
+	if resp.Part, err = json.Marshal(part); err == nil {
+		resp.Seconds, err = json.Marshal(seconds)
+	}
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "encode what became of sessions: %v", err)
+	}
+	return resp, nil
+}
+
+// end ends the sessions that are left. The lock is held, or nobody else uses them any more.
+func (h *held) end(ctx context.Context) (part holding.Part, seconds []observation.Second) {
+	if h.holder != nil {
+		h.holder.End(ctx)
+		part, seconds = h.holder.Part(), h.seen.Take(math.MaxInt64)
+		h.holder = nil
+	}
+	if h.on != nil {
+		_ = h.on.Close() // nothing is sent any more
+		h.on = nil
+	}
+	return part, seconds
+}

@@ -1,0 +1,79 @@
+package issue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/session"
+)
+
+// How long a generator may take for its part of the sessions that are held beside a load.
+const (
+	grantTimeout = 10 * time.Minute
+	endTimeout   = 2 * time.Minute
+)
+
+// Number is how many generators issue the load, 0 if this process does.
+func (s *Set) Number() int { return len(s.gens) }
+
+// GrantSessions has each generator begin its part of the sessions that are held beside the load,
+// by the plans for them, in the order of the parts.
+func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error {
+	ctx, cancel := fleet.Within(ctx, grantTimeout)
+	defer cancel()
+	return each(s.gens, func(g *generator) error {
+		plan, err := json.Marshal(plans[g.index])
+		if err != nil {
+			return fmt.Errorf("encode the plan of sessions: %w", err)
+		}
+		_, err = g.client.GrantSessions(ctx, &pb.GrantSessionsRequest{
+			RunId: g.runID, Plan: plan, ValueSize: int32(valueSize), Workers: int32(max(workers/len(s.gens), 1)), OffsetNs: g.offset().OffsetNS,
+		})
+		if err != nil {
+			return g.failed(ctx, err)
+		}
+		return nil
+	})
+}
+
+// HoldSessions lets the holders of all generators die, and returns when that is over for all or
+// when ctx ends. Generators that are lost are waited for no longer.
+func (s *Set) HoldSessions(ctx context.Context) error {
+	return each(s.gens, func(g *generator) error {
+		_, err := g.client.HoldSessions(ctx, &pb.HoldSessionsRequest{RunId: g.runID})
+		if err == nil || ctx.Err() != nil || g.lostBy() != nil {
+			return nil
+		}
+		return g.failed(ctx, err)
+	})
+}
+
+// EndSessions ends the sessions that are left, and returns what each generator knows of its own.
+func (s *Set) EndSessions(ctx context.Context) []session.Remote {
+	ctx, cancel := fleet.Within(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	parts := make([]session.Remote, len(s.gens))
+	_ = each(s.gens, func(g *generator) error {
+		p := &parts[g.index]
+		p.Machine, p.ClockError = "generator "+g.addr, time.Duration(g.offset().ErrorNS)
+		if p.Lost = g.lostBy(); p.Lost != nil {
+			return nil
+		}
+		reply, err := g.client.EndSessions(ctx, &pb.EndSessionsRequest{RunId: g.runID})
+		switch {
+		case err != nil:
+			p.Lost = broken(ctx, err)
+		case len(reply.GetPart()) == 0:
+			p.Lost = errors.New("it holds no sessions")
+		default:
+			p.Lost = p.Decode(reply.GetPart(), reply.GetSeconds())
+		}
+		return nil
+	})
+	return parts
+}
