@@ -91,6 +91,13 @@ func useClient(ctx context.Context, d database.Driver, to database.Target) {
 	if x, ok := c.(database.Deleter); ok {
 		_ = x.Delete(ctx, key)
 	}
+	if l, ok := c.(database.Leaser); ok {
+		if id, err := l.Grant(ctx, time.Minute); err == nil {
+			_ = l.KeepAlive(ctx, id)
+			_ = l.Revoke(ctx, id)
+			_ = l.KeepAlive(ctx, id)
+		}
+	}
 	_ = c.Close()
 }
 

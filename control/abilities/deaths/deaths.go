@@ -140,6 +140,11 @@ func (h *Half) Run(ctx context.Context) error {
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.split {
 		h.parts = h.run.Generators.EndSessions(ctx)
+		for _, p := range h.parts {
+			if death := p.Part.Death; !death.IsZero() {
+				h.run.Event(results.Event{Time: death.UTC(), Kind: eventDeath, Member: -1, Amount: float64(p.Part.Granted), Unit: "sessions", Text: p.Machine})
+			}
+		}
 	}
 	if h.on == nil {
 		return
@@ -179,9 +184,6 @@ func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 			continue
 		}
 		parts, lists, clock = append(parts, p.Part), append(lists, p.Seconds), max(clock, p.ClockError)
-		if !p.Part.Death.IsZero() {
-			h.run.Event(results.Event{Time: p.Part.Death.UTC(), Kind: eventDeath, Member: -1, Amount: float64(p.Part.Granted), Unit: "sessions", Text: p.Machine})
-		}
 	}
 	o := session.Merge(h.plan, *h.facts, parts...)
 	o.Machines, o.ClockError = len(h.parts), clock
