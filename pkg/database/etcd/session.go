@@ -14,6 +14,8 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 var (
@@ -86,43 +88,114 @@ func (l *leases) Grant(ctx context.Context, ttl time.Duration) (database.Session
 	return &lease{on: l, id: resp.ID, ttl: time.Duration(resp.TTL) * time.Second}, nil
 }
 
+// Times of a watch.
+const (
+	// watchAsked is between two requests for the progress of a watch.
+	watchAsked = 250 * time.Millisecond
+	// watchAgain is the pause before a stream that ended is opened again, at another member.
+	watchAgain = 50 * time.Millisecond
+)
+
+// watching is a watch over one stream after the other. Each goes on behind the last revision
+// that the one before has seen, so no deletion is missed.
+type watching struct {
+	on    *leases
+	ready func() // nil after it was called
+	gone  func(database.Gone)
+	next  int64     // revision; 0 before the first stream
+	alive time.Time // when all up to next was known
+}
+
 // Watch watches for deletions of keys.
 func (l *leases) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+	w := &watching{on: l, ready: ready, gone: gone}
+	for {
+		err := w.stream(ctx)
+		switch outcome, class := database.Classify(err); {
+		case ctx.Err() != nil:
+			return nil
+		case w.ready != nil, outcome == workload.Failed && class != database.ClassUnavailable:
+			return fmt.Errorf("watch: %w", err)
+		case !sleep.For(ctx, watchAgain):
+			return nil
+		}
+	}
+}
+
+// stream watches over one stream until it ends. Its error is classed: what is surely not applied
+// would not be later either.
+func (w *watching) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := l.watch.Watch(ctx)
+	stream, err := w.on.watch.Watch(ctx)
 	if err != nil {
-		return watchError(ctx, err)
+		return answer.Classify(err, true)
 	}
-	create := &pb.WatchCreateRequest{Key: []byte(l.prefix), RangeEnd: []byte(behind(l.prefix)), Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT}}
+	prefix := w.on.prefix
+	create := &pb.WatchCreateRequest{
+		Key: []byte(prefix), RangeEnd: []byte(behind(prefix)), StartRevision: w.next,
+		Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT},
+	}
 	if err := stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
-		return watchError(ctx, err)
+		return answer.Classify(err, true)
 	}
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	behindUntil := int64(0) // deletions up to this revision came while there was no stream
 	for {
 		resp, err := stream.Recv()
 		at := time.Now()
 		switch {
 		case err != nil:
-			return watchError(ctx, err)
+			return answer.Classify(err, true)
 		case resp.Canceled:
-			return fmt.Errorf("etcd cancelled the watch: %s", resp.CancelReason)
+			return database.NotApplied(database.ClassOther, fmt.Errorf("etcd cancelled the watch: %s", resp.CancelReason))
 		case resp.Created:
-			ready()
-		}
-		for _, e := range resp.Events {
-			if name, ours := strings.CutPrefix(string(e.Kv.Key), l.prefix); ours && e.Type == mvccpb.DELETE {
-				gone(database.Gone{Key: []byte(name), At: at})
+			if w.next == 0 {
+				w.next, w.alive = resp.Header.Revision+1, at
 			}
+			behindUntil = resp.Header.Revision
+			if w.ready != nil {
+				w.ready()
+				w.ready = nil
+			}
+			asking.Go(func() { askProgress(ctx, stream) })
+			continue
 		}
+		w.take(resp, at, behindUntil)
 	}
 }
 
-// watchError is nil if ctx ended.
-func watchError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+// take passes on the deletions of an answer.
+func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64) {
+	for _, e := range resp.Events {
+		w.next = max(w.next, e.Kv.ModRevision+1)
+		name, ours := strings.CutPrefix(string(e.Kv.Key), w.on.prefix)
+		if !ours || e.Type != mvccpb.DELETE {
+			continue
+		}
+		g := database.Gone{Key: []byte(name), At: at}
+		if e.Kv.ModRevision <= behindUntil {
+			g.Since = w.alive
+		}
+		w.gone(g)
 	}
-	return fmt.Errorf("watch: %w", answer.Classify(err, true))
+	if len(resp.Events) == 0 { // of the progress: all before it has come
+		w.next = max(w.next, resp.Header.Revision+1)
+	}
+	if w.next > behindUntil {
+		w.alive = at
+	}
+}
+
+// askProgress asks for the progress of a watch until ctx ends or the stream does.
+func askProgress(ctx context.Context, stream pb.Watch_WatchClient) {
+	for sleep.For(ctx, watchAsked) {
+		if stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}) != nil {
+			return
+		}
+	}
 }
 
 // Close closes the connection.

@@ -19,6 +19,75 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
+// A watch goes on after its member was killed and started again, with what ended meanwhile, of which
+// it knows since when.
+func TestWatchGoesOn(t *testing.T) {
+	c := startOne(t, "")
+	dial := func() database.Sessions {
+		s, err := c.Driver().(database.SessionDialer).DialSessions(t.Context(), c.Target())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	watched := dial()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ready, ends := make(chan struct{}), make(chan database.Gone, 10)
+	var tasks sync.WaitGroup
+	tasks.Go(func() {
+		if err := watched.Watch(ctx, func() { close(ready) }, func(g database.Gone) { ends <- g }); err != nil {
+			t.Errorf("watch: %v", err)
+		}
+	})
+	<-ready
+	granted := time.Now()
+	var held []database.Session
+	for i := range 3 {
+		lease, err := watched.Grant(ctx, time.Hour)
+		if err == nil {
+			err = lease.Attach(ctx, fmt.Append(nil, i), nil)
+		}
+		if err != nil {
+			t.Fatalf("grant a lease with a key: %v", err)
+		}
+		held = append(held, lease)
+	}
+	end := func(i int) database.Gone {
+		t.Helper()
+		if err := held[i].Release(ctx); err != nil {
+			t.Errorf("release: %v", err)
+		}
+		select {
+		case g := <-ends:
+			if string(g.Key) != fmt.Sprint(i) {
+				t.Errorf("the key %q ended, want %d", g.Key, i)
+			}
+			return g
+		case <-ctx.Done():
+			t.Fatal("the end of a key was not seen")
+			return database.Gone{}
+		}
+	}
+	if g := end(0); !g.Since.IsZero() {
+		t.Errorf("an end that the member reported at once is known since %v", g.Since)
+	}
+	c.Kill(0)
+	c.Restart(0)
+	c.WaitReady()
+	// The first watch may be back before or after this one: then its end is an interval or not.
+	end(1)
+	if g := end(2); !g.Since.IsZero() && (g.Since.Before(granted) || g.Since.After(g.At)) {
+		t.Errorf("the key ended between %v and %v", g.Since, g.At)
+	}
+	cancel()
+	tasks.Wait()
+	if len(ends) > 0 {
+		t.Errorf("%d ends were seen twice", len(ends))
+	}
+}
+
 // Every lease that nobody renews ends once by the watch, and the member counts as many.
 func TestExpiredLeases(t *testing.T) {
 	c := startOne(t, "")
