@@ -235,6 +235,9 @@ func otherVerbs(ctx context.Context, c pb.GeneratorClient, run string) map[strin
 		_, err = judging.Recv()
 	}
 	errs["Judge"] = err
+	_, errs["GrantSessions"] = c.GrantSessions(ctx, &pb.GrantSessionsRequest{RunId: run})
+	_, errs["HoldSessions"] = c.HoldSessions(ctx, &pb.HoldSessionsRequest{RunId: run})
+	_, errs["EndSessions"] = c.EndSessions(ctx, &pb.EndSessionsRequest{RunId: run})
 	return errs
 }
 

@@ -193,7 +193,8 @@ func testCatalog() Catalog {
 			},
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
-				Operations: common,
+				Operations: append(common[:len(common):len(common)], "grant", "keepalive", "revoke"),
+				Sessions:   &database.SessionFacts{Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond},
 				Failover:   "none",
 				Ports:      map[string]int{"client": 8500, "server": 8300},
 				TLS:        true,
