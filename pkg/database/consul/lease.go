@@ -49,8 +49,8 @@ func entryOf(ttl time.Duration) *api.SessionEntry {
 	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
 }
 
-// sessionOf parses the id of a session, which is a UUID.
-func sessionOf(text string) (id database.SessionID, err error) {
+// parsedSession parses the id of a session, which is a UUID.
+func parsedSession(text string) (id database.SessionID, err error) {
 	plain := strings.ReplaceAll(text, "-", "")
 	if n, err := hex.Decode(id[:], []byte(plain)); err != nil || n != len(id) {
 		return id, fmt.Errorf("%w: a session has a UUID, got one of %d digits", errMalformed, len(plain))
@@ -81,7 +81,7 @@ func (c *client) Grant(ctx context.Context, ttl time.Duration) (id database.Sess
 	}
 	text, _, err := c.sessions.CreateNoChecks(entryOf(ttl), (&api.WriteOptions{}).WithContext(ctx))
 	if err == nil {
-		id, err = sessionOf(text)
+		id, err = parsedSession(text)
 	}
 	return id, classify(ctx, err)
 }
@@ -125,7 +125,7 @@ func (c *lean) Grant(ctx context.Context, ttl time.Duration) (id database.Sessio
 	if err = json.Unmarshal(text, &answer); err != nil {
 		err = errors.Join(errMalformed, err)
 	} else {
-		id, err = sessionOf(answer.ID)
+		id, err = parsedSession(answer.ID)
 	}
 	return id, classify(ctx, err)
 }
