@@ -259,7 +259,12 @@ func (c *contender) gone(ctx context.Context, f front) error {
 		switch {
 		case err != nil:
 			return answer.Classify(err, true)
-		case resp.Canceled: // the revision was compacted
+		case resp.Canceled && resp.CompactRevision == 0: // such as for a token that the member does not know yet
+			if !sleep.For(ctx, againAfter) {
+				return answer.Classify(ctx.Err(), true)
+			}
+			return nil
+		case resp.Canceled:
 			return nil
 		case deletes(resp.Events):
 			return nil

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // Recipe is the package whose sessions and mutexes a [Contender] uses.
@@ -26,8 +28,14 @@ type Contender struct {
 
 var _ database.Contender = (*Contender)(nil)
 
-// cleanWithin bounds the removal of a key that a failed wait may have left.
-const cleanWithin = 5 * time.Second
+const (
+	// cleanWithin bounds the removal of a key that a failed wait may have left.
+	cleanWithin = 5 * time.Second
+	// tokenTries and tokenRest are how often a lock is asked for with a token that a member does
+	// not know, and how far apart.
+	tokenTries = 10
+	tokenRest  = 100 * time.Millisecond
+)
 
 // Contend begins a session with a TTL of whole seconds. Locks have the prefix in their names,
 // which do not contain "/". The contender closes the client.
@@ -46,18 +54,30 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 // Lease is the session's.
 func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
-// Acquire locks a mutex of the library.
+// Acquire locks a mutex of the library, once more if a member did not know the client's token yet:
+// the library gets a new one for requests, and none for watches.
 func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
-	mutex := concurrency.NewMutex(c.session, c.prefix+string(name))
-	err := mutex.Lock(ctx)
-	at := time.Now()
-	if err != nil {
+	var mutex *concurrency.Mutex
+	var err error
+	for tries := 1; ; tries++ {
+		mutex = concurrency.NewMutex(c.session, c.prefix+string(name))
+		if err = mutex.Lock(ctx); err == nil {
+			break
+		}
 		c.remove(ctx, mutex)
-		return database.Held{}, c.classed(ctx, err)
+		if tries == tokenTries || !unknownToken(err) || !sleep.For(ctx, tokenRest) {
+			return database.Held{}, c.classed(ctx, err)
+		}
 	}
+	at := time.Now()
 	c.mutex = mutex
 	owner := mutex.IsOwner()
 	return database.Held{At: at, Fence: owner.GetCompare().GetCreateRevision(), Lost: c.session.Done()}, nil
+}
+
+// unknownToken reports whether a watch was refused for its token. The reason is a text of the member's.
+func unknownToken(err error) bool {
+	return strings.Contains(err.Error(), rpctypes.ErrInvalidAuthToken.Error())
 }
 
 // remove removes the key of a lock that was not taken. The library leaves it if the request that
