@@ -3,12 +3,14 @@ package consul
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // Consul's texts for a key that was not locked, of version 1.16.
@@ -79,4 +81,52 @@ func sessionOf(c database.Contender) *session {
 		return direct.session
 	}
 	return c.(*libraryContender).session
+}
+
+func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite(b)) }
+
+// The lock of a dead holder passes later by its LockDelay; 0 is none, which Consul's own client cannot
+// ask for.
+func TestLockDelay(t *testing.T) {
+	if !databasetest.Long() {
+		t.Skip("it waits for 35 s")
+	}
+	c := startOne(t, "")
+	began := time.Now()
+	passed := map[time.Duration]time.Time{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, delay := range []time.Duration{0, lockDelay} {
+		locks, err := c.Driver().(*Options).DialLocks(t.Context(), c.Target(), database.LockOptions{Recipe: database.LockDirect, Delay: delay})
+		if err != nil {
+			t.Fatalf("dial locks: %v", err)
+		}
+		name := []byte(delay.String())
+		var both [2]database.Contender
+		for i := range both {
+			if both[i], err = locks.Contender(t.Context()); err != nil {
+				t.Fatalf("make a contender: %v", err)
+			}
+			defer both[i].Close(context.Background())
+		}
+		if _, err := both[0].Acquire(t.Context(), name, nil); err != nil {
+			t.Fatalf("acquire: %v", err)
+		}
+		both[0].Abandon()
+		all.Go(func() {
+			held, err := both[1].Acquire(t.Context(), name, nil)
+			if err != nil {
+				t.Errorf("acquire: %v", err)
+			}
+			mu.Lock()
+			passed[delay] = held.At
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	at, later := passed[0], passed[lockDelay]
+	t.Logf("without a delay the lock passed after %v, with %v after %v", at.Sub(began), lockDelay, later.Sub(began))
+	if !at.Before(later) || at.Sub(began) < 2*leastTTL || later.Sub(began) < 2*leastTTL+lockDelay {
+		t.Errorf("want at least %v, and at least %v", 2*leastTTL, 2*leastTTL+lockDelay)
+	}
 }

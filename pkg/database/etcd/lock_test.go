@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // In front of a contender's key is the next older one. A queue whose newest key is another has
@@ -98,3 +99,5 @@ func leaseOf(c database.Contender) int64 {
 	}
 	return c.(escaping).Contender.Lease()
 }
+
+func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite()) }

@@ -79,3 +79,5 @@ func lostLock(t *testing.T, c *databasetest.Cluster) {
 		})
 	}
 }
+
+func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite(b, newest)) }
