@@ -34,19 +34,21 @@ type client struct {
 	hinted database.HintedPutter
 	// located is nil if db does not know its member, which is link's then.
 	located located
-	shard   *shard
-	flight  flight
-	member  int // that the last request went to
-	ctx     atomic.Pointer[callContext]
-	timer   *time.Timer // nil until the client first waits for a time
-	ramp    int64       // after the step's start, when this client begins
-	first   int64       // when this client first sent a request; 0 before
-	clock   clock.Clock
-	stops   *stops.Stops
-	ran     int64        // when this client last read the clock, as the stops and a call's deadline need it
-	trip    int64        // when the round trip in flight began
-	stopped int64        // by how much stops delayed the call in flight
-	fiber   *fiber.Fiber // nil if the client runs on a goroutine of its own
+	// versioned is nil if db does not know the versions that its writes make.
+	versioned database.WriteVersioner
+	shard     *shard
+	flight    flight
+	member    int // that the last request went to
+	ctx       atomic.Pointer[callContext]
+	timer     *time.Timer // nil until the client first waits for a time
+	ramp      int64       // after the step's start, when this client begins
+	first     int64       // when this client first sent a request; 0 before
+	clock     clock.Clock
+	stops     *stops.Stops
+	ran       int64        // when this client last read the clock, as the stops and a call's deadline need it
+	trip      int64        // when the round trip in flight began
+	stopped   int64        // by how much stops delayed the call in flight
+	fiber     *fiber.Fiber // nil if the client runs on a goroutine of its own
 }
 
 // init makes client n of a step, on a connection, which does something.
@@ -129,12 +131,13 @@ func (c *client) attach(l *link) {
 	c.link, c.db, c.served = l, l.client, false
 	c.hinted = hintedPutter(l.client, &c.step.spec)
 	c.located, _ = l.client.(located)
+	c.versioned, _ = l.client.(database.WriteVersioner)
 }
 
 func (c *client) detach() {
 	if c.link != nil {
 		c.conn.release(c.link)
-		c.link, c.db, c.hinted, c.located = nil, nil, nil, nil
+		c.link, c.db, c.hinted, c.located, c.versioned = nil, nil, nil, nil, nil
 	}
 }
 

@@ -27,7 +27,11 @@ type Ended struct {
 	// Expected and Version are of a transaction: the version of the key that it named, and
 	// the one that it made. They are -1 if not known.
 	Expected, Version int64
-	Sent, End         int64
+	// Change is the version that a write made among those of all keys, where the client is a
+	// [database.WriteVersioner]; -1 if it is not known.
+	Change int64
+	// Due is when the request was to be sent, in a closed loop Sent.
+	Due, Sent, End int64
 	// Client and Connection are numbered over all parts of a load. Member is the one that the
 	// request went to, -1 if not known.
 	Client, Connection, Member int32
@@ -59,9 +63,9 @@ type Watch func(ended []Ended, before int64) error
 func (w Watch) Observe(ended []Ended, before int64) error { return w(ended, before) }
 
 const (
-	pageSize = 1024 // requests, 72 KiB
+	pageSize = 1024 // requests, 88 KiB
 	// mostPages is how many pages of requests may wait for the observer before clients do:
-	// 36 MiB.
+	// 44 MiB.
 	mostPages = 512
 	// soonPages, besides the ones that shards fill, make the observer be called at once: then
 	// a processor's cache still has them. Each call looks at every client, so that there is
@@ -316,12 +320,15 @@ func (o *observed) readClock(c *client) int64 {
 // next call.
 func (o *observed) see(a *applier, req requests.Request, d *done) []Ended {
 	one := Ended{
-		Number: req.Number, Key: req.Key, Read: a.got.by.Number, ReadKnown: a.got.by.Known, Expected: -1, Version: -1,
-		Sent: o.history.unix + d.sent, End: o.history.unix + d.end, Outcome: d.outcome, Missing: d.class == database.ClassNotFound,
+		Number: req.Number, Key: req.Key, Read: a.got.by.Number, ReadKnown: a.got.by.Known, Expected: -1, Version: -1, Change: -1,
+		Due: o.history.unix + d.due, Sent: o.history.unix + d.sent, End: o.history.unix + d.end, Outcome: d.outcome, Missing: d.class == database.ClassNotFound,
 		Client: o.client, Connection: o.connection, Member: int32(d.member), Op: uint8(d.op),
 	}
 	if d.outcome == workload.Failed && d.class == database.ClassWrongValue {
 		one.Read, one.ReadKnown = NoRequest, true
+	}
+	if v := a.client.versioned; v != nil && d.outcome == workload.OK && a.client.step.work.Sends(req) {
+		one.Change = v.WriteVersion()
 	}
 	o.ended = o.ended[:0]
 	if a.guarded == nil || !a.client.step.rec.accounts.ops[d.op].Guarded() {
