@@ -70,6 +70,11 @@ type Info struct {
 	// means that clients cannot take any, for the reason NoLocks.
 	Locks   *LockFacts
 	NoLocks string
+	// Watches are the facts of its kinds of watches with default options, the default kind first;
+	// a [WatchRuler] returns those of others. None means that clients cannot watch keys, for the
+	// reason NoWatches.
+	Watches   []WatchFacts
+	NoWatches string
 }
 
 // Promise is what a database promises of the reads of a mode.
