@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/deliver"
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 	"github.com/coreos/dbtester/pkg/database/fake/turns"
 	"github.com/coreos/dbtester/pkg/results/declared"
@@ -52,6 +53,7 @@ func Database() database.Database {
 			Durability: declared.NeverSynced,
 			Sessions:   facts(expiry.Exact),
 			Locks:      lockFacts(),
+			Watches:    watchFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}
@@ -73,6 +75,15 @@ type Options struct {
 	HandOver        time.Duration `yaml:"hand_over" doc:"time from the release of a lock until the next contender has it"`
 	TwoHoldersEvery int           `yaml:"two_holders_every" doc:"give a lock for which others wait to two at once, each n-th time; 0 means never"`
 	OldFenceEvery   int           `yaml:"old_fence_every" doc:"give the fence before once more, each n-th time; 0 means never"`
+
+	WatchDelay    time.Duration `yaml:"watch_delay" doc:"time from a write until watchers are told"`
+	WatchLie      deliver.Lie   `yaml:"watch_lie" doc:"what is wrong with the news of some writes to watchers: lose, double or swap; empty means nothing"`
+	WatchLieEvery int           `yaml:"watch_lie_every" doc:"the lie is told about every n-th of them"`
+}
+
+// watchLaw is when watchers are told, and what.
+func (o *Options) watchLaw() deliver.Law {
+	return deliver.Law{Delay: o.WatchDelay, Lie: o.WatchLie, Every: o.WatchLieEvery}
 }
 
 // New returns options that hold every default: no delay and no faults.
@@ -95,6 +106,9 @@ func (o *Options) Validate(database.HostFacts) error {
 		return fmt.Errorf("lie must be one of %q, got %q", Lies(), o.Lie)
 	}
 	if err := o.Expiry.Valid(); err != nil {
+		return err
+	}
+	if err := o.watchLaw().Valid(); err != nil {
 		return err
 	}
 	if o.ExpireEarlyEvery < 0 {
@@ -133,6 +147,9 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}
 	if o.turns() != (turns.Rules{}) {
 		args = append(args, "--hand-over="+o.HandOver.String(), "--two-holders-every="+strconv.Itoa(o.TwoHoldersEvery), "--old-fence-every="+strconv.Itoa(o.OldFenceEvery))
+	}
+	if o.watchLaw() != (deliver.Law{}) {
+		args = append(args, "--watch-delay="+o.WatchDelay.String(), "--watch-lie="+string(o.WatchLie), "--watch-lie-every="+strconv.Itoa(o.WatchLieEvery))
 	}
 	return database.Plan{
 		Commands: []database.Command{{

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/deliver"
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -52,6 +53,9 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	fs.DurationVar(&s.HandOver, "hand-over", 0, "")
 	fs.IntVar(&s.TwoHoldersEvery, "two-holders-every", 0, "")
 	fs.IntVar(&s.OldFenceEvery, "old-fence-every", 0, "")
+	fs.DurationVar(&s.WatchDelay, "watch-delay", 0, "")
+	fs.StringVar((*string)(&s.WatchLie), "watch-lie", "", "")
+	fs.IntVar(&s.WatchLieEvery, "watch-lie-every", 0, "")
 	fs.DurationVar(&s.ReadyAfter, "ready-after", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return fmt.Errorf("read fake flags: %w", err)
@@ -64,6 +68,7 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 		return err
 	}
 	s.liar.before = map[string]replaced{}
+	s.store.hub = deliver.NewHub(s.watchLaw(), s.store.applied)
 	return errors.Join(s.accept(ctx), s.store.close())
 }
 
@@ -89,6 +94,10 @@ func (s *server) serve(ctx context.Context, conn net.Conn) {
 	for {
 		kind, key, value, err := readFrame(r)
 		if err != nil {
+			return
+		}
+		if op := opcode(kind); s.store != nil && (op == opWatch || op == opWatchAll || op == opMark) {
+			s.watch(ctx, r, w, op, key, value)
 			return
 		}
 		code, data := s.answer(ctx, upstream, opcode(kind), key, value)

@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/coreos/dbtester/pkg/database/fake/deliver"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -26,6 +28,7 @@ type store struct {
 	file     *os.File
 	w        *bufio.Writer
 	writes   int
+	hub      *deliver.Hub // of watches, nil while the file is replayed
 }
 
 // openStore replays the file of writes. A write that was cut off is dropped: it
@@ -100,6 +103,9 @@ func (s *store) version(key []byte) int64 {
 
 func (s *store) set(op opcode, key, value []byte) {
 	s.applied++
+	if s.hub != nil {
+		s.hub.Publish(deliver.Change{Key: bytes.Clone(key), Value: bytes.Clone(value), Version: s.applied}, time.Now())
+	}
 	if op == opDelete {
 		delete(s.keys, string(key))
 		delete(s.versions, string(key))

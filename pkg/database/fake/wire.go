@@ -32,6 +32,10 @@ const (
 	opEnter    // a session's wait for a lock, both in the request's key, by the recipe in its value
 	opAwait    // the turn of a session that waits: its fence
 	opLeave    // a session's turn or wait: not found if it had no turn
+	opWatch    // the key that the request's value is; see watch.go
+	opWatchAll // the keys that begin with the request's value
+	opMark     // comes back behind all events
+	opEvent    // a change, from the server
 )
 
 // code is how a request ended.

@@ -1,0 +1,239 @@
+// Package deliver reports changes of keys to watchers some time after they were made, and lies
+// about some of them on purpose.
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
+)
+
+// Lie is what is wrong with some deliveries.
+type Lie string
+
+// The lies.
+const (
+	Honest Lie = ""
+	// Lose drops a delivery.
+	Lose Lie = "lose"
+	// Double makes it twice.
+	Double Lie = "double"
+	// Swap makes it after the watcher's next one.
+	Swap Lie = "swap"
+)
+
+// Lies are all of them.
+func Lies() []Lie { return []Lie{Lose, Double, Swap} }
+
+// Law is when deliveries are made, and which are wrong.
+type Law struct {
+	// Delay is from a change to its deliveries.
+	Delay time.Duration
+	// Lie is told about every n-th delivery, for n in Every.
+	Lie   Lie
+	Every int
+}
+
+// Valid returns an error for a law that cannot be.
+func (l Law) Valid() error {
+	switch {
+	case l.Delay < 0:
+		return fmt.Errorf("watch_delay must be at least 0, got %v", l.Delay)
+	case l.Lie != Honest && !slices.Contains(Lies(), l.Lie):
+		return fmt.Errorf("watch_lie must be one of %q, got %q", Lies(), l.Lie)
+	case l.Lie != Honest && l.Every < 1:
+		return fmt.Errorf("watch_lie_every must be at least 1, got %d", l.Every)
+	}
+	return nil
+}
+
+// Change is a new value of a key.
+type Change struct {
+	Key, Value []byte
+	Version    int64
+}
+
+// Delivery is a change as a watcher sees it, or a mark in the order of deliveries.
+type Delivery struct {
+	Watcher int32
+	Change
+	// Mark is not nil in a mark, which [Queue.Mark] was given.
+	Mark []byte
+	due  time.Time
+}
+
+// Hub knows all queues. It is safe for concurrent use.
+type Hub struct {
+	law     Law
+	mu      sync.Mutex
+	version int64
+	count   int
+	queues  []*Queue
+	lies    []Delivery
+}
+
+// NewHub returns a hub without watchers, after a version.
+func NewHub(law Law, version int64) *Hub { return &Hub{law: law, version: version} }
+
+// Publish delivers a change to all watchers of its key. Versions rise from call to call. Key and
+// value do not change afterwards.
+func (h *Hub) Publish(c Change, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.version = c.Version
+	for _, q := range h.queues {
+		q.publish(c, now.Add(h.law.Delay))
+	}
+}
+
+// lie returns which lie the next delivery is.
+func (h *Hub) lie(d Delivery) Lie {
+	h.count++
+	if h.law.Lie == Honest || h.count%h.law.Every != 0 {
+		return Honest
+	}
+	h.lies = append(h.lies, d)
+	return h.law.Lie
+}
+
+// Lied are the deliveries that were lied about.
+func (h *Hub) Lied() []Delivery {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.lies)
+}
+
+// Queue returns a new queue, for the watchers of one connection.
+func (h *Hub) Queue() *Queue {
+	q := &Queue{hub: h, wake: make(chan struct{}, 1), held: map[int32]Delivery{}}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.queues = append(h.queues, q)
+	return q
+}
+
+// Remove ends the watches of a queue.
+func (h *Hub) Remove(q *Queue) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.queues = slices.DeleteFunc(h.queues, func(other *Queue) bool { return other == q })
+}
+
+// Queue has the deliveries of one connection in their order. It is safe for concurrent use.
+type Queue struct {
+	hub  *Hub
+	wake chan struct{}
+
+	// Under the hub's lock.
+	watchers []watcher
+	held     map[int32]Delivery // to be made after the watcher's next one
+
+	mu      sync.Mutex
+	waiting []Delivery
+}
+
+type watcher struct {
+	id     int32
+	key    []byte
+	prefix bool // key is what the keys begin with
+}
+
+// Watch adds a watcher of a key, or of all keys that begin with it. Changes above the version
+// that it returns are delivered.
+func (q *Queue) Watch(id int32, key []byte, prefix bool) (after int64) {
+	q.hub.mu.Lock()
+	defer q.hub.mu.Unlock()
+	q.watchers = append(q.watchers, watcher{id, bytes.Clone(key), prefix})
+	return q.hub.version
+}
+
+// publish is called under the hub's lock.
+func (q *Queue) publish(c Change, due time.Time) {
+	for _, w := range q.watchers {
+		if w.prefix && !bytes.HasPrefix(c.Key, w.key) || !w.prefix && !bytes.Equal(c.Key, w.key) {
+			continue
+		}
+		d := Delivery{Watcher: w.id, Change: c, due: due}
+		if held, any := q.held[w.id]; any {
+			held.due = due
+			q.add(d)
+			q.add(held)
+			delete(q.held, w.id)
+			continue
+		}
+		switch q.hub.lie(d) {
+		case Lose:
+			continue
+		case Double:
+			q.add(d)
+		case Swap:
+			q.held[w.id] = d
+			continue
+		}
+		q.add(d)
+	}
+}
+
+// Mark adds a mark behind all deliveries of changes before, also of those that are held.
+func (q *Queue) Mark(mark []byte, now time.Time) {
+	q.hub.mu.Lock()
+	defer q.hub.mu.Unlock()
+	due := now.Add(q.hub.law.Delay)
+	for id, d := range q.held {
+		d.due = due
+		q.add(d)
+		delete(q.held, id)
+		q.hub.lies = slices.DeleteFunc(q.hub.lies, func(lie Delivery) bool { return lie.Watcher == id && lie.Version == d.Version }) // nothing came before it
+	}
+	q.add(Delivery{Mark: bytes.Clone(mark), due: due})
+}
+
+func (q *Queue) add(d Delivery) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, d)
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// Run makes the deliveries, those that are due at the same time in one call, until ctx ends or
+// deliver returns an error.
+func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
+	for {
+		q.mu.Lock()
+		n, wait := 0, time.Duration(-1)
+		for now := time.Now(); n < len(q.waiting); n++ {
+			if wait = q.waiting[n].due.Sub(now); wait > 0 {
+				break
+			}
+		}
+		due := q.waiting[:n:n]
+		if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
+			q.waiting = nil
+		}
+		q.mu.Unlock()
+		switch {
+		case n > 0:
+			if deliver(due) != nil || ctx.Err() != nil {
+				return
+			}
+		case wait > 0:
+			if !sleep.For(ctx, wait) {
+				return
+			}
+		default:
+			select {
+			case <-q.wake:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

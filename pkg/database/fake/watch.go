@@ -1,0 +1,222 @@
+package fake
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/deliver"
+)
+
+var (
+	_ database.WatchDialer = (*Options)(nil)
+	_ database.Watches     = (*watches)(nil)
+)
+
+// watchFacts are those of its one kind of watches.
+func watchFacts() []database.WatchFacts {
+	return []database.WatchFacts{{
+		Kind: database.WatchStream, How: "frames of the leader, over a connection that many watchers share",
+		Ordered: true, Values: true, Ranges: true,
+	}}
+}
+
+// watcherSize is the size in bytes of a watcher's number in frames, big endian. It is in front of
+// the version and the key.
+const watcherSize = 4
+
+// watches is a connection to the leader.
+type watches struct {
+	conn   net.Conn
+	prefix string
+	to     database.Receiver
+
+	mu      sync.Mutex // of writes and of what follows
+	w       *bufio.Writer
+	answers map[string]chan int64 // by the first field of the answer
+	last    uint64                // mark
+	closed  bool
+	over    chan struct{} // closed when the reader has ended
+}
+
+// DialWatches connects to the leader.
+func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
+	leader, err := o.Leader(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("dial for watches: %w", err)
+	}
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", t.Endpoints[leader])
+	if err != nil {
+		return nil, fmt.Errorf("dial for watches: %w", err)
+	}
+	w := &watches{conn: conn, prefix: t.KeyPrefix(), to: to, w: bufio.NewWriter(conn), answers: map[string]chan int64{}, over: make(chan struct{})}
+	go w.read()
+	return w, nil
+}
+
+// Add begins to watch.
+func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
+	id := binary.BigEndian.AppendUint32(nil, uint32(watcher))
+	op := opWatch
+	if r.Key == nil {
+		op = opWatchAll
+	}
+	return w.ask(ctx, op, id, append([]byte(w.prefix), r.Key...))
+}
+
+// Barrier sends a mark, which comes back behind all events before.
+func (w *watches) Barrier(ctx context.Context) error {
+	w.mu.Lock()
+	w.last++
+	mark := binary.BigEndian.AppendUint64(nil, w.last)
+	w.mu.Unlock()
+	_, err := w.ask(ctx, opMark, mark, nil)
+	return err
+}
+
+// ask sends a request and waits for the frame with the same first field.
+func (w *watches) ask(ctx context.Context, op opcode, field, value []byte) (int64, error) {
+	answer := make(chan int64, 1)
+	w.mu.Lock()
+	w.answers[string(field)] = answer
+	err := writeFrame(w.w, byte(op), field, value)
+	w.mu.Unlock()
+	if err != nil {
+		return 0, fmt.Errorf("ask for a watch: %w", err)
+	}
+	select {
+	case is := <-answer:
+		return is, nil
+	case <-w.over:
+		return 0, errors.New("the connection of watches ended")
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// read reads frames until the connection ends.
+func (w *watches) read() {
+	defer close(w.over)
+	r := bufio.NewReaderSize(w.conn, 64<<10)
+	var events []database.WatchEvent
+	for {
+		kind, field, value, err := readFrame(r)
+		at := time.Now()
+		for err == nil {
+			if opcode(kind) != opEvent {
+				w.answered(field, value)
+			} else if e, ok := w.event(field, value); ok {
+				events = append(events, e)
+			}
+			if r.Buffered() == 0 {
+				break
+			}
+			kind, field, value, err = readFrame(r)
+		}
+		if len(events) > 0 {
+			w.to.Receive(at, events)
+			clear(events)
+			events = events[:0]
+		}
+		if err != nil {
+			w.mu.Lock()
+			closed := w.closed
+			w.mu.Unlock()
+			if !closed {
+				w.to.Broken(noEOF(err))
+			}
+			return
+		}
+	}
+}
+
+// answered passes an answer on.
+func (w *watches) answered(field, value []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if answer := w.answers[string(field)]; answer != nil && len(value) == versionSize {
+		answer <- int64(binary.BigEndian.Uint64(value))
+		delete(w.answers, string(field))
+	}
+}
+
+// event reads a frame.
+func (w *watches) event(field, value []byte) (e database.WatchEvent, ok bool) {
+	if len(field) < watcherSize+versionSize {
+		return e, false
+	}
+	key, ours := strings.CutPrefix(string(field[watcherSize+versionSize:]), w.prefix)
+	return database.WatchEvent{
+		Watcher: int32(binary.BigEndian.Uint32(field)), Version: int64(binary.BigEndian.Uint64(field[watcherSize:])),
+		Key: []byte(key), Value: value,
+	}, ours
+}
+
+// Close closes the connection.
+func (w *watches) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	err := w.conn.Close()
+	<-w.over
+	return err
+}
+
+// watch serves the watches of a connection, whose first request was read.
+func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opcode, field, value []byte) {
+	ctx, cancel := context.WithCancel(ctx)
+	queue := s.store.hub.Queue()
+	var mu sync.Mutex // of w
+	write := func(op opcode, field, value []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return writeFrame(w, byte(op), field, value)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		queue.Run(ctx, func(list []deliver.Delivery) error {
+			for _, d := range list {
+				if err := writeDelivery(write, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	defer running.Wait()
+	defer cancel()
+	defer s.store.hub.Remove(queue)
+	frames, kind, err := bufio.NewReader(r), byte(op), error(nil)
+	for err == nil {
+		switch op := opcode(kind); {
+		case op == opMark:
+			queue.Mark(field, time.Now())
+		case (op == opWatch || op == opWatchAll) && len(field) == watcherSize:
+			after := queue.Watch(int32(binary.BigEndian.Uint32(field)), value, op == opWatchAll)
+			err = write(op, field, binary.BigEndian.AppendUint64(nil, uint64(after)))
+		default:
+			return
+		}
+		if err == nil {
+			kind, field, value, err = readFrame(frames)
+		}
+	}
+}
+
+// writeDelivery writes a frame.
+func writeDelivery(write func(opcode, []byte, []byte) error, d deliver.Delivery) error {
+	if d.Mark != nil {
+		return write(opMark, d.Mark, make([]byte, versionSize))
+	}
+	field := binary.BigEndian.AppendUint32(nil, uint32(d.Watcher))
+	field = binary.BigEndian.AppendUint64(field, uint64(d.Version))
+	return write(opEvent, append(field, d.Key...), d.Value)
+}
