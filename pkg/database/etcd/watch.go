@@ -1,0 +1,242 @@
+package etcd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"google.golang.org/grpc"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
+)
+
+var (
+	_ database.WatchDialer = (*Options)(nil)
+	_ database.Watches     = (*watches)(nil)
+)
+
+// watchFacts are those of etcd's one kind of watches.
+func watchFacts() []database.WatchFacts {
+	return []database.WatchFacts{{
+		Kind: database.WatchStream, How: "one Watch stream of grpc-go on each connection, a message for each watcher and change",
+		Ordered: true, Values: true, Ranges: true,
+	}}
+}
+
+// progressAgain is the time between two requests for progress: members do not answer one while a
+// watcher of the stream is behind.
+const progressAgain = 100 * time.Millisecond
+
+// watches is one Watch stream on a connection of its own.
+type watches struct {
+	conn   *grpc.ClientConn
+	kv     pb.KVClient
+	stream pb.Watch_WatchClient
+	cancel context.CancelFunc
+	prefix []byte
+	to     database.Receiver
+	over   chan struct{} // closed when the reader has ended
+
+	sending sync.Mutex // of the stream
+
+	mu       sync.Mutex
+	created  map[int64]chan begun // by watch
+	progress map[int64]int64        // the last revision up to which a watch has all, by watch
+	changed  chan struct{}          // closed when progress has changed
+	closed   bool
+}
+
+// begun is the answer to a request for a watch.
+type begun struct {
+	revision int64
+	err      error
+}
+
+// DialWatches opens a connection and a stream.
+func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
+	t.Prefer = max(t.Prefer, 0)
+	conn, err := connect(t)
+	if err != nil {
+		return nil, fmt.Errorf("dial etcd for watches: %w", err)
+	}
+	within, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := pb.NewMaintenanceClient(conn).Status(within, &pb.StatusRequest{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("dial etcd for watches: %w", answer.Classify(err, false)), conn.Close())
+	}
+	w := &watches{
+		conn: conn, kv: pb.NewKVClient(conn), prefix: []byte(t.KeyPrefix()), to: to, over: make(chan struct{}),
+		created: map[int64]chan begun{}, progress: map[int64]int64{}, changed: make(chan struct{}),
+	}
+	var streaming context.Context
+	streaming, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if w.stream, err = pb.NewWatchClient(conn).Watch(streaming); err != nil {
+		w.cancel()
+		return nil, errors.Join(fmt.Errorf("dial etcd for watches: %w", answer.Classify(err, false)), conn.Close())
+	}
+	go w.read()
+	return w, nil
+}
+
+func (w *watches) send(r *pb.WatchRequest) error {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	return w.stream.Send(r)
+}
+
+// idOf is etcd's number of a watcher, for which 0 is none.
+func idOf(watcher int32) int64 { return int64(watcher) + 1 }
+
+// Add creates a watch.
+func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
+	create := &pb.WatchCreateRequest{WatchId: idOf(watcher), Key: append(bytes.Clone(w.prefix), r.Key...)}
+	switch {
+	case r.Key != nil:
+	case len(w.prefix) > 0:
+		create.RangeEnd = []byte(behind(string(w.prefix)))
+	default: // all keys
+		create.Key, create.RangeEnd = []byte{0}, []byte{0}
+	}
+	answered := make(chan begun, 1)
+	w.mu.Lock()
+	w.created[create.WatchId] = answered
+	w.progress[create.WatchId] = 0
+	w.mu.Unlock()
+	if err := w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
+		return 0, fmt.Errorf("watch: %w", answer.Classify(err, true))
+	}
+	select {
+	case is := <-answered:
+		return is.revision, is.err
+	case <-w.over:
+		return 0, errStreamOver
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+var errStreamOver = errors.New("the stream of watches ended")
+
+// Barrier asks for the revision of now, and then for progress until the stream has reached it.
+func (w *watches) Barrier(ctx context.Context) error {
+	resp, err := w.kv.Range(ctx, &pb.RangeRequest{Key: append(bytes.Clone(w.prefix), 0), CountOnly: true})
+	if err != nil {
+		return fmt.Errorf("read the revision: %w", answer.Classify(err, true))
+	}
+	again := time.NewTicker(progressAgain)
+	defer again.Stop()
+	for {
+		reached, changed := w.reached(resp.Header.Revision)
+		if reached {
+			return nil
+		}
+		if err := w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}); err != nil {
+			return fmt.Errorf("ask for progress: %w", answer.Classify(err, true))
+		}
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-w.over:
+			return errStreamOver
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// reached reports whether all watches have all up to a revision, and returns what is closed when
+// that may have changed.
+func (w *watches) reached(revision int64) (bool, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, at := range w.progress {
+		if at < revision {
+			return false, w.changed
+		}
+	}
+	return true, nil
+}
+
+// read reads the stream until it ends.
+func (w *watches) read() {
+	defer close(w.over)
+	var events []database.WatchEvent
+	for {
+		resp, err := w.stream.Recv()
+		at := time.Now()
+		if err != nil {
+			w.mu.Lock()
+			closed := w.closed
+			w.mu.Unlock()
+			if !closed {
+				w.to.Broken(answer.Classify(err, true))
+			}
+			return
+		}
+		if len(resp.Events) == 0 {
+			if err := w.told(resp); err != nil {
+				w.to.Broken(err)
+				return
+			}
+			continue
+		}
+		events = events[:0]
+		for _, e := range resp.Events {
+			if key, ours := bytes.CutPrefix(e.Kv.Key, w.prefix); ours {
+				events = append(events, eventOf(resp.WatchId, e, key))
+			}
+		}
+		w.to.Receive(at, events)
+	}
+}
+
+// eventOf is an event of a watch.
+func eventOf(watch int64, e *mvccpb.Event, key []byte) database.WatchEvent {
+	return database.WatchEvent{Watcher: int32(watch - 1), Key: key, Value: e.Kv.Value, Version: e.Kv.ModRevision}
+}
+
+// told takes a message without events: the answer to a request, or progress of a watch or of all,
+// whose number then is -1. It returns why a watch has ended.
+func (w *watches) told(resp *pb.WatchResponse) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waits := w.created[resp.WatchId]
+	switch {
+	case resp.Canceled && waits == nil:
+		return fmt.Errorf("etcd cancelled watch %d: %s", resp.WatchId, resp.CancelReason)
+	case resp.Canceled:
+		waits <- begun{err: fmt.Errorf("etcd refused the watch: %s", resp.CancelReason)}
+		delete(w.created, resp.WatchId)
+	case resp.Created:
+		if waits != nil {
+			waits <- begun{revision: resp.Header.Revision}
+			delete(w.created, resp.WatchId)
+		}
+		w.progress[resp.WatchId] = max(w.progress[resp.WatchId], resp.Header.Revision)
+	default:
+		for id, at := range w.progress {
+			if resp.WatchId == -1 || resp.WatchId == id {
+				w.progress[id] = max(at, resp.Header.Revision)
+			}
+		}
+		close(w.changed)
+		w.changed = make(chan struct{})
+	}
+	return nil
+}
+
+// Close ends the stream and closes the connection.
+func (w *watches) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.cancel()
+	<-w.over
+	return w.conn.Close()
+}
