@@ -28,6 +28,8 @@ var (
 	_ database.HintedPutter = (*client)(nil)
 	_ database.Deleter      = (*client)(nil)
 	_ database.Swapper      = (*client)(nil)
+
+	_ database.WriteVersioner = (*client)(nil)
 )
 
 // Put creates key or sets its value. It first tries the request that the last Put of
@@ -124,6 +126,14 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 		return database.NotApplied(database.ClassConflict, err)
 	}
 	return err
+}
+
+// WriteVersion returns the transaction of the last write, which only the lean transport learns.
+func (c *client) WriteVersion() int64 {
+	if l, ok := c.requests.(*lean); ok {
+		return l.zxid
+	}
+	return -1
 }
 
 // Close ends the session.

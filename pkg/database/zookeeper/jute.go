@@ -22,6 +22,7 @@ const (
 	opPing         = 11
 	opGetChildren2 = 12
 	opAuth         = 100
+	opAddWatch     = 106
 	opClose        = -11
 )
 

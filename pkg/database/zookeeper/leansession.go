@@ -133,7 +133,12 @@ func requestSession(conn *exchange.Conn, request []byte) (answer connectAnswer, 
 	if err := conn.Send(request); err != nil {
 		return answer, asNoAnswer(err)
 	}
-	b, err := conn.In.Next(lengthField)
+	return readSession(conn.In.Next)
+}
+
+// readSession reads the answer to a connect request; next returns the next bytes.
+func readSession(next func(n int) ([]byte, error)) (answer connectAnswer, err error) {
+	b, err := next(lengthField)
 	if err != nil {
 		return answer, asNoAnswer(err)
 	}
@@ -141,7 +146,7 @@ func requestSession(conn *exchange.Conn, request []byte) (answer connectAnswer, 
 	if length < 0 || length > maxConnectAnswer {
 		return answer, fmt.Errorf("%w: an answer to connect of %d bytes", errMalformed, length)
 	}
-	if b, err = conn.In.Next(int(length)); err != nil {
+	if b, err = next(int(length)); err != nil {
 		return answer, err
 	}
 	if answer, err = parseConnectAnswer(b); err == nil && answer.session == 0 {

@@ -48,6 +48,7 @@ func Database() database.Database {
 			Durability: declared.EveryWrite,
 			Sessions:   sessionFacts(New().tick()),
 			Locks:      LockFacts(*sessionFacts(New().tick())),
+			Watches:    watchFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -1,0 +1,464 @@
+package zookeeper
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
+)
+
+var (
+	_ database.WatchDialer = (*Options)(nil)
+	_ database.WatchRuler  = (*Options)(nil)
+	_ database.Watches     = (*watches)(nil)
+)
+
+// watchFacts are those of ZooKeeper's kinds of watches. A session has one watch of a path, however
+// often it asks for it, so that each watcher is a session of its own.
+func watchFacts() []database.WatchFacts {
+	return []database.WatchFacts{
+		{
+			Kind: database.WatchPersistent, How: "addWatch, persistent and recursive; each watcher is a session of its own, and events have no value",
+			Ordered: true, Ranges: true, Conns: true,
+		},
+		{
+			Kind: database.WatchOneShot, How: "getData with a watch again after each event; each watcher is a session of its own, and the value is that of the read",
+			Ordered: true, Coalesces: true, Values: true, Conns: true,
+		},
+	}
+}
+
+// WatchFacts returns the facts for the transport of the options: the standard one does not learn
+// the transactions of writes, to which the events of persistent watches are matched.
+func (o *Options) WatchFacts() []database.WatchFacts {
+	if o.Transport == database.Standard {
+		return watchFacts()[1:]
+	}
+	return watchFacts()
+}
+
+// recursive is a mode of addWatch.
+const recursive = 1
+
+// Types of events.
+const (
+	eventCreated = 1
+	eventChanged = 3
+)
+
+// watchBuffer is how many bytes of events are taken in one read.
+const watchBuffer = 16 << 10
+
+// watches is one session over a connection of its own. One goroutine reads it and sends pings.
+type watches struct {
+	conn    net.Conn
+	in      *bufio.Reader
+	keys    Keyspace
+	once    bool // the kind is one-shot
+	to      database.Receiver
+	timeout time.Duration // of the session
+	most    int           // bytes of an answer
+	over    chan struct{} // closed when the reader has ended
+
+	sending sync.Mutex
+	pinged  time.Time // of the reader
+
+	mu      sync.Mutex
+	xid     int32
+	waiting map[int32]chan watchAnswer // for the answers of requests
+	reads   map[int32]*watched         // for the answer of a read of a key
+	paths   map[string]*watched
+	all     *watched
+	closed  bool
+}
+
+// watched is what one watcher watches.
+type watched struct {
+	watcher int32
+	path    string
+	version int64 // of the last read
+}
+
+// watchAnswer is the answer to a request.
+type watchAnswer struct {
+	header
+	body []byte
+}
+
+// DialWatches begins a session with the preferred or else the first member.
+func (o *Options) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
+	t.Prefer = max(t.Prefer, 0)
+	p := o.protocol()
+	w := &watches{
+		keys: p.Keys.below(t), once: kind == database.WatchOneShot, to: to, most: p.MaxPacket + answerOverhead, over: make(chan struct{}),
+		waiting: map[int32]chan watchAnswer{}, reads: map[int32]*watched{}, paths: map[string]*watched{},
+	}
+	if err := w.connect(ctx, t); err != nil {
+		return nil, fmt.Errorf("dial for watches: %w", err)
+	}
+	go w.read()
+	return w, nil
+}
+
+// connect begins the session.
+func (w *watches) connect(ctx context.Context, t database.Target) error {
+	r, err := routeTo(t)
+	if err != nil {
+		return err
+	}
+	if w.conn, err = exchange.Dial(ctx, r.endpoints[0], r.tls); err != nil {
+		return err
+	}
+	w.in = bufio.NewReaderSize(w.conn, watchBuffer)
+	err = w.handshake(t)
+	if err == nil {
+		err = w.conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		return errors.Join(err, w.conn.Close())
+	}
+	w.pinged = time.Now()
+	return nil
+}
+
+// handshake requests the session and sends the credentials.
+func (w *watches) handshake(t database.Target) error {
+	if err := w.conn.SetDeadline(time.Now().Add(dialTimeout)); err != nil {
+		return err
+	}
+	if _, err := w.conn.Write(appendConnect(nil, 0, sessionTimeout, 0, [passwdSize]byte{})); err != nil {
+		return err
+	}
+	answer, err := readSession(func(n int) ([]byte, error) {
+		b := make([]byte, n)
+		_, err := io.ReadFull(w.in, b)
+		return b, err
+	})
+	if err != nil {
+		return err
+	}
+	w.timeout = answer.timeout
+	if t.Auth == nil {
+		return nil
+	}
+	if _, err := w.conn.Write(appendAuth(nil, digestScheme, credentials(t.Auth))); err != nil {
+		return err
+	}
+	a, err := w.packet()
+	if err != nil {
+		return err
+	}
+	return errorOf(a.code)
+}
+
+// write sends a packet.
+func (w *watches) write(packet []byte) error {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	if err := w.conn.SetWriteDeadline(time.Now().Add(dialTimeout)); err != nil {
+		return err
+	}
+	_, err := w.conn.Write(sealed(packet))
+	return err
+}
+
+// next returns the number of the next request.
+func (w *watches) next() int32 {
+	w.xid = max(1, w.xid+1)
+	return w.xid
+}
+
+// ask sends a request, whose packet add completes, and waits for its answer.
+func (w *watches) ask(ctx context.Context, op int32, add func([]byte) []byte) (watchAnswer, error) {
+	answer := make(chan watchAnswer, 1)
+	w.mu.Lock()
+	xid := w.next()
+	w.waiting[xid] = answer
+	w.mu.Unlock()
+	if err := w.write(add(appendHeader(nil, xid, op))); err != nil {
+		return watchAnswer{}, classify(err, true)
+	}
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-w.over:
+		return watchAnswer{}, classify(zk.ErrConnectionClosed, true)
+	case <-ctx.Done():
+		return watchAnswer{}, classify(context.Cause(ctx), true)
+	}
+}
+
+// Add begins to watch.
+func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
+	one := &watched{watcher: watcher, path: w.keys.root}
+	if one.path == "" {
+		one.path = "/"
+	}
+	if r.Key != nil {
+		one.path = string(w.keys.appendPath(nil, r.Key))
+	}
+	w.mu.Lock()
+	if r.Key == nil {
+		w.all = one
+	} else {
+		w.paths[one.path] = one
+	}
+	w.mu.Unlock()
+	if w.once {
+		return w.addOnce(ctx, one)
+	}
+	a, err := w.ask(ctx, opAddWatch, func(b []byte) []byte { return appendInt(appendBytes(b, one.path), recursive) })
+	if err == nil {
+		err = errorOf(a.code)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("add a watch: %w", err)
+	}
+	return a.zxid, nil
+}
+
+// addOnce reads a key with a watch.
+func (w *watches) addOnce(ctx context.Context, one *watched) (after int64, err error) {
+	a, err := w.ask(ctx, opGetData, func(b []byte) []byte { return appendWatchedRead(b, one.path) })
+	if err == nil {
+		err = errorOf(a.code)
+	}
+	var version int64
+	if err == nil {
+		_, version, err = valueOf(a.body)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read a key with a watch: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one.version = max(one.version, version)
+	return version, nil
+}
+
+// appendWatchedRead completes a read that sets a watch.
+func appendWatchedRead(b []byte, path string) []byte {
+	const watch = 1
+	return append(appendBytes(b, path), watch)
+}
+
+// valueOf returns the value in the answer to a read, and the transaction that wrote it.
+func valueOf(body []byte) (value []byte, version int64, err error) {
+	if len(body) < lengthField+statSize {
+		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, len(body))
+	}
+	length := max(0, int64(lengthOf(body)))
+	if length != int64(len(body)-lengthField-statSize) {
+		return nil, 0, fmt.Errorf("%w: it announces a value of %d bytes in a packet of %d", errMalformed, length, len(body))
+	}
+	stat := body[lengthField+length:]
+	return body[lengthField : lengthField+length], int64(binary.BigEndian.Uint64(stat[8:])), nil
+}
+
+// Barrier removes a znode that does not exist. The member answers when it has applied that
+// transaction, and has sent the events of all transactions before it. A sync would not do: the
+// leader answers it at once.
+func (w *watches) Barrier(ctx context.Context) error {
+	a, err := w.ask(ctx, opDelete, func(b []byte) []byte { return appendInt(appendBytes(b, w.keys.root+"/no-such-znode"), anyVersion) })
+	if err != nil {
+		return fmt.Errorf("wait for events: %w", err)
+	}
+	if err := errorOf(a.code); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return fmt.Errorf("wait for events: %w", err)
+	}
+	return nil
+}
+
+// packet reads the next packet, whose body is valid until the next call.
+func (w *watches) packet() (watchAnswer, error) {
+	b, err := w.in.Peek(lengthField + headerSize)
+	if err != nil {
+		return watchAnswer{}, err
+	}
+	h, err := parseHeader(b, w.most)
+	if err != nil {
+		return watchAnswer{}, err
+	}
+	if whole, err := w.in.Peek(lengthField + headerSize + h.size); err == nil {
+		_, _ = w.in.Discard(len(whole)) // they are in the buffer
+		return watchAnswer{h, whole[lengthField+headerSize:]}, nil
+	} else if !errors.Is(err, bufio.ErrBufferFull) {
+		return watchAnswer{}, err
+	}
+	_, _ = w.in.Discard(lengthField + headerSize)
+	body := make([]byte, h.size)
+	if err := w.conn.SetReadDeadline(time.Now().Add(w.timeout)); err != nil {
+		return watchAnswer{}, err
+	}
+	_, err = io.ReadFull(w.in, body)
+	return watchAnswer{h, body}, err
+}
+
+// read reads packets and sends pings until the connection ends.
+func (w *watches) read() {
+	defer close(w.over)
+	var events []database.WatchEvent
+	heard := time.Now()
+	for {
+		err := w.conn.SetReadDeadline(time.Now().Add(w.timeout / 3))
+		if err == nil {
+			_, err = w.in.Peek(lengthField + headerSize)
+		}
+		at := time.Now()
+		switch {
+		case err == nil:
+			heard = at
+			events, err = w.take(events[:0], at)
+		case errors.Is(err, os.ErrDeadlineExceeded) && at.Sub(heard) < w.timeout:
+			err = nil
+		}
+		if err == nil && at.Sub(w.pinged) > w.timeout/4 {
+			w.pinged = at
+			err = w.write(appendHeader(nil, xidPing, opPing))
+		}
+		if err != nil {
+			w.mu.Lock()
+			closed := w.closed
+			w.mu.Unlock()
+			if !closed {
+				w.to.Broken(classify(err, true))
+			}
+			return
+		}
+	}
+}
+
+// take takes the packets that one read has brought, and reports their events.
+func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.WatchEvent, error) {
+	for {
+		a, err := w.packet()
+		if err != nil {
+			return events, err
+		}
+		var e database.WatchEvent
+		is := false
+		switch a.xid {
+		case xidNotice:
+			e, is, err = w.notice(a)
+		case xidPing:
+		default:
+			e, is, err = w.answered(a)
+		}
+		if err != nil {
+			return events, err
+		}
+		if is {
+			events = append(events, e)
+		}
+		// A packet's bytes move when the buffer is filled again.
+		b, err := w.in.Peek(min(w.in.Buffered(), lengthField+headerSize))
+		if err != nil || len(b) < lengthField+headerSize || w.in.Buffered() < lengthField+int(lengthOf(b)) || lengthOf(b) < 0 {
+			if len(events) > 0 {
+				w.to.Receive(at, events)
+			}
+			return events, nil
+		}
+	}
+}
+
+var errNoTransaction = errors.New("the member's events do not name their transaction, as those of ZooKeeper before 3.9")
+
+// notice is an event, or the reason to read a key again.
+func (w *watches) notice(a watchAnswer) (e database.WatchEvent, is bool, err error) {
+	const kinds = 4 + 4 // type and state
+	if len(a.body) < kinds+lengthField || int64(len(a.body)) < kinds+lengthField+int64(max(0, lengthOf(a.body[kinds:]))) {
+		return e, false, fmt.Errorf("%w: an event of %d bytes", errMalformed, len(a.body))
+	}
+	kind := lengthOf(a.body)
+	path := a.body[kinds+lengthField:][:max(0, lengthOf(a.body[kinds:]))]
+	if kind != eventCreated && kind != eventChanged {
+		return e, false, nil
+	}
+	w.mu.Lock()
+	one := w.paths[string(path)]
+	if one == nil {
+		one = w.all
+	}
+	xid := int32(0)
+	if one != nil && w.once {
+		xid = w.next()
+		w.reads[xid] = one
+	}
+	w.mu.Unlock()
+	switch {
+	case one == nil:
+		return e, false, nil
+	case w.once:
+		return e, false, w.write(appendWatchedRead(appendHeader(nil, xid, opGetData), one.path))
+	case a.zxid <= 0:
+		return e, false, errNoTransaction
+	}
+	return database.WatchEvent{Watcher: one.watcher, Key: w.keyOf(path), Version: a.zxid}, true, nil
+}
+
+// keyOf is the key of a path.
+func (w *watches) keyOf(path []byte) []byte {
+	name := string(path[strings.LastIndexByte(string(path), '/')+1:])
+	return []byte(unescapedNames([]string{name})[0])
+}
+
+// answered takes an answer: of a read after an event, which is a delivery, or of a request that
+// somebody waits for.
+func (w *watches) answered(a watchAnswer) (e database.WatchEvent, is bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if waits := w.waiting[a.xid]; waits != nil {
+		delete(w.waiting, a.xid)
+		waits <- watchAnswer{a.header, append([]byte(nil), a.body...)}
+		return e, false, nil
+	}
+	one := w.reads[a.xid]
+	if one == nil {
+		return e, false, nil
+	}
+	delete(w.reads, a.xid)
+	if err := errorOf(a.code); err != nil {
+		return e, false, fmt.Errorf("read a key with a watch: %w", err)
+	}
+	value, version, err := valueOf(a.body)
+	if err != nil {
+		return e, false, err
+	}
+	if version <= one.version {
+		return database.WatchEvent{Watcher: one.watcher, Woken: true}, true, nil
+	}
+	one.version = version
+	return database.WatchEvent{Watcher: one.watcher, Key: w.keyOf([]byte(one.path)), Value: value, Version: version}, true, nil
+}
+
+// Close ends the session.
+func (w *watches) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	xid := w.next()
+	w.mu.Unlock()
+	if w.write(appendHeader(nil, xid, opClose)) == nil {
+		// The member closes the connection. The reader sends a ping at the latest, which fails.
+		timer := time.AfterFunc(time.Second, func() { _ = w.conn.Close() })
+		<-w.over
+		timer.Stop()
+	}
+	err := w.conn.Close()
+	<-w.over
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
