@@ -47,6 +47,7 @@ func Database() database.Database {
 			Durability: declared.EveryWrite,
 			Sessions:   sessionFacts(),
 			Locks:      lockFacts(),
+			Watches:    watchFacts(),
 		},
 		New: func() database.Driver { return New() },
 	}

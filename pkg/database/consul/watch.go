@@ -1,0 +1,235 @@
+package consul
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep"
+)
+
+var (
+	_ database.WatchDialer = (*Options)(nil)
+	_ database.Watches     = (*watches)(nil)
+)
+
+// watchFacts are those of blocking queries.
+func watchFacts() []database.WatchFacts {
+	return []database.WatchFacts{{
+		Kind: database.WatchBlocking, How: "blocking queries of Consul's own client, over a connection of each watcher; one of all keys is answered with all of them",
+		Ordered: true, Coalesces: true, Values: true, Ranges: true, Conns: true,
+	}}
+}
+
+// mostWatched bounds the answer to a query, in bytes.
+const mostWatched = 256 << 20
+
+// watches is one watcher with its connection.
+type watches struct {
+	api    *api.Client
+	http   *http.Client
+	prefix string
+	to     database.Receiver
+	ctx    context.Context // of the queries
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	name    string        // that is watched
+	one     bool          // name is a key, and not what keys begin with
+	seen    uint64        // the greatest index of a key that was reported
+	changed chan struct{} // closed when seen has changed
+	over    error         // why the watcher has ended
+}
+
+// DialWatches makes a client of the preferred or else the first member.
+func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
+	transport, err := standard(t.TLS, mostWatched)
+	if err != nil {
+		return nil, fmt.Errorf("dial for watches: %w", err)
+	}
+	const conns = 2 // one query, and a request of a barrier
+	k := transport.(*kvTransport)
+	k.MaxConnsPerHost, k.MaxIdleConnsPerHost = conns, conns
+	w := &watches{prefix: t.KeyPrefix(), to: to, changed: make(chan struct{})}
+	client, config, err := library(t, max(t.Prefer, 0), stamped{k})
+	if err != nil {
+		return nil, fmt.Errorf("dial for watches: %w", err)
+	}
+	w.api, w.http = client, config.HttpClient
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return w, nil
+}
+
+// arrived is the key of where [stamped] notes when an answer was complete.
+type arrived struct{}
+
+// stamped reads an answer whole before it is decoded.
+type stamped struct{ http.RoundTripper }
+
+func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.RoundTripper.RoundTrip(r)
+	at, ok := r.Context().Value(arrived{}).(*time.Time)
+	if err != nil || !ok {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	*at = time.Now()
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// query returns what is watched, and the index of the answer. It waits for a change after an
+// index unless that is 0.
+func (w *watches) query(ctx context.Context, o api.QueryOptions) (pairs api.KVPairs, index uint64, at time.Time, err error) {
+	ctx = context.WithValue(ctx, arrived{}, &at)
+	var meta *api.QueryMeta
+	if w.one {
+		var pair *api.KVPair
+		if pair, meta, err = w.api.KV().Get(w.name, o.WithContext(ctx)); pair != nil {
+			pairs = api.KVPairs{pair}
+		}
+	} else {
+		pairs, meta, err = w.api.KV().List(w.name, o.WithContext(ctx))
+	}
+	if err != nil {
+		return nil, 0, at, classify(ctx, err)
+	}
+	return pairs, meta.LastIndex, at, nil
+}
+
+// Add begins the queries. It is called once.
+func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
+	w.name, w.one = w.prefix, r.Key != nil
+	if w.one {
+		name, err := encodeKey(r.Key)
+		if err != nil {
+			return 0, database.NotApplied(database.ClassOther, err)
+		}
+		w.name += name
+	}
+	pairs, index, _, err := w.query(ctx, api.QueryOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("query keys: %w", err)
+	}
+	w.see(greatest(pairs))
+	w.tasks.Go(func() {
+		if err := w.watch(watcher, index); err != nil && w.ctx.Err() == nil {
+			w.mu.Lock()
+			w.over = err
+			w.mu.Unlock()
+			w.see(0)
+			w.to.Broken(err)
+		}
+	})
+	return int64(index), nil
+}
+
+// watch queries again and again.
+func (w *watches) watch(watcher int32, index uint64) error {
+	last := index // up to which all keys were reported
+	var events []database.WatchEvent
+	for {
+		pairs, now, at, err := w.query(w.ctx, api.QueryOptions{WaitIndex: max(index, 1)})
+		switch {
+		case w.ctx.Err() != nil:
+			return nil
+		case inTrouble(err): // members elect a leader
+			if !sleep.For(w.ctx, roundTrip) {
+				return nil
+			}
+			continue
+		case err != nil:
+			return fmt.Errorf("query keys: %w", err)
+		}
+		events = events[:0]
+		for _, p := range pairs {
+			if p.ModifyIndex > last {
+				events = append(events, database.WatchEvent{Watcher: watcher, Key: w.keyOf(p.Key), Value: p.Value, Version: int64(p.ModifyIndex)})
+			}
+		}
+		if len(events) == 0 && now != index { // else the query had waited for its longest time
+			events = append(events, database.WatchEvent{Watcher: watcher, Woken: true})
+		}
+		if len(events) > 0 {
+			w.to.Receive(at, events)
+		}
+		seen := greatest(pairs)
+		last = max(last, seen)
+		if index = now; now < last { // Consul's indexes may fall after a restore
+			index = 0
+		}
+		w.see(seen)
+	}
+}
+
+// greatest is the greatest index of keys.
+func greatest(pairs api.KVPairs) (index uint64) {
+	for _, p := range pairs {
+		index = max(index, p.ModifyIndex)
+	}
+	return index
+}
+
+// keyOf is the key of a name.
+func (w *watches) keyOf(name string) []byte {
+	key := strings.TrimPrefix(name, w.prefix)
+	if plain, err := url.PathUnescape(key); err == nil { // undoes encodeKey
+		key = plain
+	}
+	return []byte(key)
+}
+
+// see notes up to which index keys were reported.
+func (w *watches) see(index uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = max(w.seen, index)
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// Barrier reads what is watched as the leader has it, and waits until that was reported.
+func (w *watches) Barrier(ctx context.Context) error {
+	pairs, _, _, err := w.query(ctx, api.QueryOptions{RequireConsistent: true})
+	if err != nil {
+		return fmt.Errorf("read the watched keys: %w", err)
+	}
+	for until := greatest(pairs); ; {
+		w.mu.Lock()
+		seen, changed, over := w.seen, w.changed, w.over
+		w.mu.Unlock()
+		switch {
+		case seen >= until:
+			return nil
+		case over != nil:
+			return over
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close ends the queries and closes the connections.
+func (w *watches) Close() error {
+	w.cancel()
+	w.tasks.Wait()
+	w.http.CloseIdleConnections()
+	return nil
+}
