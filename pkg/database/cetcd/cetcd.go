@@ -47,6 +47,7 @@ func Database() database.Database {
 			Embedded:   version.Version,
 			TLS:        true,
 			MaxValue:   maxValue,
+			NoWatches:  "the blocking queries of the proxy are not watched yet",
 			NoSessions: "the proxy refuses Consul's sessions",
 			NoLocks:    "the proxy refuses Consul's sessions, with which Consul's locks are held",
 			Fsync:      etcd.Database().Info.Fsync,

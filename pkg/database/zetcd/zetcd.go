@@ -69,6 +69,7 @@ func Database() database.Database {
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
+			NoWatches:  "the events of the proxy's watches do not name the write that they are of",
 			NoSessions: "the proxy renews its lease by itself while a connection is open, whatever its client sends, so that no TTL begins with a renewal of the client's",
 			Locks:      lockFacts(),
 		},
