@@ -62,6 +62,7 @@ func cases() []testCase {
 		{name: "sessions", in: parts{Clients, Servers}, run: sessionsCase, applies: drives[database.SessionDialer]},
 		{name: "requests of sessions", in: parts{Clients, Servers}, run: leasesCase, applies: offers(workload.OpGrant)},
 		{name: "locks", run: locksCase, applies: drives[database.LockDialer]},
+		{name: "watches", in: parts{Clients, Servers}, run: watchesCase, applies: drives[database.WatchDialer]},
 		{name: "prefer", in: parts{Clients, Servers}, run: preferCase},
 		{name: "dial nobody", in: parts{Clients}, run: dialNobodyCase},
 		{name: "close", in: parts{Clients}, run: closeCase},

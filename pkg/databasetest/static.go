@@ -144,6 +144,7 @@ func interfacesCase(t *testing.T, f *fixture) {
 	f.part(t, "info", func(t *testing.T) {
 		sessionFacts(t, f)
 		lockFacts(t, f)
+		watchFacts(t, f)
 		for _, op := range always {
 			if !slices.Contains(info.Operations, op) {
 				t.Errorf("operation %s is not listed", op)

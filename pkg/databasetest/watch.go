@@ -1,0 +1,194 @@
+package databasetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// heard has the events of some watchers.
+type heard struct {
+	mu     sync.Mutex
+	events []database.WatchEvent
+	broken error
+}
+
+func (h *heard) Receive(at time.Time, events []database.WatchEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at.IsZero() || time.Since(at) < 0 {
+		h.broken = fmt.Errorf("events arrived at %v, which is not now", at)
+	}
+	for _, e := range events {
+		if !e.Woken {
+			e.Key, e.Value = bytes.Clone(e.Key), bytes.Clone(e.Value)
+			h.events = append(h.events, e)
+		}
+	}
+}
+
+func (h *heard) Broken(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.broken = err
+}
+
+// of returns the events of a watcher, and why its connection ended.
+func (h *heard) of(watcher int32) ([]database.WatchEvent, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
+}
+
+// watchesCase: with each kind of watch, a watcher of a key and one of all keys hear of every write
+// below the prefix after they began, in order and once, unless the kind coalesces: then they hear
+// of the last. What was written before, or outside, is not reported. A barrier ends the wait.
+func watchesCase(t *testing.T, f *fixture) {
+	prefix := ""
+	if f.open() {
+		prefix = ourPrefix
+	}
+	for _, facts := range database.WatchesOf(f.info(), f.driver) {
+		f.part(t, string(facts.Kind), func(t *testing.T) { watchesOf(t, f, &facts, prefix) })
+	}
+}
+
+// beside opens a connection for keys below another prefix, nil if there are none.
+func beside(t *testing.T, f *fixture, prefix string, open bool) database.Client {
+	if !open {
+		return nil
+	}
+	target := f.Target()
+	target.Prefix = prefix
+	return f.dial(t, target)
+}
+
+// watchedKeys are watchers on connections of their own.
+type watchedKeys struct {
+	heard *heard
+	on    []database.Watches
+	after []int64
+}
+
+func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target database.Target, ranges []database.WatchRange) *watchedKeys {
+	t.Helper()
+	w := &watchedKeys{heard: &heard{}}
+	for i, r := range ranges {
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		target.Prefer = i % len(target.Endpoints)
+		on, err := f.driver.(database.WatchDialer).DialWatches(ctx, target, kind, w.heard)
+		if err != nil {
+			t.Fatalf("dial for watches: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := on.Close(); err != nil {
+				t.Errorf("close watches: %v", err)
+			}
+		})
+		after, err := on.Add(ctx, int32(i), r)
+		if err != nil {
+			t.Fatalf("add a watcher: %v", err)
+		}
+		cancel()
+		w.on, w.after = append(w.on, on), append(w.after, after)
+	}
+	return w
+}
+
+// watchesOf is the case of one kind.
+func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
+	target := f.Target()
+	target.Prefix = prefix
+	const writes = 50
+	ours, other, theirs := []byte("watched-1"), []byte("watched-2"), []byte("watched-1")
+	client, outside := f.dial(t, target), beside(t, f, "shared/run-10", prefix != "")
+	put := func(c database.Client, key []byte, n int) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		defer cancel()
+		if err := c.Put(ctx, key, fmt.Appendf(nil, "value-%03d", n)); err != nil {
+			t.Fatalf("put: %v", err)
+		}
+	}
+	put(client, ours, 0)
+	put(client, other, 0)
+	ranges := []database.WatchRange{{Key: ours}}
+	if facts.Ranges {
+		ranges = append(ranges, database.WatchRange{})
+	}
+	w := watchKeys(t, f, facts.Kind, target, ranges)
+	for n := 1; n <= writes; n++ {
+		put(client, ours, n)
+		put(client, other, n)
+		if prefix != "" {
+			put(outside, theirs, n)
+		}
+	}
+	for i, on := range w.on {
+		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+		if err := on.Barrier(ctx); err != nil {
+			t.Fatalf("wait for all events: %v", err)
+		}
+		cancel()
+		keys := [][]byte{ours}
+		if ranges[i].Key == nil {
+			keys = append(keys, other)
+		}
+		events, broken := w.heard.of(int32(i))
+		if broken != nil {
+			t.Fatalf("the connection of watcher %d broke: %v", i, broken)
+		}
+		checkHeard(t, facts, events, keys, w.after[i], writes)
+	}
+}
+
+// checkHeard fails unless events are of all writes of some keys.
+func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.WatchEvent, keys [][]byte, after int64, writes int) {
+	t.Helper()
+	last := map[string]int{}
+	for i, e := range events {
+		if !slices.ContainsFunc(keys, func(key []byte) bool { return bytes.Equal(key, e.Key) }) {
+			t.Errorf("event %d is of the key %q, want one of %q", i, e.Key, keys)
+			continue
+		}
+		if e.Version <= after || facts.Ordered && i > 0 && e.Version <= events[i-1].Version {
+			t.Errorf("event %d has version %d, want more than %d and than that of the event before", i, e.Version, after)
+		}
+		number := last[string(e.Key)] + 1
+		if facts.Values {
+			if _, err := fmt.Sscanf(string(e.Value), "value-%d", &number); err != nil {
+				t.Errorf("event %d has the value %q: %v", i, e.Value, err)
+			}
+		}
+		if number <= last[string(e.Key)] || !facts.Coalesces && number != last[string(e.Key)]+1 {
+			t.Errorf("event %d of %q is of write %d after %d", i, e.Key, number, last[string(e.Key)])
+		}
+		last[string(e.Key)] = number
+	}
+	for _, key := range keys {
+		if last[string(key)] != writes {
+			t.Errorf("the last event of %q is of write %d, want %d; there are %d events", key, last[string(key)], writes, len(events))
+		}
+	}
+}
+
+// watchFacts: a database has the facts of its watches, or the reason why it has none. Kinds without
+// values need clients that know the versions of their writes.
+func watchFacts(t *testing.T, f *fixture) {
+	_, dials := f.driver.(database.WatchDialer)
+	info := f.info()
+	if dials != (len(info.Watches) > 0) || dials == (info.NoWatches != "") {
+		t.Fatalf("the driver dials watches: %v; it must have facts of them (%d) or the reason why not (%q)", dials, len(info.Watches), info.NoWatches)
+	}
+	for _, facts := range append(slices.Clone(info.Watches), database.WatchesOf(info, f.driver)...) {
+		if facts.Kind == "" || facts.How == "" {
+			t.Errorf("the facts of watches are incomplete: %+v", facts)
+		}
+	}
+}
