@@ -73,7 +73,8 @@ type WatchDialer interface {
 // Watches are the watchers of one connection. Its methods are safe for concurrent use.
 type Watches interface {
 	// Add begins to watch. The events have the watcher's number, which the caller chooses; they
-	// may be received before Add returns. All changes with a version above after are reported.
+	// may be received before Add returns. All changes with a version above after are reported. An
+	// error that is [errors.ErrUnsupported] means that the members' release has no such watches.
 	Add(ctx context.Context, watcher int32, r WatchRange) (after int64, err error)
 	// Barrier returns when the changes of all writes that were answered before the call have
 	// been received, by every watcher of the connection.

@@ -42,7 +42,7 @@ func Database() database.Database {
 			Durability: declared.EveryWrite,
 			Sessions:   sessionFacts(),
 			Locks:      lockFacts(),
-			Watches:    watchFacts(),
+			Watches:    watchFacts(streamOfLean),
 		},
 		New: func() database.Driver { return New() },
 	}

@@ -204,18 +204,18 @@ var errMalformed = errors.New("the reply is not a valid message")
 
 // wellFormed checks that a reply is a valid message.
 func wellFormed(reply []byte) (keep bool, err error) {
-	return false, fields(reply, func(protowire.Number, []byte) error { return nil })
+	return false, fields(reply, func(protowire.Number, []byte, uint64) error { return nil })
 }
 
 // values calls each for every value of a RangeResponse, as a part of the reply. An
 // empty value is not encoded, but its key is.
 func values(reply []byte, each func(value []byte)) error {
-	return fields(reply, func(number protowire.Number, kv []byte) error {
+	return fields(reply, func(number protowire.Number, kv []byte, _ uint64) error {
 		if number != rangeKeyValues {
 			return nil
 		}
 		var value []byte
-		err := fields(kv, func(number protowire.Number, v []byte) error {
+		err := fields(kv, func(number protowire.Number, v []byte, _ uint64) error {
 			if number == keyValueValue {
 				value = v[:len(v):len(v)]
 			}
@@ -228,9 +228,9 @@ func values(reply []byte, each func(value []byte)) error {
 	})
 }
 
-// fields calls each for every field of a message, with its content if its type is
-// bytes.
-func fields(message []byte, each func(protowire.Number, []byte) error) error {
+// fields calls each for every field of a message, with its bytes or its number, if its type is one
+// of the two.
+func fields(message []byte, each func(protowire.Number, []byte, uint64) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
@@ -238,16 +238,20 @@ func fields(message []byte, each func(protowire.Number, []byte) error) error {
 		}
 		message = message[n:]
 		var held []byte
-		if kind == protowire.BytesType {
+		var is uint64
+		switch kind {
+		case protowire.BytesType:
 			held, n = protowire.ConsumeBytes(message)
-		} else {
+		case protowire.VarintType:
+			is, n = protowire.ConsumeVarint(message)
+		default:
 			n = protowire.ConsumeFieldValue(number, kind, message)
 		}
 		if n < 0 {
 			return status.Error(codes.Internal, errMalformed.Error())
 		}
 		message = message[n:]
-		if err := each(number, held); err != nil {
+		if err := each(number, held, is); err != nil {
 			return err
 		}
 	}

@@ -21,34 +21,47 @@ var (
 	_ database.Watches     = (*watches)(nil)
 )
 
-// watchFacts are those of etcd's one kind of watches.
-func watchFacts() []database.WatchFacts {
+// watchFacts are those of etcd's one kind of watches, over streams of a client.
+func watchFacts(client string) []database.WatchFacts {
 	return []database.WatchFacts{{
-		Kind: database.WatchStream, How: "one Watch stream of grpc-go on each connection, a message for each watcher and change",
+		Kind: database.WatchStream, How: fmt.Sprintf("one Watch stream of %s on each connection, a message for each watcher and change", client),
 		Ordered: true, Values: true, Ranges: true,
 	}}
+}
+
+// The clients of streams.
+const (
+	streamOfLean = "dbtester's own client (with credentials: of grpc-go)"
+	streamOfGRPC = "grpc-go"
+)
+
+// WatchFacts returns the facts for the transport of the options.
+func (o *Options) WatchFacts() []database.WatchFacts {
+	if o.Transport == database.Lean {
+		return watchFacts(streamOfLean)
+	}
+	return watchFacts(streamOfGRPC)
 }
 
 // progressAgain is the time between two requests for progress: members do not answer one while a
 // watcher of the stream is behind.
 const progressAgain = 100 * time.Millisecond
 
-// watches is one Watch stream on a connection of its own.
+// watches is one Watch stream on a connection of its own. The revision that a barrier needs is read
+// over conn.
 type watches struct {
 	conn   *grpc.ClientConn
 	kv     pb.KVClient
-	stream pb.Watch_WatchClient
-	cancel context.CancelFunc
+	send   func(*pb.WatchRequest) error
+	stop   func() // ends the stream, and returns when nothing of it is received any more
 	prefix []byte
 	to     database.Receiver
-	over   chan struct{} // closed when the reader has ended
-
-	sending sync.Mutex // of the stream
+	over   chan struct{} // closed when the stream has ended
 
 	mu       sync.Mutex
 	created  map[int64]chan begun // by watch
-	progress map[int64]int64        // the last revision up to which a watch has all, by watch
-	changed  chan struct{}          // closed when progress has changed
+	progress map[int64]int64      // the last revision up to which a watch has all, by watch
+	changed  chan struct{}        // closed when progress has changed
 	closed   bool
 }
 
@@ -65,29 +78,46 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 	if err != nil {
 		return nil, fmt.Errorf("dial etcd for watches: %w", err)
 	}
-	within, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	if _, err := pb.NewMaintenanceClient(conn).Status(within, &pb.StatusRequest{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("dial etcd for watches: %w", answer.Classify(err, false)), conn.Close())
-	}
 	w := &watches{
 		conn: conn, kv: pb.NewKVClient(conn), prefix: []byte(t.KeyPrefix()), to: to, over: make(chan struct{}),
 		created: map[int64]chan begun{}, progress: map[int64]int64{}, changed: make(chan struct{}),
 	}
-	var streaming context.Context
-	streaming, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if w.stream, err = pb.NewWatchClient(conn).Watch(streaming); err != nil {
-		w.cancel()
+	if o.Transport == database.Lean && t.Auth == nil {
+		err = w.openLean(ctx, t)
+	} else {
+		err = w.openGRPC(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("dial etcd for watches: %w", answer.Classify(err, false)), conn.Close())
 	}
-	go w.read()
 	return w, nil
 }
 
-func (w *watches) send(r *pb.WatchRequest) error {
-	w.sending.Lock()
-	defer w.sending.Unlock()
-	return w.stream.Send(r)
+// openGRPC opens a stream of grpc-go on the connection.
+func (w *watches) openGRPC(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if _, err := pb.NewMaintenanceClient(w.conn).Status(within, &pb.StatusRequest{}); err != nil {
+		return err
+	}
+	streaming, end := context.WithCancel(context.WithoutCancel(ctx))
+	stream, err := pb.NewWatchClient(w.conn).Watch(streaming)
+	if err != nil {
+		end()
+		return err
+	}
+	var mu sync.Mutex
+	w.send = func(r *pb.WatchRequest) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return stream.Send(r)
+	}
+	w.stop = func() {
+		end()
+		<-w.over
+	}
+	go w.read(stream)
+	return nil
 }
 
 // idOf is etcd's number of a watcher, for which 0 is none.
@@ -163,27 +193,31 @@ func (w *watches) reached(revision int64) (bool, <-chan struct{}) {
 	return true, nil
 }
 
-// read reads the stream until it ends.
-func (w *watches) read() {
-	defer close(w.over)
+// ended notes that the stream has ended.
+func (w *watches) ended(err error) {
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	if !closed {
+		w.to.Broken(answer.Classify(err, true))
+	}
+	close(w.over)
+}
+
+// read reads a stream until it ends.
+func (w *watches) read(stream pb.Watch_WatchClient) {
 	var events []database.WatchEvent
 	for {
-		resp, err := w.stream.Recv()
+		resp, err := stream.Recv()
 		at := time.Now()
+		if err == nil && len(resp.Events) == 0 {
+			err = w.told(resp)
+		}
 		if err != nil {
-			w.mu.Lock()
-			closed := w.closed
-			w.mu.Unlock()
-			if !closed {
-				w.to.Broken(answer.Classify(err, true))
-			}
+			w.ended(err)
 			return
 		}
 		if len(resp.Events) == 0 {
-			if err := w.told(resp); err != nil {
-				w.to.Broken(err)
-				return
-			}
 			continue
 		}
 		events = events[:0]
@@ -236,7 +270,6 @@ func (w *watches) Close() error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.cancel()
-	<-w.over
+	w.stop()
 	return w.conn.Close()
 }

@@ -223,11 +223,17 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	if err == nil {
 		err = errorOf(a.code)
 	}
+	if errors.Is(err, errUnimplemented) {
+		err = fmt.Errorf("members before 3.6 have no persistent watches: %w", errors.ErrUnsupported)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("add a watch: %w", err)
 	}
 	return a.zxid, nil
 }
+
+// errUnimplemented is the answer to a request that a member does not know.
+var errUnimplemented = serverError{-6}
 
 // addOnce reads a key with a watch.
 func (w *watches) addOnce(ctx context.Context, one *watched) (after int64, err error) {
