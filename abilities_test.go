@@ -36,7 +36,8 @@ var knowAbilities = map[string]string{
 	"pkg/session":                "holds the sessions",
 	"pkg/lock":                   "has contenders compete for locks",
 	"pkg/install":                "locks the folders of its cache, which is another thing",
-	"control/shared":             "bounds sessions and contenders on clusters that others use",
+	"pkg/watch":                  "has the watchers and judges what they hear",
+	"control/shared":             "bounds sessions, contenders and watchers on clusters that others use",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.

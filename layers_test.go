@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"pkg/ability"},
 	{"pkg/config", "analyze/abilities"},
 	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/before"},
-	{"pkg/lock", "pkg/session"},
+	{"pkg/lock", "pkg/session", "pkg/watch"},
 	{"pkg/databasetest", "analyze/table", "control/abilities", "control/issue", "control/search", "control/shared"},
 	{"analyze/answers", "agent"},
 	{"analyze/chart", "analyze/publish"},

@@ -6,13 +6,15 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/config"
 )
 
 // CheckSpeed returns an error for every database of an experiment whose cluster others use
 // and whose load has a step without a rate, and for every one with more than
-// [deaths.MostShared] sessions there, held ones or those of its load, or with more than
-// [locks.MostShared] contenders for locks, unless full speed is allowed. A closed loop takes all
+// [deaths.MostShared] sessions there, held ones or those of its load, with more than
+// [locks.MostShared] contenders for locks, or with more than [watchers.MostShared] watchers, unless
+// full speed is allowed. A closed loop takes all
 // that the cluster can do.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
@@ -35,6 +37,9 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 		}
 		if n := locks.Keys().Of(db.Abilities).Most(); !allowed && len(db.Endpoints) > 0 && n > locks.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: locks must have at most %d contenders at the same time, got %d; give fewer, or pass --full-speed", db.ID, locks.MostShared, n))
+		}
+		if n := watchers.Keys().Of(db.Abilities).Most(); !allowed && len(db.Endpoints) > 0 && n > watchers.MostShared {
+			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: watch must have at most %d watchers, got %d; give fewer, or pass --full-speed", db.ID, watchers.MostShared, n))
 		}
 	}
 	return errors.Join(errs...)

@@ -16,6 +16,7 @@ type etcdOptions struct {
 	Led               `yaml:"-"`
 	Cleaned           `yaml:"-"`
 	Holding           `yaml:"-"`
+	Watched           `yaml:"-"`
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"entries between two snapshots" classic:"snapshot_count,snap_count"`
 	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" doc:"size in bytes at which writes are refused" classic:"quota_size_bytes"`
 	HeartbeatInterval time.Duration `yaml:"heartbeat_interval" doc:"time between two heartbeats"`
@@ -48,12 +49,13 @@ func (NotDriven) Plan(database.Member) (database.Plan, error)                   
 func (NotDriven) Ready(context.Context, database.Target, int) error              { panic("asked") }
 func (NotDriven) Dial(context.Context, database.Target) (database.Client, error) { panic("dialed") }
 
-// Led is a driver that finds the leader, Cleaned one that removes keys, and Holding one with
-// sessions and locks.
+// Led is a driver that finds the leader, Cleaned one that removes keys, Holding one with
+// sessions and locks, and Watched one with watches.
 type (
 	Led     struct{}
 	Cleaned struct{}
 	Holding struct{}
+	Watched struct{}
 )
 
 func (Led) Leader(context.Context, database.Target) (int, error) { panic("asked") }
@@ -86,6 +88,10 @@ func testLocks(delayed string) *database.LockFacts {
 	return f
 }
 
+func (Watched) DialWatches(context.Context, database.Target, database.WatchKind, database.Receiver) (database.Watches, error) {
+	panic("dialed")
+}
+
 // bareOptions are those of a driver without any.
 type bareOptions struct {
 	NotDriven `yaml:"-" json:"-"`
@@ -95,6 +101,7 @@ type zooOptions struct {
 	NotDriven     `yaml:"-"`
 	Led           `yaml:"-"`
 	Holding       `yaml:"-"`
+	Watched       `yaml:"-"`
 	Heap          heapOptions `yaml:",inline"`
 	TickTime      uint32      `yaml:"tick_time" doc:"milliseconds of a tick" classic:"tick_time"`
 	InitLimit     int         `yaml:"init_limit" classic:"init_limit"`
@@ -131,6 +138,7 @@ type consulOptions struct {
 	Led            `yaml:"-"`
 	Cleaned        `yaml:"-"`
 	Holding        `yaml:"-"`
+	Watched        `yaml:"-"`
 	RaftMultiplier int               `yaml:"raft_multiplier"`
 	Limits         consulLimits      `yaml:"limits"`
 	Meta           map[string]string `yaml:"meta,omitempty"`
@@ -166,6 +174,7 @@ func testCatalog() Catalog {
 				TLS:        true,
 				Auth:       true,
 				MaxValue:   1_500_000,
+				Watches:    []database.WatchFacts{{Kind: database.WatchStream, Values: true, Ranges: true}},
 				Embedded:   "3.6.16",
 				Locks:      testLocks(""),
 			},
@@ -184,6 +193,7 @@ func testCatalog() Catalog {
 				Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 				MaxValue:   1_000_000,
 				Locks:      testLocks(""),
+				Watches:    []database.WatchFacts{{Kind: database.WatchPersistent, Ranges: true}, {Kind: database.WatchOneShot, Values: true, Coalesces: true}},
 			},
 		},
 		{
@@ -201,6 +211,7 @@ func testCatalog() Catalog {
 				Auth:       true,
 				MaxValue:   512 << 10,
 				Locks:      testLocks("LockDelay"),
+				Watches:    []database.WatchFacts{{Kind: database.WatchBlocking, Values: true, Coalesces: true, Ranges: true}},
 			},
 		},
 		{
@@ -214,6 +225,7 @@ func testCatalog() Catalog {
 				Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
 				MaxValue:   1_000_000,
 				NoLocks:    "its proxy has none",
+				NoWatches:  "its events name nothing",
 			},
 		},
 		{

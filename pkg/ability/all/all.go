@@ -11,9 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
 )
 
 // Abilities returns all abilities, in the order in which files and schemas have their keys.
 func Abilities() []ability.Ability {
-	return []ability.Ability{guard.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), resources.Ability()}
+	return []ability.Ability{guard.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), resources.Ability()}
 }

@@ -1,0 +1,333 @@
+// Package watchers shows how soon watchers of keys heard of the writes of a load, and whether they
+// heard of all of them.
+package watchers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	humanize "github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Half is the half of reports.
+type Half struct{}
+
+var (
+	_ abilities.Tabler = Half{}
+	_ abilities.Sayer  = Half{}
+	_ abilities.Carder = Half{}
+	_ abilities.Actor  = Half{}
+	_ abilities.Drawer = Half{}
+)
+
+// Name is the kind of experiment.
+func (Half) Name() string { return "watchers" }
+
+// Acted reports whether keys were watched during the load.
+func (Half) Acted(r *run.Run) bool {
+	_, err := outcome(r)
+	return err == ""
+}
+
+// outcome is that of a run, or the reason why there is none.
+func outcome(r *run.Run) (o watchers.Outcome, none string) {
+	o, err := watchers.Record().Of(r.Info.Record.Records)
+	switch {
+	case err != nil:
+		return o, err.Error()
+	case len(o.Stages) == 0:
+		return o, "no keys were watched"
+	}
+	return o, ""
+}
+
+// Rows are the rows of the table.
+func (Half) Rows() []abilities.Row {
+	row := func(name, after, unit, definition string, of func(*watchers.Outcome) (run.Measure, string)) abilities.Row {
+		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
+	}
+	return []abilities.Row{
+		row("WATCHERS", "LOST-WRITES", "watchers", "the most watchers of keys during the load, what each watched, by which kind of watch, over how many connections, and how many were added a second", plan),
+		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent })),
+		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due })),
+		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All })),
+		row("WATCH-BEFORE-ACK", "WATCH-ALL-HEARD", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
+		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
+		row("WATCH-EXACT", "WATCH-EVENTS", "deliveries", "deliveries that were lost, came again or came after newer ones; those that were replaced by newer ones of the key, which blocking queries and one-shot watches do by design, and events without a new write; of all writes during the load", exact),
+		row("WATCH-WRITES", "WATCH-EXACT", "ms", "p99 of the requests of the load that ended ok in the whole seconds with each number of watchers", writes),
+	}
+}
+
+// cell returns what prints a part of the record.
+func cell(of func(*watchers.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
+	return func(r *run.Run) (run.Measure, string) {
+		o, none := outcome(r)
+		if none != "" {
+			return run.Inapplicable("%s", none), ""
+		}
+		return of(&o)
+	}
+}
+
+// most is the stage with the most watchers that has a number, nil without any.
+func most(o *watchers.Outcome, has func(*watchers.Stage) bool) *watchers.Stage {
+	for i := len(o.Stages) - 1; i >= 0; i-- {
+		if has(&o.Stages[i]) {
+			return &o.Stages[i]
+		}
+	}
+	return nil
+}
+
+// each prints something of each stage, with its number of watchers if there are several.
+func each(o *watchers.Outcome, of func(*watchers.Stage) string) string {
+	var parts []string
+	for i := range o.Stages {
+		text := of(&o.Stages[i])
+		if text == "" {
+			continue
+		}
+		if len(o.Stages) > 1 {
+			text = humanize.Comma(int64(o.Stages[i].Watchers)) + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// connections prints how many a stage has.
+func connections(s *watchers.Stage) string { return english.Plural(s.Connections, "connection", "") }
+
+func plan(o *watchers.Outcome) (run.Measure, string) {
+	last := &o.Stages[len(o.Stages)-1]
+	of := "all keys"
+	if o.Plan.Of == watchers.Key {
+		of = "one key each"
+	}
+	text := fmt.Sprintf("%s of %s over %s, by %s watches: %s", humanize.Comma(int64(last.Watchers)), of, connections(last), o.Kind, o.How)
+	if added := each(o, func(s *watchers.Stage) string {
+		if s.Added == 0 || s.Establish <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.0f added/s", float64(s.Added)/s.Establish.Seconds())
+	}); added != "" {
+		text += "; " + added
+	}
+	return run.Counted(int64(last.Watchers)), text
+}
+
+// ms prints a time in milliseconds.
+func ms(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
+
+// percentiles prints those of enough values.
+func percentiles(s *results.Spread) string {
+	var parts []string
+	for _, q := range []struct {
+		name string
+		at   float64
+		is   int64
+	}{{"p50", .5, s.P50}, {"p99", .99, s.P99}, {"p99.9", .999, s.P999}} {
+		if s.Enough(q.at) {
+			parts = append(parts, q.name+" "+ms(q.is))
+		}
+	}
+	return fmt.Sprintf("%s ms of %s", strings.Join(append(parts, "longest "+ms(s.Max)), ", "), humanize.Comma(s.N))
+}
+
+// spent prints times by stages.
+func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
+	return func(o *watchers.Outcome) (run.Measure, string) {
+		last := most(o, func(s *watchers.Stage) bool { return of(s) != nil })
+		if last == nil {
+			return run.Missing("no write was heard of while the number of watchers stayed"), ""
+		}
+		text := each(o, func(s *watchers.Stage) string {
+			if of(s) == nil {
+				return ""
+			}
+			return percentiles(of(s))
+		})
+		return run.Measure{Value: float64(of(last).P50) / 1e6, N: of(last).N}, text
+	}
+}
+
+func before(o *watchers.Outcome) (run.Measure, string) {
+	last := most(o, func(s *watchers.Stage) bool { return s.Deliveries > 0 })
+	if last == nil {
+		return run.Missing("no write was heard of while the number of watchers stayed"), ""
+	}
+	share := func(s *watchers.Stage) float64 { return 100 * float64(s.BeforeAck) / float64(s.Deliveries) }
+	text := each(o, func(s *watchers.Stage) string {
+		if s.Deliveries == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f %% of %s", share(s), humanize.Comma(s.Deliveries))
+	})
+	return run.Measure{Value: share(last), N: last.Deliveries}, text
+}
+
+func events(o *watchers.Outcome) (run.Measure, string) {
+	last := most(o, func(s *watchers.Stage) bool { return s.Deliveries > 0 && s.Length > 0 })
+	if last == nil {
+		return run.Missing("no write was heard of while the number of watchers stayed"), ""
+	}
+	rate := func(s *watchers.Stage) float64 { return float64(s.Deliveries) / s.Length.Seconds() }
+	text := each(o, func(s *watchers.Stage) string {
+		if s.Deliveries == 0 || s.Length <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s/s in %.1f s", humanize.Comma(int64(rate(s)+.5)), s.Length.Seconds())
+	})
+	return run.Measure{Value: rate(last), N: last.Deliveries}, text
+}
+
+func exact(o *watchers.Outcome) (run.Measure, string) {
+	c := &o.Counts
+	text := fmt.Sprintf("%s of %s writes: %d lost, %d again, %d after newer ones", humanize.Comma(c.Delivered), humanize.Comma(c.Writes), c.Lost, c.Duplicate, c.Reordered)
+	if o.Coalesces {
+		text += fmt.Sprintf(", %s replaced by newer ones and %s events without news by design", humanize.Comma(c.Coalesced), humanize.Comma(c.Woken))
+	}
+	for _, more := range []struct {
+		n    int64
+		what string
+	}{
+		{c.Behind, "had not come by the end"}, {c.Unjudged, "were not judged"}, {c.Foreign, "were of writes of others, or of unknown ones"},
+		{c.Unknown, "more writes may have been made: their outcome is unknown"},
+	} {
+		if more.n > 0 {
+			text += fmt.Sprintf("; %s %s", humanize.Comma(more.n), more.what)
+		}
+	}
+	if len(o.Witnesses) > 0 {
+		w := o.Witnesses[0]
+		text += fmt.Sprintf("; first: %s, watcher %d, version %d of key %d", w.Fault, w.Watcher, w.Version, w.Key)
+	}
+	return run.Counted(c.Delivered), text
+}
+
+func writes(o *watchers.Outcome) (run.Measure, string) {
+	last := most(o, func(s *watchers.Stage) bool { return s.Requests > 0 })
+	if last == nil {
+		return run.Inapplicable("no whole second of the measured load had one number of watchers"), ""
+	}
+	text := each(o, func(s *watchers.Stage) string {
+		if s.Requests == 0 {
+			return ""
+		}
+		return fmt.Sprintf("p99 %s ms of %s in %d s", ms(int64(s.P99)), humanize.Comma(s.Requests), s.Seconds)
+	})
+	return run.Measure{Value: float64(last.P99) / 1e6, N: last.Requests}, text
+}
+
+// outcomes are those of runs in which keys were watched.
+func outcomes(runs []*run.Run) (list []watchers.Outcome) {
+	for _, r := range runs {
+		if o, none := outcome(r); none == "" {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// heard is the time until the last watcher heard of a write in words: the p99, or the longest of
+// few.
+func heard(s *results.Spread) string {
+	switch {
+	case s == nil:
+		return "-"
+	case s.Enough(.99):
+		return ms(s.P99) + " ms"
+	}
+	return fmt.Sprintf("%s ms (the longest of %d)", ms(s.Max), s.N)
+}
+
+// Say is the sentence about when the last watcher heard.
+func (Half) Say(names []string, runs [][]*run.Run) string {
+	var parts []string
+	for i, name := range names {
+		for _, o := range outcomes(runs[i]) {
+			last := &o.Stages[len(o.Stages)-1]
+			text := fmt.Sprintf("%s %s with %s watchers", name, heard(last.All), humanize.Comma(int64(last.Watchers)))
+			if n := o.Counts.Lost; n > 0 {
+				text += fmt.Sprintf(" and %s lost", humanize.Comma(n))
+			}
+			parts = append(parts, text)
+		}
+	}
+	return "The last watcher has heard of a write (p99) after " + strings.Join(parts, ", ") + "."
+}
+
+// Card is the first screen of loads with watchers: when they heard, with the most of them.
+func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
+	spread := func(s *results.Spread, q float64, of func(*results.Spread) int64) string {
+		if s == nil || !s.Enough(q) {
+			return "-"
+		}
+		return ms(of(s)) + " ms"
+	}
+	p50, p99 := func(s *results.Spread) int64 { return s.P50 }, func(s *results.Spread) int64 { return s.P99 }
+	rows := []struct {
+		name string
+		of   func(*watchers.Outcome, *watchers.Stage) string
+	}{
+		{"watchers", func(_ *watchers.Outcome, s *watchers.Stage) string { return humanize.Comma(int64(s.Watchers)) }},
+		{"sent to heard, p50", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.Sent, .5, p50) }},
+		{"  p99", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.Sent, .99, p99) }},
+		{"all heard, p50", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.All, .5, p50) }},
+		{"  p99", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.All, .99, p99) }},
+		{"lost", func(o *watchers.Outcome, _ *watchers.Stage) string { return humanize.Comma(o.Counts.Lost) }},
+		{"replaced by newer ones", func(o *watchers.Outcome, _ *watchers.Stage) string {
+			if !o.Coalesces {
+				return humanize.Comma(o.Counts.Coalesced)
+			}
+			return humanize.Comma(o.Counts.Coalesced) + " by design"
+		}},
+		{"p99 of writes (with the fewest)", func(o *watchers.Outcome, s *watchers.Stage) string {
+			if s.Requests == 0 {
+				return "-"
+			}
+			text := ms(int64(s.P99)) + " ms"
+			if first := &o.Stages[0]; len(o.Stages) > 1 && first.Requests > 0 {
+				text += fmt.Sprintf(" (%s with %s)", ms(int64(first.P99)), humanize.Comma(int64(first.Watchers)))
+			}
+			return text
+		}},
+	}
+	card := &abilities.Card{Head: append([]string{"watchers of keys"}, names...)}
+	for _, r := range rows {
+		cells := []string{r.name}
+		for i := range names {
+			text := "-"
+			if list := outcomes(runs[i]); len(list) > 0 {
+				text = r.of(&list[0], &list[0].Stages[len(list[0].Stages)-1])
+			}
+			cells = append(cells, text)
+		}
+		card.Rows = append(card.Rows, cells)
+	}
+	found := false
+	for i, name := range names {
+		list := outcomes(runs[i])
+		if len(list) == 0 {
+			continue
+		}
+		found = true
+		last := &list[0].Stages[len(list[0].Stages)-1]
+		note := fmt.Sprintf("%s: %s watches over %s: %s; %s deliveries in %v", name, list[0].Kind, connections(last), list[0].How, humanize.Comma(last.Deliveries), last.Length.Round(100*time.Millisecond))
+		if len(list) > 1 {
+			note += fmt.Sprintf("; the first of %d trials", len(list))
+		}
+		card.Notes = append(card.Notes, note)
+	}
+	if !found {
+		return nil
+	}
+	return card
+}

@@ -1,0 +1,136 @@
+package watchers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// of is a run with an outcome.
+func of(t *testing.T, o *watchers.Outcome) *run.Run {
+	t.Helper()
+	record := &results.DatabaseRun{}
+	if o != nil {
+		if err := watchers.Record().Set(&record.Records, *o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &run.Run{}
+	r.Info.Record = record
+	return r
+}
+
+// watched is the outcome of a load without watchers, with one, and with a hundred.
+func watched() *watchers.Outcome {
+	ms := int64(time.Millisecond)
+	spread := func(n, times int64) *results.Spread {
+		return &results.Spread{N: n, P50: times * ms, P99: 2 * times * ms, P999: 3 * times * ms, Max: 4 * times * ms}
+	}
+	return &watchers.Outcome{
+		Plan: watchers.Plan{Watchers: []int{0, 1, 100}, Of: watchers.All}, Kind: database.WatchStream, How: "one stream", Ordered: true, Values: true,
+		Counts: watchers.Counts{Writes: 4000, Delivered: 202_000},
+		Stages: []watchers.Stage{
+			{Length: 10 * time.Second, Seconds: 9, Requests: 1800, P99: 2 * time.Millisecond},
+			{Watchers: 1, Connections: 1, Added: 1, Establish: 10 * time.Millisecond, Length: 10 * time.Second, Writes: 2000, Deliveries: 2000, BeforeAck: 1500, Sent: spread(2000, 1), Due: spread(2000, 2), All: spread(2000, 1), Seconds: 9, Requests: 1800, P99: 3 * time.Millisecond},
+			{Watchers: 100, Connections: 50, Added: 99, Establish: 99 * time.Millisecond, Length: 10 * time.Second, Writes: 2000, Deliveries: 200_000, BeforeAck: 50_000, Sent: spread(200_000, 3), Due: spread(200_000, 4), All: spread(2000, 5), Seconds: 9, Requests: 1800, P99: 4 * time.Millisecond},
+		},
+	}
+}
+
+func TestRows(t *testing.T) {
+	few := watched()
+	few.Plan.Watchers, few.Plan.Of, few.Stages = []int{1}, watchers.Key, few.Stages[1:2]
+	few.Stages[0].Sent = &results.Spread{N: 20, P50: 1_500_000, Max: 9_000_000}
+	few.Stages[0].Due, few.Stages[0].All, few.Stages[0].Deliveries, few.Stages[0].BeforeAck, few.Stages[0].Requests = nil, nil, 0, 0, 0
+	few.Coalesces = true
+	few.Counts = watchers.Counts{Writes: 40, Unknown: 1, Delivered: 20, Coalesced: 19, Woken: 2, Lost: 1, Foreign: 3, Behind: 4}
+	few.Witnesses = []watchers.Witness{{Fault: watchers.Lost, Watcher: 0, Version: 17, Request: 12, Key: 3}}
+	for _, c := range []struct {
+		name string
+		of   *watchers.Outcome
+		want []string // "" for a cell that says why there is nothing
+	}{
+		{"stages", watched(), []string{
+			"100 of all keys over 50 connections, by stream watches: one stream; 1: 100 added/s; 100: 1000 added/s",
+			"1: p50 1.000, p99 2.000, longest 4.000 ms of 2,000; 100: p50 3.000, p99 6.000, p99.9 9.000, longest 12.000 ms of 200,000",
+			"1: p50 2.000, p99 4.000, longest 8.000 ms of 2,000; 100: p50 4.000, p99 8.000, p99.9 12.000, longest 16.000 ms of 200,000",
+			"1: p50 1.000, p99 2.000, longest 4.000 ms of 2,000; 100: p50 5.000, p99 10.000, longest 20.000 ms of 2,000",
+			"1: 75.0 % of 2,000; 100: 25.0 % of 200,000",
+			"1: 200/s in 10.0 s; 100: 20,000/s in 10.0 s",
+			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
+			"0: p99 2.000 ms of 1,800 in 9 s; 1: p99 3.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
+		}},
+		{"few, and not all right", few, []string{
+			"1 of one key each over 1 connection, by stream watches: one stream; 100 added/s",
+			"p50 1.500, longest 9.000 ms of 20",
+			"", "", "", "",
+			"20 of 40 writes: 1 lost, 0 again, 0 after newer ones, 19 replaced by newer ones and 2 events without news by design; 4 had not come by the end; 3 were of writes of others, or of unknown ones; 1 more writes may have been made: their outcome is unknown; first: lost, watcher 0, version 17 of key 3",
+			"",
+		}},
+		{"none", nil, []string{"", "", "", "", "", "", "", ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for i, row := range (Half{}).Rows() {
+				m, text := row.Cell(of(t, c.of))
+				if text != c.want[i] || (text == "") != (m.Missing != "") {
+					t.Errorf("%s is %q (%+v), want %q", row.Name, text, m, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// The sentence and the card are of the most watchers, and what is not known of a database is a dash.
+func TestCard(t *testing.T) {
+	lossy := watched()
+	lossy.Counts.Lost = 1234
+	runs := [][]*run.Run{{of(t, watched())}, {of(t, nil)}, {of(t, lossy), of(t, lossy)}}
+	names := []string{"a", "b", "c"}
+	if !(Half{}).Acted(runs[0][0]) || (Half{}).Acted(runs[1][0]) {
+		t.Error("keys were watched in the first run and not in the second")
+	}
+	if said, want := (Half{}).Say(names, runs), "The last watcher has heard of a write (p99) after a 10.000 ms with 100 watchers, c 10.000 ms with 100 watchers and 1,234 lost"; !strings.HasPrefix(said, want) {
+		t.Errorf("the sentence is %q, want %q", said, want)
+	}
+	card := (Half{}).Card(names, runs)
+	if card == nil || len(card.Notes) != 2 || !strings.HasSuffix(card.Notes[1], "200,000 deliveries in 10s; the first of 2 trials") {
+		t.Fatalf("the card is %+v", card)
+	}
+	for _, want := range [][]string{
+		{"watchers of keys", "a", "b", "c"},
+		{"sent to heard, p50", "3.000 ms", "-", "3.000 ms"},
+		{"  p99", "10.000 ms", "-", "10.000 ms"},
+		{"lost", "0", "-", "1,234"},
+		{"p99 of writes (with the fewest)", "4.000 ms (2.000 with 0)", "-", "4.000 ms (2.000 with 0)"},
+	} {
+		if !slices.ContainsFunc(append(card.Rows, card.Head), func(row []string) bool { return slices.Equal(row, want) }) {
+			t.Errorf("the card lacks %q: %q", want, card.Rows)
+		}
+	}
+	if (Half{}).Card(names[1:2], runs[1:2]) != nil {
+		t.Error("a card of a database without watchers")
+	}
+}
+
+// The picture has a point for each number of watchers that has enough deliveries.
+func TestFigures(t *testing.T) {
+	list := (Half{}).Figures([]abilities.Column{{Name: "a", Key: 1, Runs: []*run.Run{of(t, watched())}}, {Name: "b", Key: 2, Runs: []*run.Run{of(t, nil)}}})
+	if len(list) != 1 || len(list[0].Series) != 3 {
+		t.Fatalf("figures %+v, want one with three lines", list)
+	}
+	for i, want := range [][]float64{{1, 3}, {2, 6}, {2, 10}} {
+		if s := list[0].Series[i]; !slices.Equal(s.X, []float64{1, 100}) || !slices.Equal(s.Y, want) || s.Key != 1 {
+			t.Errorf("line %d is %+v, want %v", i, s, want)
+		}
+	}
+	if (Half{}).Figures(nil) != nil {
+		t.Error("a figure without watchers")
+	}
+}

@@ -1,0 +1,211 @@
+// Package watchers has watchers of keys during a load, and judges what they hear of its writes.
+package watchers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
+	"github.com/coreos/dbtester/pkg/watch"
+)
+
+// workers is how many watchers are added at the same time, and sharedWorkers on a cluster that
+// others use.
+const (
+	workers       = 64
+	sharedWorkers = 8
+)
+
+// eventStage is the kind of the event that all watchers of a stage watch.
+const eventStage = "watchers established"
+
+// Half has the watchers of one run.
+type Half struct {
+	run      *abilities.Run
+	plan     watchers.Plan
+	facts    *database.WatchFacts
+	watching *watch.Watching // nil unless this process issues the load and sees its requests
+}
+
+// New returns the watchers of a run.
+func New(r *abilities.Run) *Half {
+	h := &Half{run: r, plan: watchers.Keys().Of(r.DB.Abilities)}
+	h.facts = database.WatchFactsOf(r.Info, r.Driver, h.plan.Kind)
+	return h
+}
+
+// Name is that of the activity.
+func (h *Half) Name() string { return "watch keys" }
+
+// wanted reports whether there are watchers.
+func (h *Half) wanted() bool { return h.plan.Wanted() && h.facts != nil }
+
+// Describe says how many watch what.
+func (h *Half) Describe() []string {
+	if !h.wanted() {
+		return nil
+	}
+	var numbers []string
+	for _, n := range h.plan.Watchers {
+		numbers = append(numbers, fmt.Sprint(n))
+	}
+	what := "all keys"
+	if h.plan.Of == watchers.Key {
+		what = "one key each"
+	}
+	text := fmt.Sprintf("watchers: %s watch %s by %s watches (%s)", strings.Join(numbers, ", then "), what, h.plan.Kind, h.facts.How)
+	if err := h.possible(); err != nil {
+		text += "; " + err.Error()
+	}
+	return []string{text}
+}
+
+// possible returns why the watchers cannot be.
+func (h *Half) possible() error {
+	if h.run.Experiment.ByGenerators() {
+		return errors.New("the load is issued by generators, and only what this process writes itself can be compared with what watchers hear")
+	}
+	conns := min(h.plan.Connections, h.plan.Most())
+	if h.facts.Conns {
+		conns = h.plan.Most()
+	}
+	return abilities.RoomFor(fmt.Sprintf("%d watchers have %d connections", h.plan.Most(), conns), conns, abilities.OpenFiles())
+}
+
+// Watch returns what compares the writes of a load with what watchers hear.
+func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
+	if !h.wanted() {
+		return nil, nil
+	}
+	n := workers
+	if len(h.run.DB.Endpoints) > 0 {
+		n = sharedWorkers
+	}
+	l := spec.Load
+	h.watching = watch.New(watch.Options{
+		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Load: &l, Workers: n,
+		Began: func(at time.Time, watchers int) {
+			h.run.Event(results.Event{Time: at.UTC(), Kind: eventStage, Member: -1, Amount: float64(watchers), Unit: "watchers"})
+		},
+	})
+	return h.watching.Observe, nil
+}
+
+// dial opens connection n, to one member after the other.
+func (h *Half) dial(ctx context.Context, n int, to database.Receiver) (database.Watches, error) {
+	target := *h.run.Target
+	target.Prefer = n % len(target.Endpoints)
+	return h.run.Driver.(database.WatchDialer).DialWatches(ctx, target, h.plan.Kind, to)
+}
+
+// Prepare adds the watchers of the first stage.
+func (h *Half) Prepare(ctx context.Context) error {
+	if !h.wanted() {
+		return nil
+	}
+	if err := h.possible(); err != nil {
+		return fmt.Errorf("watch keys: %w", err)
+	}
+	if h.watching == nil {
+		return errors.New("watch keys: the requests of the load are not seen")
+	}
+	h.run.Step("add %d watchers", h.plan.Watchers[0])
+	return h.watching.Prepare(ctx)
+}
+
+// Run adds the watchers of the other stages.
+func (h *Half) Run(ctx context.Context) error {
+	if h.watching == nil {
+		return nil
+	}
+	return h.watching.Run(ctx)
+}
+
+// End ends the watches.
+func (h *Half) End(ctx context.Context, _ abilities.Issued) {
+	if h.watching != nil {
+		h.watching.End(ctx)
+	}
+}
+
+// Finish records what became of the watchers.
+func (h *Half) Finish() error {
+	if h.watching == nil {
+		return nil
+	}
+	o := h.watching.Outcome()
+	err := h.latencies(&o)
+	h.mark(&o)
+	return errors.Join(err, h.run.Observe(watchers.Observed(), h.watching.Seconds()), watchers.Record().Set(&h.run.Record.Records, o))
+}
+
+// latencies are those of the load's requests in the whole seconds of each stage.
+func (h *Half) latencies(o *watchers.Outcome) error {
+	var times []results.Stretch
+	var of []int
+	for i, s := range o.Stages {
+		from, to := s.Start.Truncate(time.Second), s.Start.Add(s.Length).Truncate(time.Second)
+		if from.Before(s.Start) {
+			from = from.Add(time.Second)
+		}
+		if to.After(from) {
+			times, of = append(times, results.Stretch{From: from, Length: to.Sub(from) - 1}), append(of, i)
+		}
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	effects, err := effect.Of(h.run.Dir, h.run.Record, times)
+	if err != nil {
+		return fmt.Errorf("compare latencies with numbers of watchers: %w", err)
+	}
+	for n, i := range of {
+		o.Stages[i].Seconds, o.Stages[i].Requests, o.Stages[i].P99 = effects[n].Seconds, effects[n].Requests, effects[n].P99
+	}
+	return nil
+}
+
+// mark marks a run whose watchers did not hear what they must.
+func (h *Half) mark(o *watchers.Outcome) {
+	c := &o.Counts
+	first := func(f watchers.Fault) mark.Words {
+		for _, w := range o.Witnesses {
+			if w.Fault == f {
+				return mark.Words{"first": fmt.Sprintf("watcher %d, version %d of key %d", w.Watcher, w.Version, w.Key)}
+			}
+		}
+		return mark.Words{"first": "not recorded"}
+	}
+	if c.Lost > 0 {
+		h.run.Mark(mark.WatchLost, mark.Values{"lost": float64(c.Lost), "delivered": float64(c.Delivered)}, first(watchers.Lost))
+	}
+	if c.Reordered > 0 && o.Ordered {
+		h.run.Mark(mark.WatchReordered, mark.Values{"reordered": float64(c.Reordered), "delivered": float64(c.Delivered)}, first(watchers.Reordered))
+	}
+	if c.Duplicate > 0 {
+		h.run.Mark(mark.WatchDuplicate, mark.Values{"duplicate": float64(c.Duplicate), "delivered": float64(c.Delivered)}, first(watchers.Duplicate))
+	}
+	if n := c.Behind + c.Unjudged; n > 0 || o.Broken != "" || o.BehindWhy != "" {
+		why := cmp.Or(strings.Trim(o.Broken+"; "+o.BehindWhy, "; "), "watchers were too far behind for all to be kept")
+		h.run.Mark(mark.WatchInPart, mark.Values{"missing": float64(n), "delivered": float64(c.Delivered)}, mark.Words{"why": why})
+	}
+}
+
+var (
+	_ abilities.Activity  = (*Half)(nil)
+	_ abilities.Preparer  = (*Half)(nil)
+	_ abilities.Watcher   = (*Half)(nil)
+	_ abilities.Ender     = (*Half)(nil)
+	_ abilities.Finisher  = (*Half)(nil)
+	_ abilities.Describer = (*Half)(nil)
+)

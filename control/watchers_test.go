@@ -1,0 +1,68 @@
+package control
+
+import (
+	"testing"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
+)
+
+// Watchers hear of the writes of a load, as the store reports them. What the record says is what
+// was observed, and an honest store has no fault while one that loses deliveries makes the run
+// invalid.
+func TestWatchers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(`
+load: {operation: update, keys: 10, rate: 200, duration: 4s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+watch: {watchers: [0, 5], connections: 2}
+databases:
+  fake__honest: {options: {watch_delay: 20ms}}
+  fake__forgetful: {options: {watch_lie: lose, watch_lie_every: 50}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	for n, lies := range []bool{false, true} {
+		rec := r.read(out.Folders[0], n)
+		o, err := watchers.Record().Of(rec.run.Records)
+		if err != nil {
+			t.Fatalf("read the outcome of %s: %v", rec.run.Tag, err)
+		}
+		c := o.Counts
+		if len(o.Stages) != 2 || o.Stages[0].Watchers != 0 || o.Stages[1].Watchers != 5 || o.Stages[1].Connections != 2 || o.Broken+o.BehindWhy != "" {
+			t.Errorf("%s: the outcome is %+v, want stages of 0 and of 5 watchers on 2 connections", rec.run.Tag, o)
+			continue
+		}
+		if lies != (c.Lost > 0) || lies != hasMark(rec.run, mark.WatchLost) || lies != (len(o.Witnesses) > 0) {
+			t.Errorf("%s: counts %+v, witnesses %+v, marks %q", rec.run.Tag, c, o.Witnesses, rec.marks())
+		}
+		if c.Duplicate+c.Reordered+c.Behind+c.Unjudged+c.Foreign+c.Coalesced+c.Woken > 0 || c.Delivered == 0 {
+			t.Errorf("%s: counts %+v, want nothing wrong but what is lost", rec.run.Tag, c)
+		}
+		s := o.Stages[1]
+		if !lies && (s.Deliveries != 5*s.Writes || s.Sent == nil || s.Sent.P50 < 20e6) {
+			t.Errorf("%s: %d deliveries of %d writes, from sent %+v; want 5 of each, after 20 ms", rec.run.Tag, s.Deliveries, s.Writes, s.Sent)
+		}
+		seconds, err := observation.Read(watchers.Observed(), rec.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		totals := watchers.Observed().Total(seconds)
+		recorded, err := ability.Observed().Of(rec.run.Records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]int64{watchers.ValueSent: s.Deliveries, watchers.ValueDue: s.Deliveries, watchers.ValueAll: s.All.N} {
+			if got, is := totals[name], recorded[watchers.Observed().Name][name]; got.N != want || is.N != want || got.Value != is.Value {
+				t.Errorf("%s: %s is %+v in the file and %+v in the record, want %d", rec.run.Tag, name, got, is, want)
+			}
+		}
+		if got := totals[watchers.ValueLost].Value; got != c.Lost {
+			t.Errorf("%s: %d lost by second, want %d", rec.run.Tag, got, c.Lost)
+		}
+	}
+}

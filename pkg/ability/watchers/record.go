@@ -1,0 +1,144 @@
+package watchers
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Record is what became of the watchers of a run; it has no stages without any.
+func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "watched"} }
+
+// Outcome is what became of the watchers of a run.
+type Outcome struct {
+	Plan Plan `json:"plan"`
+	// Kind and How are the database's facts, as Ordered and Coalesces.
+	Kind      database.WatchKind `json:"kind"`
+	How       string             `json:"how"`
+	Ordered   bool               `json:"ordered"`
+	Coalesces bool               `json:"coalesces"`
+	// Values means that events are matched to writes by the numbers in their values, else by
+	// their versions.
+	Values bool `json:"values"`
+	// Stages are in their order.
+	Stages []Stage `json:"stages"`
+	Counts Counts  `json:"counts"`
+	// Witnesses are the first wrong events.
+	Witnesses []Witness `json:"witnesses,omitempty"`
+	// Broken is why the first connection ended before its time, BehindWhy why watchers may have
+	// been behind at the end. Both are "" if nothing of the kind happened.
+	Broken    string `json:"broken,omitempty"`
+	BehindWhy string `json:"behind_why,omitempty"`
+}
+
+// Counts are of a whole load. A delivery is one write as one watcher heard of it.
+type Counts struct {
+	// Writes were answered ok, and were of keys that are watched. Unknown are the others that
+	// may have been made.
+	Writes  int64 `json:"writes"`
+	Unknown int64 `json:"unknown,omitempty"`
+	// Delivered are all deliveries, Coalesced those that were replaced by a newer write of the
+	// key, and Woken the reports without one.
+	Delivered int64 `json:"delivered"`
+	Coalesced int64 `json:"coalesced,omitempty"`
+	Woken     int64 `json:"woken,omitempty"`
+	// Lost deliveries never came, Duplicate ones came again, and Reordered ones came after a newer
+	// version.
+	Lost      int64 `json:"lost,omitempty"`
+	Duplicate int64 `json:"duplicate,omitempty"`
+	Reordered int64 `json:"reordered,omitempty"`
+	// Behind had not come when the run ended, but may come.
+	Behind int64 `json:"behind,omitempty"`
+	// Unjudged could not be judged, because too much was kept of other deliveries.
+	Unjudged int64 `json:"unjudged,omitempty"`
+	// Foreign events are of writes that this load is not known to have made.
+	Foreign int64 `json:"foreign,omitempty"`
+}
+
+// Stage is a part of a load with a number of watchers. Its numbers are of the writes that were
+// sent from when all of them watched until the next ones were added.
+type Stage struct {
+	Watchers    int `json:"watchers"`
+	Connections int `json:"connections"`
+	// Added watchers began, in Establish.
+	Added     int           `json:"added"`
+	Establish time.Duration `json:"establish_ns"`
+	Start     time.Time     `json:"start"`
+	Length    time.Duration `json:"length_ns"`
+	// Writes were heard of or ought to have been. BeforeAck of the Deliveries came before the
+	// answer to the writer.
+	Writes     int64 `json:"writes"`
+	Deliveries int64 `json:"deliveries"`
+	BeforeAck  int64 `json:"before_ack"`
+	// Sent and Due are from when a write was sent and was due to a delivery, in nanoseconds. All
+	// is from when it was sent until the last watcher had heard of it or of a newer write of the
+	// key.
+	Sent *results.Spread `json:"from_sent,omitempty"`
+	Due  *results.Spread `json:"from_due,omitempty"`
+	All  *results.Spread `json:"all_heard,omitempty"`
+	// Requests of the load ended ok in the whole seconds of the stage, with this p99.
+	Seconds  int           `json:"seconds"`
+	Requests int64         `json:"requests"`
+	P99      time.Duration `json:"p99_ns"`
+}
+
+// Fault is what is wrong with a delivery.
+type Fault string
+
+// What can be wrong.
+const (
+	Lost      Fault = "lost"
+	Duplicate Fault = "duplicate"
+	Reordered Fault = "reordered"
+)
+
+// Witness is a wrong delivery.
+type Witness struct {
+	Fault   Fault `json:"fault"`
+	Watcher int32 `json:"watcher"`
+	// Version is the write's, 0 if no watcher heard of it. Request is its number and Key that of
+	// its key, -1 if not known.
+	Version int64 `json:"version,omitempty"`
+	Request int64 `json:"request"`
+	Key     int64 `json:"key"`
+}
+
+// The values by second.
+const (
+	ValueSent      = "from_sent"
+	ValueDue       = "from_due"
+	ValueAll       = "all_heard"
+	ValueWrites    = "writes"
+	ValueBefore    = "before_ack"
+	ValueCoalesced = "coalesced"
+	ValueLost      = "lost"
+	ValueDuplicate = "duplicate"
+	ValueReordered = "reordered"
+	ValueWoken     = "woken"
+)
+
+// Observed is what is counted and timed by second: that in which the write was sent, or in which
+// an event arrived that is of no new write. The step is the stage.
+func Observed() observation.Group {
+	times := func(name, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: "ns", Merging: observation.Times, Definition: definition}
+	}
+	sum := func(name, unit, definition string) observation.Value {
+		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
+	}
+	return observation.Group{Name: "watch", Values: []observation.Value{
+		times(ValueSent, "times from the sending of a write until a watcher had the event"),
+		times(ValueDue, "the same times from when the write was due"),
+		times(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
+		sum(ValueWrites, "writes", "writes that were answered ok, or that watchers heard of; of keys that are watched"),
+		sum(ValueBefore, "deliveries", "deliveries before the answer to the writer"),
+		sum(ValueCoalesced, "deliveries", "deliveries that were replaced by one of a newer write of the key"),
+		sum(ValueLost, "deliveries", "deliveries that never came"),
+		sum(ValueDuplicate, "deliveries", "deliveries that came again"),
+		sum(ValueReordered, "deliveries", "deliveries that came after one of a newer version"),
+		sum(ValueWoken, "events", "events without a new write"),
+	}}
+}

@@ -1,0 +1,209 @@
+// Package watchers declares watchers of keys beside a load: how soon they hear of its writes, and
+// whether they hear of all of them.
+package watchers
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Ability is the declaration.
+func Ability() ability.Ability {
+	return ability.Ability{Name: "watchers", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
+}
+
+// Plan is who watches what; without watchers nobody does.
+type Plan struct {
+	// Watchers are the numbers of them, one for each stage: equal parts of the load's duration.
+	Watchers []int `json:"watchers"`
+	// Connections are the most that they share, unless each has its own.
+	Connections int                `json:"connections"`
+	Of          Of                 `json:"of"`
+	Kind        database.WatchKind `json:"kind"`
+}
+
+// Wanted reports whether there are watchers.
+func (p Plan) Wanted() bool { return p.Most() > 0 }
+
+// Most is the greatest number of watchers.
+func (p Plan) Most() int {
+	if len(p.Watchers) == 0 {
+		return 0
+	}
+	return p.Watchers[len(p.Watchers)-1]
+}
+
+// Of is what each watcher watches.
+type Of string
+
+// What can be watched.
+const (
+	// All are all keys below the prefix.
+	All Of = "all"
+	// Key is one key: watcher n has key n modulo the number of keys.
+	Key Of = "key"
+)
+
+// The bounds of a plan.
+const (
+	most      = 100_000
+	mostConns = 10_000
+	// leastValue is the size in bytes of the smallest values that name the requests that wrote
+	// them.
+	leastValue = 16
+	// MostShared is how many watchers a cluster that others use has without --full-speed.
+	MostShared = 1000
+)
+
+// Keys are the keys in an experiment file.
+func Keys() ability.Section[Plan] {
+	return ability.Section[Plan]{
+		Key: "watch", Meaning: "[watchers](watches.md) of keys during the load, for databases with watches: the [keys of watch](#keys-of-watch)",
+		Fields: section, Resolved: resolve,
+		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
+			if !p.Wanted() {
+				return nil
+			}
+			return section().Show(&p).Flow()
+		},
+	}
+}
+
+// numbers is a list of rising numbers, or one number.
+func numbers() yamlfile.Kind[[]int] {
+	list := yamlfile.ListKind(yamlfile.SmallKind(), true)
+	return yamlfile.Kind[[]int]{
+		Unit: "number or list",
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) ([]int, bool) {
+			if yamlfile.IsScalar(node) {
+				n, ok := yamlfile.Small(r, key, node)
+				return []int{n}, ok
+			}
+			return list.Parse(r, key, node)
+		},
+		Node: func(all []int) *yamlfile.Node {
+			if len(all) == 1 {
+				return yamlfile.WholeNode(all[0])
+			}
+			return list.Node(all)
+		},
+		Nested: func() yamlfile.Schema {
+			one := yamlfile.Schema{"type": "integer", "minimum": 0}
+			return yamlfile.Schema{"anyOf": []yamlfile.Schema{one, {"type": "array", "items": one}}}
+		},
+	}
+}
+
+func section() yamlfile.Section[Plan] {
+	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
+		yamlfile.Key[Plan, []int]{
+			Row:  yamlfile.Row{Name: "watchers", Usually: "required", Meaning: fmt.Sprintf("how many, up to %d; a rising list such as `[0, 1, 100]` has a stage for each number, an equal part of the load's `duration`; more than %d on a cluster that others use need --full-speed", most, MostShared)},
+			Kind: numbers(), At: func(p *Plan) *[]int { return &p.Watchers },
+		}.Field(),
+		yamlfile.Key[Plan, int]{
+			Row:  yamlfile.Row{Name: "connections", Preset: "50", Meaning: "the most connections that the watchers share; those of ZooKeeper and of Consul have one each"},
+			Kind: yamlfile.SmallKind(), At: func(p *Plan) *int { return &p.Connections },
+		}.Field(),
+		yamlfile.Key[Plan, Of]{
+			Row:  yamlfile.Row{Name: "of", Preset: string(All), Meaning: "what each watches: `all` keys below the prefix, or one `key`: watcher n has key n modulo the number of keys"},
+			Kind: yamlfile.WordKind(All, Key), At: func(p *Plan) *Of { return &p.Of },
+		}.Field(),
+		yamlfile.Key[Plan, database.WatchKind]{
+			Row:  yamlfile.Row{Name: "kind", Usually: "the database's first", Meaning: "kind of watch: `stream` (etcd), `persistent` or `one-shot` (ZooKeeper), `blocking` (Consul)"},
+			Kind: yamlfile.WordKind(database.WatchStream, database.WatchPersistent, database.WatchOneShot, database.WatchBlocking), At: func(p *Plan) *database.WatchKind { return &p.Kind },
+		}.Field(),
+	}}
+}
+
+// resolve resolves the watchers of a database. What the whole file asks for holds for the
+// databases that have such watches.
+func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
+	if !own.Given() && !all.Given() {
+		return Plan{}
+	}
+	w := section().Over(own, all)
+	at, report := all.Node, r.Warnf
+	if own.Given() {
+		at, report = own.Node, r.Errorf
+	}
+	if _, can := d.Options.(database.WatchDialer); !can {
+		report(at, "watch: keys of %s cannot be watched: %s", d.Name, d.Info.NoWatches)
+		return Plan{}
+	}
+	place := func(key string) *yamlfile.Node {
+		if w.Has(key) {
+			return w.NodeOf(key)
+		}
+		return at
+	}
+	if !w.Has("watchers") {
+		// A value that cannot be read was reported.
+		if !gives(own) && !gives(all) {
+			r.Errorf(cmp.Or(all.Node, own.Node), "watch needs watchers: how many there are, such as watchers: 100")
+		}
+		return Plan{}
+	}
+	p := section().Filled(w)
+	facts := database.WatchFactsOf(d.Info, d.Options, p.Kind)
+	if facts == nil {
+		var kinds []string
+		for _, f := range database.WatchesOf(d.Info, d.Options) {
+			kinds = append(kinds, string(f.Kind))
+		}
+		report(place("kind"), "watch: %s has no watches of the kind %s; it has %s", d.Name, p.Kind, strings.Join(kinds, ", "))
+		return Plan{}
+	}
+	p.Kind = facts.Kind
+	checkPlan(r, p, place)
+	checkLoad(r, p, place, d, facts)
+	return p
+}
+
+// gives reports whether a mapping of the file has watchers, whatever their value.
+func gives(w yamlfile.Written[Plan]) bool { return w.Given() && yamlfile.HasKey(w.Node, "watchers") }
+
+// checkPlan reports values that cannot be.
+func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
+	if p.Most() < 1 || p.Most() > most {
+		r.Errorf(place("watchers"), "watch: watchers must be from 1 to %d, got %v", most, p.Watchers)
+	}
+	for i := 1; i < len(p.Watchers); i++ {
+		if p.Watchers[i] <= p.Watchers[i-1] {
+			r.Errorf(place("watchers"), "watch: watchers must rise from stage to stage, got %d after %d", p.Watchers[i], p.Watchers[i-1])
+		}
+	}
+	if p.Connections < 1 || p.Connections > mostConns {
+		r.Errorf(place("connections"), "watch: connections must be from 1 to %d, got %d", mostConns, p.Connections)
+	}
+}
+
+// checkLoad reports loads whose writes cannot be recognized.
+func checkLoad(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *ability.Database, facts *database.WatchFacts) {
+	l := &d.Load
+	switch {
+	case d.Searched:
+		r.Errorf(place("watchers"), "watch: a search for a capacity has no watchers")
+	case !l.Any(workload.Op.SendsValue):
+		r.Errorf(place("watchers"), "watch: the load must write, got %s", l.Describe())
+	case l.Any(workload.Op.Deletes) || l.Any(workload.Op.Guarded):
+		r.Errorf(place("watchers"), "watch: writes must be write, update or swap, whose values name them, got %s", l.Describe())
+	case l.ValueSize < leastValue:
+		r.Errorf(place("watchers"), "watch: values must have at least %d bytes to name the requests that wrote them, got %d", leastValue, l.ValueSize)
+	}
+	if len(p.Watchers) > 1 && (len(l.Steps) > 0 || l.Duration <= 0 || l.Requests > 0) {
+		r.Errorf(place("watchers"), "watch: stages are equal parts of a load's duration: give the load a duration and neither requests nor steps, or one number of watchers")
+	}
+	switch {
+	case p.Of == All && !facts.Ranges:
+		r.Errorf(place("of"), "watch: %s watches of %s are of one key: give `of: key`", facts.Kind, d.Name)
+	case p.Of == Key && !l.Any(workload.Op.NeedsKey):
+		r.Errorf(place("of"), "watch: `of: key` needs keys that are there before the load, as those of update")
+	}
+}

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Watchers that cannot be, and loads that cannot be watched, are named at their place.
+func TestWatchersProblems(t *testing.T) {
+	const load = "load: {operation: update, keys: 10, rate: 10, duration: 10s, clients: 2, value_size: 64}\n"
+	const three = load + "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"
+	for _, test := range []struct {
+		name, file string
+		want       []string
+	}{
+		{"a number", "watch: {watchers: 10}\n" + three, nil},
+		{"stages", "watch: {watchers: [0, 1, 10], of: key, connections: 5}\n" + three, nil},
+		{"a key with another name", "watch: {watcher: 10}\n" + three, []string{
+			`x.yaml:1:8: watch needs watchers: how many there are, such as watchers: 100`, `x.yaml:1:9: unknown key "watcher" (did you mean "watchers"?)`}},
+		{"too many", "watch: {watchers: 300000}\n" + three, []string{`x.yaml:1:19: watch: watchers must be from 1 to 100000, got [300000]`}},
+		{"none", "watch: {watchers: [0]}\n" + three, []string{`x.yaml:1:19: watch: watchers must be from 1 to 100000, got [0]`}},
+		{"falling", "watch: {watchers: [10, 1]}\n" + three, []string{`x.yaml:1:19: watch: watchers must rise from stage to stage, got 1 after 10`}},
+		{"a word for a number", "watch: {watchers: all}\n" + three, []string{`x.yaml:1:19: watchers: want a whole number, got "all"`}},
+		{"a kind of none", "watch: {watchers: 1, kind: streams}\n" + three, []string{`x.yaml:1:28: kind: unknown value "streams" (did you mean "stream"?)`}},
+		{"a kind of another database", load + "hosts: [10.0.0.1]\ndatabases:\n  etcd: {watch: {watchers: 1, kind: blocking}}\n", []string{
+			`x.yaml:4:37: watch: etcd has no watches of the kind blocking; it has stream`}},
+		{"a database without", load + "hosts: [10.0.0.1]\ndatabases:\n  zetcd: {watch: {watchers: 1}}\n", []string{
+			`x.yaml:4:18: watch: keys of zetcd cannot be watched: its events name nothing`}},
+		{"one-shot watches of all keys", load + "hosts: [10.0.0.1]\ndatabases:\n  zookeeper: {watch: {watchers: 1, kind: one-shot}}\n", []string{
+			"x.yaml:4:22: watch: one-shot watches of zookeeper are of one key: give `of: key`"}},
+		{"a load that reads", "load: {operation: read, keys: 10, rate: 10, duration: 10s, clients: 2}\nhosts: [10.0.0.1]\nwatch: {watchers: 1}\ndatabases: {etcd: }\n", []string{
+			`x.yaml:3:19: watch: the load must write, got read`}},
+		{"a load that deletes", "load: {mix: {update: 1, delete: 1}, keys: 10, rate: 10, duration: 10s, clients: 2}\nhosts: [10.0.0.1]\nwatch: {watchers: 1}\ndatabases: {etcd: }\n", []string{
+			`x.yaml:3:19: watch: writes must be write, update or swap, whose values name them, got 50 % update, 50 % delete`}},
+		{"small values", "load: {operation: update, keys: 10, rate: 10, duration: 10s, clients: 2, value_size: 8}\nhosts: [10.0.0.1]\nwatch: {watchers: 1}\ndatabases: {etcd: }\n", []string{
+			`x.yaml:3:19: watch: values must have at least 16 bytes to name the requests that wrote them, got 8`}},
+		{"stages of requests", "load: {operation: update, keys: 10, requests: 1000, clients: 2, value_size: 64}\nhosts: [10.0.0.1]\nwatch: {watchers: [1, 2]}\ndatabases: {etcd: }\n", []string{
+			`x.yaml:3:19: watch: stages are equal parts of a load's duration: give the load a duration and neither requests nor steps, or one number of watchers`}},
+		{"keys that are not there", "load: {operation: write, requests: 1000, clients: 2, value_size: 64}\nhosts: [10.0.0.1]\nwatch: {watchers: 1, of: key}\ndatabases: {etcd: }\n", []string{
+			"x.yaml:3:26: watch: `of: key` needs keys that are there before the load, as those of update"}},
+	} {
+		_, _, err := Parse("x.yaml", []byte(test.file), testCatalog())
+		var got []string
+		if err != nil {
+			got = strings.Split(err.Error(), "\n")
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

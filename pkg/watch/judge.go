@@ -1,0 +1,466 @@
+package watch
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+const (
+	// mostKept bounds what is kept of deliveries whose entries are open, in bytes: then the oldest
+	// entry is not judged.
+	mostKept = 256 << 20
+	// shownFaults is how many wrong deliveries a record names.
+	shownFaults = 20
+	// skippedAfter is how long after its end a write that no watcher heard of is taken for replaced
+	// by a newer one of its key, if they heard of such a one.
+	skippedAfter = 30 * time.Second
+	// leastNumbered is the size of the smallest values that begin with the number of their request.
+	leastNumbered = 16
+)
+
+// judge compares what watchers hear with what was written. It is safe for concurrent use. Times
+// are unix nanoseconds of one clock.
+type judge struct {
+	facts database.WatchFacts
+	of    watchers.Of
+	keys  keys
+	sends []bool // by operation
+
+	mu      sync.Mutex
+	all     *sequence           // of all keys, nil if each watcher has one key
+	byKey   map[int64]*sequence // of one key each
+	list    []*watcher          // by number
+	waiting map[int64]*write    // that no watcher has heard of, by number
+	unknown map[*entry]struct{} // whose request is not known yet
+	numbers map[int64]*entry    // of these, by the number in the value
+	kept    int64               // slots of open entries
+
+	counts    watchers.Counts
+	witnesses []watchers.Witness
+	times     *times
+}
+
+// newJudge returns a judge of a load.
+func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load) *judge {
+	j := &judge{facts: facts, of: of, keys: keysOf(l), waiting: map[int64]*write{}, unknown: map[*entry]struct{}{}, numbers: map[int64]*entry{}, times: newTimes()}
+	for _, op := range l.Operations() {
+		j.sends = append(j.sends, op.SendsValue())
+	}
+	if of == watchers.All {
+		j.all = newSequence()
+	} else {
+		j.byKey = map[int64]*sequence{}
+	}
+	return j
+}
+
+// join adds the next watcher, and returns what it watches.
+func (j *judge) join() (id int32, r database.WatchRange) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	id = int32(len(j.list))
+	s := j.all
+	if s == nil {
+		key := int64(id) % j.keys.existing
+		if s = j.byKey[key]; s == nil {
+			s = newSequence()
+			j.byKey[key] = s
+		}
+		r.Key = j.keys.name(key)
+	}
+	j.list = append(j.list, s.join(id))
+	return id, r
+}
+
+// establish notes that a watcher hears of all versions after one.
+func (j *judge) establish(id int32, after, now int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	w := j.list[id]
+	w.seq.establish(w, after, now)
+}
+
+// lose notes that some watchers hear of nothing more.
+func (j *judge) lose(ids []int32) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, id := range ids {
+		w := j.list[id]
+		w.seq.lose(w)
+	}
+}
+
+// sequence returns that of a key, nil if nobody watches it.
+func (j *judge) sequence(key int64) *sequence {
+	if j.all != nil {
+		return j.all
+	}
+	return j.byKey[key]
+}
+
+// sequences are all of them.
+func (j *judge) sequences() []*sequence {
+	if j.all != nil {
+		return []*sequence{j.all}
+	}
+	var list []*sequence
+	for _, key := range slices.Sorted(maps.Keys(j.byKey)) {
+		list = append(list, j.byKey[key])
+	}
+	return list
+}
+
+// receive takes the events of one read.
+func (j *judge) receive(at int64, events []database.WatchEvent) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := range events {
+		j.event(at, &events[i])
+	}
+}
+
+func (j *judge) event(at int64, event *database.WatchEvent) {
+	w := j.list[event.Watcher]
+	s := w.seq
+	if event.Woken {
+		j.counts.Woken++
+		j.times.add(at, valueWoken, 1)
+		return
+	}
+	if w.since > 0 && event.Version <= max(w.after, s.dropped) {
+		return // before it watched, or nobody knows any more
+	}
+	e := s.find(w, event.Version)
+	if e == nil {
+		if e = j.discover(s, at, event); e == nil {
+			return
+		}
+	}
+	if e.done || e.heardBy(w) > 0 {
+		j.fault(at, watchers.Duplicate, w, e, 1)
+		return
+	}
+	if e.first == 0 {
+		e.first = at
+	}
+	if e.heardBy(w) < 0 { // a newer one came before
+		j.counts.Coalesced--
+		j.times.add(sentOf(e, at), valueCoalesced, -1)
+	}
+	size := len(e.heard)
+	s.resolve(e, w.place, at)
+	j.kept += int64(len(e.heard) - size)
+	j.counts.Delivered++
+	if event.Version < w.version {
+		j.fault(at, watchers.Reordered, w, e, 1)
+	} else {
+		w.version, w.cursor = event.Version, e
+	}
+	if j.facts.Coalesces {
+		j.skip(w, e, at)
+	}
+	j.closeIf(s, e)
+	j.bound(s)
+}
+
+// sentOf is when an entry's write was sent, or when that is not known another time.
+func sentOf(e *entry, at int64) int64 {
+	if e.write != nil {
+		return e.write.sent
+	}
+	return at
+}
+
+// skip notes that a watcher hears of no older version of a key.
+func (j *judge) skip(w *watcher, e *entry, at int64) {
+	for o := e.older; o != nil && !o.done && o.version > w.after && o.heardBy(w) == 0; {
+		older := o.older
+		size := len(o.heard)
+		w.seq.resolve(o, w.place, -at)
+		j.kept += int64(len(o.heard) - size)
+		j.counts.Coalesced++
+		j.times.add(sentOf(o, at), valueCoalesced, 1)
+		j.closeIf(w.seq, o)
+		o = older
+	}
+}
+
+// discover returns the entry of a version that is heard of for the first time, nil for one that
+// does not count.
+func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *entry {
+	key, known := j.keys.number(event.Key)
+	if !known {
+		j.counts.Foreign++
+		return nil
+	}
+	number := int64(noNumber)
+	if j.facts.Values && len(event.Value) >= leastNumbered {
+		number = int64(binary.LittleEndian.Uint64(event.Value))
+	}
+	wrote := j.waiting[number]
+	if event.Version <= s.done && wrote == nil { // it was judged
+		j.fault(at, watchers.Duplicate, j.list[event.Watcher], &entry{version: event.Version, key: key, number: number}, 1)
+		return nil
+	}
+	e := &entry{version: event.Version, key: key, number: number, write: wrote, first: at}
+	if wrote == nil {
+		j.unknown[e] = struct{}{}
+		if number != noNumber {
+			j.numbers[number] = e
+		}
+	}
+	delete(j.waiting, number)
+	j.insert(s, e)
+	return e
+}
+
+// insert adds a version.
+func (j *judge) insert(s *sequence, e *entry) {
+	if s.insert(e); !j.facts.Coalesces {
+		return
+	}
+	if n := int64(s.chain(e)); n > 0 {
+		j.kept += int64(len(e.heard))
+		j.counts.Coalesced += n
+		j.times.add(sentOf(e, e.first), valueCoalesced, n)
+	}
+}
+
+// identify notes that the request of an entry is known, or will not be.
+func (j *judge) identify(e *entry) {
+	delete(j.unknown, e)
+	if j.numbers[e.number] == e {
+		delete(j.numbers, e.number)
+	}
+}
+
+// fault counts what is wrong with a delivery.
+func (j *judge) fault(at int64, f watchers.Fault, w *watcher, e *entry, n int64) {
+	switch f {
+	case watchers.Lost:
+		j.counts.Lost += n
+		j.times.add(at, valueLost, n)
+	case watchers.Duplicate:
+		j.counts.Duplicate += n
+		j.times.add(at, valueDuplicate, n)
+	case watchers.Reordered:
+		j.counts.Reordered += n
+		j.times.add(at, valueReordered, n)
+	}
+	if len(j.witnesses) < shownFaults {
+		j.witnesses = append(j.witnesses, watchers.Witness{Fault: f, Watcher: w.id, Version: e.version, Request: max(e.number, -1), Key: e.key})
+	}
+}
+
+// closeIf ends an entry whose request is known and of which all have heard.
+func (j *judge) closeIf(s *sequence, e *entry) {
+	if e.write != nil && !e.done && s.complete(e) {
+		j.close(s, e, true)
+	}
+}
+
+// close ends an entry. If all have heard of it, it is known when the last did.
+func (j *judge) close(s *sequence, e *entry, all bool) {
+	j.kept -= int64(len(e.heard))
+	j.times.deliveries(e.write, s.watchers, e.heard, all)
+	for _, w := range s.watchers {
+		if w.broken && w.since > 0 && e.version > w.after && e.heardBy(w) == 0 {
+			j.counts.Behind++
+		}
+	}
+	s.close(e)
+}
+
+// bound drops the oldest entries if too much is kept.
+func (j *judge) bound(s *sequence) {
+	for j.kept*8 > mostKept && s.head != nil {
+		e := s.head
+		for _, w := range s.watchers {
+			if w.expects(e.version) && e.heardBy(w) == 0 {
+				j.counts.Unjudged++
+			}
+		}
+		s.dropped = max(s.dropped, e.version)
+		j.identify(e)
+		if e.write == nil {
+			j.kept -= int64(len(e.heard))
+			s.close(e)
+			continue
+		}
+		j.close(s, e, false)
+	}
+}
+
+// observe takes requests that ended, and a moment: all that were sent before it have ended and were
+// passed. It is that of a [load.Observer].
+func (j *judge) observe(ended []load.Ended, before int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := range ended {
+		if e := &ended[i]; j.sends[e.Op] && e.Outcome != workload.Failed {
+			j.wrote(e)
+		}
+	}
+	if len(ended) == 0 {
+		j.forget(before)
+	}
+	return nil
+}
+
+// wrote takes a write.
+func (j *judge) wrote(ended *load.Ended) {
+	s := j.sequence(ended.Key)
+	if s == nil || len(s.watchers) == 0 {
+		return
+	}
+	one := &write{number: ended.Number, key: ended.Key, sent: ended.Sent, due: ended.Due, end: ended.End, acked: ended.Outcome == workload.OK}
+	if one.acked {
+		j.counts.Writes++
+	} else {
+		j.counts.Unknown++
+	}
+	e := s.by[ended.Change]
+	if ended.Change <= 0 {
+		e = j.numbers[one.number]
+	}
+	switch {
+	case e != nil && e.write == nil:
+		j.identify(e)
+		e.write, e.number = one, one.number
+		j.closeIf(s, e)
+	case e != nil: // another request with the same version or number: it is not ours
+		j.counts.Foreign++
+	case ended.Change > 0 && ended.Change <= s.done && j.facts.Coalesces: // all have heard of a newer one
+		j.skipped(one)
+	case ended.Change > 0:
+		e = &entry{version: ended.Change, key: one.key, number: one.number, write: one}
+		j.insert(s, e)
+		j.closeIf(s, e)
+	case j.facts.Values:
+		j.waiting[one.number] = one
+	case one.acked: // no event can be known to be of it
+		j.counts.Unjudged += int64(len(j.watching(one)))
+	}
+}
+
+// forget drops entries whose requests are not of this load, and writes that were surely replaced.
+func (j *judge) forget(before int64) {
+	for e := range j.unknown {
+		s := j.sequence(e.key)
+		if e.first >= before {
+			continue
+		}
+		j.identify(e)
+		j.counts.Foreign += int64(e.n)
+		j.counts.Delivered -= int64(e.n)
+		j.kept -= int64(len(e.heard))
+		s.close(e)
+	}
+	if j.facts.Coalesces {
+		for number, one := range j.waiting {
+			if one.end < before-int64(skippedAfter) && j.replaced(one) {
+				j.skipped(one)
+				delete(j.waiting, number)
+			}
+		}
+	}
+	j.times.flush(before)
+}
+
+// replaced reports whether watchers heard of a write of the same key that may have come after.
+func (j *judge) replaced(one *write) bool {
+	last := j.sequence(one.key).last[one.key]
+	return last != nil && last.write != nil && one.sent <= last.write.end
+}
+
+// watching is how many watchers must hear of a write whose version is not known.
+func (j *judge) watching(one *write) (list []*watcher) {
+	for _, w := range j.sequence(one.key).watchers {
+		if w.since > 0 && w.since <= one.sent && !w.broken {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// skipped counts a write that no watcher heard of.
+func (j *judge) skipped(one *write) {
+	if n := int64(len(j.watching(one))); one.acked && n > 0 {
+		j.counts.Coalesced += n
+		j.times.add(one.sent, valueCoalesced, n)
+		j.times.wrote(one.sent)
+	}
+}
+
+// finish judges what is left. Passed means that all that members had to report has come: what is
+// missing is lost.
+func (j *judge) finish(passed bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.forget(1<<63 - 1)
+	for _, s := range j.sequences() {
+		for e := s.head; e != nil; {
+			next := e.next
+			if !e.done && e.write != nil {
+				all := true
+				for _, w := range s.watchers {
+					if w.expects(e.version) && e.heardBy(w) == 0 {
+						all = false
+						j.missing(passed, w, e)
+					}
+				}
+				j.close(s, e, all)
+			}
+			e = next
+		}
+	}
+	left := slices.SortedFunc(maps.Values(j.waiting), func(a, b *write) int { return cmp.Compare(a.number, b.number) })
+	clear(j.waiting)
+	for _, one := range left {
+		switch {
+		case !one.acked:
+		case j.facts.Coalesces && j.replaced(one):
+			j.skipped(one)
+		default:
+			list := j.watching(one)
+			for _, w := range list {
+				j.missing(passed, w, &entry{key: one.key, number: one.number, write: one})
+			}
+			if len(list) > 0 {
+				j.times.wrote(one.sent)
+			}
+		}
+	}
+	j.times.flush(1<<63 - 1)
+}
+
+// missing counts a delivery that has not come.
+func (j *judge) missing(passed bool, w *watcher, e *entry) {
+	if passed {
+		j.fault(e.write.sent, watchers.Lost, w, e, 1)
+	} else {
+		j.counts.Behind++
+	}
+}
+
+// begin begins a stage, and end ends the last one.
+func (j *judge) begin(at int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.times.begin(at)
+}
+
+func (j *judge) end(at int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.times.end(at)
+}

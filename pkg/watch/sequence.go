@@ -1,0 +1,214 @@
+package watch
+
+// sequence is the versions of what some watchers watch, in their order, as far as watchers have
+// heard of them or writers know them. All of its watchers must hear the same.
+type sequence struct {
+	watchers []*watcher // by place
+	active   int        // that are established and not broken
+	greatest int64      // version after which a watcher was established
+	plain    bool       // all watchers are active
+
+	head, tail *entry
+	by         map[int64]*entry // that are in the list
+	done       int64            // all versions up to it are judged
+	dropped    int64            // up to which some were not judged
+	last       map[int64]*entry // by key, the newest, of watches that coalesce
+}
+
+// watcher is one watcher.
+type watcher struct {
+	id      int32
+	place   int // in seq
+	seq     *sequence
+	since   int64  // when it was established, 0 before
+	after   int64  // version: it must hear of all newer ones
+	version int64  // the newest it has heard of
+	cursor  *entry // of that, or nil
+	broken  bool
+}
+
+// entry is one version.
+type entry struct {
+	version, key, number int64 // number is noNumber if it is not known
+	write                *write
+	first                int64   // when a watcher first heard of it, 0 before
+	heard                []int64 // by place: when; negative if a newer version of the key came instead
+	n                    int     // that are not 0
+	done                 bool
+	last                 int64 // of a done entry: when the last watcher heard of it
+	next, prev           *entry
+	newer, older         *entry // of the same key, of watches that coalesce
+}
+
+// write is a request that wrote a key.
+type write struct {
+	number, key, sent, due, end int64
+	acked                       bool // else the outcome is unknown
+}
+
+const noNumber = -1 << 63
+
+func newSequence() *sequence {
+	return &sequence{by: map[int64]*entry{}, last: map[int64]*entry{}, plain: true}
+}
+
+// join adds a watcher that is not established.
+func (s *sequence) join(id int32) *watcher {
+	w := &watcher{id: id, place: len(s.watchers), seq: s}
+	s.watchers = append(s.watchers, w)
+	s.plain = false
+	return w
+}
+
+// establish notes that a watcher hears of all versions after one.
+func (s *sequence) establish(w *watcher, after, now int64) {
+	w.after, w.since = max(after, s.done), now
+	s.greatest = max(s.greatest, w.after)
+	s.count()
+}
+
+// lose notes that a watcher hears of nothing more.
+func (s *sequence) lose(w *watcher) {
+	w.broken = true
+	s.count()
+}
+
+func (s *sequence) count() {
+	s.active, s.plain = 0, true
+	for _, w := range s.watchers {
+		if w.since > 0 && !w.broken {
+			s.active++
+		} else {
+			s.plain = false
+		}
+	}
+}
+
+// find returns the entry of a version, nil without one. It is next to that which the watcher heard
+// of last.
+func (s *sequence) find(w *watcher, version int64) *entry {
+	if c := w.cursor; c != nil && c.next != nil && c.next.version == version {
+		return c.next
+	}
+	return s.by[version]
+}
+
+// insert adds a version that is not in the list.
+func (s *sequence) insert(e *entry) {
+	s.by[e.version] = e
+	after := s.tail
+	for after != nil && after.version > e.version {
+		after = after.prev
+	}
+	e.prev = after
+	if after == nil {
+		e.next, s.head = s.head, e
+	} else {
+		e.next, after.next = after.next, e
+	}
+	if e.next == nil {
+		s.tail = e
+	} else {
+		e.next.prev = e
+	}
+}
+
+// chain puts an entry among those of its key, and returns how many watchers hear of it no more,
+// because they have heard of a newer one.
+func (s *sequence) chain(e *entry) (skipped int) {
+	newest := s.last[e.key]
+	if newest == nil || newest.version < e.version {
+		if e.older = newest; newest != nil {
+			newest.newer = e
+		}
+		s.last[e.key] = e
+		return 0
+	}
+	n := newest
+	for n.older != nil && n.older.version > e.version {
+		n = n.older
+	}
+	if e.older, e.newer = n.older, n; n.older != nil {
+		n.older.newer = e
+	}
+	n.older = e
+	for _, w := range s.watchers {
+		at := n.heardBy(w)
+		if n.done && w.expects(e.version) {
+			at = n.last
+		}
+		if at != 0 {
+			s.resolve(e, w.place, -max(at, -at))
+			skipped++
+		}
+	}
+	return skipped
+}
+
+// resolve notes when the watcher at a place heard of an entry, or of a newer one instead.
+func (s *sequence) resolve(e *entry, place int, at int64) {
+	if place >= len(e.heard) {
+		e.heard = append(e.heard, make([]int64, len(s.watchers)-len(e.heard))...)
+	}
+	if e.heard[place] == 0 {
+		e.n++
+	}
+	e.heard[place] = at
+}
+
+// heardBy is when a watcher heard of an entry, 0 for not yet.
+func (e *entry) heardBy(w *watcher) int64 {
+	if w.place < len(e.heard) {
+		return e.heard[w.place]
+	}
+	return 0
+}
+
+// expects reports whether a watcher must hear of a version.
+func (w *watcher) expects(version int64) bool { return w.since > 0 && !w.broken && version > w.after }
+
+// complete reports whether all have heard of an entry that must.
+func (s *sequence) complete(e *entry) bool {
+	switch {
+	case e.n < s.active && e.version > s.greatest:
+		return false
+	case s.plain && e.version > s.greatest:
+		return true
+	}
+	for _, w := range s.watchers {
+		if w.expects(e.version) && e.heardBy(w) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// close ends an entry, and forgets all entries up to the first that is open.
+func (s *sequence) close(e *entry) {
+	for _, at := range e.heard {
+		e.last = max(e.last, at, -at)
+	}
+	e.done, e.heard = true, nil
+	for h := s.head; h != nil && h.done; h = s.head {
+		s.remove(h)
+		s.done = max(s.done, h.version)
+	}
+}
+
+// remove takes an entry from the list. The newest of a key is kept for what follows.
+func (s *sequence) remove(e *entry) {
+	delete(s.by, e.version)
+	if e.prev == nil {
+		s.head = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		s.tail = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	if e.prev, e.older = nil, nil; e.newer != nil {
+		e.newer.older = nil
+	}
+}

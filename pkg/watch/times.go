@@ -1,0 +1,207 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+)
+
+// The values of [watchers.Observed] in their order.
+const (
+	valueSent = iota
+	valueDue
+	valueAll
+	valueWrites
+	valueBefore
+	valueCoalesced
+	valueLost
+	valueDuplicate
+	valueReordered
+	valueWoken
+	numValues
+
+	numTimes = valueAll + 1
+)
+
+// flushAfter is how long after its end a second is kept for late deliveries: those that come later
+// get a second of their own, which is merged with it.
+const flushAfter = 5 * time.Second
+
+// times are what was counted and timed, by second and stage. A judge guards it.
+type times struct {
+	stages  []*stage
+	open    map[cell]*second
+	free    []*second
+	seconds []observation.Second
+}
+
+// stage is a number of watchers from start to end, 0 while it lasts.
+type stage struct {
+	start, end int64
+	writes     int64
+	before     int64
+	spent      [numTimes]*hdrhistogram.Histogram
+	longest    [numTimes]int64
+}
+
+type cell struct {
+	second int64
+	stage  int
+}
+
+// second is what was observed in a second.
+type second struct {
+	numbers [numValues]observation.Number
+	spent   [numTimes]*hdrhistogram.Histogram
+}
+
+func newTimes() *times { return &times{open: map[cell]*second{}} }
+
+// begin begins a stage, and end ends the last one.
+func (t *times) begin(at int64) {
+	s := &stage{start: at}
+	for i := range s.spent {
+		s.spent[i] = histogram.New()
+	}
+	t.stages = append(t.stages, s)
+}
+
+func (t *times) end(at int64) {
+	if n := len(t.stages) - 1; n >= 0 && t.stages[n].end == 0 {
+		t.stages[n].end = at
+	}
+}
+
+// stageAt is the stage at a time; within reports whether it lasted then.
+func (t *times) stageAt(at int64) (index int, within bool) {
+	for i, s := range t.stages {
+		if s.start <= at {
+			index, within = i, s.end == 0 || at < s.end
+		}
+	}
+	return index, within
+}
+
+// second returns the one of a time.
+func (t *times) second(at int64, stage int) *second {
+	c := cell{at / int64(time.Second), stage}
+	s := t.open[c]
+	if s != nil {
+		return s
+	}
+	if n := len(t.free) - 1; n >= 0 {
+		s, t.free = t.free[n], t.free[:n]
+	} else {
+		s = &second{}
+		for i := range s.spent {
+			s.spent[i] = histogram.New()
+		}
+	}
+	t.open[c] = s
+	return s
+}
+
+// add counts something.
+func (t *times) add(at int64, value int, n int64) {
+	index, _ := t.stageAt(at)
+	number := &t.second(at, index).numbers[value]
+	number.N++
+	number.Value += n
+}
+
+// wrote counts a write that was sent at a time.
+func (t *times) wrote(sent int64) {
+	if index, within := t.stageAt(sent); within {
+		t.add(sent, valueWrites, 1)
+		t.stages[index].writes++
+	}
+}
+
+// deliveries records when those of some watchers heard of a write that watched when it was sent;
+// negative is a newer one instead. All means that it is known when the last did.
+func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
+	index, within := t.stageAt(w.sent)
+	if !within {
+		return
+	}
+	watched := slices.ContainsFunc(list, func(one *watcher) bool { return one.since > 0 && one.since <= w.sent })
+	if !watched {
+		return
+	}
+	s, last, before := t.second(w.sent, index), int64(0), int64(0)
+	for place, at := range heard {
+		if since := list[place].since; since == 0 || since > w.sent {
+			continue
+		}
+		last = max(last, at, -at)
+		if at <= 0 {
+			continue
+		}
+		s.record(valueSent, at-w.sent)
+		s.record(valueDue, at-w.due)
+		if w.acked && at < w.end {
+			before++
+		}
+	}
+	if all && last > 0 {
+		s.record(valueAll, last-w.sent)
+	}
+	if before > 0 {
+		t.add(w.sent, valueBefore, before)
+		t.stages[index].before += before
+	}
+	t.wrote(w.sent)
+}
+
+func (s *second) record(value int, spent int64) {
+	spent = min(max(spent, 0), int64(histogram.MaxLatency))
+	histogram.Record(s.spent[value], time.Duration(spent))
+	n := &s.numbers[value]
+	n.N, n.Value, n.Longest = n.N+1, n.Value+spent, max(n.Longest, spent)
+}
+
+// flush ends the seconds that were over some time before a moment.
+func (t *times) flush(before int64) {
+	for c, s := range t.open {
+		if c.second > (before-int64(flushAfter))/int64(time.Second)-1 {
+			continue
+		}
+		delete(t.open, c)
+		out := observation.Second{Second: c.second, Step: c.stage, Numbers: make([]observation.Number, numValues)}
+		copy(out.Numbers, s.numbers[:])
+		for i, h := range s.spent {
+			if s.numbers[i].N == 0 {
+				continue
+			}
+			out.Numbers[i].Times = histogram.BucketsOf(h)
+			if c.stage < len(t.stages) {
+				st := t.stages[c.stage]
+				st.spent[i].Merge(h)
+				st.longest[i] = max(st.longest[i], s.numbers[i].Longest)
+			}
+			h.Reset()
+		}
+		t.seconds = append(t.seconds, out)
+		s.numbers = [numValues]observation.Number{}
+		t.free = append(t.free, s)
+	}
+}
+
+// taken are the seconds that were flushed, in order.
+func (t *times) taken() []observation.Second { return watchers.Observed().Merge(t.seconds) }
+
+// spread is that of a value in a stage, nil without any.
+func (s *stage) spread(value int) *results.Spread {
+	h := s.spent[value]
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	at := func(q float64) int64 { return min(histogram.Quantile(h, q), s.longest[value]) }
+	return &results.Spread{N: h.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: s.longest[value]}
+}

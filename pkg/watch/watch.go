@@ -1,0 +1,276 @@
+// Package watch has watchers of keys beside a load, and judges what they hear of its writes: how
+// soon, and whether it is all of them, once and in order.
+package watch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Options are of [Watching].
+type Options struct {
+	// Dial opens connection n for watchers.
+	Dial  func(ctx context.Context, n int, to database.Receiver) (database.Watches, error)
+	Facts database.WatchFacts
+	Plan  watchers.Plan
+	Load  *workload.Load
+	// Workers is how many watchers are added at the same time.
+	Workers int
+	// Began is called when all watchers of a stage watch, with their number.
+	Began func(at time.Time, watchers int)
+}
+
+// Watching are the watchers of a run. Prepare, Run, End and Outcome are called one after the
+// other, and Observe meanwhile.
+type Watching struct {
+	Options
+	base  time.Time
+	judge *judge
+
+	mu     sync.Mutex // of what follows
+	conns  []*connection
+	stages []watchers.Stage
+	broken error // of the first connection that ended
+	behind error // why not all that is to come has come
+}
+
+// connection has some of the watchers.
+type connection struct {
+	of *Watching
+	on database.Watches
+	// watchers are changed while the lock of Watching is held.
+	watchers []int32
+}
+
+// New returns watchers that do not watch yet.
+func New(o Options) *Watching {
+	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load)}
+}
+
+// moment is a time in unix nanoseconds that steps of the wall clock do not move.
+func (w *Watching) moment(at time.Time) int64 { return w.base.UnixNano() + int64(at.Sub(w.base)) }
+
+// Receive takes the events of a connection.
+func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
+	c.of.judge.receive(c.of.moment(at), events)
+}
+
+// Broken notes that a connection has ended.
+func (c *connection) Broken(err error) {
+	c.of.mu.Lock()
+	c.of.broken = cmp.Or(c.of.broken, err)
+	lost := c.watchers
+	c.of.mu.Unlock()
+	c.of.judge.lose(lost)
+}
+
+// Observe sees the requests of the load. It is the method of a [load.Observer].
+func (w *Watching) Observe(ended []load.Ended, before int64) error {
+	return w.judge.observe(ended, before)
+}
+
+// Prepare adds the watchers of the first stage.
+func (w *Watching) Prepare(ctx context.Context) error { return w.add(ctx, 0) }
+
+// Run adds the watchers of the other stages when it is time, and returns after the last.
+func (w *Watching) Run(ctx context.Context) error {
+	start := time.Now()
+	each := w.Load.Duration / time.Duration(len(w.Plan.Watchers))
+	w.begin(0, start)
+	for n := 1; n < len(w.Plan.Watchers); n++ {
+		if !sleep.For(ctx, time.Until(start.Add(time.Duration(n)*each))) {
+			return nil
+		}
+		w.judge.end(w.moment(time.Now()))
+		if err := w.add(ctx, n); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		w.begin(n, time.Now())
+	}
+	return nil
+}
+
+// begin begins a stage, all of whose watchers watch.
+func (w *Watching) begin(n int, at time.Time) {
+	w.judge.begin(w.moment(at))
+	w.mu.Lock()
+	w.stages[n].Start = at.UTC()
+	w.mu.Unlock()
+	w.Began(at, w.Plan.Watchers[n])
+}
+
+// add adds the watchers that a stage has more than the one before.
+func (w *Watching) add(ctx context.Context, n int) error {
+	before, start := 0, time.Now()
+	if n > 0 {
+		before = w.Plan.Watchers[n-1]
+	}
+	now := w.Plan.Watchers[n]
+	if err := w.connect(ctx, w.connectionsOf(now)); err != nil {
+		return err
+	}
+	err := w.parallel(ctx, now-before, func(ctx context.Context, i int) error { return w.addOne(ctx, before+i) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stages = append(w.stages, watchers.Stage{Watchers: now, Connections: len(w.conns), Added: now - before, Establish: time.Since(start)})
+	return err
+}
+
+// connectionsOf is how many connections some watchers have.
+func (w *Watching) connectionsOf(watchers int) int {
+	if w.Facts.Conns {
+		return watchers
+	}
+	return min(watchers, w.Plan.Connections)
+}
+
+// addTimeout bounds the dial of a connection, and the beginning of a watch.
+const addTimeout = 30 * time.Second
+
+// connect opens connections until there are n.
+func (w *Watching) connect(ctx context.Context, n int) error {
+	first := len(w.conns)
+	for range n - first {
+		w.conns = append(w.conns, &connection{of: w})
+	}
+	return w.parallel(ctx, n-first, func(ctx context.Context, i int) (err error) {
+		c := w.conns[first+i]
+		on, err := w.Dial(ctx, first+i, c)
+		if err != nil {
+			return fmt.Errorf("connect for watchers: %w", err)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		c.on = on
+		return nil
+	})
+}
+
+// addOne adds one watcher, whose number among all is i.
+func (w *Watching) addOne(ctx context.Context, i int) error {
+	c := w.conns[i%len(w.conns)]
+	w.mu.Lock()
+	id, r := w.judge.join()
+	c.watchers = append(c.watchers, id)
+	w.mu.Unlock()
+	after, err := c.on.Add(ctx, id, r)
+	if err != nil {
+		return fmt.Errorf("add watcher %d: %w", id, err)
+	}
+	w.judge.establish(id, after, w.moment(time.Now()))
+	return nil
+}
+
+// parallel calls do with the numbers below n, several at a time, each within a time, until one
+// fails.
+func (w *Watching) parallel(ctx context.Context, n int, do func(context.Context, int) error) error {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for range min(n, max(w.Workers, 1)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				within, done := context.WithTimeout(ctx, addTimeout)
+				err := do(within, i)
+				done()
+				if err != nil {
+					mu.Lock()
+					failed = cmp.Or(failed, err)
+					mu.Unlock()
+					cancel()
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return failed
+}
+
+// barrierTimeout bounds the wait for what is to come after the load.
+const barrierTimeout = time.Minute
+
+// End waits until all that was written has come, as far as it comes, ends the watches, and judges
+// what is missing. It does so after ctx is over too.
+func (w *Watching) End(ctx context.Context) {
+	w.judge.end(w.moment(time.Now()))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), barrierTimeout)
+	defer cancel()
+	w.behind = w.parallel(ctx, len(w.conns), func(ctx context.Context, i int) error {
+		c := w.conns[i]
+		if c.on == nil || c.ended() {
+			return nil
+		}
+		return c.on.Barrier(ctx)
+	})
+	closing := sync.WaitGroup{}
+	for _, c := range w.conns {
+		if c.on != nil {
+			closing.Go(func() { _ = c.on.Close() }) // nothing of it is used any more
+		}
+	}
+	closing.Wait()
+	w.judge.finish(w.behind == nil)
+}
+
+// ended reports whether the connection of a watcher has ended.
+func (c *connection) ended() bool {
+	c.of.judge.mu.Lock()
+	defer c.of.judge.mu.Unlock()
+	for _, id := range c.watchers {
+		if c.of.judge.list[id].broken {
+			return true
+		}
+	}
+	return false
+}
+
+// Outcome is what became of the watchers, after End.
+func (w *Watching) Outcome() watchers.Outcome {
+	o := watchers.Outcome{
+		Plan: w.Plan, Kind: w.Facts.Kind, How: w.Facts.How, Ordered: w.Facts.Ordered, Coalesces: w.Facts.Coalesces, Values: w.Facts.Values,
+		Counts: w.judge.counts, Witnesses: w.judge.witnesses, Broken: text(w.broken), BehindWhy: text(w.behind),
+	}
+	for n, s := range w.judge.times.stages {
+		stage := w.stages[n]
+		stage.Length = time.Duration(s.end - s.start)
+		stage.Writes, stage.BeforeAck = s.writes, s.before
+		stage.Sent, stage.Due, stage.All = s.spread(valueSent), s.spread(valueDue), s.spread(valueAll)
+		if stage.Sent != nil {
+			stage.Deliveries = stage.Sent.N
+		}
+		o.Stages = append(o.Stages, stage)
+	}
+	return o
+}
+
+func text(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return "not all had come in time: " + err.Error()
+	}
+	return err.Error()
+}
+
+// Seconds are what was observed by second, after End.
+func (w *Watching) Seconds() []observation.Second { return w.judge.times.taken() }
