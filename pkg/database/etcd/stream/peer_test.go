@@ -370,7 +370,7 @@ func (c *canned) Close() error {
 }
 
 // serve begins a connection over it.
-func (c *canned) serve(t *testing.T, config Config) *Conn {
+func (c *canned) serve(t testing.TB, config Config) *Conn {
 	t.Helper()
 	config.Address = "a:1"
 	conn, err := serve(t.Context(), c, config, quick())
