@@ -20,6 +20,7 @@ import (
 
 var (
 	_ database.SessionDialer = (*Options)(nil)
+	_ database.SessionRuler  = (*Options)(nil)
 	_ database.Sessions      = (*leases)(nil)
 	_ database.Session       = (*lease)(nil)
 )
@@ -37,9 +38,18 @@ func sessionFacts() *database.SessionFacts {
 		Ends: func(ttl time.Duration, n int) (earliest, latest time.Duration) {
 			return ttl, ttl + 500*time.Millisecond + time.Duration(n)*time.Second/expiriesPerSecond
 		},
-		Renewal: "LeaseKeepAlive, over one stream of grpc-go", Watch: "a watch of the keys",
+		Renewal: "LeaseKeepAlive, over one stream", Watch: "a watch of the keys",
 		Requests: "LeaseGrant, LeaseRevoke, and LeaseKeepAlive with one message in a stream of its own, as KeepAliveOnce of etcd's client",
 	}
+}
+
+// SessionFacts names the transport of renewals, unless it is the default.
+func (o *Options) SessionFacts() database.SessionFacts {
+	facts := *sessionFacts()
+	if o.Transport != database.Lean {
+		facts.Renewal += " of grpc-go"
+	}
+	return facts
 }
 
 // leases grants leases over one connection of grpc-go.
@@ -49,30 +59,32 @@ type leases struct {
 	lease  pb.LeaseClient
 	watch  pb.WatchClient
 	prefix string
-
-	mu     sync.Mutex
-	stream pb.Lease_LeaseKeepAliveClient // nil before the first renewal and after a failure
-	cancel context.CancelFunc
-	// waiting are the renewals without an answer by lease, in their order, in which etcd answers
-	// them with TTLs in seconds. Those that were given up stay among them.
-	waiting map[int64][]chan int64
-	readers sync.WaitGroup
+	renews *leaseRenewals
 }
 
-// DialSessions opens one connection.
+// DialSessions opens one connection. The first renewal opens another one, unless a transport is chosen
+// that is not lean.
 func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
 	conn, err := connect(t)
 	if err != nil {
 		return nil, fmt.Errorf("dial etcd: %w", err)
 	}
+	lease := pb.NewLeaseClient(conn)
+	open := openStandard(lease)
+	if o.Transport == database.Lean {
+		open, err = openLean(t, tokenOf(conn, t.Auth))
+	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if _, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{}); err != nil {
+	if err == nil {
+		_, err = pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("dial etcd: %w", answer.Classify(err, false)), conn.Close())
 	}
 	return &leases{
-		conn: conn, kv: pb.NewKVClient(conn), lease: pb.NewLeaseClient(conn), watch: pb.NewWatchClient(conn),
-		prefix: t.KeyPrefix() + database.SessionKeys, waiting: map[int64][]chan int64{},
+		conn: conn, kv: pb.NewKVClient(conn), lease: lease, watch: pb.NewWatchClient(conn),
+		prefix: t.KeyPrefix() + database.SessionKeys, renews: newRenewals(open),
 	}, nil
 }
 
@@ -198,80 +210,10 @@ func askProgress(ctx context.Context, stream pb.Watch_WatchClient) {
 	}
 }
 
-// Close closes the connection.
+// Close closes the connections.
 func (l *leases) Close() error {
-	l.mu.Lock()
-	if l.cancel != nil {
-		l.cancel()
-	}
-	l.mu.Unlock()
-	l.readers.Wait()
+	l.renews.close()
 	return l.conn.Close()
-}
-
-// keep renews a lease over the stream, which all leases share, and returns its TTL in seconds:
-// 0 if it has ended.
-func (l *leases) keep(ctx context.Context, id int64) (ttl int64, err error) {
-	answered := make(chan int64, 1)
-	l.mu.Lock()
-	err = l.send(id, answered)
-	l.mu.Unlock()
-	if err != nil {
-		return 0, answer.Classify(err, true)
-	}
-	select {
-	case ttl, ok := <-answered:
-		if !ok {
-			return 0, database.MaybeApplied(database.ClassConnection, errors.New("the stream of renewals ended"))
-		}
-		return ttl, nil
-	case <-ctx.Done():
-		return 0, answer.Classify(ctx.Err(), true)
-	}
-}
-
-// send sends a renewal, over a new stream if there is none. The lock is held.
-func (l *leases) send(id int64, answered chan int64) error {
-	if l.stream == nil {
-		ctx, cancel := context.WithCancel(context.Background())
-		stream, err := l.lease.LeaseKeepAlive(ctx)
-		if err != nil {
-			cancel()
-			return err
-		}
-		l.stream, l.cancel = stream, cancel
-		l.readers.Go(func() { l.read(stream, cancel) })
-	}
-	if err := l.stream.Send(&pb.LeaseKeepAliveRequest{ID: id}); err != nil {
-		return err
-	}
-	l.waiting[id] = append(l.waiting[id], answered)
-	return nil
-}
-
-// read reads a stream's answers until it ends, which fails the renewals that wait.
-func (l *leases) read(stream pb.Lease_LeaseKeepAliveClient, cancel context.CancelFunc) {
-	defer cancel()
-	for {
-		resp, err := stream.Recv()
-		l.mu.Lock()
-		if err != nil {
-			for _, all := range l.waiting {
-				for _, answered := range all {
-					close(answered)
-				}
-			}
-			clear(l.waiting)
-			l.stream = nil
-			l.mu.Unlock()
-			return
-		}
-		if all := l.waiting[resp.ID]; len(all) > 0 {
-			all[0] <- resp.TTL
-			l.waiting[resp.ID] = all[1:]
-		}
-		l.mu.Unlock()
-	}
 }
 
 // lease is one lease.
@@ -289,7 +231,7 @@ func (l *lease) Attach(ctx context.Context, key, value []byte) error {
 }
 
 func (l *lease) Keep(ctx context.Context) error {
-	ttl, err := l.on.keep(ctx, l.id)
+	ttl, err := l.on.renews.keep(ctx, l.id)
 	if err != nil {
 		return err
 	}

@@ -10,11 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -141,68 +137,6 @@ func TestExpiredLeases(t *testing.T) {
 	if counted != held || ends.Load() != held {
 		t.Errorf("the member counts %d leases that expired, the watch %d ends, want %d", counted, ends.Load(), held)
 	}
-}
-
-// stream answers renewals when the test does.
-type stream struct {
-	pb.Lease_LeaseKeepAliveClient
-	pb.LeaseClient
-	sent    chan int64
-	answers chan int64 // TTLs in seconds
-}
-
-func (s *stream) LeaseKeepAlive(context.Context, ...grpc.CallOption) (pb.Lease_LeaseKeepAliveClient, error) {
-	return s, nil
-}
-
-func (s *stream) Send(r *pb.LeaseKeepAliveRequest) error {
-	s.sent <- r.ID
-	return nil
-}
-
-func (s *stream) Recv() (*pb.LeaseKeepAliveResponse, error) {
-	ttl, ok := <-s.answers
-	if !ok {
-		return nil, io.EOF
-	}
-	return &pb.LeaseKeepAliveResponse{ID: 1, TTL: ttl}, nil
-}
-
-// The late answer to a renewal that was given up is not that of the next one: the TTL would seem
-// to have begun later than it did.
-func TestLateRenewal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &stream{sent: make(chan int64, 2), answers: make(chan int64)}
-		l := &leases{lease: s, waiting: map[int64][]chan int64{}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := l.keep(ctx, 1); err == nil {
-			t.Error("a renewal without an answer succeeded")
-		}
-		second := make(chan int64, 1)
-		go func() {
-			ttl, err := l.keep(t.Context(), 1)
-			if err != nil {
-				t.Errorf("renew: %v", err)
-			}
-			second <- ttl
-		}()
-		synctest.Wait()
-		s.answers <- 7
-		synctest.Wait()
-		if len(second) > 0 {
-			t.Error("the second renewal ended with the answer to the first")
-		}
-		s.answers <- 8
-		if ttl := <-second; ttl != 8 {
-			t.Errorf("the second renewal has a TTL of %d s, want 8 s", ttl)
-		}
-		close(s.answers)
-		l.readers.Wait()
-		if len(l.waiting) > 0 {
-			t.Errorf("renewals wait after the end of the stream: %v", l.waiting)
-		}
-	})
 }
 
 // expired is how many leases a member ended because nobody renewed them.

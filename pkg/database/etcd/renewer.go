@@ -1,0 +1,165 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/http2"
+	"github.com/coreos/dbtester/pkg/database/etcd/stream"
+)
+
+// standardRenewer is a stream of grpc-go.
+type standardRenewer struct {
+	sending sync.Mutex
+	stream  pb.Lease_LeaseKeepAliveClient
+	cancel  context.CancelFunc
+	reading sync.WaitGroup
+}
+
+// openStandard opens streams over a connection of grpc-go.
+func openStandard(lease pb.LeaseClient) opener {
+	return func(ctx context.Context, answered func(id, ttl int64), ended func()) (renewer, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		s, err := lease.LeaseKeepAlive(ctx)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		r := &standardRenewer{stream: s, cancel: cancel}
+		r.reading.Go(func() {
+			defer ended()
+			for {
+				resp, err := s.Recv()
+				if err != nil {
+					return
+				}
+				answered(resp.ID, resp.TTL)
+			}
+		})
+		return r, nil
+	}
+}
+
+func (r *standardRenewer) Renew(id int64) error {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	return r.stream.Send(&pb.LeaseKeepAliveRequest{ID: id})
+}
+
+func (r *standardRenewer) Close() {
+	r.cancel()
+	r.reading.Wait()
+}
+
+// leanRenewer is a stream of our own, on a connection that has no other.
+type leanRenewer struct {
+	conn   *stream.Conn
+	stream *stream.Stream
+}
+
+// openLean opens streams to the endpoints of a target: to the next one that is there. Credentials are
+// exchanged for a token by auth for each stream, nil without.
+func openLean(t database.Target, auth func(context.Context) (token string, err error)) (opener, error) {
+	addresses, err := t.Preferred()
+	if err != nil {
+		return nil, err
+	}
+	config, err := t.TLS.Config()
+	if err != nil {
+		return nil, err
+	}
+	next := 0 // one stream is opened at a time
+	return func(ctx context.Context, answered func(id, ttl int64), ended func()) (renewer, error) {
+		var fields []http2.Field
+		if auth != nil {
+			token, err := auth(ctx)
+			if err != nil {
+				return nil, err
+			}
+			fields = []http2.Field{{Name: rpctypes.TokenFieldNameGRPC, Value: token}}
+		}
+		var errs []error
+		for range addresses {
+			address := addresses[next%len(addresses)]
+			next++
+			conn, err := stream.Dial(ctx, stream.Config{Address: address, TLS: config, Metadata: fields, Window: renewalWindow, MaxMessage: renewalWindow})
+			if err == nil {
+				return leanRenewals(conn, answered, ended)
+			}
+			errs = append(errs, err)
+		}
+		if len(errs) == 1 {
+			return nil, errs[0]
+		}
+		return nil, errors.Join(errs...)
+	}, nil
+}
+
+// renewalWindow is the window of a stream of renewals in bytes. An answer has some dozens.
+const renewalWindow = 256 << 10
+
+// leanRenewals opens the stream of a connection, which it closes after an error.
+func leanRenewals(conn *stream.Conn, answered func(id, ttl int64), ended func()) (renewer, error) {
+	receive := func(_ time.Time, message []byte) error {
+		id, ttl, err := keptAlive(message)
+		if err == nil {
+			answered(id, ttl)
+		}
+		return err
+	}
+	s, err := conn.Open(pb.Lease_LeaseKeepAlive_FullMethodName, receive, func(error) { ended() })
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return &leanRenewer{conn: conn, stream: s}, nil
+}
+
+// Field numbers of etcd's messages.
+const (
+	keepAliveID  = 1 // of LeaseKeepAliveRequest
+	keptAliveID  = 2 // of LeaseKeepAliveResponse
+	keptAliveTTL = 3
+)
+
+func (r *leanRenewer) Renew(id int64) error {
+	var b [1 + 10]byte
+	return r.stream.Send(protowire.AppendVarint(protowire.AppendTag(b[:0], keepAliveID, protowire.VarintType), uint64(id)))
+}
+
+func (r *leanRenewer) Close() { r.conn.Close() }
+
+// keptAlive reads a LeaseKeepAliveResponse.
+func keptAlive(message []byte) (id, ttl int64, err error) {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return 0, 0, errMalformed
+		}
+		message = message[n:]
+		if kind == protowire.VarintType && (number == keptAliveID || number == keptAliveTTL) {
+			v, n := protowire.ConsumeVarint(message)
+			if n < 0 {
+				return 0, 0, errMalformed
+			}
+			if message = message[n:]; number == keptAliveID {
+				id = int64(v)
+			} else {
+				ttl = int64(v)
+			}
+			continue
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+			return 0, 0, errMalformed
+		}
+		message = message[n:]
+	}
+	return id, ttl, nil
+}
