@@ -123,8 +123,8 @@ func (c *Conn) finish() {
 	c.finished = c.finished[:0]
 }
 
-// Close closes the connection and ends its streams. It returns when their functions are not called any
-// more, so those must not call it.
+// Close closes the connection and ends its streams. What was not written yet is dropped. It returns when
+// their functions are not called any more, so those must not call it.
 func (c *Conn) Close() {
 	c.stop()
 	<-c.over
