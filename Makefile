@@ -144,7 +144,7 @@ matrix: ## kill and stop everybody at every step, fill disks, take descriptors a
 	@mkdir -p bin
 	GO='$(GO)' scripts/matrix.sh >bin/matrix.md; status=$$?; mv bin/matrix.md test-results/matrix.md && exit $$status
 
-faults: ## kill control, agents and members during a fault of each kind, and play 200 random schedules: test-results/faults-matrix.md; an hour, as root for all kinds
+faults: ## kill control, agents and members during a fault of each kind, and play 200 random schedules: test-results/faults-matrix.md; twenty minutes, as root for all kinds
 	@mkdir -p bin
 	GO='$(GO)' scripts/faults.sh >bin/faults-matrix.md; status=$$?; mv bin/faults-matrix.md test-results/faults-matrix.md && exit $$status
 

@@ -13,7 +13,8 @@ tables=$(mktemp -d -t dbtester-faults.XXXXXX)
 trap 'rm -rf "$tables"' EXIT
 
 status=0
-DBTESTER_MATRIX=$tables DBTESTER_SCHEDULES=${SCHEDULES:-200} "${GO:-go}" test -count=1 -p 1 -timeout 240m \
+# All kinds at once: their runs mostly wait.
+DBTESTER_MATRIX=$tables DBTESTER_SCHEDULES=${SCHEDULES:-200} "${GO:-go}" test -count=1 -p 1 -parallel 9 -timeout 240m \
 	-run '^Test(FaultKill|Schedules)$' ./agent ./control >&2 || status=$?
 
 cat <<END
