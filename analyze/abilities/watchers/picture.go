@@ -42,9 +42,9 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 		list := outcomes(c.Runs)
 		for n := range list {
 			for _, s := range statistics() {
-				line := figure.Series{Name: c.Name + " " + s.name, Key: c.Key, Variant: c.Variant, Dash: s.dash, Thin: s.thin, Statistic: s.name}
+				line := figure.Series{Name: c.Name + " " + s.name, Key: c.Key, Variant: c.Variant, Dash: s.dash, Thin: s.thin}
 				if len(list) > 1 {
-					line.Name, line.Statistic = fmt.Sprintf("%s, trial %d", line.Name, n+1), fmt.Sprintf("%s of trial %d", s.name, n+1)
+					line.Name += fmt.Sprintf(", trial %d", n+1)
 				}
 				for i := range list[n].Stages {
 					stage := &list[n].Stages[i]
