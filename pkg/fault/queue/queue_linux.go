@@ -15,7 +15,7 @@ import (
 
 // The kernel's words of nfnetlink_queue.
 const (
-	msgPacket  = unix.NFNL_SUBSYS_QUEUE<<8 | 0
+	msgPacket  = unix.NFNL_SUBSYS_QUEUE << 8
 	msgVerdict = unix.NFNL_SUBSYS_QUEUE<<8 | 1
 	msgConfig  = unix.NFNL_SUBSYS_QUEUE<<8 | 2
 	msgBatch   = unix.NFNL_SUBSYS_QUEUE<<8 | 3

@@ -84,7 +84,7 @@ func (r *Reader) Compact() {
 // Block takes HEADERS or CONTINUATION. When a header block is complete, it returns its fields, and
 // its first frame without payload. After an error the connection must be closed.
 func (r *Reader) Block(f Frame) (head ReplyHead, first Frame, complete bool, err error) {
-	block := f.Payload
+	var block []byte
 	if f.Kind == FrameHeaders {
 		if block, err = f.Unpad(); err != nil {
 			return ReplyHead{}, Frame{}, false, err
