@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -129,6 +131,13 @@ func TestAllTextsAreKnown(t *testing.T) {
 	}
 	walk("", "", reflect.TypeFor[results.Manifest]())
 	walk("", "", reflect.TypeFor[results.Event]())
+	for _, a := range all.Abilities() {
+		for _, r := range []ability.Recorded{a.Record, a.Member} {
+			if r != nil {
+				walk("", r.Name(), r.Type())
+			}
+		}
+	}
 	if texts < 60 {
 		t.Errorf("only %d texts were found", texts)
 	}
