@@ -67,6 +67,11 @@ func documented() map[string]tested {
 			{begins: "dbtester certs "},
 			{begins: "dbtester analyze ", by: "TestReadmeRuns"},
 		}},
+		"live.md": {lines: []shown{
+			{begins: "dbtester control --local --live", by: "TestLive"},
+			{begins: "dbtester control --config FILE --live", by: "TestLiveWithCertificates"},
+			{begins: "curl --cacert certs/control", by: "TestLiveWithCertificates"},
+		}},
 		"machines.md": {func(p *page) { p.mkdir("disk"); p.startAgents(p.hosts[:2]) }, []shown{{
 			begins: "dbtester check-disk /var/lib/dbtester", codes: []int{exitFailed, exitWorse}, want: "verdict",
 			change: []string{"/var/lib/dbtester", "disk --duration 1s", "10.0.0.3,10.0.0.4", "HOST1,HOST2"},

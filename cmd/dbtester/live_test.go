@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +20,8 @@ import (
 
 	"github.com/coreos/dbtester/analyze/publish/chromium"
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
+	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
 // TestLive looks at a whole run in which a member is killed: a browser sees its figures grow and
@@ -127,4 +134,56 @@ func (s *scrapes) last(t *testing.T) map[string]*dto.MetricFamily {
 		t.Fatalf("parse what was scraped: %v", err)
 	}
 	return all
+}
+
+// Beyond loopback only callers with control's certificate look at a run, and they know its machine.
+func TestLiveWithCertificates(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := (certs.Folder{Path: dir, Now: time.Now()}).Init([]string{"127.0.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{streams: streams{out: io.Discard, err: io.Discard}}
+	e := &config.Experiment{Title: "a run that is looked at"}
+	if _, err := a.admit(t.Context(), e, liveFlags{address: "0.0.0.0:0"}, true); err == nil || !strings.Contains(err.Error(), "without certificates only this machine may look") {
+		t.Errorf("without certificates: %v", err)
+	}
+	if _, err := a.admit(t.Context(), e, liveFlags{address: "127.0.0.1:0", certs: filepath.Join(dir, "control")}, true); err == nil {
+		t.Error("control's certificate served as an agent's")
+	}
+	var shown watched
+	a.err = &shown
+	v, err := a.admit(t.Context(), e, liveFlags{address: "127.0.0.1:0", certs: filepath.Join(dir, "agent-127.0.0.1")}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := v.leave(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	address := strings.TrimSpace(strings.TrimPrefix(shown.String(), "live at "))
+	ca, err := os.ReadFile(filepath.Join(dir, "control", certs.FileCA))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	for party, welcome := range map[string]bool{"control": true, "agent-127.0.0.1": false, "": false} {
+		trust := &tls.Config{RootCAs: roots}
+		if party != "" {
+			pair, err := tls.LoadX509KeyPair(filepath.Join(dir, party, certs.FileCert), filepath.Join(dir, party, certs.FileKey))
+			if err != nil {
+				t.Fatal(err)
+			}
+			trust.Certificates = []tls.Certificate{pair}
+		}
+		c := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}}
+		resp, err := c.Get(address + "metrics")
+		if err == nil {
+			resp.Body.Close()
+		}
+		if got := err == nil && resp.StatusCode == http.StatusOK; got != welcome {
+			t.Errorf("a caller with the certificate of %q: %v", party, err)
+		}
+	}
 }
