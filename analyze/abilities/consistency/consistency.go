@@ -74,6 +74,9 @@ func among(violations, judged, operations int64) string {
 	if violations > 0 {
 		text = fmt.Sprintf("%s violation%s", humanize.Comma(violations), run.Plural(int(min(violations, 2))))
 	}
+	if judged == operations {
+		return fmt.Sprintf("%s among all %s", text, humanize.Comma(operations))
+	}
 	return fmt.Sprintf("%s among %s judged of %s", text, humanize.Comma(judged), humanize.Comma(operations))
 }
 

@@ -19,6 +19,7 @@ func TestCells(t *testing.T) {
 		value       float64
 	}{
 		{consistency.Verdict{}, "", "", "", 0},
+		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 1200, Judged: 1200}}, "no violation among all 1,200", "", "yes", 0},
 		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10}}, "no violation among 10 judged of 12", "", "yes", 0},
 		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10, Violations: judge.Violations{Phantom: 1}}}, "1 violation among 10 judged of 12: phantom 1", "", "yes", 1},
 		{consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 12, Judged: 10}}, "", "not judged", "yes", 0},
