@@ -17,7 +17,7 @@ import (
 )
 
 // ErrTaken is in the error of an address that another process has.
-var ErrTaken = errors.New("is taken")
+var ErrTaken = errors.New("is taken by")
 
 // Check returns every reason why the plan cannot be executed here and now: paths outside the
 // member's directory, missing executables, and addresses in use, each with the processes that hold
@@ -110,10 +110,10 @@ func hold(ctx context.Context, listen string) (held io.Closer, err error) {
 		}
 		names := holders("/proc", listen)
 		if len(names) > 0 {
-			return nil, fmt.Errorf("address %s %w by %s", listen, ErrTaken, strings.Join(names, ", "))
+			return nil, fmt.Errorf("address %s %w %s", listen, ErrTaken, strings.Join(names, ", "))
 		}
 		if time.Since(tried) > unknownTimeout || !sleep.For(ctx, unknownEvery) {
-			return nil, fmt.Errorf("address %s %w by a process that can't be identified", listen, ErrTaken)
+			return nil, fmt.Errorf("address %s %w a process that can't be identified", listen, ErrTaken)
 		}
 	}
 	switch {
