@@ -2,12 +2,14 @@ package consul
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -161,6 +163,8 @@ func (w *watches) watch(watcher int32, index uint64) error {
 				events = append(events, database.WatchEvent{Watcher: watcher, Key: w.keyOf(p.Key), Value: p.Value, Version: int64(p.ModifyIndex)})
 			}
 		}
+		// A list is in the order of keys.
+		slices.SortFunc(events, func(a, b database.WatchEvent) int { return cmp.Compare(a.Version, b.Version) })
 		if len(events) == 0 && now != index { // else the query had waited for its longest time
 			events = append(events, database.WatchEvent{Watcher: watcher, Woken: true})
 		}
