@@ -21,6 +21,9 @@ type JudgedLoad struct {
 	Requests int64 // that are measured, after a quarter as many that are not
 }
 
+// JudgedClients are the clients of a [JudgedLoad].
+const JudgedClients = 200
+
 // judgedPairs are measured; their order alternates.
 const judgedPairs = 10
 
@@ -61,24 +64,30 @@ func JudgingCost(b *testing.B, l JudgedLoad, conns []database.Client) {
 	}
 }
 
-// unjudged is a sink that forgets everything, and judgedSink one that judges requests.
+// unjudged is a sink that counts failures alone, and judgedSink one that judges requests.
 type (
-	unjudged   struct{}
+	unjudged   struct{ failed *int64 }
 	judgedSink struct {
 		unjudged
 		*judging.Load
 	}
 )
 
-func (unjudged) Second(load.Second) error { return nil }
-func (unjudged) Total(load.Total) error   { return nil }
+func (u unjudged) Second(s load.Second) error {
+	for _, row := range s.Intervals {
+		*u.failed += row.Failed + row.Unknown
+	}
+	return nil
+}
+
+func (unjudged) Total(load.Total) error { return nil }
 
 var _ load.Observer = judgedSink{}
 
 // run returns the processor time of a request in nanoseconds.
 func (l JudgedLoad) run(b *testing.B, conns []database.Client, judged bool) float64 {
 	b.Helper()
-	const clients = 200
+	const clients = JudgedClients
 	spec := load.Spec{Seed: 7, Load: workload.Load{
 		Keyspace: workload.Keyspace{Keys: l.Keys, KeyLaw: workload.KeysUniform},
 		Sizing:   workload.Sizing{KeySize: 24, ValueSize: 100},
@@ -88,14 +97,15 @@ func (l JudgedLoad) run(b *testing.B, conns []database.Client, judged bool) floa
 	if err := load.Preload(b.Context(), spec, clients, conns, nil); err != nil {
 		b.Fatalf("preload the keys: %v", err)
 	}
-	var sink load.Sink = unjudged{}
+	var failed int64
+	var sink load.Sink = unjudged{&failed}
 	var judge *judging.Load
 	if judged {
 		var err error
 		if judge, err = judging.New(judging.Options{Spec: spec, Clients: clients}); err != nil {
 			b.Fatalf("judge the load: %v", err)
 		}
-		sink = judgedSink{Load: judge}
+		sink = judgedSink{unjudged{&failed}, judge}
 	}
 	engine := load.NewEngine(spec, load.NewRecorder(sink, spec.Operations(), nil))
 	step := func(index int, requests int64) time.Duration {
@@ -108,6 +118,9 @@ func (l JudgedLoad) run(b *testing.B, conns []database.Client, judged bool) floa
 	first := l.Requests / 4
 	step(0, first) // a judge takes memory when keys are touched first
 	took := step(1, l.Requests)
+	if failed > 0 {
+		b.Fatalf("%d of %d requests failed", failed, first+l.Requests)
+	}
 	if judged {
 		if totals := judge.Finish().Totals(); totals.Judged != first+l.Requests || totals.Violations.All() > 0 {
 			b.Fatalf("the judge has %+v", totals)

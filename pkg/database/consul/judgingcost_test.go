@@ -11,7 +11,7 @@ import (
 // BenchmarkJudgingCost is what judging costs a client of one Consul. `make consistency-cost` runs it.
 func BenchmarkJudgingCost(b *testing.B) {
 	member := startOne(b, "")
-	conns := make([]database.Client, 20)
+	conns := make([]database.Client, databasetest.JudgedClients) // one carries one request at a time
 	for n := range conns {
 		conn, err := member.Driver().Dial(b.Context(), member.Target())
 		if err != nil {
