@@ -32,7 +32,6 @@ func (f *liveFlags) register(flags *pflag.FlagSet) {
 type audience struct {
 	run    *live.Run
 	server *live.Server
-	ended  bool
 }
 
 // admit begins to serve a run, before anything of it is started; nil if nobody asked for it.
@@ -117,18 +116,13 @@ func (v *audience) written(page string) error {
 	if v == nil {
 		return nil
 	}
-	v.ended = true
 	return v.server.Finish(page)
 }
 
-// leave ends the pages that were not sent to a report, and the server.
+// leave ends the server, after an interrupt too.
 func (v *audience) leave(ctx context.Context) error {
 	if v == nil {
 		return nil
 	}
-	var err error
-	if !v.ended {
-		err = v.server.Finish("")
-	}
-	return errors.Join(err, v.server.Close(context.WithoutCancel(ctx)))
+	return v.server.Close(context.WithoutCancel(ctx))
 }

@@ -525,3 +525,22 @@ func TestSay(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// Pages of a run without a report are told that it is over before the server ends, and a report
+// that is not there is an error.
+func TestOver(t *testing.T) {
+	s, at := served(t, around(time.Now()))
+	lines, done := stream(t, at)
+	defer done()
+	next(t, lines, "second")
+	if err := s.Finish(filepath.Join(t.TempDir(), "none", "report.html")); err == nil {
+		t.Error("a folder that is not there was served")
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(context.Background()) }()
+	next(t, lines, "over")
+	done()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

@@ -115,16 +115,11 @@ func (s *Server) sendSecond() {
 	}
 }
 
-// Finish ends the pages of the run: they become the report, whose page lies in its folder. Without
-// one, "", they stay as they are.
+// Finish ends the pages of the run: they become the report, whose page lies in its folder. After an
+// error they stay as they are, as without it, until Close.
 func (s *Server) Finish(reportPage string) error {
-	if reportPage == "" {
-		s.viewers.end(event{"over", []byte("{}")}, false)
-		return nil
-	}
 	folder, err := os.OpenRoot(filepath.Dir(reportPage))
 	if err != nil {
-		s.viewers.end(event{"over", []byte("{}")}, false)
 		return fmt.Errorf("serve the report: %w", err)
 	}
 	name := filepath.Base(reportPage)
@@ -137,16 +132,15 @@ func (s *Server) Finish(reportPage string) error {
 	return nil
 }
 
-// Close waits for viewers that are on their way to the report, some seconds at most, and ends the
-// server.
+// Close ends pages that did not become the report, waits for those that are on their way to it, some
+// seconds at most, and ends the server.
 func (s *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, linger)
 	defer cancel()
-	if s.report.Load() != nil {
-		select {
-		case <-s.viewers.idle:
-		case <-ctx.Done():
-		}
+	s.viewers.end(event{"over", []byte("{}")}, false)
+	select {
+	case <-s.viewers.idle:
+	case <-ctx.Done():
 	}
 	s.cancel()
 	err := s.http.Shutdown(ctx)
@@ -224,17 +218,25 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if err := out.Flush(); err != nil {
 		return
 	}
+	write := func(e event) error {
+		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, e.data); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
 	for {
 		select {
 		case e := <-v.events:
-			_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
-			if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, e.data); err != nil {
-				return
-			}
-			if err := out.Flush(); err != nil {
+			if err := write(e); err != nil {
 				return
 			}
 		case <-r.Context().Done():
+			select {
+			case e := <-v.events: // the last one
+				_ = write(e)
+			default:
+			}
 			return
 		}
 	}

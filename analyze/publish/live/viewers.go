@@ -12,7 +12,7 @@ type viewers struct {
 	over bool
 	// coming are viewers that were sent to the report and have not asked for it.
 	coming int
-	idle   chan struct{} // closed when the run is over and nobody comes any more
+	idle   chan struct{} // closed when the run is over and nobody is on the way to the report
 }
 
 // viewer is one page. It has room for one event: a page that is slow misses seconds, and holds
@@ -72,11 +72,14 @@ func (v *viewers) sendAll(e event) {
 	}
 }
 
-// end sends the last event: no viewer comes after it. If it leads to the report, each viewer is
-// awaited there.
+// end sends the last event: no viewer comes after it, and no other end. If it leads to the report,
+// each viewer is awaited there.
 func (v *viewers) end(e event, toReport bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.over {
+		return
+	}
 	v.over = true
 	v.sendAll(e)
 	if toReport {
