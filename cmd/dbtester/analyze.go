@@ -338,7 +338,8 @@ type shownRows struct {
 	summary bool // each database as HTTP benchmarks print one
 	// more is what prints every row, next a command for what follows; "" for none.
 	more, next string
-	// written, if not nil, is called with the report's page as soon as it is written.
+	// written, if not nil, is called with the report's page as soon as it is written. Its error is
+	// a warning: the report is there.
 	written func(page string) error
 }
 
@@ -351,7 +352,7 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	}
 	if rows.written != nil {
 		if err := rows.written(pageOf(report)); err != nil {
-			return err
+			s.warn("%v", err)
 		}
 	}
 	if err := s.showReport(report, rows); err != nil {
