@@ -63,21 +63,13 @@ func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quie
 
 // tls is the configuration of the server, nil without certificates.
 func (f liveFlags) tls(a *app) (*tls.Config, error) {
-	if f.certs == "" {
-		return nil, nil
+	source, err := linkFlags{certs: f.certs}.open(a, certs.RoleAgent, slog.New(slog.NewTextHandler(a.err, nil)))
+	if source == nil {
+		return nil, err
 	}
-	source, err := certs.Open(certs.In(f.certs), certs.RoleAgent, slog.New(slog.NewTextHandler(a.err, nil)))
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--live-certs: %w", err)}
-	}
-	c := source.Server()
-	c.NextProtos = []string{"http/1.1"}
-	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		now := source.Server() // files may have changed
-		now.NextProtos = c.NextProtos
-		return now, nil
-	}
-	return c, nil
+	// Files may change from one connection to the next.
+	current := func(*tls.ClientHelloInfo) (*tls.Config, error) { return source.Server(), nil }
+	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: current}, nil
 }
 
 // pageAddress is the URL of the page.
