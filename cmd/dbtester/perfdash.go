@@ -53,10 +53,10 @@ func perfdashOf(r *analyze.Report) ([]byte, error) {
 	for i, name := range rows[0] {
 		at[name] = i
 	}
-	out, places := perfData{Version: "v1", Items: []perfItem{}}, map[string]int{}
+	metrics, out, places := perfMetrics(), perfData{Version: "v1", Items: []perfItem{}}, map[string]int{}
 	trials := slices.ContainsFunc(rows[1:], func(row []string) bool { return cmp.Or(row[at["trial"]], "1") != "1" })
 	for _, row := range rows[1:] {
-		name, known := perfMetrics()[row[at["metric"]]]
+		name, known := metrics[row[at["metric"]]]
 		value, err := strconv.ParseFloat(row[at["value"]], 64)
 		if !known || err != nil { // a number that is missing has a note in its place
 			continue
