@@ -1,0 +1,96 @@
+package consul
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// watchedStore answers blocking queries of all keys as a test says.
+type watchedStore struct {
+	mu      sync.Mutex
+	queries []string // the indexes that were waited for, "" for none
+	// answer returns the index and the versions of keys, in the order of keys; nothing until the query
+	// is given up.
+	answer func(wait string, query int) (index int, pairs string)
+}
+
+func (s *watchedStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	wait := r.URL.Query().Get("index")
+	s.mu.Lock()
+	index, pairs := s.answer(wait, len(s.queries))
+	s.queries = append(s.queries, wait)
+	s.mu.Unlock()
+	if pairs == "" {
+		<-r.Context().Done()
+		return
+	}
+	w.Header().Set("X-Consul-Index", fmt.Sprint(index))
+	_, _ = w.Write([]byte(pairs))
+}
+
+// watch begins to watch all keys of the store.
+func (s *watchedStore) watch(t *testing.T, to database.Receiver) *watches {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	target := database.Target{Endpoints: []string{strings.TrimPrefix(server.URL, "http://")}}
+	dialed, err := New().DialWatches(t.Context(), target, database.WatchBlocking, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dialed.Close() })
+	if _, err := dialed.Add(t.Context(), 0, database.WatchRange{}); err != nil {
+		t.Fatal(err)
+	}
+	return dialed.(*watches)
+}
+
+// pairsOf are keys with the versions that they have.
+func pairsOf(versions ...int) string {
+	var all []string
+	for i, v := range versions {
+		all = append(all, fmt.Sprintf(`{"Key": "key-%d", "ModifyIndex": %d, "Value": "eA=="}`, i, v))
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+// told passes the events on that have news.
+type told chan []database.WatchEvent
+
+func (c told) Receive(_ time.Time, events []database.WatchEvent) {
+	if !events[0].Woken {
+		c <- slices.Clone(events)
+	}
+}
+
+func (c told) Broken(error) {}
+
+// Consul lists keys in their order, and events are in that of their versions.
+func TestWatchOrder(t *testing.T) {
+	events := make(told, 1)
+	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
+		switch wait {
+		case "":
+			return 5, pairsOf(5, 4, 3, 2)
+		case "5":
+			return 9, pairsOf(9, 7, 3, 8)
+		}
+		return 0, ""
+	}}
+	s.watch(t, events)
+	var got []string
+	for _, e := range <-events {
+		got = append(got, fmt.Sprintf("%s %d", e.Key, e.Version))
+	}
+	if want := []string{"key-1 7", "key-3 8", "key-0 9"}; !slices.Equal(got, want) {
+		t.Errorf("one answer has the events %q, want %q", got, want)
+	}
+}
