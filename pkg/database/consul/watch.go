@@ -173,9 +173,10 @@ func (w *watches) watch(watcher int32, index uint64) error {
 		}
 		seen := greatest(pairs)
 		last = max(last, seen)
-		if index = now; now < last { // Consul's indexes may fall after a restore
-			index = 0
+		if now < index { // Consul's indexes may fall, for example after a restore
+			now = 0
 		}
+		index = now
 		w.see(seen)
 	}
 }

@@ -94,3 +94,28 @@ func TestWatchOrder(t *testing.T) {
 		t.Errorf("one answer has the events %q, want %q", got, want)
 	}
 }
+
+// An index that falls is waited for again, instead of query after query without a wait.
+func TestWatchIndexFalls(t *testing.T) {
+	waits := make(chan struct{})
+	s := &watchedStore{answer: func(wait string, query int) (int, string) {
+		switch {
+		case query == 0:
+			return 9, pairsOf(9)
+		case wait != "6":
+			if query > 10 {
+				t.Errorf("query %d waits for index %q, want 6", query, wait)
+				return 0, ""
+			}
+			return 6, pairsOf(5)
+		}
+		close(waits)
+		return 0, ""
+	}}
+	s.watch(t, make(told, 1))
+	select {
+	case <-waits:
+	case <-time.After(10 * time.Second):
+		t.Errorf("nobody waits for the index 6")
+	}
+}
