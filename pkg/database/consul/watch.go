@@ -77,10 +77,10 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 type arrived struct{}
 
 // stamped reads an answer whole before it is decoded.
-type stamped struct{ http.RoundTripper }
+type stamped struct{ *kvTransport }
 
 func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := s.RoundTripper.RoundTrip(r)
+	resp, err := s.kvTransport.RoundTrip(r)
 	at, ok := r.Context().Value(arrived{}).(*time.Time)
 	if err != nil || !ok {
 		return resp, err

@@ -1,7 +1,9 @@
 package consul
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -17,6 +19,7 @@ import (
 type watchedStore struct {
 	mu      sync.Mutex
 	queries []string // the indexes that were waited for, "" for none
+	open    map[net.Conn]bool
 	// answer returns the index and the versions of keys, in the order of keys; nothing until the query
 	// is given up.
 	answer func(wait string, query int) (index int, pairs string)
@@ -36,10 +39,24 @@ func (s *watchedStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(pairs))
 }
 
+// connected notes which connections are open.
+func (s *watchedStore) connected(conn net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state == http.StateClosed {
+		delete(s.open, conn)
+	} else {
+		s.open[conn] = true
+	}
+}
+
 // watch begins to watch all keys of the store.
 func (s *watchedStore) watch(t *testing.T, to database.Receiver) *watches {
 	t.Helper()
-	server := httptest.NewServer(s)
+	s.open = map[net.Conn]bool{}
+	server := httptest.NewUnstartedServer(s)
+	server.Config.ConnState = s.connected
+	server.Start()
 	t.Cleanup(server.Close)
 	target := database.Target{Endpoints: []string{strings.TrimPrefix(server.URL, "http://")}}
 	dialed, err := New().DialWatches(t.Context(), target, database.WatchBlocking, to)
@@ -117,5 +134,36 @@ func TestWatchIndexFalls(t *testing.T) {
 	case <-waits:
 	case <-time.After(10 * time.Second):
 		t.Errorf("nobody waits for the index 6")
+	}
+}
+
+// Close leaves no connections: a member allows a client so many.
+func TestWatchClose(t *testing.T) {
+	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
+		if wait == "5" {
+			return 0, ""
+		}
+		return 5, pairsOf(5)
+	}}
+	w := s.watch(t, make(told, 1))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := w.Barrier(ctx); err != nil { // over a connection of its own
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		s.mu.Lock()
+		n := len(s.open)
+		s.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%d connections are open after Close", n)
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
