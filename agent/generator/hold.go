@@ -30,36 +30,46 @@ type held struct {
 	seen   *observation.Recorder
 }
 
-// use lets a verb use the session beside those of the load. The verb calls what is returned.
-func (s *session) use() (done func(), err error) {
+// hold lets a verb use what a run holds, alone, beside the verbs of its load. The verb calls done at
+// its end.
+func (v service) hold(run string) (s *session, done func(), err error) {
+	if s, err = v.server.own(run); err != nil {
+		return nil, nil, err
+	}
+	if err := s.use(); err != nil {
+		return nil, nil, err
+	}
+	s.held.mu.Lock()
+	return s, func() { s.held.mu.Unlock(); s.work.Done() }, nil
+}
+
+// use keeps what Prepare opened until the end of a verb, which calls work.Done.
+func (s *session) use() error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
-	if s.ctx.Err() != nil {
-		return nil, s.over()
+	switch {
+	case s.ctx.Err() != nil:
+		return s.over()
+	case s.now.busy == verbPrepare:
+		return status.Error(codes.FailedPrecondition, "the load is not prepared yet")
 	}
 	s.work.Add(1)
-	return s.work.Done, nil
+	return nil
 }
 
 // GrantSessions begins this part of the sessions that are held beside the load.
 func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest) (*pb.GrantSessionsResponse, error) {
-	s, err := v.server.own(req.GetRunId())
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.use()
+	s, done, err := v.hold(req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	if s.held.holder != nil {
+		return nil, status.Error(codes.FailedPrecondition, "the sessions of this load were granted before")
+	}
 	options, err := v.server.heldBy(s, req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
-	if s.held.holder != nil {
-		return nil, status.Error(codes.FailedPrecondition, "the sessions of this load were granted before")
 	}
 	if options.Plan.Held == 0 {
 		return &pb.GrantSessionsResponse{}, nil
@@ -77,8 +87,8 @@ func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest
 	return &pb.GrantSessionsResponse{}, nil
 }
 
-// heldBy returns what a request asks to hold, without the connections. The lock of what is held is
-// held.
+// heldBy returns what a request asks to hold, without the connections. The caller has the lock of
+// what is held.
 func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Options, err error) {
 	entry, err := v.opts.Registry.Get(s.part.database)
 	if err != nil {
@@ -96,9 +106,7 @@ func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Opt
 		return o, err
 	}
 	seen := observation.NewRecorder(holding.Observed())
-	if s.held.holder == nil {
-		s.held.seen = seen
-	}
+	s.held.seen = seen
 	stated := func(t time.Time) time.Time { return s.clock.at(t).Add(-time.Duration(req.GetOffsetNs())) }
 	return holding.Options{
 		Facts: *facts, Plan: plan, ValueSize: int(req.GetValueSize()), Workers: int(req.GetWorkers()), Name: strings.ToLower(rand.Text()[:8]), Stated: stated,
@@ -109,17 +117,11 @@ func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Opt
 
 // HoldSessions lets the holders die.
 func (v service) HoldSessions(ctx context.Context, req *pb.HoldSessionsRequest) (*pb.HoldSessionsResponse, error) {
-	s, err := v.server.own(req.GetRunId())
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.use()
+	s, done, err := v.hold(req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
 	if s.held.holder == nil {
 		return &pb.HoldSessionsResponse{}, nil
 	}
@@ -133,17 +135,11 @@ func (v service) HoldSessions(ctx context.Context, req *pb.HoldSessionsRequest) 
 
 // EndSessions ends the sessions that are left.
 func (v service) EndSessions(ctx context.Context, req *pb.EndSessionsRequest) (*pb.EndSessionsResponse, error) {
-	s, err := v.server.own(req.GetRunId())
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.use()
+	s, done, err := v.hold(req.GetRunId())
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
 	if s.held.holder == nil {
 		return &pb.EndSessionsResponse{}, nil
 	}

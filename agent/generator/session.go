@@ -65,11 +65,14 @@ type session struct {
 	now sessionState
 }
 
+// verbPrepare uses a session before all others.
+const verbPrepare = "Prepare"
+
 // sessionState is the part of a session that changes, guarded by server.mu.
 type sessionState struct {
 	alive time.Time // the last verb of its run
 	state pb.LoadState
-	busy  string // the verb that uses the session, "" if none does
+	busy  string // the verb that uses the session, "" if none does: verbPrepare at first
 	// stopStep ends the step that runs; nil if none does.
 	stopStep context.CancelCauseFunc
 }
@@ -98,7 +101,7 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 	o = &session{
 		server: s, log: s.opts.Log.With("run", pb.RunHash(req.GetRunId())), run: req.GetRunId(), owner: req.GetOwner(), gone: make(chan struct{}),
 		clock: newSessionClock(s.opts.wall),
-		now:   sessionState{alive: now, state: pb.LoadState_LOAD_STATE_PREPARED, busy: "Prepare"},
+		now:   sessionState{alive: now, state: pb.LoadState_LOAD_STATE_PREPARED, busy: verbPrepare},
 	}
 	o.ctx, o.end = context.WithCancelCause(s.ctx)
 	o.issuing, o.stop = context.WithCancelCause(o.ctx)

@@ -285,6 +285,34 @@ func TestOrder(t *testing.T) {
 	})
 }
 
+// TestHeldAfterPrepare: sessions are held for a load that is prepared, not for one that is about to be.
+func TestHeldAfterPrepare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := allowed(newStore())
+		found := make(chan struct{})
+		o.Machine = func() ([]byte, bool) {
+			<-found
+			return nil, false
+		}
+		c := serve(t, o)
+		prepared := make(chan error, 1)
+		go func() {
+			_, err := c.Prepare(t.Context(), prepare(t, "run1", writes(), 0, 1))
+			prepared <- err
+		}()
+		synctest.Wait()
+		grant := &pb.GrantSessionsRequest{RunId: "run1", Workers: 1}
+		_, err := c.GrantSessions(t.Context(), grant)
+		wantCode(t, err, codes.FailedPrecondition, "not prepared yet")
+		close(found)
+		if err := <-prepared; err != nil {
+			t.Fatalf("prepare: %v", err)
+		}
+		_, err = c.GrantSessions(t.Context(), grant)
+		wantCode(t, err, codes.InvalidArgument, "cannot be held")
+	})
+}
+
 // TestLateStart: a part that is not ready by the agreed start fails, and says so.
 func TestLateStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
