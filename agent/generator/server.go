@@ -20,6 +20,10 @@
 //	                    seconds, totals of members, events, samples, and one StepEnd
 //	Judge               the mode and the members to read keys back from -> a stream of what was
 //	                    judged of the answers, if Prepare asked for it
+//	GrantSessions       how many sessions are held beside the load, and how they end -> all are
+//	                    granted, and renewed from then on
+//	HoldSessions        nothing -> their holders have died, and the sessions have ended
+//	EndSessions         nothing -> what became of them; those that are left are ended
 //	StopLoad            nothing more is issued, in this step or at all, and the stream of Run
 //	                    completes
 //	CloseLoad           the generator is free
