@@ -31,9 +31,11 @@ import (
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -52,6 +54,33 @@ type quiet struct {
 func (*quiet) Dial(context.Context, database.Target) (database.Client, error) {
 	return quietClient{}, nil
 }
+
+func (*quiet) DialSessions(context.Context, database.Target) (database.Sessions, error) {
+	return quietSessions{}, nil
+}
+
+// quietSessions has sessions that never end, and whose watch is soon lost.
+type quietSessions struct{}
+
+func (quietSessions) Grant(_ context.Context, ttl time.Duration) (database.Session, error) {
+	return quietSession{ttl}, nil
+}
+
+func (quietSessions) Watch(ctx context.Context, ready func(), _ func(database.Gone)) error {
+	ready()
+	sleep.For(ctx, 10*time.Millisecond)
+	return errors.New("the watch was lost")
+}
+
+func (quietSessions) Close() error { return nil }
+
+type quietSession struct{ ttl time.Duration }
+
+func (s quietSession) TTL() time.Duration                         { return s.ttl }
+func (quietSession) Attach(context.Context, []byte, []byte) error { return nil }
+func (quietSession) Keep(context.Context) error                   { return nil }
+func (quietSession) Abandon()                                     {}
+func (quietSession) Release(context.Context) error                { return nil }
 
 type quietClient struct{}
 
@@ -138,6 +167,7 @@ func newMutants(t *testing.T) *mutants {
 		RunId: mutatedRun, Owner: "me", Version: "v0-test", Database: "fake", Load: load, Parts: 2, Endpoints: []string{"127.0.0.1:1", "127.0.0.2:1"},
 	}
 	m.seeds = m.calls()
+	m.wantAll(server)
 	for _, s := range m.seeds {
 		m.weight += s.weight
 	}
@@ -148,6 +178,10 @@ func newMutants(t *testing.T) *mutants {
 func (m *mutants) calls() []seed {
 	dry := proto.CloneOf(m.start)
 	dry.DryRun = true
+	plan, err := json.Marshal(deaths.Plan{Held: 20, TTL: 10 * time.Second, Keep: time.Second, Release: deaths.AllAtOnce, After: time.Millisecond, Keys: 1})
+	if err != nil {
+		m.t.Fatalf("encode the plan of sessions: %v", err)
+	}
 	step := &pb.LoadStep{Step: []byte(`{"clients":4,"connections":2,"requests":20,"duration_ns":1000000,"rate":1000}`)}
 	return []seed{
 		{pb.Agent_Open_FullMethodName, &pb.OpenRequest{RunId: mutatedRun, Owner: "me", TakeOver: dry}, 60, false},
@@ -166,8 +200,24 @@ func (m *mutants) calls() []seed {
 		{pb.Generator_Connect_FullMethodName, &pb.ConnectRequest{RunId: mutatedRun, Step: step, Members: []int32{0, 1}}, 80, false},
 		{pb.Generator_Run_FullMethodName, &pb.RunRequest{RunId: mutatedRun, StartUnixNs: 5, OffsetNs: 7}, 60, true},
 		{pb.Generator_Judge_FullMethodName, &pb.JudgeRequest{RunId: mutatedRun, Read: "linearizable", Connections: 2, Members: []int32{0, 1}, WithinNs: 1000}, 20, true},
+		{pb.Generator_GrantSessions_FullMethodName, &pb.GrantSessionsRequest{RunId: mutatedRun, Plan: plan, ValueSize: 8, Workers: 2, OffsetNs: 7}, 60, false},
+		{pb.Generator_HoldSessions_FullMethodName, &pb.HoldSessionsRequest{RunId: mutatedRun}, 20, false},
+		{pb.Generator_EndSessions_FullMethodName, &pb.EndSessionsRequest{RunId: mutatedRun}, 20, false},
 		{pb.Generator_StopLoad_FullMethodName, &pb.StopLoadRequest{RunId: mutatedRun, Step: true}, 20, false},
 		{pb.Generator_CloseLoad_FullMethodName, &pb.CloseLoadRequest{RunId: mutatedRun}, 2, false},
+	}
+}
+
+// wantAll fails the test unless the calls are of all verbs of a server.
+func (m *mutants) wantAll(server *grpc.Server) {
+	m.t.Helper()
+	for service, info := range server.GetServiceInfo() {
+		for _, method := range info.Methods {
+			verb := "/" + service + "/" + method.Name
+			if !slices.ContainsFunc(m.seeds, func(s seed) bool { return s.method == verb && s.stream == method.IsServerStream }) {
+				m.t.Errorf("no mutated call is of %s, of which each verb must have some", verb)
+			}
+		}
 	}
 }
 
