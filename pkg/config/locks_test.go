@@ -95,7 +95,7 @@ databases:
 	}
 	if diff := cmp.Diff([]string{
 		"x.yaml:3:8: warning: locks: nobody can contend for those of zetcd: its proxy has none",
-		"x.yaml:6:39: warning: locks: etcd grants TTLs from 2s in steps of 1s: its sessions get 2s",
+		"x.yaml:6:39: warning: locks: etcd grants TTLs of 2s and more, in steps of 1s: its sessions get 2s",
 	}, texts); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

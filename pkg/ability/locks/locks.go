@@ -241,7 +241,7 @@ func (c check) times(p Plan) {
 	case p.TTL <= 0:
 		c.r.Errorf(c.place("ttl"), "locks: ttl must be positive, got %v", p.TTL)
 	case granted != p.TTL:
-		c.r.Warnf(c.place("ttl"), "locks: %s grants TTLs from %v in steps of %v: its sessions get %v", c.d.Name, c.facts.Session.Least, c.facts.Session.Step, granted)
+		c.r.Warnf(c.place("ttl"), "locks: %s grants TTLs of %s: its sessions get %v", c.d.Name, c.facts.Session.Bounds(), granted)
 	}
 	switch {
 	case !p.Delays && p.LockDelay > 0:
