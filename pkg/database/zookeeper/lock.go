@@ -104,11 +104,11 @@ func (c *contenders) Close() error {
 	if err != nil {
 		return fmt.Errorf("list the znodes of locks: %w", err)
 	}
-	paths := []string{c.parent}
+	paths := make([]string, 0, len(names)+1)
 	for _, name := range names {
-		paths = append([]string{c.parent + "/" + name}, paths...)
+		paths = append(paths, c.parent+"/"+name)
 	}
-	for _, path := range paths {
+	for _, path := range append(paths, c.parent) {
 		if err := s.remove(ctx, []byte(path)); err != nil && !isRefused(err) {
 			return fmt.Errorf("remove the znode of a lock: %w", err)
 		}
