@@ -115,10 +115,10 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		card.Rows = append(card.Rows, rowsOf(n, all)...)
 	}
 	card.Rows = append(card.Rows, row("held twice / fences out of order", all, func(o *locks.Outcome) string {
-		sum, _ := safety(o)
+		sum, _ := o.Safety()
 		return count(sum.Overlaps) + " / " + count(sum.Disorder)
 	}), row("believed held / lost", all, func(o *locks.Outcome) string {
-		sum, _ := safety(o)
+		sum, _ := o.Safety()
 		return count(sum.Believed) + " / " + count(sum.Lost)
 	}))
 	for i, name := range names {

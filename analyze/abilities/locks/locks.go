@@ -263,25 +263,14 @@ func order(o *locks.Outcome) (run.Measure, string) {
 	return run.Measure{Value: 100 * float64(last.Fairness.Overtook) / float64(last.Fairness.Decided), N: last.Fairness.Decided}, text
 }
 
-// safety is that of all stages.
-func safety(o *locks.Outcome) (sum locks.Safety, acquired int64) {
-	for _, s := range o.Stages {
-		acquired += s.Acquired
-		sum.Overlaps, sum.Disorder = sum.Overlaps+s.Safety.Overlaps, sum.Disorder+s.Safety.Disorder
-		sum.Believed, sum.Lost = sum.Believed+s.Safety.Believed, sum.Lost+s.Safety.Lost
-		sum.LongestBelieved = max(sum.LongestBelieved, s.Safety.LongestBelieved)
-	}
-	return sum, acquired
-}
-
 func twice(o *locks.Outcome) (run.Measure, string) {
-	sum, n := safety(o)
+	sum, n := o.Safety()
 	return run.Measure{Value: float64(sum.Overlaps), N: n},
 		fmt.Sprintf("%s of %s; %s fences out of order; a fence is %s", count(sum.Overlaps), count(n), count(sum.Disorder), o.Fence)
 }
 
 func believed(o *locks.Outcome) (run.Measure, string) {
-	sum, n := safety(o)
+	sum, n := o.Safety()
 	text := fmt.Sprintf("%s of %s", count(sum.Believed), count(n))
 	if sum.LongestBelieved > 0 {
 		text += fmt.Sprintf(", for at most %s", seconds(sum.LongestBelieved))

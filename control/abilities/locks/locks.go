@@ -195,32 +195,27 @@ func within(from, to time.Time) results.Stretch {
 
 // mark marks a run whose locks were not safe, or whose contenders did not all compete.
 func (h *Half) mark(o *locks.Outcome) {
-	sum := locks.Stage{}
+	safety, n := o.Safety()
+	acquired := float64(n)
+	var sum locks.Stage // of what else is counted
 	for _, s := range o.Stages {
-		sum.Acquired += s.Acquired
-		sum.Safety.Overlaps += s.Safety.Overlaps
-		sum.Safety.Disorder += s.Safety.Disorder
-		sum.Safety.Believed += s.Safety.Believed
-		sum.Safety.Lost += s.Safety.Lost
-		sum.Safety.LongestBelieved = max(sum.Safety.LongestBelieved, s.Safety.LongestBelieved)
 		sum.FailOver.Early += s.FailOver.Early
 		sum.FailOver.Dead += s.FailOver.Dead
 		sum.Missing += s.Missing
 		sum.Refused += s.Refused + s.Unclear
 		sum.Why = cmp.Or(sum.Why, s.Why, s.WhyRefused)
 	}
-	acquired := float64(sum.Acquired)
-	if n := sum.Safety.Overlaps; n > 0 {
-		h.run.Mark(mark.LocksOverlap, mark.Values{"overlaps": float64(n), "acquired": acquired}, mark.Words{"recipe": o.Plan.Recipe})
+	if safety.Overlaps > 0 {
+		h.run.Mark(mark.LocksOverlap, mark.Values{"overlaps": float64(safety.Overlaps), "acquired": acquired}, mark.Words{"recipe": o.Plan.Recipe})
 	}
-	if n := sum.Safety.Disorder; n > 0 {
-		h.run.Mark(mark.LocksFences, mark.Values{"disorder": float64(n), "acquired": acquired}, mark.Words{"fence": o.Fence})
+	if safety.Disorder > 0 {
+		h.run.Mark(mark.LocksFences, mark.Values{"disorder": float64(safety.Disorder), "acquired": acquired}, mark.Words{"fence": o.Fence})
 	}
 	if n := sum.FailOver.Early; n > 0 {
 		h.run.Mark(mark.LocksEarly, mark.Values{"early": float64(n), "dead": float64(sum.FailOver.Dead)}, mark.Words{"rule": o.Rule})
 	}
-	if s := sum.Safety; s.Believed+s.Lost > 0 {
-		h.run.Mark(mark.LocksBelieved, mark.Values{"believed": float64(s.Believed), "lost": float64(s.Lost), "acquired": acquired}, nil)
+	if safety.Believed+safety.Lost > 0 {
+		h.run.Mark(mark.LocksBelieved, mark.Values{"believed": float64(safety.Believed), "lost": float64(safety.Lost), "acquired": acquired}, nil)
 	}
 	if sum.Missing > 0 || sum.Refused > 0 || o.Left > 0 {
 		counts := mark.Values{"missing": float64(sum.Missing), "refused": float64(sum.Refused), "left": float64(o.Left)}

@@ -90,6 +90,18 @@ type Safety struct {
 	Lost int64 `json:"lost,omitempty"`
 }
 
+// Safety is that of all stages, and how often a lock was acquired in them.
+func (o *Outcome) Safety() (sum Safety, acquired int64) {
+	for i := range o.Stages {
+		s := &o.Stages[i].Safety
+		acquired += o.Stages[i].Acquired
+		sum.Overlaps, sum.Disorder = sum.Overlaps+s.Overlaps, sum.Disorder+s.Disorder
+		sum.Believed, sum.Lost = sum.Believed+s.Believed, sum.Lost+s.Lost
+		sum.LongestBelieved = max(sum.LongestBelieved, s.LongestBelieved)
+	}
+	return sum, acquired
+}
+
 // Order is in which order contenders got a lock.
 type Order string
 
