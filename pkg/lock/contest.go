@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/clock"
@@ -179,16 +181,12 @@ func (c *Contest) run(ctx context.Context, s *stage, until time.Time) error {
 
 // parallel calls do with the numbers below n, several at a time.
 func (c *Contest) parallel(n int, do func(int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(c.Workers, n) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
+	var group errgroup.Group
+	group.SetLimit(c.Workers)
+	for i := range n {
+		group.Go(func() error { do(i); return nil })
 	}
-	all.Wait()
+	_ = group.Wait() // no call has an error
 }
 
 // closeTimeout bounds the end of the contenders of a stage.

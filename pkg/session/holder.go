@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/database"
@@ -132,16 +133,12 @@ func (h *Holder) Grant(ctx context.Context) error {
 
 // parallel calls do with the numbers below n, several at a time.
 func (h *Holder) parallel(n int, do func(int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range h.Workers {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
+	var group errgroup.Group
+	group.SetLimit(h.Workers)
+	for i := range n {
+		group.Go(func() error { do(i); return nil })
 	}
-	all.Wait()
+	_ = group.Wait() // no call has an error
 }
 
 // requestTimeout bounds a request for a session, but not a renewal.
