@@ -126,10 +126,15 @@ func (c *Contest) Run(ctx context.Context) error {
 	for i, each := range c.Plan.Contenders {
 		s := c.begin(i, each)
 		c.stages = append(c.stages, s)
-		if err := c.run(ctx, s, begin.Add(time.Duration(i+2)*c.Stage)); err != nil {
+		until := begin.Add(time.Duration(i+2) * c.Stage)
+		err := c.run(ctx, s, until)
+		switch {
+		case err != nil && ctx.Err() != nil && time.Now().Before(until):
+			c.stages = c.stages[:i] // the load ended before any contender was opened
+			return nil
+		case err != nil:
 			return err
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return nil // End closes the contenders
 		}
 		c.close(ctx, s)

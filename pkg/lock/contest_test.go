@@ -206,4 +206,21 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%d contenders are open, %d stages; want none and the one that had begun: %+v", len(s.open), len(o.Stages), o)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(time.Millisecond)
+		s.mute = true
+		c, err := New(Options{On: s, Facts: facts(s), Plan: locks.Plan{Names: 1, Contenders: []int{2}}, Stage: 10 * time.Second, Began: func(time.Time, int) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		if err := c.Run(ctx); err != nil {
+			t.Errorf("a load that ended while contenders were opened returned %v, want no error", err)
+		}
+		c.End(ctx)
+		if o := c.Outcome(func(string, time.Time, int64) {}); len(o.Stages) > 0 {
+			t.Errorf("%d stages, want none: no contender was opened", len(o.Stages))
+		}
+	})
 }

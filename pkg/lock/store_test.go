@@ -28,7 +28,8 @@ type store struct {
 	turns   int
 	asked   int
 	opened  int
-	refuses int // contenders that cannot be opened, from the first on
+	refuses int  // contenders that cannot be opened, from the first on
+	mute    bool // no request for a contender is answered
 	open    map[*one]bool
 }
 
@@ -53,7 +54,11 @@ func newStore(hands time.Duration) *store {
 	return &store{hands: hands, trip: 200 * time.Microsecond, dies: 5 * time.Second, rng: rand.New(rand.NewPCG(1, 2)), locks: map[string]*mutex{}, open: map[*one]bool{}}
 }
 
-func (s *store) Contender(context.Context) (database.Contender, error) {
+func (s *store) Contender(ctx context.Context) (database.Contender, error) {
+	if s.mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opened++; s.opened <= s.refuses {
