@@ -216,14 +216,8 @@ func (h *Half) latencies(o *deaths.Outcome) error {
 	if err != nil {
 		return fmt.Errorf("compare latencies with the ends of sessions: %w", err)
 	}
-	of := func(e effect.Effect) *deaths.Latency {
-		if e.Requests == 0 {
-			return nil
-		}
-		return &deaths.Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
-	}
-	if o.During = of(effects[0]); len(effects) > 1 {
-		o.Before = of(effects[1])
+	if o.During = effects[0].Latency(); len(effects) > 1 {
+		o.Before = effects[1].Latency()
 	}
 	return nil
 }

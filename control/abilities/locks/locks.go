@@ -174,15 +174,9 @@ func (h *Half) latencies(o *locks.Outcome) error {
 	if err != nil {
 		return fmt.Errorf("compare latencies with the stages of contenders: %w", err)
 	}
-	of := func(e effect.Effect) *locks.Latency {
-		if e.Requests == 0 {
-			return nil
-		}
-		return &locks.Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
-	}
-	o.Before = of(effects[0])
+	o.Before = effects[0].Latency()
 	for i := range o.Stages {
-		o.Stages[i].Meanwhile = of(effects[i+1])
+		o.Stages[i].Meanwhile = effects[i+1].Latency()
 	}
 	return nil
 }

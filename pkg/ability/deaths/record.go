@@ -6,6 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
 // Record is what became of the sessions of a run; 0 were granted without any.
@@ -89,11 +90,7 @@ type Survivors struct {
 }
 
 // Latency is the p99 of the requests of some seconds that ended ok.
-type Latency struct {
-	Seconds  int           `json:"seconds"`
-	Requests int64         `json:"requests"`
-	P99      time.Duration `json:"p99_ns"`
-}
+type Latency = effect.Latency
 
 // The values by second.
 const (

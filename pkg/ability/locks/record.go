@@ -6,6 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
 // Record is what became of the locks of a run; it has no stages without any.
@@ -155,11 +156,7 @@ type FailOver struct {
 }
 
 // Latency is the p99 of the requests of some seconds that ended ok.
-type Latency struct {
-	Seconds  int           `json:"seconds"`
-	Requests int64         `json:"requests"`
-	P99      time.Duration `json:"p99_ns"`
-}
+type Latency = effect.Latency
 
 // The values by second.
 const (

@@ -33,6 +33,21 @@ type Effect struct {
 	RestP99      time.Duration `json:"rest_p99_ns"`
 }
 
+// Latency is the p99 of the requests of some seconds that ended ok.
+type Latency struct {
+	Seconds  int           `json:"seconds"`
+	Requests int64         `json:"requests"`
+	P99      time.Duration `json:"p99_ns"`
+}
+
+// Latency is that of the seconds that it touched, nil without requests.
+func (e Effect) Latency() *Latency {
+	if e.Requests == 0 {
+		return nil
+	}
+	return &Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
+}
+
 // Around returns for each of the kinds among the events of a tag's folder how long it took,
 // and the p99 of the seconds that it touched beside the p99 of all seconds without any of
 // them. Latencies are of ok requests of the measured phase: response times of steps with a
