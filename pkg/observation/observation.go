@@ -34,6 +34,16 @@ type Value struct {
 	Row, After string
 }
 
+// Timed declares times that have no row.
+func Timed(name, definition string) Value {
+	return Value{Name: name, Unit: "ns", Merging: Times, Definition: definition}
+}
+
+// Summed declares a number that is added up and has no row.
+func Summed(name, unit, definition string) Value {
+	return Value{Name: name, Unit: unit, Merging: Sum, Definition: definition}
+}
+
 // Group declares values that are observed together. Name names their files.
 type Group struct {
 	Name   string

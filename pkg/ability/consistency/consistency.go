@@ -137,20 +137,17 @@ const (
 // Observed is what is counted by second. Its histogram of staleness has one line, of the whole
 // load.
 func Observed() observation.Group {
-	sum := func(name, unit, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
-	}
 	most := func(name, unit, definition string) observation.Value {
 		return observation.Value{Name: name, Unit: unit, Merging: observation.Max, Definition: definition}
 	}
 	return observation.Group{Name: "consistency", Values: []observation.Value{
-		sum(ValueJudged, "requests", "requests that were judged"),
-		sum(ValueUnjudged, "requests", "requests that were not judged: late, of a key with a late one, beyond the keys that are judged, or of another operation"),
-		sum(ValueUnnumbered, "requests", "reads that returned a value whose writer is not known"),
-		sum(ValueViolations, "requests", "requests that no register would have answered so; of a mode that promises less, none"),
-		sum(ValueStale, "requests", "reads of a mode that promises less that returned a value which had surely been replaced"),
+		observation.Summed(ValueJudged, "requests", "requests that were judged"),
+		observation.Summed(ValueUnjudged, "requests", "requests that were not judged: late, of a key with a late one, beyond the keys that are judged, or of another operation"),
+		observation.Summed(ValueUnnumbered, "requests", "reads that returned a value whose writer is not known"),
+		observation.Summed(ValueViolations, "requests", "requests that no register would have answered so; of a mode that promises less, none"),
+		observation.Summed(ValueStale, "requests", "reads of a mode that promises less that returned a value which had surely been replaced"),
 		most(ValueStaleness, "ns", "longest time for which such a value had been replaced, at least"),
-		sum(ValueBack, "requests", "reads of such a mode that returned an older value than one before over the same connection; at least so many"),
+		observation.Summed(ValueBack, "requests", "reads of such a mode that returned an older value than one before over the same connection; at least so many"),
 		most(ValueOpen, "values", "values that a running request may still read, of the keys of the last requests"),
 		most(ValueKeys, "keys", "keys that were seen"),
 	}}

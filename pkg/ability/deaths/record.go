@@ -104,18 +104,12 @@ const (
 
 // Observed is what is counted and timed by second.
 func Observed() observation.Group {
-	times := func(name, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: "ns", Merging: observation.Times, Definition: definition}
-	}
-	sum := func(name, unit, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
-	}
 	return observation.Group{Name: "sessions", Values: []observation.Value{
-		times(ValueGrant, "times until a session was granted"),
-		times(ValueKeep, "times of renewals of sessions that were answered"),
-		sum(ValueKeepLost, "renewals", "renewals of sessions that were not answered, or that ended without success"),
-		times(ValueLate, "times from the end of the TTL of a session, counted from the sending of its last renewal, to the end of its last key"),
-		times(ValueLateLeast, "the same times, counted from the answer to the last renewal, and up to when the key was seen for the last time"),
-		sum(ValueEarly, "sessions", "sessions that ended before the database's rule allows"),
+		observation.Timed(ValueGrant, "times until a session was granted"),
+		observation.Timed(ValueKeep, "times of renewals of sessions that were answered"),
+		observation.Summed(ValueKeepLost, "renewals", "renewals of sessions that were not answered, or that ended without success"),
+		observation.Timed(ValueLate, "times from the end of the TTL of a session, counted from the sending of its last renewal, to the end of its last key"),
+		observation.Timed(ValueLateLeast, "the same times, counted from the answer to the last renewal, and up to when the key was seen for the last time"),
+		observation.Summed(ValueEarly, "sessions", "sessions that ended before the database's rule allows"),
 	}}
 }

@@ -170,18 +170,12 @@ const (
 
 // Observed is what is counted and timed by second.
 func Observed() observation.Group {
-	times := func(name, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: "ns", Merging: observation.Times, Definition: definition}
-	}
-	sum := func(name, unit, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
-	}
 	return observation.Group{Name: "locks", Values: []observation.Value{
-		times(ValueWait, "times from asking for a lock to holding it, in the second in which it was acquired"),
-		times(ValueHandOff, "times from the sending of a release to the next holder while somebody waited, without stops of this client"),
-		times(ValueFailOver, "times from the death of a holder to the next one"),
-		sum(ValueOverlap, "turns", "locks that were acquired while another holder believed that it held them"),
-		sum(ValueDisorder, "turns", "locks whose fence was not greater than that of the holder before"),
-		sum(ValueRefused, "requests", "requests for a lock that ended with an error"),
+		observation.Timed(ValueWait, "times from asking for a lock to holding it, in the second in which it was acquired"),
+		observation.Timed(ValueHandOff, "times from the sending of a release to the next holder while somebody waited, without stops of this client"),
+		observation.Timed(ValueFailOver, "times from the death of a holder to the next one"),
+		observation.Summed(ValueOverlap, "turns", "locks that were acquired while another holder believed that it held them"),
+		observation.Summed(ValueDisorder, "turns", "locks whose fence was not greater than that of the holder before"),
+		observation.Summed(ValueRefused, "requests", "requests for a lock that ended with an error"),
 	}}
 }

@@ -123,22 +123,16 @@ const (
 // Observed is what is counted and timed by second: that in which the write was sent, or in which
 // an event arrived that is of no new write. The step is the stage.
 func Observed() observation.Group {
-	times := func(name, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: "ns", Merging: observation.Times, Definition: definition}
-	}
-	sum := func(name, unit, definition string) observation.Value {
-		return observation.Value{Name: name, Unit: unit, Merging: observation.Sum, Definition: definition}
-	}
 	return observation.Group{Name: "watch", Values: []observation.Value{
-		times(ValueSent, "times from the sending of a write until a watcher had the event"),
-		times(ValueDue, "the same times from when the write was due"),
-		times(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
-		sum(ValueWrites, "writes", "writes that were answered ok, or that watchers heard of; of keys that are watched"),
-		sum(ValueBefore, "deliveries", "deliveries before the answer to the writer"),
-		sum(ValueCoalesced, "deliveries", "deliveries that were replaced by one of a newer write of the key"),
-		sum(ValueLost, "deliveries", "deliveries that never came"),
-		sum(ValueDuplicate, "deliveries", "deliveries that came again"),
-		sum(ValueReordered, "deliveries", "deliveries that came after one of a newer version"),
-		sum(ValueWoken, "events", "events without a new write"),
+		observation.Timed(ValueSent, "times from the sending of a write until a watcher had the event"),
+		observation.Timed(ValueDue, "the same times from when the write was due"),
+		observation.Timed(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
+		observation.Summed(ValueWrites, "writes", "writes that were answered ok, or that watchers heard of; of keys that are watched"),
+		observation.Summed(ValueBefore, "deliveries", "deliveries before the answer to the writer"),
+		observation.Summed(ValueCoalesced, "deliveries", "deliveries that were replaced by one of a newer write of the key"),
+		observation.Summed(ValueLost, "deliveries", "deliveries that never came"),
+		observation.Summed(ValueDuplicate, "deliveries", "deliveries that came again"),
+		observation.Summed(ValueReordered, "deliveries", "deliveries that came after one of a newer version"),
+		observation.Summed(ValueWoken, "events", "events without a new write"),
 	}}
 }
