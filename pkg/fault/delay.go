@@ -113,15 +113,11 @@ func hold(_ context.Context, v Victim, r Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	n, err := v.Network()
+	name, rules, err := tableOf(v, r)
 	if err != nil {
 		return "", err
 	}
-	rules, err := n.rules(p)
-	if err != nil {
-		return "", err
-	}
-	s, err := slow(n.Name+"-"+r.ID, rules, l, share)
+	s, err := slow(name, rules, l, share)
 	if err != nil {
 		return "", err
 	}

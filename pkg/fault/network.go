@@ -193,21 +193,27 @@ func (n Network) members(beside []int) (list []stream, err error) {
 	return list, nil
 }
 
-// drop drops packets of a victim until the fault is over.
-func drop(v Victim, r Record, share int) (string, error) {
+// tableOf returns the rules for the packets that a fault means, and a name for their table.
+func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	p, err := r.decoded()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	n, err := v.Network()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	rules, err := n.rules(p)
+	rules, err = n.rules(p)
+	return n.Name + "-" + r.ID, rules, err
+}
+
+// drop drops packets of a victim until the fault is over.
+func drop(v Victim, r Record, share int) (string, error) {
+	name, rules, err := tableOf(v, r)
 	if err != nil {
 		return "", err
 	}
-	t, err := nft.Drop(n.Name+"-"+r.ID, rules, share)
+	t, err := nft.Drop(name, rules, share)
 	if err != nil {
 		return "", err
 	}
