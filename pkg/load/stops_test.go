@@ -85,7 +85,9 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 		if stall {
 			client = &stalled{clients: int64(step.Clients), missed: missed, over: make(chan struct{})}
 		} else {
-			time.AfterFunc(500*time.Millisecond, func() { missed.Add(int64(stopFor)) })
+			// Not at a moment at which answers come: who has read one and not yet the time at which it
+			// sends again waits for nothing.
+			time.AfterFunc(500*time.Millisecond+answerIn/2, func() { missed.Add(int64(stopFor)) })
 		}
 		res, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: step}, []database.Client{client})
 		if err != nil {

@@ -34,14 +34,14 @@ type span struct{ from, to int64 }
 // waited for a processor. A watchdog shows every Every that the process runs.
 // Where it is overdue by more than stopMin, and the goroutine that notices it has not
 // run for as long either, the process was stopped from the time when the watchdog was
-// due, or the goroutine ran if that was later, until now. Whichever goroutine runs first after a stop records it, so that a
-// client that continues before the watchdog does knows of the stop.
+// due, or the goroutine ran if that was later, until now. Whichever goroutine runs first after a stop
+// records it, so that a client that continues before the watchdog does knows of the stop.
 type Stops struct {
 	clock clock.Clock
 	// watch is when the watchdog is due, [Never] while none runs.
 	watch atomic.Int64
-	// total is the length of all stops in nanoseconds, and number how many there were.
-	total, number atomic.Int64
+	// number is how many stops there were.
+	number atomic.Int64
 	// row is the latest row of stops; nil before the first.
 	row atomic.Pointer[row]
 	// freed is the number of stops when a client was last free. Debt is the length of
@@ -128,21 +128,21 @@ func (s *Stops) Seen(since, now int64) {
 // ran last after it was due, nothing ran for longer since then.
 func (s *Stops) overdue(watch, since, now int64) {
 	from := max(watch, since)
-	if now-from <= stopMin {
-		if since > watch {
-			s.watch.CompareAndSwap(watch, now+int64(Every))
-		}
+	stopped := now-from > stopMin
+	if !stopped && since <= watch {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.watch.CompareAndSwap(watch, now+int64(Every)) {
+	if s.watch.Load() != watch {
 		return // another goroutine was first
 	}
-	s.total.Add(now - from)
-	s.extend(span{from, now})
-	s.pending = append(s.pending, span{from, now})
-	s.add(from, time.Duration(now-from))
+	if stopped {
+		s.extend(span{from, now})
+		s.pending = append(s.pending, span{from, now})
+		s.add(from, time.Duration(now-from))
+	}
+	s.watch.CompareAndSwap(watch, now+int64(Every)) // last, so that who finds it moved finds the stop too
 }
 
 // add adds a stop to the record. The lock is held.

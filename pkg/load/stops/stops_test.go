@@ -41,7 +41,7 @@ func TestStops(t *testing.T) {
 		s := New(clock.New())
 		s.Beat(0, 0, 10*ms)
 		c.run(s)
-		if got := time.Duration(s.total.Load()); got != c.want {
+		if got := time.Duration(s.record.TotalNS); got != c.want {
 			t.Errorf("%s: want stops of %v, got %v", name, c.want, got)
 		}
 	}
