@@ -182,7 +182,8 @@ func (p *page) leftOfPlot() vg.Length {
 		texts = append(texts, labels(newPlane(p.ofPanel(i)).y.ticks)...)
 	}
 	room := tickType.widest(texts) + tickGap
-	if p.Y.title() != "" {
+	titled := func(a Axis) bool { return a.title() != "" }
+	if titled(p.Y) || slices.ContainsFunc(p.PanelY, titled) {
 		room += labelType.height() + tickGap
 	}
 	return room

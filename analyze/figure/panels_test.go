@@ -46,3 +46,20 @@ func TestEveryLineHasAMarker(t *testing.T) {
 		}
 	}
 }
+
+// Titles of the panels' own vertical axes have the room beside the labels that the title of a common
+// axis has.
+func TestTitlesOfPanels(t *testing.T) {
+	f := stepped()
+	f.Panels, f.Y = databases, Axis{}
+	for i := range f.Series {
+		f.Series[i].Panel = i
+	}
+	f.PanelY = make([]Axis, len(f.Panels))
+	without := layout(f).plot.left
+	f.PanelY[1].Label = "Turns"
+	with := layout(f).plot.left
+	if want := without + labelType.height() + tickGap; with != want {
+		t.Errorf("the plots begin at %v, want %v", with, want)
+	}
+}
