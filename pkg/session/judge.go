@@ -26,7 +26,8 @@ func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part
 // Part is what this machine knows of its sessions, after End. Its times are stated in the clock of
 // the run.
 func (h *Holder) Part() Part {
-	p := Part{Wanted: h.Plan.Held, Granted: len(h.all), Took: h.grants, Why: text(h.why), Left: h.left, WhyLeft: text(h.whyLeft)}
+	p := Part{Wanted: h.Plan.Held, Took: h.grants}
+	p.Granted, p.Why, p.Left, p.WhyLeft = len(h.all), text(h.why), h.left, text(h.whyLeft)
 	h.mu.Lock()
 	p.Keeps, p.Longest, p.KeepsLost, p.KeepsLate = histogram.BucketsOf(h.keeps), h.longest, h.lost, h.late
 	h.mu.Unlock()
@@ -109,7 +110,7 @@ func later(a, b time.Time) time.Time {
 // Merge makes one outcome of those of several machines, whose times are of one clock. Counts add
 // up, and percentiles are of the times of all.
 func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.Outcome {
-	o := deaths.Outcome{Plan: plan, What: facts.What, Rule: facts.Rule, Renewal: facts.Renewal, Watch: facts.Watch}
+	o := deaths.Outcome{Plan: plan, Facts: deaths.Facts{What: facts.What, Rule: facts.Rule, Renewal: facts.Renewal, Watch: facts.Watch}}
 	var all merged
 	for i := range parts {
 		all.add(&o, &parts[i])

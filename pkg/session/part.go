@@ -8,42 +8,24 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Part is what one machine knows of the sessions that it held. It has judged them with its own clock
 // and its own watch, so that no clock of another machine is in a lateness.
 type Part struct {
-	// Granted sessions of Wanted had all their keys after Took; Why is the first reason of the others.
-	Wanted  int           `json:"wanted"`
-	Granted int           `json:"granted"`
-	Took    time.Duration `json:"took_ns"`
-	Why     string        `json:"why,omitempty"`
-	// TTL is what members granted.
-	TTL time.Duration `json:"ttl_ns"`
+	deaths.Tally
+	// Took is how long it took to grant the sessions, of which Wanted were to be held.
+	Wanted int           `json:"wanted"`
+	Took   time.Duration `json:"took_ns"`
 	// Keeps are the times of renewals that were answered, Longest the longest of them.
-	Keeps     histogram.Buckets `json:"keeps,omitempty"`
-	Longest   time.Duration     `json:"longest_ns,omitempty"`
-	KeepsLost int64             `json:"keeps_lost,omitempty"`
-	KeepsLate int64             `json:"keeps_late,omitempty"`
-	// Death is when the first holder died. FirstSent and LastSent are of the last renewals of
-	// sessions that ended.
-	Death     time.Time `json:"death,omitzero"`
+	Keeps   histogram.Buckets `json:"keeps,omitempty"`
+	Longest time.Duration     `json:"longest_ns,omitempty"`
+	// FirstSent and LastSent are of the last renewals of sessions that ended.
 	FirstSent time.Time `json:"first_sent,omitzero"`
 	LastSent  time.Time `json:"last_sent,omitzero"`
-	// The counts are those of [deaths.Outcome].
-	Abandoned int  `json:"abandoned"`
-	Early     int  `json:"early,omitempty"`
-	Unrenewed int  `json:"unrenewed,omitempty"`
-	Missed    int  `json:"missed,omitempty"`
-	Ends      Ends `json:"ends,omitempty"`
-	// Resolution is the longest time between the last sight of a key and its end. Delayed ends
-	// were read after a stop, of which the longest took LongestStop.
-	Resolution  time.Duration `json:"resolution_ns,omitempty"`
-	Delayed     int           `json:"delayed,omitempty"`
-	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
-	Left        int           `json:"left,omitempty"`
-	WhyLeft     string        `json:"why_left,omitempty"`
+	Ends      Ends      `json:"ends,omitempty"`
 }
 
 // End is how an abandoned session ended, in nanoseconds: by how much after its TTL, at most and

@@ -18,7 +18,10 @@ import (
 // random is a part of some sessions that died and ended.
 func random(r *rand.Rand, n int, start time.Time) Part {
 	keeps := histogram.New()
-	p := Part{Wanted: n, Granted: n - 1, Why: "no room", Took: time.Duration(1 + r.Int64N(1e9)), TTL: 8 * time.Second, Abandoned: n - 1, Early: r.IntN(3), KeepsLost: r.Int64N(5), Left: r.IntN(2)}
+	p := Part{
+		Wanted: n, Took: time.Duration(1 + r.Int64N(1e9)),
+		Tally: deaths.Tally{Granted: n - 1, Why: "no room", TTL: 8 * time.Second, Abandoned: n - 1, Early: r.IntN(3), KeepsLost: r.Int64N(5), Left: r.IntN(2)},
+	}
 	p.Death = start.Add(time.Duration(r.Int64N(1e8)))
 	for range n - 1 {
 		histogram.Record(keeps, time.Duration(r.Int64N(1e8)))
@@ -40,7 +43,7 @@ func TestMerge(t *testing.T) {
 	start := time.Unix(1000, 0).UTC()
 	plan, facts := deaths.Plan{Held: 903, TTL: 8 * time.Second}, database.SessionFacts{What: "session", Rule: "exact", Ends: expiry.Exact.Ends}
 	parts := []Part{random(r, 300, start), random(r, 600, start), random(r, 3, start)}
-	one := Part{Granted: 900, Abandoned: 900, Why: "no room", TTL: 8 * time.Second}
+	one := Part{Tally: deaths.Tally{Granted: 900, Abandoned: 900, Why: "no room", TTL: 8 * time.Second}}
 	keeps := histogram.New()
 	for _, p := range parts {
 		one.Took, one.Longest, one.Early, one.KeepsLost, one.Left = max(one.Took, p.Took), max(one.Longest, p.Longest), one.Early+p.Early, one.KeepsLost+p.KeepsLost, one.Left+p.Left

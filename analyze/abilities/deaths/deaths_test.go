@@ -30,12 +30,15 @@ func of(t *testing.T, o *deaths.Outcome) *run.Run {
 func died() *deaths.Outcome {
 	ms := int64(time.Millisecond)
 	return &deaths.Outcome{
-		Plan: deaths.Plan{Held: 2000, TTL: 7500 * time.Millisecond, Release: deaths.AllAtOnce}, What: "lease", Rule: "after its TTL", Renewal: "a stream", Watch: "a watch",
-		TTL: 8 * time.Second, Granted: 2000, GrantsPerSecond: 1234, Abandoned: 2000, Expired: 2000, AllGone: 9900 * time.Millisecond, RenewedNS: 2700 * ms,
-		Keeps: &results.Spread{N: 12_000, P50: 400_000, P99: 3 * ms, Max: 9 * ms}, KeepsLost: 2,
-		Late: &results.Spread{N: 2000, P50: 1200 * ms, P99: 1990 * ms, Max: 2100 * ms}, LateLeast: &results.Spread{N: 2000, P50: 1190 * ms, P99: 1980 * ms, Max: 1990 * ms},
-		PerSecond: 1000.4, Before: &deaths.Latency{Seconds: 10, Requests: 2000, P99: 5 * time.Millisecond}, During: &deaths.Latency{Seconds: 3, Requests: 600, P99: 8 * time.Millisecond},
-		Survivors: []deaths.Survivors{{After: 100 * time.Millisecond, Left: 1999}, {After: time.Second, Left: 1000}, {After: 2100 * time.Millisecond, Left: 0}},
+		Plan: deaths.Plan{Held: 2000, TTL: 7500 * time.Millisecond, Release: deaths.AllAtOnce}, Facts: deaths.Facts{What: "lease", Rule: "after its TTL", Renewal: "a stream", Watch: "a watch"},
+		Tally: deaths.Tally{TTL: 8 * time.Second, Granted: 2000, Abandoned: 2000, KeepsLost: 2}, GrantsPerSecond: 1234,
+		Keeps: &results.Spread{N: 12_000, P50: 400_000, P99: 3 * ms, Max: 9 * ms},
+		Ends: deaths.Ends{
+			Expired: 2000, AllGone: 9900 * time.Millisecond, RenewedNS: 2700 * ms, PerSecond: 1000.4,
+			Late: &results.Spread{N: 2000, P50: 1200 * ms, P99: 1990 * ms, Max: 2100 * ms}, LateLeast: &results.Spread{N: 2000, P50: 1190 * ms, P99: 1980 * ms, Max: 1990 * ms},
+			Survivors: []deaths.Survivors{{After: 100 * time.Millisecond, Left: 1999}, {After: time.Second, Left: 1000}, {After: 2100 * time.Millisecond, Left: 0}},
+		},
+		Before: &deaths.Latency{Seconds: 10, Requests: 2000, P99: 5 * time.Millisecond}, During: &deaths.Latency{Seconds: 3, Requests: 600, P99: 8 * time.Millisecond},
 	}
 }
 

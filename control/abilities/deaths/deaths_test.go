@@ -13,7 +13,7 @@ func TestMarkReasons(t *testing.T) {
 	for _, c := range []struct{ why, whyLeft, want string }{{"no room", "", "no room"}, {"", "no answer", "no answer"}, {"no room", "no answer", "no room; no answer"}} {
 		var got string
 		h := &Half{run: &abilities.Run{Mark: func(_ string, _ mark.Values, words mark.Words) { got = words["why"] }}}
-		if h.mark(&deaths.Outcome{NotGranted: 1, Why: c.why, WhyLeft: c.whyLeft}); got != c.want {
+		if h.mark(&deaths.Outcome{NotGranted: 1, Tally: deaths.Tally{Why: c.why, WhyLeft: c.whyLeft}}); got != c.want {
 			t.Errorf("the reasons %q and %q are given as %q, want %q", c.why, c.whyLeft, got, c.want)
 		}
 	}

@@ -12,63 +12,21 @@ import (
 // Record is what became of the sessions of a run; 0 were granted without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
 
-// Outcome is what became of the sessions of a run.
+// Outcome is what became of the sessions of a run. All of its fields are on one level in JSON.
 type Outcome struct {
 	Plan Plan `json:"plan"`
-	// What, Rule, Renewal and Watch are the database's facts.
-	What    string `json:"what"`
-	Rule    string `json:"rule"`
-	Renewal string `json:"renewal"`
-	Watch   string `json:"watch"`
-	// TTL is what members granted, Earliest and Latest when the rule ends sessions.
-	TTL      time.Duration `json:"ttl_ns"`
+	Facts
+	// Earliest and Latest are when the rule ends sessions.
 	Earliest time.Duration `json:"earliest_ns"`
 	Latest   time.Duration `json:"latest_ns"`
-	// Granted sessions had all their keys, NotGranted failed, for the reason Why.
-	Granted    int    `json:"granted"`
-	NotGranted int    `json:"not_granted,omitempty"`
-	Why        string `json:"why,omitempty"`
+	Tally
+	// NotGranted sessions of the plan were not granted with all their keys.
+	NotGranted int `json:"not_granted,omitempty"`
 	// GrantsPerSecond is the rate at which they were granted, with their keys.
 	GrantsPerSecond float64 `json:"grants_per_second"`
-	// Keeps are the times of renewals that were answered in nanoseconds, KeepsLost those that
-	// were not, KeepsLate those sent later than planned by a tenth of the TTL or more.
-	Keeps     *results.Spread `json:"keeps,omitempty"`
-	KeepsLost int64           `json:"keeps_lost,omitempty"`
-	KeepsLate int64           `json:"keeps_late,omitempty"`
-	// Abandoned holders died from the time of Death on. RenewedNS is between the first and the
-	// last of their last renewals.
-	Abandoned int       `json:"abandoned"`
-	Death     time.Time `json:"death,omitzero"`
-	RenewedNS int64     `json:"renewed_ns,omitempty"`
-	// Expired sessions are those whose keys were all gone, NotExpired the others that were
-	// abandoned. FirstGone is from Death to the first end, AllGone
-	// to the last.
-	Expired    int           `json:"expired"`
-	NotExpired int           `json:"not_expired,omitempty"`
-	FirstGone  time.Duration `json:"first_gone_ns,omitempty"`
-	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
-	// Early sessions ended before the rule allows. Unrenewed ones ended while they were held,
-	// because members did not answer their renewals, and Missed because the client sent none
-	// in time.
-	Early     int `json:"early,omitempty"`
-	Unrenewed int `json:"unrenewed,omitempty"`
-	Missed    int `json:"missed,omitempty"`
-	// Late is by how much the ends came after the TTL in nanoseconds, counted from the sending
-	// of the last renewal. LateLeast is counted from its answer, and up to when the keys were
-	// seen for the last time.
-	Late      *results.Spread `json:"late,omitempty"`
-	LateLeast *results.Spread `json:"late_least,omitempty"`
-	// Resolution is the longest time between the last sight of a key and its end, 0 where
-	// members report the end.
-	Resolution time.Duration `json:"resolution_ns,omitempty"`
-	// Delayed ends were read right after a stop of this client, of which the longest took
-	// LongestStop.
-	Delayed     int           `json:"delayed,omitempty"`
-	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
-	// PerSecond is the rate of ends, without the first and the last twentieth; 0 for few.
-	PerSecond float64 `json:"per_second,omitempty"`
-	// Survivors are the sessions left by time after their TTL.
-	Survivors []Survivors `json:"survivors,omitempty"`
+	// Keeps are the times of renewals that were answered in nanoseconds.
+	Keeps *results.Spread `json:"keeps,omitempty"`
+	Ends
 	// Before and During are the p99 of requests in the seconds before that of the first death,
 	// and in those from the first end to the last.
 	Before *Latency `json:"before,omitempty"`
@@ -78,9 +36,67 @@ type Outcome struct {
 	// ClockError.
 	Machines   int           `json:"machines,omitempty"`
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
+}
+
+// Facts are those of the database.
+type Facts struct {
+	What    string `json:"what"`
+	Rule    string `json:"rule"`
+	Renewal string `json:"renewal"`
+	Watch   string `json:"watch"`
+}
+
+// Tally is what a machine counts of the sessions that it holds, or several of theirs together.
+type Tally struct {
+	// TTL is what members granted.
+	TTL time.Duration `json:"ttl_ns"`
+	// Granted sessions had all their keys; Why is the first reason of the others.
+	Granted int    `json:"granted"`
+	Why     string `json:"why,omitempty"`
+	// KeepsLost are the renewals that were not answered, KeepsLate those sent later than planned
+	// by a tenth of the TTL or more.
+	KeepsLost int64 `json:"keeps_lost,omitempty"`
+	KeepsLate int64 `json:"keeps_late,omitempty"`
+	// Abandoned holders died from the time of Death on.
+	Abandoned int       `json:"abandoned"`
+	Death     time.Time `json:"death,omitzero"`
+	// Early sessions ended before the rule allows. Unrenewed ones ended while they were held,
+	// because members did not answer their renewals, and Missed because the client sent none
+	// in time.
+	Early     int `json:"early,omitempty"`
+	Unrenewed int `json:"unrenewed,omitempty"`
+	Missed    int `json:"missed,omitempty"`
+	// Resolution is the longest time between the last sight of a key and its end, 0 where
+	// members report the end.
+	Resolution time.Duration `json:"resolution_ns,omitempty"`
+	// Delayed ends were read right after a stop of this client, of which the longest took
+	// LongestStop.
+	Delayed     int           `json:"delayed,omitempty"`
+	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 	// Left sessions could not be ended at the end of the run, for the reason WhyLeft.
 	Left    int    `json:"left,omitempty"`
 	WhyLeft string `json:"why_left,omitempty"`
+}
+
+// Ends are how the abandoned sessions ended.
+type Ends struct {
+	// Expired sessions are those whose keys were all gone, NotExpired the others that were
+	// abandoned. FirstGone is from [Tally.Death] to the first end, AllGone to the last.
+	Expired    int           `json:"expired"`
+	NotExpired int           `json:"not_expired,omitempty"`
+	FirstGone  time.Duration `json:"first_gone_ns,omitempty"`
+	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
+	// RenewedNS is between the first and the last of their last renewals.
+	RenewedNS int64 `json:"renewed_ns,omitempty"`
+	// Late is by how much the ends came after the TTL in nanoseconds, counted from the sending
+	// of the last renewal. LateLeast is counted from its answer, and up to when the keys were
+	// seen for the last time.
+	Late      *results.Spread `json:"late,omitempty"`
+	LateLeast *results.Spread `json:"late_least,omitempty"`
+	// PerSecond is the rate of ends, without the first and the last twentieth; 0 for few.
+	PerSecond float64 `json:"per_second,omitempty"`
+	// Survivors are the sessions left by time after their TTL.
+	Survivors []Survivors `json:"survivors,omitempty"`
 }
 
 // Survivors are how many sessions were left at a time after their TTL.
