@@ -26,7 +26,7 @@ func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part
 // Part is what this machine knows of its sessions, after End. Its times are stated in the clock of
 // the run.
 func (h *Holder) Part() Part {
-	p := Part{Wanted: h.Plan.Held, Took: h.grants}
+	p := Part{Took: h.grants}
 	p.Granted, p.Why, p.Left, p.WhyLeft = len(h.all), text(h.why), h.left, text(h.whyLeft)
 	h.mu.Lock()
 	p.Keeps, p.Longest, p.KeepsLost, p.KeepsLate = histogram.BucketsOf(h.keeps), h.longest, h.lost, h.late

@@ -16,9 +16,8 @@ import (
 // and its own watch, so that no clock of another machine is in a lateness.
 type Part struct {
 	deaths.Tally
-	// Took is how long it took to grant the sessions, of which Wanted were to be held.
-	Wanted int           `json:"wanted"`
-	Took   time.Duration `json:"took_ns"`
+	// Took is how long it took to grant the sessions.
+	Took time.Duration `json:"took_ns"`
 	// Keeps are the times of renewals that were answered, Longest the longest of them.
 	Keeps   histogram.Buckets `json:"keeps,omitempty"`
 	Longest time.Duration     `json:"longest_ns,omitempty"`

@@ -19,7 +19,7 @@ import (
 func random(r *rand.Rand, n int, start time.Time) Part {
 	keeps := histogram.New()
 	p := Part{
-		Wanted: n, Took: time.Duration(1 + r.Int64N(1e9)),
+		Took:  time.Duration(1 + r.Int64N(1e9)),
 		Tally: deaths.Tally{Granted: n - 1, Why: "no room", TTL: 8 * time.Second, Abandoned: n - 1, Early: r.IntN(3), KeepsLost: r.Int64N(5), Left: r.IntN(2)},
 	}
 	p.Death = start.Add(time.Duration(r.Int64N(1e8)))
