@@ -275,8 +275,18 @@ func valueOf(body []byte) (value []byte, version int64, err error) {
 
 // Barrier removes a znode that does not exist. The member answers when it has applied that
 // transaction, and has sent the events of all transactions before it. A sync would not do: the
-// leader answers it at once.
+// leader answers it at once. Where keys are read after events, a second removal is answered after
+// those reads.
 func (w *watches) Barrier(ctx context.Context) error {
+	err := w.remove(ctx)
+	if err == nil && w.once {
+		err = w.remove(ctx)
+	}
+	return err
+}
+
+// remove removes a znode that does not exist.
+func (w *watches) remove(ctx context.Context) error {
 	a, err := w.ask(ctx, opDelete, func(b []byte) []byte { return appendInt(appendBytes(b, w.keys.root+"/no-such-znode"), anyVersion) })
 	if err != nil {
 		return fmt.Errorf("wait for events: %w", err)
@@ -360,7 +370,12 @@ func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.W
 			e, is, err = w.notice(a)
 		case xidPing:
 		default:
-			e, is, err = w.answered(a)
+			if waits := w.waiter(a.xid); waits != nil {
+				events = w.report(at, events) // a barrier ends after all events before its answer
+				waits <- watchAnswer{a.header, append([]byte(nil), a.body...)}
+			} else {
+				e, is, err = w.answered(a)
+			}
 		}
 		if err != nil {
 			return events, err
@@ -371,12 +386,26 @@ func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.W
 		// A packet's bytes move when the buffer is filled again.
 		b, err := w.in.Peek(min(w.in.Buffered(), lengthField+headerSize))
 		if err != nil || len(b) < lengthField+headerSize || w.in.Buffered() < lengthField+int(lengthOf(b)) || lengthOf(b) < 0 {
-			if len(events) > 0 {
-				w.to.Receive(at, events)
-			}
-			return events, nil
+			return w.report(at, events), nil
 		}
 	}
+}
+
+// report reports events, and returns their memory.
+func (w *watches) report(at time.Time, events []database.WatchEvent) []database.WatchEvent {
+	if len(events) > 0 {
+		w.to.Receive(at, events)
+	}
+	return events[:0]
+}
+
+// waiter returns what waits for an answer, nil if that is of a read after an event.
+func (w *watches) waiter(xid int32) chan<- watchAnswer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waits := w.waiting[xid]
+	delete(w.waiting, xid)
+	return waits
 }
 
 var errNoTransaction = errors.New("the member's events do not name their transaction, as those of ZooKeeper before 3.9")
@@ -420,16 +449,10 @@ func (w *watches) keyOf(path []byte) []byte {
 	return []byte(unescapedNames([]string{name})[0])
 }
 
-// answered takes an answer: of a read after an event, which is a delivery, or of a request that
-// somebody waits for.
+// answered takes the answer to a read after an event, which is a delivery.
 func (w *watches) answered(a watchAnswer) (e database.WatchEvent, is bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if waits := w.waiting[a.xid]; waits != nil {
-		delete(w.waiting, a.xid)
-		waits <- watchAnswer{a.header, append([]byte(nil), a.body...)}
-		return e, false, nil
-	}
 	one := w.reads[a.xid]
 	if one == nil {
 		return e, false, nil

@@ -1,0 +1,96 @@
+package zookeeper
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// slowReceiver takes a while for the events of a read, and keeps the last version.
+type slowReceiver struct{ version atomic.Int64 }
+
+func (s *slowReceiver) Receive(_ time.Time, events []database.WatchEvent) {
+	time.Sleep(100 * time.Millisecond)
+	for _, e := range events {
+		s.version.Store(e.Version)
+	}
+}
+
+func (s *slowReceiver) Broken(error) {}
+
+// answerTo is the answer to a request.
+func answerTo(request []byte, zxid int64, code int32, body ...byte) []byte {
+	return sealed(append(appendInt(appendLong(appendInt(packet(nil), lengthOf(request)), zxid), code), body...))
+}
+
+// eventOf is the event of a changed path in a transaction.
+func eventOf(path string, zxid int64) []byte {
+	const connected = 3
+	b := appendInt(appendLong(appendInt(packet(nil), xidNotice), zxid), 0)
+	return sealed(appendBytes(appendInt(appendInt(b, eventChanged), connected), path))
+}
+
+// valueAt is the body of the answer to a read, of a value that a transaction wrote.
+func valueAt(zxid int64) []byte {
+	b := appendLong(appendLong(appendBytes([]byte(nil), "v"), 1), zxid)
+	return append(b, make([]byte, lengthField+1+statSize-len(b))...)
+}
+
+// serveEvents answers requests, and writes an event in one piece with its answer to the first removal.
+func serveEvents(c *talk) {
+	const zxid = 7
+	c.welcome(1)
+	path := ""
+	for changed := int64(1); ; {
+		request := c.read()
+		if request == nil {
+			return
+		}
+		var out []byte
+		switch op := lengthOf(request[4:]); op {
+		case opAddWatch, opGetData:
+			const before = 4 + 4 // number and operation
+			path = string(request[before+lengthField:][:lengthOf(request[before:])])
+			if out = answerTo(request, 1, 0); op == opGetData {
+				out = answerTo(request, changed, 0, valueAt(changed)...)
+			}
+		case opDelete:
+			if out = answerTo(request, zxid+1, noNode); changed < zxid {
+				changed = zxid
+				out = slices.Concat(eventOf(path, zxid), out)
+			}
+		default: // the end
+			return
+		}
+		_, _ = c.Write(out)
+	}
+}
+
+// A barrier ends after the events that came before its answer were received, also if one read has
+// brought both, and with keys that are read after an event, after those reads.
+func TestBarrier(t *testing.T) {
+	for _, kind := range []database.WatchKind{database.WatchPersistent, database.WatchOneShot} {
+		t.Run(string(kind), func(t *testing.T) {
+			to := &slowReceiver{}
+			w, err := New().DialWatches(t.Context(), script{serveEvents}.serve(t), kind, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Add(t.Context(), 0, database.WatchRange{Key: []byte("key")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Barrier(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if v := to.version.Load(); v != 7 {
+				t.Errorf("version %d was received before the barrier ended, want 7", v)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
