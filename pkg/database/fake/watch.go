@@ -112,6 +112,7 @@ func (w *watches) read() {
 		at := time.Now()
 		for err == nil {
 			if opcode(kind) != opEvent {
+				events = w.report(at, events) // a barrier ends after all events before its mark
 				w.answered(field, value)
 			} else if e, ok := w.event(field, value); ok {
 				events = append(events, e)
@@ -121,11 +122,7 @@ func (w *watches) read() {
 			}
 			kind, field, value, err = readFrame(r)
 		}
-		if len(events) > 0 {
-			w.to.Receive(at, events)
-			clear(events)
-			events = events[:0]
-		}
+		events = w.report(at, events)
 		if err != nil {
 			w.mu.Lock()
 			closed := w.closed
@@ -136,6 +133,15 @@ func (w *watches) read() {
 			return
 		}
 	}
+}
+
+// report reports events, and returns their memory.
+func (w *watches) report(at time.Time, events []database.WatchEvent) []database.WatchEvent {
+	if len(events) > 0 {
+		w.to.Receive(at, events)
+		clear(events)
+	}
+	return events[:0]
 }
 
 // answered passes an answer on.

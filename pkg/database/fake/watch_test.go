@@ -1,0 +1,57 @@
+package fake
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// slow is a receiver that takes a second for the events of a read.
+type slow struct{ received atomic.Int64 }
+
+func (s *slow) Receive(_ time.Time, events []database.WatchEvent) {
+	time.Sleep(time.Second)
+	s.received.Add(int64(len(events)))
+}
+
+func (s *slow) Broken(error) {}
+
+// A barrier ends after the event that came before its mark was received, also if one read has brought
+// both.
+func TestBarrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		go func() {
+			_, mark, _, err := readFrame(bufio.NewReader(server))
+			if err != nil {
+				t.Errorf("read the request for a mark: %v", err)
+			}
+			var b bytes.Buffer
+			w := bufio.NewWriter(&b)
+			_ = writeFrame(w, byte(opEvent), append(make([]byte, watcherSize+versionSize), "key"...), []byte("value"))
+			_ = writeFrame(w, byte(opMark), mark, binary.BigEndian.AppendUint64(nil, 0))
+			if _, err := server.Write(b.Bytes()); err != nil {
+				t.Errorf("write an event and a mark: %v", err)
+			}
+		}()
+		to := &slow{}
+		w := &watches{conn: client, to: to, w: bufio.NewWriter(client), answers: map[string]chan int64{}, over: make(chan struct{})}
+		go w.read()
+		if err := w.Barrier(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := to.received.Load(); n != 1 {
+			t.Errorf("%d events were received before the barrier ended, want 1", n)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
