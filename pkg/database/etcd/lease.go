@@ -8,9 +8,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -88,6 +86,7 @@ const (
 	grantTTL   = 1 // of LeaseGrantRequest
 	leaseID    = 1 // of LeaseKeepAliveRequest and LeaseRevokeRequest
 	grantedID  = 2 // of LeaseGrantResponse
+	renewedID  = 2 // of LeaseKeepAliveResponse
 	renewedTTL = 3 // of LeaseKeepAliveResponse
 )
 
@@ -129,20 +128,11 @@ func number(field protowire.Number, n int64) []byte {
 
 // numberIn returns a number of a message, 0 if it is not there.
 func numberIn(message []byte, field protowire.Number) (found int64, err error) {
-	for len(message) > 0 {
-		at, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return 0, status.Error(codes.Internal, errMalformed.Error())
+	err = fields(message, func(at protowire.Number, _ []byte, n uint64) error {
+		if at == field {
+			found = int64(n)
 		}
-		message = message[n:]
-		if at == field && kind == protowire.VarintType {
-			value, _ := protowire.ConsumeVarint(message)
-			found = int64(value)
-		}
-		if n = protowire.ConsumeFieldValue(at, kind, message); n < 0 {
-			return 0, status.Error(codes.Internal, errMalformed.Error())
-		}
-		message = message[n:]
-	}
-	return found, nil
+		return nil
+	})
+	return found, err
 }

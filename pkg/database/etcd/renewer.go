@@ -122,44 +122,20 @@ func leanRenewals(conn *stream.Conn, answered func(id, ttl int64), ended func())
 	return &leanRenewer{conn: conn, stream: s}, nil
 }
 
-// Field numbers of etcd's messages.
-const (
-	keepAliveID  = 1 // of LeaseKeepAliveRequest
-	keptAliveID  = 2 // of LeaseKeepAliveResponse
-	keptAliveTTL = 3
-)
-
-func (r *leanRenewer) Renew(id int64) error {
-	var b [1 + 10]byte
-	return r.stream.Send(protowire.AppendVarint(protowire.AppendTag(b[:0], keepAliveID, protowire.VarintType), uint64(id)))
-}
+func (r *leanRenewer) Renew(id int64) error { return r.stream.Send(number(leaseID, id)) }
 
 func (r *leanRenewer) Close() { r.conn.Close() }
 
 // keptAlive reads a LeaseKeepAliveResponse.
 func keptAlive(message []byte) (id, ttl int64, err error) {
-	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return 0, 0, errMalformed
+	err = fields(message, func(number protowire.Number, _ []byte, n uint64) error {
+		switch number {
+		case renewedID:
+			id = int64(n)
+		case renewedTTL:
+			ttl = int64(n)
 		}
-		message = message[n:]
-		if kind == protowire.VarintType && (number == keptAliveID || number == keptAliveTTL) {
-			v, n := protowire.ConsumeVarint(message)
-			if n < 0 {
-				return 0, 0, errMalformed
-			}
-			if message = message[n:]; number == keptAliveID {
-				id = int64(v)
-			} else {
-				ttl = int64(v)
-			}
-			continue
-		}
-		if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
-			return 0, 0, errMalformed
-		}
-		message = message[n:]
-	}
-	return id, ttl, nil
+		return nil
+	})
+	return id, ttl, err
 }

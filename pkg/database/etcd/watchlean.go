@@ -13,9 +13,6 @@ import (
 	streams "github.com/coreos/dbtester/pkg/database/etcd/stream"
 )
 
-// pathWatch is the method of watches.
-const pathWatch = "/etcdserverpb.Watch/Watch"
-
 // openLean opens a stream without grpc-go, on a connection of its own.
 func (w *watches) openLean(ctx context.Context, t database.Target) error {
 	addresses, err := t.Preferred()
@@ -31,7 +28,7 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 		return err
 	}
 	r := &leanWatch{to: w}
-	s, err := conn.Open(pathWatch, r.receive, w.ended)
+	s, err := conn.Open(pb.Watch_Watch_FullMethodName, r.receive, w.ended)
 	if err != nil {
 		conn.Close()
 		return err
