@@ -69,7 +69,7 @@ func (s *sequence) establish(w *watcher, after, now int64) {
 
 // lose notes that a watcher hears of nothing more.
 func (s *sequence) lose(w *watcher) {
-	w.broken = true
+	w.broken, w.cursor = true, nil
 	s.count()
 }
 
@@ -210,5 +210,8 @@ func (s *sequence) remove(e *entry) {
 	}
 	if e.prev, e.older = nil, nil; e.newer != nil {
 		e.newer.older = nil
+	}
+	if s.last[e.key] == e {
+		e.next = nil // else all that follows would be kept as long as it
 	}
 }
