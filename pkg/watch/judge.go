@@ -360,8 +360,7 @@ func (j *judge) forget(before int64) {
 			continue
 		}
 		j.identify(e)
-		j.counts.Foreign += int64(e.n)
-		j.counts.Delivered -= int64(e.n)
+		j.disown(e)
 		j.kept -= int64(len(e.heard))
 		s.close(e)
 	}
@@ -374,6 +373,20 @@ func (j *judge) forget(before int64) {
 		}
 	}
 	j.times.flush(before)
+}
+
+// disown counts the deliveries of an entry as foreign, and none as replaced.
+func (j *judge) disown(e *entry) {
+	for _, at := range e.heard {
+		switch {
+		case at > 0:
+			j.counts.Foreign++
+			j.counts.Delivered--
+		case at < 0:
+			j.counts.Coalesced--
+			j.times.add(e.first, valueCoalesced, -1)
+		}
+	}
 }
 
 // replaced reports whether watchers heard of a write of the same key that may have come after.

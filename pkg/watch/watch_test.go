@@ -360,10 +360,11 @@ type blocking struct {
 	state   map[int64]database.WatchEvent
 	version int64
 	changed chan struct{}
+	told    map[int64]int64 // how many watchers were told of a version
 }
 
 func newBlocking(delay time.Duration) *blocking {
-	return &blocking{delay: delay, state: map[int64]database.WatchEvent{}, changed: make(chan struct{})}
+	return &blocking{delay: delay, state: map[int64]database.WatchEvent{}, changed: make(chan struct{}), told: map[int64]int64{}}
 }
 
 func (b *blocking) set(key int64, name, value []byte, version int64) {
@@ -386,6 +387,15 @@ func (b *blocking) since(version int64) (events []database.WatchEvent, now int64
 	}
 	slices.SortFunc(events, func(x, y database.WatchEvent) int { return int(x.Version - y.Version) })
 	return events, b.version, b.changed
+}
+
+// tells notes of which versions a watcher is told.
+func (b *blocking) tells(events []database.WatchEvent) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range events {
+		b.told[e.Version]++
+	}
 }
 
 // query is a watcher of a blocking store.
@@ -427,6 +437,7 @@ func (q *query) Add(_ context.Context, watcher int32, _ database.WatchRange) (in
 			if n := len(events) - 1; n >= 0 && q.of.forget {
 				events = events[:n]
 			}
+			q.of.tells(events)
 			if len(events) == 0 {
 				events = []database.WatchEvent{{Watcher: watcher, Woken: true}}
 			}
@@ -477,6 +488,59 @@ func TestCoalescing(t *testing.T) {
 				r.blocking.forget = true
 				if o := r.run(1000); o.Counts.Lost == 0 {
 					t.Errorf("counts %+v, want the last writes to be lost", o.Counts)
+				}
+			})
+		})
+	}
+}
+
+// Of watches that coalesce, a version of somebody else is neither delivered nor replaced, whether
+// watchers heard of it or of a newer one instead.
+func TestCoalescingForeign(t *testing.T) {
+	facts := database.WatchFacts{Kind: database.WatchBlocking, Ordered: true, Coalesces: true, Values: true, Ranges: true, Conns: true}
+	for _, values := range []bool{true, false} {
+		facts.Values = values
+		t.Run(fmt.Sprintf("values %v", values), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n, w = 700, 8
+				r := newRig(t, deliver.Law{}, facts, watchers.Plan{Watchers: []int{w}, Of: watchers.All})
+				r.blocking = newBlocking(3 * time.Millisecond)
+				ctx := t.Context()
+				if err := r.watching.Prepare(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if err := r.watching.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				foreign := map[int64]bool{} // versions
+				for i := range n {
+					if i%7 == 0 {
+						r.write(workload.Failed, true)
+						foreign[r.version] = true
+					} else {
+						r.write(workload.OK, true)
+					}
+				}
+				time.Sleep(time.Second)
+				r.observed()
+				r.watching.End(ctx)
+				c := r.watching.Outcome().Counts
+				if c.Lost+c.Duplicate+c.Reordered+c.Behind+c.Unjudged > 0 || c.Writes != n-n/7 {
+					t.Fatalf("counts %+v", c)
+				}
+				var ours, theirs int64
+				for version, told := range r.blocking.told {
+					if foreign[version] {
+						theirs += told
+					} else {
+						ours += told
+					}
+				}
+				if c.Delivered != ours || c.Foreign != theirs || theirs == 0 {
+					t.Errorf("%d deliveries and %d of somebody else, want %d and %d", c.Delivered, c.Foreign, ours, theirs)
+				}
+				if c.Delivered+c.Coalesced != c.Writes*w {
+					t.Errorf("%d deliveries and %d that were replaced, want %d together", c.Delivered, c.Coalesced, c.Writes*w)
 				}
 			})
 		})
