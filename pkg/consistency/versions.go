@@ -81,12 +81,15 @@ func (j *Judge) judgeVersions(k *key) {
 		}
 	}
 	v.open = all[:0]
-	for _, r := range all {
-		switch {
+	for n := range all {
+		switch r := &all[n]; {
 		case r.End >= j.before:
-			v.open = append(v.open, r)
-		case v.closed == nil || v.closed.Version < r.Version:
-			v.closed = &r.Replaced
+			v.open = append(v.open, *r)
+		case v.closed == nil:
+			v.closed = new(Replaced)
+			*v.closed = r.Replaced
+		case v.closed.Version < r.Version:
+			*v.closed = r.Replaced
 		}
 	}
 }
