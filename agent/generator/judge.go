@@ -23,11 +23,8 @@ func (s *session) watch(req *pb.PrepareRequest) (load.Watch, error) {
 	if req.GetJudging() == nil {
 		return nil, nil
 	}
-	clients := 1
-	for _, step := range s.part.spec.Stretches() {
-		clients = max(clients, step.Clients)
-	}
-	l, err := judging.New(judging.Options{Spec: s.part.spec, Clients: clients, Weaker: req.GetJudging().GetWeaker()})
+	spec := s.part.spec
+	l, err := judging.New(judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: req.GetJudging().GetWeaker()})
 	if err != nil {
 		return nil, err
 	}

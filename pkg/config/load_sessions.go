@@ -58,13 +58,9 @@ func (r *loadResolver) sessions(l *workload.Load) {
 		r.Errorf(r.at("mix", "operation", "workload"), "revoke ends more sessions than grant begins, so it must be known how many requests there are: give requests, or a rate with a duration, or as much grant as revoke")
 		return
 	}
-	clients := 0
-	for _, s := range l.Stretches() {
-		clients = max(clients, s.Clients)
-	}
 	least := used
 	if used == 0 || len(l.Operations()) > 1 {
-		least += int64(clients) // each has one in its hand
+		least += int64(l.MostClients()) // each has one in its hand
 	}
 	if !number.Set() {
 		l.Sessions = max(someSessions, least+(least-used)/2)

@@ -188,6 +188,14 @@ func (l Load) Stretches() []Step {
 	}}
 }
 
+// MostClients is the largest number of clients of a stretch.
+func (l Load) MostClients() (n int) {
+	for _, s := range l.Stretches() {
+		n = max(n, s.Clients)
+	}
+	return n
+}
+
 // Rated reports whether a stretch of the load has a rate.
 func (l Load) Rated() bool {
 	return slices.ContainsFunc(l.Stretches(), func(s Step) bool { return s.Rate > 0 })

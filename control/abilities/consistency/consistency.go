@@ -93,11 +93,7 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.judges() {
 		return nil, nil
 	}
-	clients := 1
-	for _, s := range spec.Stretches() {
-		clients = max(clients, s.Clients)
-	}
-	l, err := judging.New(judging.Options{Spec: spec, Clients: clients, Weaker: h.verdict.Form == consistency.Measured})
+	l, err := judging.New(judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: h.verdict.Form == consistency.Measured})
 	if err != nil {
 		return nil, err
 	}
