@@ -36,6 +36,7 @@ type generator struct {
 	closer io.Closer // nil without a connection
 	// prepared is whether it is reserved, or perhaps: a Prepare was sent.
 	prepared bool
+	holds    bool               // it was asked to hold sessions
 	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
 	samples  samplesFile
 	clock    clockState // part.mu guards it

@@ -22,11 +22,14 @@ const (
 func (s *Set) Number() int { return len(s.gens) }
 
 // GrantSessions has each generator begin its part of the sessions that are held beside the load,
-// by the plans for them, in the order of the parts.
+// by the plans for them, in the order of the parts. A generator whose plan has none is not asked.
 func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error {
 	ctx, cancel := fleet.Within(ctx, grantTimeout)
 	defer cancel()
 	return each(s.gens, func(g *generator) error {
+		if g.holds = plans[g.index].Held > 0; !g.holds {
+			return nil
+		}
 		plan, err := json.Marshal(plans[g.index])
 		if err != nil {
 			return fmt.Errorf("encode the plan of sessions: %w", err)
@@ -61,6 +64,9 @@ func (s *Set) EndSessions(ctx context.Context) []session.Remote {
 	_ = each(s.gens, func(g *generator) error {
 		p := &parts[g.index]
 		p.Machine, p.ClockError = "generator "+g.addr, time.Duration(g.offset().ErrorNS)
+		if !g.holds {
+			return nil
+		}
 		if p.Lost = g.lostBy(); p.Lost != nil {
 			return nil
 		}
