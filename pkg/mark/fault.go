@@ -24,8 +24,8 @@ func faultMarks() []Kind {
 		},
 		{
 			Code: RepeatsMissing, Weight: Weakens,
-			Sentences: []Sentence{{Text: "the load recovered so late that only {began} of {asked} repeats of its faults began", Effect: nothing}},
-			Help:      "repeats of faults waited for the load to recover (`until: recovered`), and the load would have ended before those that were left out",
+			Sentences: []Sentence{{Text: "the load recovered so late that only {began} of {asked} repeats of its faults were whole", Effect: nothing}},
+			Help:      "faults waited for the load to recover (`until: recovered`), and the load would have ended before the repeats that were left out",
 			Remedy:    "give the load a longer duration, or `repeat` fewer times",
 		},
 		{

@@ -96,7 +96,7 @@ func repeated(r faults.Repeat) (text string) {
 		text = fmt.Sprintf(", every %v", r.Every)
 	}
 	if r.Until != "" {
-		text += ", each once the load has recovered"
+		text += ", each fault once the load has recovered"
 	}
 	return text
 }

@@ -112,25 +112,31 @@ func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
 // before; those that the load would end before are left out.
 func TestUntilRecovered(t *testing.T) {
 	leads := func() (int, error) { return 1, nil }
-	list := []faults.Fault{{Kind: "kill", Member: "1", At: 10 * time.Second, For: 2 * time.Second}, {Kind: "restart", Member: "2", At: 13 * time.Second}}
+	list := []faults.Fault{{Kind: "kill", Member: "1", At: 10 * time.Second, For: 2 * time.Second}, {Kind: "restart", Member: "2", At: 13 * time.Second, Overlap: true}}
 	slow := func(second int) int64 {
 		if second >= 10 && second < 40 {
 			return 90
 		}
 		return 100
 	}
+	apart := slices.Clone(list) // the second one waits too
+	apart[1].Overlap = false
 	for _, tc := range []struct {
+		list   []faults.Fault
 		every  time.Duration
 		length time.Duration
 		want   []string
 		began  float64
 	}{
-		{30 * time.Second, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m22s", "1m25s"}, 3},
-		{0, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m7s", "1m10s"}, 3},
-		{30 * time.Second, 80 * time.Second, []string{"10s", "13s", "52s", "55s"}, 2},
-		{0, 41 * time.Second, []string{"10s", "13s"}, 1},
+		{list, 30 * time.Second, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m22s", "1m25s"}, 3},
+		{list, 0, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m7s", "1m10s"}, 3},
+		{list, 30 * time.Second, 80 * time.Second, []string{"10s", "13s", "52s", "55s"}, 2},
+		{list, 0, 41 * time.Second, []string{"10s", "13s"}, 1},
+		{apart, 0, 100 * time.Second, []string{"10s", "42s", "54s", "58s", "1m10s", "1m14s"}, 3},
+		{apart, 30 * time.Second, 100 * time.Second, []string{"10s", "42s", "54s", "58s", "1m24s", "1m28s"}, 3},
+		{apart, 0, 41 * time.Second, []string{"10s"}, 0},
 	} {
-		agents, r := runRepeats(t, list, faults.Repeat{Times: 3, Every: tc.every, Until: faults.Recovered}, slow, leads, tc.length)
+		agents, r := runRepeats(t, tc.list, faults.Repeat{Times: 3, Every: tc.every, Until: faults.Recovered}, slow, leads, tc.length)
 		var got []string
 		for _, line := range agents.list {
 			if at, what, _ := strings.Cut(line, " "); !strings.HasPrefix(what, "heal") {

@@ -56,36 +56,46 @@ func (f *follow) see(p load.Progress) {
 	}
 }
 
-// waiting applies faults repeat by repeat: each no sooner than planned after the one before, and
-// no sooner than the load has recovered from it. Those that the load would end before are left out.
+// waiting applies faults bout by bout: each no sooner than planned after the one before, and no
+// sooner than the load has recovered from it. A repeat that the load would end before is left out,
+// as are those that follow.
 func (r *Runner) waiting(ctx context.Context) {
-	start, f := time.Now(), r.follow
-	base := start // when the present repeat began, but for the jitter
+	f, start := r.follow, time.Now()
+	begun, over := start, start // when the present repeat began, but for the jitter, and the last bout was over
+	var level recovery.Level
 	for n := range r.repeat.Times {
+		r.missing = r.repeat.Times - n
+		if n > 0 {
+			if !f.live.Await(ctx, over, level) {
+				return
+			}
+			r.run.Step("the load has recovered: repeat %d of %d of the faults", n+1, r.repeat.Times)
+			if begun = begun.Add(r.repeat.Every); begun.Before(time.Now()) {
+				begun = time.Now()
+			}
+		}
 		plan := r.planOf(n)
-		late := base.Add(-time.Duration(n) * r.repeat.Every) // when the load would have begun as planned
-		if end := late.Sub(start) + r.end(plan); f.length > 0 && end > f.length {
-			r.missing = r.repeat.Times - n
-			return
-		}
-		if !sleep.For(ctx, time.Until(late.Add(plan[0].After))) {
-			r.missing = r.repeat.Times - n
-			return
-		}
-		level := f.live.Level(base)
-		whole := r.repeats(ctx, late, plan)
-		if n == r.repeat.Times-1 {
-			return
-		}
-		if !whole || !f.live.Await(ctx, time.Now(), level) {
-			r.missing = r.repeat.Times - n - 1
-			return
-		}
-		r.run.Step("the load has recovered: repeat %d of %d of the faults", n+2, r.repeat.Times)
-		if base = base.Add(r.repeat.Every); base.Before(time.Now()) {
-			base = time.Now()
+		base := begun.Add(-time.Duration(n) * r.repeat.Every) // what faults are due after
+		for i, bout := range faults.Bouts(plan, len(r.run.Record.Members)) {
+			if i > 0 {
+				if !f.live.Await(ctx, over, level) {
+					return
+				}
+				base = base.Add(max(time.Since(base.Add(bout[0].After)), 0))
+			}
+			if f.length > 0 && base.Sub(start)+r.end(plan) > f.length || !sleep.For(ctx, time.Until(base.Add(bout[0].After))) {
+				return
+			}
+			if i == 0 {
+				level = f.live.Level(begun)
+			}
+			if !r.repeats(ctx, base, bout) {
+				return
+			}
+			over = time.Now()
 		}
 	}
+	r.missing = 0
 }
 
 // planOf are the faults of a repeat.

@@ -129,12 +129,12 @@ type Repeat struct {
 	// to Jitter that the seed decides.
 	Every  time.Duration `json:"every_ns,omitempty"`
 	Jitter time.Duration `json:"jitter_ns,omitempty"`
-	// Until is [Recovered] if a repeat begins no sooner than the load has recovered from the one
-	// before, else "". Every is the least time then.
+	// Until is [Recovered] if a repeat, and each fault in it that does not overlap with one
+	// before, begins no sooner than the load has recovered, else "". Every is the least time then.
 	Until string `json:"until,omitempty"`
 }
 
-// Recovered is what a repeat can wait for.
+// Recovered is what repeats and their faults can wait for.
 const Recovered = "recovered"
 
 // Asked is a fault of a run as the file asks for it.

@@ -65,7 +65,7 @@ func repeatSection() yamlfile.Section[Repeat] {
 			Kind: yamlfile.SmallKind(), At: func(p *Repeat) *int { return &p.Times }}.Field(),
 		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "every", Meaning: "the time between the beginnings of two repeats; with `until` the least, which may be left out"},
 			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Every }, Shown: func(p *Repeat) bool { return p.Every > 0 || p.Until == "" }}.Field(),
-		yamlfile.Key[Repeat, string]{Row: yamlfile.Row{Name: "until", Meaning: "`recovered`: a repeat begins no sooner than the load has recovered from the one before. Those that the load would end before are left out, which is a mark"},
+		yamlfile.Key[Repeat, string]{Row: yamlfile.Row{Name: "until", Meaning: "`recovered`: a repeat, and each fault in it that does not overlap with one before, begins no sooner than the load has recovered. Repeats that the load would end before are left out, which is a mark"},
 			Kind: yamlfile.WordKind(Recovered), At: func(p *Repeat) *string { return &p.Until }, Shown: func(p *Repeat) bool { return p.Until != "" }}.Field(),
 		yamlfile.Key[Repeat, time.Duration]{Row: yamlfile.Row{Name: "jitter", Preset: "0s", Meaning: "each repeat is put off by a time up to this, which the seed decides"},
 			Kind: yamlfile.DurationKind(), At: func(p *Repeat) *time.Duration { return &p.Jitter }, Shown: func(p *Repeat) bool { return p.Jitter > 0 }}.Field(),

@@ -43,3 +43,19 @@ func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 	})
 	return plan
 }
+
+// Bouts splits the faults of a repeat, in the order in which they are due, into those that are
+// planned to touch one another: a fault begins another bout if it is due when all before it are
+// over, unless it may overlap with them.
+func Bouts(plan []Due, members int) (bouts [][]Due) {
+	var end time.Duration // when the present bout is planned to be over
+	for i, d := range plan {
+		if i == 0 || d.After >= end && !d.Overlap {
+			bouts = append(bouts, nil)
+		}
+		last := &bouts[len(bouts)-1]
+		*last = append(*last, d)
+		end = max(end, d.After+d.Lasts(members))
+	}
+	return bouts
+}
