@@ -40,6 +40,13 @@ func TestWatchersProblems(t *testing.T) {
 			`x.yaml:3:19: watch: stages are equal parts of a load's duration: give the load a duration and neither requests nor steps, or one number of watchers`}},
 		{"keys that are not there", "load: {operation: write, requests: 1000, clients: 2, value_size: 64}\nhosts: [10.0.0.1]\nwatch: {watchers: 1, of: key}\ndatabases: {etcd: }\n", []string{
 			"x.yaml:3:26: watch: `of: key` needs keys that are there before the load, as those of update"}},
+		{"a part", load + "hosts: [10.0.0.1]\ndatabases:\n  etcd: {watch: {watchers: 5, of: 12.5%}}\n", nil},
+		{"a part where only all can be watched", load + "hosts: [10.0.0.1]\nwatch: {watchers: 5, of: 10%}\ndatabases: {zookeeper: }\n", []string{
+			"x.yaml:3:26: watch: persistent watches of zookeeper are not of a part of the keys: znodes are flat; give `of: key` or `of: all`"}},
+		{"all as a share", load + "hosts: [10.0.0.1]\nwatch: {watchers: 5, of: 100%}\ndatabases: {etcd: }\n", []string{
+			"x.yaml:3:26: watch: a share of the keys must be more than 0% and less than 100%, got 100%; `of: all` is all of them"}},
+		{"a share without its sign", load + "hosts: [10.0.0.1]\nwatch: {watchers: 5, of: 10}\ndatabases: {etcd: }\n", []string{
+			"x.yaml:3:26: of: 10 has no % (did you mean 10%?)"}},
 	} {
 		_, _, err := Parse("x.yaml", []byte(test.file), testCatalog())
 		var got []string

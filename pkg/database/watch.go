@@ -36,6 +36,9 @@ type WatchFacts struct {
 	Values bool
 	// Ranges can be watched; otherwise a watcher has one key.
 	Ranges bool
+	// NoParts is why no part of the keys can be watched, such as the first hundred. It is empty
+	// if a part can.
+	NoParts string
 	// Conns means that each watcher has a connection of its own.
 	Conns bool
 }
@@ -83,9 +86,13 @@ type Watches interface {
 	Close() error
 }
 
-// WatchRange is what a watcher watches: a key below the target's prefix, or all keys there.
+// WatchRange is what a watcher watches: a key below the target's prefix, all keys there, or those
+// of a half-open range.
 type WatchRange struct {
 	Key []byte // nil for all
+	// End is nil, or a range begins with Key and ends before it. It is set only for kinds that
+	// can watch parts of the keys.
+	End []byte
 }
 
 // Receiver takes the events of connections.

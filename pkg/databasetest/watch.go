@@ -47,8 +47,8 @@ func (h *heard) of(watcher int32) ([]database.WatchEvent, error) {
 	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
 }
 
-// watchesCase: with each kind of watch, a watcher of a key and one of all keys hear of every write
-// below the prefix after they began, in order and once, unless the kind coalesces: then they hear
+// watchesCase: with each kind of watch, a watcher of a key, one of all keys and those of ranges, if
+// they can be watched, hear of every write below the prefix after they began, in order and once, unless the kind coalesces: then they hear
 // of the last. What was written before, or outside, is not reported. A barrier ends the wait. A kind
 // that the suite's options do not have is passed over.
 func watchesCase(t *testing.T, f *fixture) {
@@ -136,6 +136,9 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	if facts.Ranges {
 		ranges = append(ranges, database.WatchRange{})
 	}
+	if facts.NoParts == "" {
+		ranges = append(ranges, database.WatchRange{Key: []byte("watched-0"), End: append(bytes.Clone(ours), 0)}, database.WatchRange{Key: other, End: []byte("watched-3")})
+	}
 	w := watchKeys(t, f, facts.Kind, target, ranges)
 	if w == nil {
 		t.Logf("this release has no %s watches", facts.Kind)
@@ -154,9 +157,11 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 			t.Fatalf("wait for all events: %v", err)
 		}
 		cancel()
-		keys := [][]byte{ours}
-		if ranges[i].Key == nil {
-			keys = append(keys, other)
+		keys := [][]byte{ours, other}
+		if r := ranges[i]; r.Key != nil {
+			keys = slices.DeleteFunc(keys, func(key []byte) bool {
+				return r.End == nil && !bytes.Equal(key, r.Key) || r.End != nil && (bytes.Compare(key, r.Key) < 0 || bytes.Compare(key, r.End) >= 0)
+			})
 		}
 		events, broken := w.heard.of(int32(i))
 		if broken != nil {

@@ -36,8 +36,10 @@ type judge struct {
 	sends []bool // by operation
 
 	mu      sync.Mutex
-	all     *sequence           // of all keys, nil if each watcher has one key
-	byKey   map[int64]*sequence // of one key each
+	all     *sequence           // of all keys, nil if each watcher has a range of them
+	byRange map[int64]*sequence // of each keys, by number
+	each    int64               // keys in a range, of which there are ranges
+	ranges  int64
 	list    []*watcher          // by number
 	waiting map[int64]*write    // that no watcher has heard of, by number
 	unknown map[*entry]struct{} // whose request is not known yet
@@ -58,7 +60,7 @@ func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load) *judg
 	if of == watchers.All {
 		j.all = newSequence()
 	} else {
-		j.byKey = map[int64]*sequence{}
+		j.byRange, j.each, j.ranges = map[int64]*sequence{}, of.Each(j.keys.existing), of.Ranges(j.keys.existing)
 	}
 	return j
 }
@@ -70,12 +72,15 @@ func (j *judge) join() (id int32, r database.WatchRange) {
 	id = int32(len(j.list))
 	s := j.all
 	if s == nil {
-		key := int64(id) % j.keys.existing
-		if s = j.byKey[key]; s == nil {
+		n := int64(id) % j.ranges
+		if s = j.byRange[n]; s == nil {
 			s = newSequence()
-			j.byKey[key] = s
+			j.byRange[n] = s
 		}
-		r.Key = j.keys.name(key)
+		r.Key = j.keys.name(n * j.each)
+		if j.of != watchers.Key {
+			r.End = append(j.keys.name(min((n+1)*j.each, j.keys.existing)-1), 0) // right behind its last key
+		}
 	}
 	j.list = append(j.list, s.join(id))
 	return id, r
@@ -101,10 +106,13 @@ func (j *judge) lose(ids []int32) {
 
 // sequence returns that of a key, nil if nobody watches it.
 func (j *judge) sequence(key int64) *sequence {
-	if j.all != nil {
+	switch {
+	case j.all != nil:
 		return j.all
+	case key >= j.keys.existing:
+		return nil
 	}
-	return j.byKey[key]
+	return j.byRange[key/j.each]
 }
 
 // sequences are all of them.
@@ -113,8 +121,8 @@ func (j *judge) sequences() []*sequence {
 		return []*sequence{j.all}
 	}
 	var list []*sequence
-	for _, key := range slices.Sorted(maps.Keys(j.byKey)) {
-		list = append(list, j.byKey[key])
+	for _, n := range slices.Sorted(maps.Keys(j.byRange)) {
+		list = append(list, j.byRange[n])
 	}
 	return list
 }
@@ -198,7 +206,7 @@ func (j *judge) skip(w *watcher, e *entry, at int64) {
 // does not count.
 func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *entry {
 	key, known := j.keys.number(event.Key)
-	if !known {
+	if !known || j.sequence(key) != s {
 		j.counts.Foreign++
 		return nil
 	}

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -76,7 +77,7 @@ func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.W
 }
 
 func (s *stream) Add(_ context.Context, watcher int32, r database.WatchRange) (int64, error) {
-	return s.queue.Watch(watcher, r.Key, r.Key == nil), nil
+	return s.queue.Watch(watcher, deliver.Keys{First: r.Key, End: r.End, Prefix: r.Key == nil}), nil
 }
 
 func (s *stream) Barrier(context.Context) error {
@@ -285,6 +286,64 @@ func TestOneKey(t *testing.T) {
 		o := r.run(4000)
 		if want := (watchers.Counts{Writes: 4000, Delivered: 6000}); o.Counts != want {
 			t.Fatalf("counts %+v, want %+v: 1,000 writes of each of 4 keys, of which 2 have 2 watchers", o.Counts, want)
+		}
+	})
+}
+
+// Watchers of ranges of keys hear of the writes of their range alone, of which each has its own
+// sequence: each lie is found and nothing else. The last range is shorter.
+func TestRanges(t *testing.T) {
+	for _, lie := range append(deliver.Lies(), deliver.Honest) {
+		t.Run(cmp.Or(string(lie), "honest"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n, w = 4000, 8
+				r := newRig(t, deliver.Law{Delay: time.Millisecond, Lie: lie, Every: 509}, stream1, watchers.Plan{Watchers: []int{w}, Of: "40%"})
+				r.load.Keys = 7 // ranges of 3, 3 and 1
+				r.watching = New(r.watching.Options)
+				o := r.run(n)
+				// Of 8 watchers 3, 3 and 2 have the ranges.
+				deliveries := int64(0)
+				for i := range int64(n) {
+					deliveries += []int64{3, 3, 2}[i%7/3]
+				}
+				lied := int64(len(r.hub.Lied()))
+				want := watchers.Counts{Writes: n, Delivered: deliveries}
+				switch lie {
+				case deliver.Lose:
+					want.Lost, want.Delivered = lied, want.Delivered-lied
+				case deliver.Double:
+					want.Duplicate = lied
+				case deliver.Swap:
+					want.Reordered = lied
+				}
+				if o.Counts != want || (lied > 0) != (lie != deliver.Honest) {
+					t.Fatalf("counts %+v, want %+v", o.Counts, want)
+				}
+				for _, one := range o.Witnesses {
+					if !slices.ContainsFunc(r.hub.Lied(), func(d deliver.Delivery) bool { return d.Watcher == one.Watcher && d.Version == one.Version }) {
+						t.Errorf("nobody lied about version %d to watcher %d", one.Version, one.Watcher)
+					}
+				}
+				if s := o.Stages[0]; lie == deliver.Honest && (s.Deliveries != deliveries || s.All.N != n) {
+					t.Errorf("the stage is %+v, all heard %+v; want %d deliveries", s, s.All, deliveries)
+				}
+			})
+		})
+	}
+}
+
+// A watcher that is told of a key outside its range has heard of something foreign.
+func TestOutsideRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{2}, Of: "50%"})
+		ctx := t.Context()
+		if err := r.watching.Prepare(ctx); err != nil {
+			t.Fatal(err)
+		}
+		r.watching.judge.receive(time.Now().UnixNano(), []database.WatchEvent{{Watcher: 0, Key: r.watching.judge.keys.name(3), Value: value(0), Version: 1}})
+		r.watching.End(ctx)
+		if want := (watchers.Counts{Foreign: 1}); r.watching.Outcome().Counts != want {
+			t.Errorf("counts %+v, want %+v", r.watching.Outcome().Counts, want)
 		}
 	})
 }

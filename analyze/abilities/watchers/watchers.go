@@ -107,11 +107,7 @@ func connections(s *watchers.Stage) string { return english.Plural(s.Connections
 
 func plan(o *watchers.Outcome) (run.Measure, string) {
 	last := &o.Stages[len(o.Stages)-1]
-	of := "all keys"
-	if o.Plan.Of == watchers.Key {
-		of = "one key each"
-	}
-	text := fmt.Sprintf("%s of %s over %s, by %s watches: %s", humanize.Comma(int64(last.Watchers)), of, connections(last), o.Kind, o.How)
+	text := fmt.Sprintf("%s of %s over %s, by %s watches: %s", humanize.Comma(int64(last.Watchers)), o.Plan.Of.Text(), connections(last), o.Kind, o.How)
 	if added := each(o, func(s *watchers.Stage) string {
 		if s.Added == 0 || s.Establish <= 0 {
 			return ""

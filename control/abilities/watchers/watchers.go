@@ -59,11 +59,7 @@ func (h *Half) Describe() []string {
 	for _, n := range h.plan.Watchers {
 		numbers = append(numbers, fmt.Sprint(n))
 	}
-	what := "all keys"
-	if h.plan.Of == watchers.Key {
-		what = "one key each"
-	}
-	text := fmt.Sprintf("watchers: %s watch %s by %s watches (%s)", strings.Join(numbers, ", then "), what, h.plan.Kind, h.facts.How)
+	text := fmt.Sprintf("watchers: %s watch %s by %s watches (%s)", strings.Join(numbers, ", then "), h.plan.Of.Text(), h.plan.Kind, h.facts.How)
 	if err := h.possible(); err != nil {
 		text += "; " + err.Error()
 	}

@@ -5,6 +5,8 @@ package watchers
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/ability"
@@ -40,7 +42,7 @@ func (p Plan) Most() int {
 	return p.Watchers[len(p.Watchers)-1]
 }
 
-// Of is what each watcher watches.
+// Of is what each watcher watches: [All], [Key], or a share of the load's keys such as 10%.
 type Of string
 
 // What can be watched.
@@ -50,6 +52,45 @@ const (
 	// Key is one key: watcher n has key n modulo the number of keys.
 	Key Of = "key"
 )
+
+// Share is the share of the keys that each watches, 0 unless it is a share.
+func (o Of) Share() float64 {
+	percent, is := strings.CutSuffix(string(o), "%")
+	if share, err := strconv.ParseFloat(percent, 64); is && err == nil {
+		return share / 100
+	}
+	return 0
+}
+
+// Each is how many of a load's keys each watches: consecutive ones. It is not used for [All].
+func (o Of) Each(keys int64) int64 {
+	if share := o.Share(); share > 0 {
+		// A product that is whole but for rounding is not rounded up.
+		return max(1, int64(math.Ceil(share*float64(keys)-1e-9*float64(keys))))
+	}
+	return 1
+}
+
+// Ranges is how many different ones are watched, of which the last may be shorter.
+func (o Of) Ranges(keys int64) int64 {
+	if o == All {
+		return 1
+	}
+	keys = max(keys, 1)
+	each := o.Each(keys)
+	return (keys + each - 1) / each
+}
+
+// Text says in words what each of the watchers watches.
+func (o Of) Text() string {
+	switch o {
+	case All:
+		return "all keys"
+	case Key:
+		return "one key each"
+	}
+	return string(o) + " of the keys each"
+}
 
 // The bounds of a plan.
 const (
@@ -101,6 +142,23 @@ func numbers() yamlfile.Kind[[]int] {
 	}
 }
 
+// ofKind is a word or a share.
+func ofKind() yamlfile.Kind[Of] {
+	words, share := yamlfile.WordKind(All, Key), ability.PercentKind()
+	return yamlfile.Kind[Of]{
+		Unit: "word or percent",
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (Of, bool) {
+			if yamlfile.IsScalar(node) && strings.ContainsAny(node.Value, "%0123456789") {
+				p, ok := share.Parse(r, key, node)
+				return Of(p.String()), ok
+			}
+			return words.Parse(r, key, node)
+		},
+		Node:   func(o Of) *yamlfile.Node { return yamlfile.TextNode(string(o)) },
+		Schema: yamlfile.Schema{"anyOf": []yamlfile.Schema{words.Schema, share.Schema}},
+	}
+}
+
 func section() yamlfile.Section[Plan] {
 	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
 		yamlfile.Key[Plan, []int]{
@@ -112,8 +170,8 @@ func section() yamlfile.Section[Plan] {
 			Kind: yamlfile.SmallKind(), At: func(p *Plan) *int { return &p.Connections },
 		}.Field(),
 		yamlfile.Key[Plan, Of]{
-			Row:  yamlfile.Row{Name: "of", Preset: string(All), Meaning: "what each watches: `all` keys below the prefix, or one `key`: watcher n has key n modulo the number of keys"},
-			Kind: yamlfile.WordKind(All, Key), At: func(p *Plan) *Of { return &p.Of },
+			Row:  yamlfile.Row{Name: "of", Preset: string(All), Meaning: "what each watches: `all` keys below the prefix, one `key` (watcher n has key n modulo the number of keys), or a share such as `10%` of the load's keys: consecutive ones, and watcher n has range n modulo the number of ranges; etcd can watch ranges"},
+			Kind: ofKind(), At: func(p *Plan) *Of { return &p.Of },
 		}.Field(),
 		yamlfile.Key[Plan, database.WatchKind]{
 			Row:  yamlfile.Row{Name: "kind", Usually: "the database's first", Meaning: "kind of watch: `stream` (etcd), `persistent` or `one-shot` (ZooKeeper), `blocking` (Consul)"},
@@ -203,7 +261,14 @@ func checkLoad(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d 
 	switch {
 	case p.Of == All && !facts.Ranges:
 		r.Errorf(place("of"), "watch: %s watches of %s are of one key: give `of: key`", facts.Kind, d.Name)
-	case p.Of == Key && !l.Any(workload.Op.NeedsKey):
-		r.Errorf(place("of"), "watch: `of: key` needs keys that are there before the load, as those of update")
+	case p.Of != All && !l.Any(workload.Op.NeedsKey):
+		r.Errorf(place("of"), "watch: `of: %s` needs keys that are there before the load, as those of update", p.Of)
+	case p.Of == All || p.Of == Key:
+	case p.Of.Share() <= 0 || p.Of.Share() >= 1:
+		r.Errorf(place("of"), "watch: a share of the keys must be more than 0%% and less than 100%%, got %s; `of: all` is all of them", p.Of)
+	case l.SameKey:
+		r.Errorf(place("of"), "watch: all requests of the load take the same key, of which nobody can watch %s", p.Of)
+	case facts.NoParts != "":
+		r.Errorf(place("of"), "watch: %s watches of %s are not of a part of the keys: %s; give `of: key` or `of: all`", facts.Kind, d.Name, facts.NoParts)
 	}
 }

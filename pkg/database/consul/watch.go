@@ -30,6 +30,7 @@ func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchBlocking, How: "blocking queries of Consul's own client, over a connection of each watcher; one of all keys is answered with all of them",
 		Ordered: true, Coalesces: true, Values: true, Ranges: true, Conns: true,
+		NoParts: "a query is of one key, or of all that begin with a text",
 	}}
 }
 

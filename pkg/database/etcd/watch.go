@@ -127,6 +127,8 @@ func idOf(watcher int32) int64 { return int64(watcher) + 1 }
 func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
 	create := &pb.WatchCreateRequest{WatchId: idOf(watcher), Key: append(bytes.Clone(w.prefix), r.Key...)}
 	switch {
+	case r.End != nil:
+		create.RangeEnd = append(bytes.Clone(w.prefix), r.End...)
 	case r.Key != nil:
 	case len(w.prefix) > 0:
 		create.RangeEnd = []byte(behind(string(w.prefix)))

@@ -96,7 +96,7 @@ func (s *server) serve(ctx context.Context, conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if op := opcode(kind); s.store != nil && (op == opWatch || op == opWatchAll || op == opMark) {
+		if op := opcode(kind); s.store != nil && (op.watches() || op == opMark) {
 			s.watch(ctx, r, w, op, key, value)
 			return
 		}

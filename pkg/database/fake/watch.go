@@ -33,6 +33,10 @@ func watchFacts() []database.WatchFacts {
 // the version and the key.
 const watcherSize = 4
 
+// lengthSize is the size in bytes of the length of a range's first key, big endian, behind the
+// watcher's number. The range's end is behind the first key.
+const lengthSize = 4
+
 // watches is a connection to the leader.
 type watches struct {
 	conn   net.Conn
@@ -65,11 +69,15 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 // Add begins to watch.
 func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
 	id := binary.BigEndian.AppendUint32(nil, uint32(watcher))
-	op := opWatch
-	if r.Key == nil {
-		op = opWatchAll
+	key := append([]byte(w.prefix), r.Key...)
+	switch {
+	case r.Key == nil:
+		return w.ask(ctx, opWatchAll, id, key)
+	case r.End == nil:
+		return w.ask(ctx, opWatch, id, key)
 	}
-	return w.ask(ctx, op, id, append([]byte(w.prefix), r.Key...))
+	id = binary.BigEndian.AppendUint32(id, uint32(len(key)))
+	return w.ask(ctx, opWatchPart, id, append(append(key, w.prefix...), r.End...))
 }
 
 // Barrier sends a mark, which comes back behind all events before.
@@ -205,8 +213,12 @@ func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opc
 		switch op := opcode(kind); {
 		case op == opMark:
 			queue.Mark(field, time.Now())
-		case (op == opWatch || op == opWatchAll) && len(field) == watcherSize:
-			after := queue.Watch(int32(binary.BigEndian.Uint32(field)), value, op == opWatchAll)
+		case op.watches():
+			id, keys, ok := watched(op, field, value)
+			if !ok {
+				return
+			}
+			after := queue.Watch(id, keys)
 			err = write(op, field, binary.BigEndian.AppendUint64(nil, uint64(after)))
 		default:
 			return
@@ -215,6 +227,26 @@ func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opc
 			kind, field, value, err = readFrame(frames)
 		}
 	}
+}
+
+// watched is the watcher and the keys of a request for a watch; ok is false if that is malformed.
+func watched(op opcode, field, value []byte) (id int32, keys deliver.Keys, ok bool) {
+	size := watcherSize
+	if op == opWatchPart {
+		size += lengthSize
+	}
+	if len(field) != size {
+		return 0, keys, false
+	}
+	id = int32(binary.BigEndian.Uint32(field))
+	if op != opWatchPart {
+		return id, deliver.Keys{First: value, Prefix: op == opWatchAll}, true
+	}
+	n := binary.BigEndian.Uint32(field[watcherSize:])
+	if uint64(n) > uint64(len(value)) {
+		return 0, keys, false
+	}
+	return id, deliver.Keys{First: value[:n], End: value[n:]}, true
 }
 
 // writeDelivery writes a frame.

@@ -20,23 +20,27 @@ const (
 	opPut
 	opGet
 	opDelete
-	opHighest  // of the keys whose size is the request's key, in decimal
-	opClean    // of the keys that the request's key describes, a number
-	opRevision // of a key, its version
-	opTxn      // a put whose value begins with the version that the key must have
-	opGrant    // a session, whose TTL in milliseconds is the request's key: its number
-	opKeep     // a session, whose number the request's key is
-	opAttach   // the key behind a session's number in the request's key
-	opRelease  // a session
-	opSessions // the keys of all sessions, without the request's value in front
-	opEnter    // a session's wait for a lock, both in the request's key, by the recipe in its value
-	opAwait    // the turn of a session that waits: its fence
-	opLeave    // a session's turn or wait: not found if it had no turn
-	opWatch    // the key that the request's value is; see watch.go
-	opWatchAll // the keys that begin with the request's value
-	opMark     // comes back behind all events
-	opEvent    // a change, from the server
+	opHighest   // of the keys whose size is the request's key, in decimal
+	opClean     // of the keys that the request's key describes, a number
+	opRevision  // of a key, its version
+	opTxn       // a put whose value begins with the version that the key must have
+	opGrant     // a session, whose TTL in milliseconds is the request's key: its number
+	opKeep      // a session, whose number the request's key is
+	opAttach    // the key behind a session's number in the request's key
+	opRelease   // a session
+	opSessions  // the keys of all sessions, without the request's value in front
+	opEnter     // a session's wait for a lock, both in the request's key, by the recipe in its value
+	opAwait     // the turn of a session that waits: its fence
+	opLeave     // a session's turn or wait: not found if it had no turn
+	opWatch     // the key that the request's value is; see watch.go
+	opWatchAll  // the keys that begin with the request's value
+	opWatchPart // the keys of the range that the request describes
+	opMark      // comes back behind all events
+	opEvent     // a change, from the server
 )
+
+// watches reports whether a request begins to watch keys.
+func (o opcode) watches() bool { return o == opWatch || o == opWatchAll || o == opWatchPart }
 
 // code is how a request ended.
 type code byte

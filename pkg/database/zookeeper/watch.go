@@ -31,11 +31,11 @@ func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{
 		{
 			Kind: database.WatchPersistent, How: "addWatch, persistent and recursive; each watcher is a session of its own, and events have no value",
-			Ordered: true, Ranges: true, Conns: true,
+			Ordered: true, Ranges: true, Conns: true, NoParts: "a watch is of a znode and all below it, and keys are side by side",
 		},
 		{
 			Kind: database.WatchOneShot, How: "getData with a watch again after each event; each watcher is a session of its own, and the value is that of the read",
-			Ordered: true, Coalesces: true, Values: true, Conns: true,
+			Ordered: true, Coalesces: true, Values: true, Conns: true, NoParts: "a watch is of one znode",
 		},
 	}
 }

@@ -138,24 +138,41 @@ type Queue struct {
 }
 
 type watcher struct {
-	id     int32
-	key    []byte
-	prefix bool // key is what the keys begin with
+	id   int32
+	keys Keys
 }
 
-// Watch adds a watcher of a key, or of all keys that begin with it. Changes above the version
-// that it returns are delivered.
-func (q *Queue) Watch(id int32, key []byte, prefix bool) (after int64) {
+// Keys are a key, the keys of a half-open range, or all that begin with a prefix.
+type Keys struct {
+	First  []byte
+	End    []byte // of a range, else nil
+	Prefix bool   // First is what the keys begin with
+}
+
+// has reports whether a key is one of them.
+func (k Keys) has(key []byte) bool {
+	switch {
+	case k.Prefix:
+		return bytes.HasPrefix(key, k.First)
+	case k.End != nil:
+		return bytes.Compare(key, k.First) >= 0 && bytes.Compare(key, k.End) < 0
+	}
+	return bytes.Equal(key, k.First)
+}
+
+// Watch adds a watcher of keys. Changes above the version that it returns are delivered.
+func (q *Queue) Watch(id int32, keys Keys) (after int64) {
+	keys.First, keys.End = bytes.Clone(keys.First), bytes.Clone(keys.End)
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
-	q.watchers = append(q.watchers, watcher{id, bytes.Clone(key), prefix})
+	q.watchers = append(q.watchers, watcher{id, keys})
 	return q.hub.version
 }
 
 // publish is called under the hub's lock.
 func (q *Queue) publish(c Change, due time.Time) {
 	for _, w := range q.watchers {
-		if w.prefix && !bytes.HasPrefix(c.Key, w.key) || !w.prefix && !bytes.Equal(c.Key, w.key) {
+		if !w.keys.has(c.Key) {
 			continue
 		}
 		d := Delivery{Watcher: w.id, Change: c, due: due}
