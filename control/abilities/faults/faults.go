@@ -410,9 +410,17 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 		}
 	}
 	waited := h.Recovery.Until.Sub(h.To)
-	if !r.interrupted && !h.Recovery.Recovered && h.Failed == "" && (waited >= patience || d.Until.IsZero()) {
+	if !r.interrupted && !h.Recovery.Recovered && h.Failed == "" && !r.goesOn(h) && (waited >= patience || d.Until.IsZero()) {
 		r.run.Mark(mark.NotRecovered, mark.Values{"member": float64(h.Member + 1), "waited_seconds": max(waited, 0).Seconds()}, mark.Words{"kind": h.Kind})
 	}
+}
+
+// goesOn reports whether another member has a fault after this one, which it has whatever the load
+// does meanwhile.
+func (r *Runner) goesOn(h *faults.Happened) bool {
+	return slices.ContainsFunc(r.happened, func(o faults.Happened) bool {
+		return o.Number == h.Number && o.Repeat == h.Repeat && o.Turn > h.Turn
+	})
 }
 
 // Cut are the times between each fault and its recovery.

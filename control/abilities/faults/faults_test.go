@@ -128,12 +128,12 @@ func TestUntilRecovered(t *testing.T) {
 		want   []string
 		began  float64
 	}{
-		{list, 30 * time.Second, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m22s", "1m25s"}, 3},
-		{list, 0, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m7s", "1m10s"}, 3},
-		{list, 30 * time.Second, 80 * time.Second, []string{"10s", "13s", "52s", "55s"}, 2},
+		{list, 30 * time.Second, 100 * time.Second, []string{"10s", "13s", "54s", "57s", "1m24s", "1m27s"}, 3},
+		{list, 0, 100 * time.Second, []string{"10s", "13s", "54s", "57s", "1m11s", "1m14s"}, 3},
+		{list, 30 * time.Second, 80 * time.Second, []string{"10s", "13s", "54s", "57s"}, 2},
 		{list, 0, 41 * time.Second, []string{"10s", "13s"}, 1},
-		{apart, 0, 100 * time.Second, []string{"10s", "42s", "54s", "58s", "1m10s", "1m14s"}, 3},
-		{apart, 30 * time.Second, 100 * time.Second, []string{"10s", "42s", "54s", "58s", "1m24s", "1m28s"}, 3},
+		{apart, 0, 100 * time.Second, []string{"10s", "44s", "58s", "1m4s", "1m18s", "1m24s"}, 3},
+		{apart, 30 * time.Second, 100 * time.Second, []string{"10s", "44s", "58s", "1m4s", "1m28s", "1m34s"}, 3},
 		{apart, 0, 41 * time.Second, []string{"10s"}, 0},
 	} {
 		agents, r := runRepeats(t, tc.list, faults.Repeat{Times: 3, Every: tc.every, Until: faults.Recovered}, slow, leads, tc.length)
@@ -151,6 +151,19 @@ func TestUntilRecovered(t *testing.T) {
 			t.Errorf("marks %+v", marks)
 		case tc.began < 3 && (len(marks) != 1 || marks[0].Code != mark.RepeatsMissing || marks[0].Invalid || marks[0].Values["began"] != tc.began):
 			t.Errorf("marks %+v, want one of %v repeats", marks, tc.began)
+		}
+	}
+}
+
+// Of members that have a fault one after the other, the last one ends it.
+func TestGoesOn(t *testing.T) {
+	turn := func(number, repeat, turn int) faults.Happened {
+		return faults.Happened{Asked: faults.Asked{Number: number, Repeat: repeat, Turn: turn}}
+	}
+	r := &Runner{happened: []faults.Happened{turn(0, 0, 0), turn(1, 0, 0), turn(1, 0, 1), turn(1, 1, 0), turn(0, 1, 2)}}
+	for i, want := range []bool{false, true, false, false, false} {
+		if got := r.goesOn(&r.happened[i]); got != want {
+			t.Errorf("fault %d goes on: %v, want %v", i, got, want)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (f *follow) see(p load.Progress) {
 	s := recovery.Second{Start: p.Second, OK: p.Ended - bad, Bad: bad}
 	if f.rated {
 		f.pending += p.Offered - done
-		s.Pending = f.pending
+		s.Due, s.Pending = p.Offered, f.pending
 	}
 	if p.Span == time.Second { // else it is a part of one
 		f.live.See(s)

@@ -10,9 +10,9 @@ import (
 type Second struct {
 	Start time.Time
 	// OK are the requests that ended ok in it, and Bad those that failed or whose outcome is
-	// unknown. Pending were due or sent and had no outcome at its end; loads without a rate have
-	// no backlog: 0.
-	OK, Bad, Pending int64
+	// unknown. Due fell due in it, and Pending were due or sent and had no outcome at its end;
+	// loads without a rate have neither: 0.
+	OK, Bad, Due, Pending int64
 }
 
 // Live follows a load while it runs, in whole seconds: enough to wait for a recovery, whose time
@@ -33,8 +33,13 @@ type Level struct {
 // NewLive returns one that has seen nothing.
 func NewLive() *Live { return &Live{more: make(chan struct{})} }
 
-// kept is how many seconds are kept: those of a level, and some that come late.
-const kept = int(2 * before / time.Second)
+const (
+	// kept is how many seconds are kept: those of a level, and some that come late.
+	kept = int(2 * before / time.Second)
+	// calm is how many seconds must be as before: more than [Timeline.Of] asks for, which looks at
+	// ticks and must find them before the next disturbance begins.
+	calm = 2 * int(steadyFor/time.Second)
+)
 
 // See takes a second.
 func (l *Live) See(s Second) {
@@ -55,14 +60,21 @@ func (l *Live) Level(since time.Time) (v Level) {
 	for len(last) > 0 && last[0].Start.Before(since) {
 		last = last[1:]
 	}
+	var ok, due int64
 	for _, s := range last {
-		v.OK, v.Pending = v.OK+float64(s.OK)/float64(len(last)), max(v.Pending, s.Pending)
+		ok, due, v.Pending = ok+s.OK, due+s.Due, max(v.Pending, s.Pending)
+	}
+	if due > 0 { // as in [Recovery]
+		ok = min(ok, due)
+	}
+	if len(last) > 0 {
+		v.OK = float64(ok) / float64(len(last))
 	}
 	return v
 }
 
-// Await waits until the last seconds, for as long as a load must be steady, began after a time
-// and were all as before. It returns false if ctx ended first.
+// Await waits until the last four seconds began after a time and were all as before. It returns
+// false if ctx ended first.
 func (l *Live) Await(ctx context.Context, over time.Time, v Level) bool {
 	for {
 		l.mu.Lock()
@@ -80,11 +92,10 @@ func (l *Live) Await(ctx context.Context, over time.Time, v Level) bool {
 }
 
 func (l *Live) recovered(over time.Time, v Level) bool {
-	const n = int(steadyFor / time.Second)
-	if len(l.seconds) < n {
+	if len(l.seconds) < calm {
 		return false
 	}
-	for _, s := range l.seconds[len(l.seconds)-n:] {
+	for _, s := range l.seconds[len(l.seconds)-calm:] {
 		if s.Start.Before(over) || s.Bad > 0 || s.OK == 0 || float64(s.OK) < share*v.OK || s.Pending > v.Pending {
 			return false
 		}

@@ -20,7 +20,8 @@ type Disturbance struct {
 // Recovery is what a disturbance did to a load. Times count from its beginning; -1 is a time
 // that did not come before the next disturbance or the end of the measured load.
 type Recovery struct {
-	// Level is the ok requests of a second in the time Before the disturbance.
+	// Level is the ok requests of a second in the time Before the disturbance, and with a rate no
+	// more than were due: a load that catches up does not go on so.
 	// That is 0 if it was too short: the level is then that of the disturbance before it.
 	// Pending are the most requests that were pending then.
 	Level   float64       `json:"level"`
@@ -104,8 +105,9 @@ func (t *Timeline) end(d Disturbance) int64 {
 	return end
 }
 
-// before sums the measured ticks before a disturbance.
+// before sums the measured ticks before a disturbance, for its level.
 func (t *Timeline) before(d Disturbance) (s sum) {
+	due := int64(0)
 	since := d.From.Add(-before)
 	if d.Since.After(since) {
 		since = d.Since
@@ -113,7 +115,11 @@ func (t *Timeline) before(d Disturbance) (s sum) {
 	for i := t.since(since.UnixNano()); i < len(t.ticks) && t.ticks[i].to <= d.From.UnixNano(); i++ {
 		if k := t.ticks[i]; k.measured {
 			s.ok, s.most, s.length = s.ok+k.ok, max(s.most, k.pending), s.length+time.Duration(k.to-k.from)
+			due += k.due
 		}
+	}
+	if t.rated {
+		s.ok = min(s.ok, due)
 	}
 	return s
 }

@@ -171,3 +171,20 @@ func TestOfAmongOthers(t *testing.T) {
 		t.Errorf("got %+v of half a second, want the level of the disturbance before", r)
 	}
 }
+
+// A load that answers a backlog before a disturbance has no level above its rate.
+func TestOfCatchingUp(t *testing.T) {
+	timeline := load(300, func(tick int) int64 {
+		switch {
+		case tick < 20:
+			return 150
+		case tick >= 100 && tick < 105:
+			return 0
+		}
+		return 100
+	}, none)
+	r := timeline.Of(Disturbance{From: after(10 * time.Second), To: after(11 * time.Second)})
+	if r == nil || r.Level != 1000 || !r.Recovered {
+		t.Errorf("recovery %+v, want one of 1,000 a second", r)
+	}
+}

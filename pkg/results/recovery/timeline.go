@@ -21,8 +21,8 @@ type Timeline struct {
 
 // tick is what happened in [from, to). Times are nanoseconds of the Unix epoch.
 type tick struct {
-	from, to            int64
-	ok, failed, unknown int64
+	from, to                 int64
+	due, ok, failed, unknown int64
 	// firstOK and lastOK are when the first and the last request ended ok; 0 if none did.
 	firstOK, lastOK int64
 	// pending are the requests that were due or sent and had no outcome at the end.
@@ -66,6 +66,7 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 		}
 		k := &step[i]
 		k.to = max(k.to, at.to)
+		k.due += r.Due
 		k.ok, k.failed, k.unknown = k.ok+r.OK, k.failed+r.Failed, k.unknown+r.Unknown
 		change[k.from] += r.Due - r.OK - r.Failed - r.Unknown - r.Shed - r.Unsent
 		if r.LastOKNS != 0 {
