@@ -145,7 +145,7 @@ func TestMemoryOfOneKey(t *testing.T) {
 	j := s.judge(Options{Remembered: 1000})
 	for range 50 {
 		s.run(j, 1000)
-		if k := j.key(0); len(k.zones) > 100 || j.memory.held() > 1000 || len(j.unknown) > 0 {
+		if k := j.keys.at(0); len(k.zones) > 100 || j.memory.held() > 1000 || len(j.unknown) > 0 {
 			t.Fatalf("after %d requests %d values are open and %d remembered", j.Totals().Operations, len(k.zones), j.memory.held())
 		}
 	}

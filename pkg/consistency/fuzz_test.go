@@ -39,11 +39,11 @@ func FuzzHostile(f *testing.F) {
 			t.Fatalf("%d requests were given: %+v", given, totals)
 		}
 		open := 0
-		for at := range j.count {
-			open += len(j.key(int32(at)).zones)
+		for at := range j.keys.count {
+			open += len(j.keys.at(int32(at)).zones)
 		}
-		if open > int(given)*2+3 || len(j.unknown) > 2 || j.memory.held() > 4 || j.count > 3 {
-			t.Fatalf("%d values are open, %d unknown and %d remembered of %d keys after %d requests", open, len(j.unknown), j.memory.held(), j.count, given)
+		if open > int(given)*2+3 || len(j.unknown) > 2 || j.memory.held() > 4 || j.keys.count > 3 {
+			t.Fatalf("%d values are open, %d unknown and %d remembered of %d keys after %d requests", open, len(j.unknown), j.memory.held(), j.keys.count, given)
 		}
 		for key := range int64(4) {
 			j.ReadBack(key, Absent)

@@ -3,7 +3,6 @@ package consistency
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -40,11 +39,7 @@ type Judge struct {
 	opts   Options
 	before int64
 	latest int64 // the last end of a request
-	index  index // of keys that are not dense
-	keys   []*[keyBlock]key
-	spare  [][]zone // lists that keys gave back
-	count  int
-	dense  int64 // keys below it have their numbers as places
+	keys   table
 	// touched are the keys of a batch. unfinished is set while one is judged that may change
 	// without another request.
 	touched        []int32
@@ -72,15 +67,6 @@ type Judge struct {
 // valueOf is a value of a key.
 type valueOf struct{ key, number int64 }
 
-const (
-	// keyBlock is how many keys are allocated at once.
-	keyBlock = 256
-	// roomy and roomiest are the zones that lists of several have room for, when they are made and
-	// at most when they are kept for other keys.
-	roomy    = 4
-	roomiest = 64
-)
-
 // New returns a judge that has seen no requests.
 func New(o Options) *Judge {
 	def := func(n *int, preset int) {
@@ -96,10 +82,7 @@ func New(o Options) *Judge {
 		o.Initial = func(int64) int64 { return Absent }
 	}
 	j := &Judge{opts: o, before: math.MinInt64, latest: math.MinInt64, revisits: revisits{always: o.Weaker || o.Deletes}, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
-	j.dense = min(o.Keys, int64(o.MostKeys))
-	for number := range j.dense {
-		j.add(number)
-	}
+	j.keys = newTable(o)
 	return j
 }
 
@@ -114,7 +97,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 		j.take(int32(n), late, n < len(j.batch)-len(batch))
 	}
 	for _, n := range j.touched {
-		k := j.key(n)
+		k := j.keys.at(n)
 		if !j.plain(k) {
 			j.look(k)
 		}
@@ -126,7 +109,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 		j.second.OpenZones += int64(len(k.zones))
 	}
 	j.revisits.close(j.latest)
-	j.second.Keys = int64(j.count)
+	j.second.Keys = int64(j.keys.count)
 	j.second.UnknownWrites = int64(len(j.unknown))
 	j.totals.Add(&j.second)
 	return j.second
@@ -139,7 +122,7 @@ func (j *Judge) look(k *key) {
 	} else {
 		j.register(k)
 	}
-	j.settle(k)
+	j.keys.settle(k)
 }
 
 // begin prepares the lists for a batch, in front of which are the reads that waited. Nothing of
@@ -153,7 +136,7 @@ func (j *Judge) begin(batch []Op, late int64) {
 		}
 		j.touched = j.revisits.take(j.touched, j.before)
 		for _, n := range j.touched {
-			k := j.key(n)
+			k := j.keys.at(n)
 			k.queued, k.listed = false, true
 		}
 	}
@@ -174,7 +157,7 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 	if !waited && !j.admit(o, late) {
 		return
 	}
-	at, k := j.find(o.Key)
+	at, k := j.keys.find(o.Key)
 	j.latest = max(j.latest, o.End)
 	switch {
 	case k == nil:
@@ -218,74 +201,6 @@ func (j *Judge) admit(o *Op, late int64) bool {
 	return true
 }
 
-// find returns a key, nil if there are too many.
-func (j *Judge) find(number int64) (int32, *key) {
-	if at := j.place(number); at != none {
-		return at, j.key(at)
-	}
-	if j.count >= j.opts.MostKeys {
-		return 0, nil
-	}
-	at := int32(j.count)
-	j.index.set(number, at)
-	return at, j.add(number)
-}
-
-// add gives a key the next place.
-func (j *Judge) add(number int64) *key {
-	if j.count%keyBlock == 0 {
-		j.keys = append(j.keys, new([keyBlock]key))
-	}
-	k := j.key(int32(j.count))
-	j.count++
-	*k = key{number: number, head: none}
-	k.zones = k.own[:0]
-	switch initial := j.opts.Initial(number); {
-	case initial == Unstated:
-		k.made().unstated = true
-	case initial != Absent || !j.opts.Deletes:
-		k.zones = append(k.zones, startZone(initial))
-	}
-	return k
-}
-
-// place returns where a key is, or none.
-func (j *Judge) place(number int64) int32 {
-	if number >= 0 && number < j.dense {
-		return int32(number)
-	}
-	return j.index.of(number)
-}
-
-// room returns the zones of a key in a list that has room for one more.
-func (j *Judge) room(k *key) []zone {
-	if len(k.zones) < cap(k.zones) {
-		return k.zones
-	}
-	if len(k.zones) >= roomy {
-		return slices.Grow(k.zones, 1)
-	}
-	list := make([]zone, 0, roomy)
-	if n := len(j.spare); n > 0 {
-		list, j.spare = j.spare[n-1], j.spare[:n-1]
-	}
-	return append(list, k.zones...)
-}
-
-// settle moves the only zone of a key back to its own place, so that the list is free for others.
-func (j *Judge) settle(k *key) {
-	if len(k.zones) > len(k.own) || cap(k.zones) <= len(k.own) {
-		return
-	}
-	list := k.zones
-	k.zones = append(k.own[:0], list...)
-	if cap(list) <= roomiest {
-		j.spare = append(j.spare, list[:0])
-	}
-}
-
-func (j *Judge) key(at int32) *key { return &j.keys[at/keyBlock][at%keyBlock] }
-
 // Finish judges what was left open: every request has ended. It returns what it judged.
 func (j *Judge) Finish() Counts { return j.Second(nil, never) }
 
@@ -301,8 +216,8 @@ func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 // Written are the keys of which a write was seen that did not fail.
 func (j *Judge) Written() iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		for at := range j.count {
-			if k := j.key(int32(at)); k.wrote && !yield(k.number) {
+		for at := range j.keys.count {
+			if k := j.keys.at(int32(at)); k.wrote && !yield(k.number) {
 				return
 			}
 		}

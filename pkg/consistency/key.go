@@ -182,7 +182,7 @@ func (j *Judge) extend(k *key) {
 		case at < known && k.zones[at].number == number:
 			j.extendZone(k, &k.zones[at], group)
 		case group[0].role <= tookIt:
-			k.zones = append(j.room(k), j.open(k, number))
+			k.zones = append(j.keys.room(k), j.open(k, number))
 			j.extendZone(k, &k.zones[len(k.zones)-1], group)
 		default:
 			j.keep(k, group)

@@ -47,11 +47,11 @@ func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 // ReadBack judges what a key has after Finish, read in the store's strongest mode. Number is the
 // one of the value, or Absent.
 func (j *Judge) ReadBack(number, value int64) Held {
-	at := j.place(number)
+	at := j.keys.place(number)
 	if at == none {
 		return NotJudged
 	}
-	k := j.key(at)
+	k := j.keys.at(at)
 	if k.tainted {
 		return NotJudged
 	}

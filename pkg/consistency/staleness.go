@@ -79,7 +79,7 @@ func (j *Judge) extendWeaker(k *key) {
 			case first > deletedIt && last != mayHaveWrittenIt && !z.is(written):
 				continue
 			}
-			k.zones = slices.Insert(j.room(k), at, z)
+			k.zones = slices.Insert(j.keys.room(k), at, z)
 		}
 		z := &k.zones[at]
 		for _, t := range group {

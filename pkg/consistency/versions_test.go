@@ -93,7 +93,7 @@ func TestVersionsMemory(t *testing.T) {
 			{Request: 2*n + 1, Sent: at, End: at + 50, Kind: Guarded, Read: 2*n + 1, Known: true},
 			{Request: 2*n + 2, Sent: at + 10, End: at + 90, Kind: Guarded, Read: 2*n + 2, Known: true},
 		}, at+95)
-		if open := len(j.key(0).odd().versions.open); open > 2 {
+		if open := len(j.keys.at(0).odd().versions.open); open > 2 {
 			t.Fatalf("after %d writes, %d versions are held", 2*n+2, open)
 		}
 	}
