@@ -70,7 +70,7 @@ func TestMemberShares(t *testing.T) {
 		"a connection each":       {clients: 30, connections: 30, operation: workload.OpReadOneshot},
 		"a part without a client": {clients: 1, connections: 1, generators: 2},
 	} {
-		run := &results.DatabaseRun{Leader: 1, Generators: make([]results.Generator, tc.generators)}
+		run := &results.DatabaseRun{Leader: 1, Issuing: results.Issuing{Generators: make([]results.Generator, tc.generators)}}
 		for i := range 3 {
 			run.Members = append(run.Members, results.Member{Index: i, Addr: fmt.Sprintf("10.0.0.%d", i+1)})
 		}

@@ -115,8 +115,9 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	}
 	return &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
-		State: results.StateRunning, Options: options, OptionTexts: db.OptionTexts(), Swept: db.Swept, Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(), Durability: r.durability(),
-		Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1, Started: time.Now().UTC(), Digests: &digest.Set{},
+		State: results.StateRunning, Swept: db.Swept, Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1,
+		Setup:   results.Setup{Options: options, OptionTexts: db.OptionTexts(), Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(), Durability: r.durability()},
+		Moments: results.Moments{Started: time.Now().UTC()}, Digests: &digest.Set{},
 	}, nil
 }
 

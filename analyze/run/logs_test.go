@@ -23,9 +23,9 @@ func TestReadLogs(t *testing.T) {
 	}
 	record := &results.DatabaseRun{
 		Members: []results.Member{{Agent: "a"}, {Agent: "b"}},
-		LogRules: []declared.LogRule{
+		Logs: results.Logs{LogRules: []declared.LogRule{
 			{Event: "slow fsync", Pattern: `fsync took`, Value: `took (\d+)ms`, Unit: "ms"}, {Event: "broken", Pattern: `(`}, {Event: "never", Pattern: `x`},
-		},
+		}},
 	}
 	var gaps Gaps
 	got := readLogs(dir, record, &gaps)

@@ -15,7 +15,7 @@ import (
 func climbing(rate float64) *Run {
 	start := time.Unix(1000, 0)
 	record := &results.DatabaseRun{
-		Load: results.Load{Load: workload.Load{Extent: workload.Extent{Clients: 10}, Pace: workload.Pace{Rate: rate}}}, LoadStart: start, LoadEnd: start.Add(60 * time.Second),
+		Load: results.Load{Load: workload.Load{Extent: workload.Extent{Clients: 10}, Pace: workload.Pace{Rate: rate}}}, Moments: results.Moments{LoadStart: start, LoadEnd: start.Add(60 * time.Second)},
 		Steps: []results.Step{{Step: workload.Step{Clients: 10, Rate: rate}, Start: start, End: start.Add(60 * time.Second)}},
 	}
 	r := &Run{Info: Info{Tag: "zookeeper", Record: record}}

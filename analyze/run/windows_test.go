@@ -15,7 +15,7 @@ import (
 func TestWindows(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	record := &results.DatabaseRun{
-		Load: results.Load{Load: workload.Load{Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}, LoadStart: at(100), LoadEnd: at(130),
+		Load: results.Load{Load: workload.Load{Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}, Moments: results.Moments{LoadStart: at(100), LoadEnd: at(130)},
 		Steps: []results.Step{
 			{Index: 0, Step: workload.Step{Clients: 1, Duration: 10 * time.Second}, Start: at(100), End: at(110), InsideNS: 72e8, WaitingNS: 2e9},
 			{Index: 1, Step: workload.Step{Clients: 2, Down: true}, Start: at(110), InsideNS: -1},

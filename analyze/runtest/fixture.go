@@ -67,9 +67,9 @@ func (f *Fixture) Write() string {
 func (f *Fixture) Database(tag string, base time.Duration) *results.DatabaseRun {
 	start := time.Unix(Begin, 5e8).UTC()
 	run := &results.DatabaseRun{
-		ID: tag, Database: "etcd", Label: "v3_6", Tag: tag, State: results.StateComplete, Fsync: "every write",
+		ID: tag, Database: "etcd", Label: "v3_6", Tag: tag, State: results.StateComplete, Setup: results.Setup{Fsync: "every write"},
 		Load:   results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Requests: 6000, Clients: 10, Connections: 10}, Sizing: workload.Sizing{KeySize: 256, ValueSize: 1024}, Pace: workload.Pace{Rate: f.Rate}, Limits: workload.Limits{Drain: 10 * time.Second}}},
-		Leader: 1, Started: start.Add(-5 * time.Second), Ready: start.Add(-time.Second), LoadStart: start, LoadEnd: start.Add(8 * time.Second),
+		Leader: 1, Moments: results.Moments{Started: start.Add(-5 * time.Second), Ready: start.Add(-time.Second), LoadStart: start, LoadEnd: start.Add(8 * time.Second)},
 		Steps: []results.Step{
 			{Index: 0, Step: workload.Step{Clients: 10, Connections: 10}, Start: start, End: start.Add(4 * time.Second), InsideNS: int64(39600 * time.Millisecond)},
 			{Index: 1, Step: workload.Step{Clients: 50, Connections: 10}, Start: start.Add(4 * time.Second), End: start.Add(8 * time.Second), InsideNS: int64(180 * time.Second)},
@@ -256,14 +256,14 @@ func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 				Sizing:   workload.Sizing{KeySize: 32, ValueSize: 100, ValueSizeMax: 900},
 				Limits:   workload.Limits{Drain: time.Second}},
 		},
-		LoadStart: start, LoadEnd: start.Add(4 * time.Second),
+		Moments: results.Moments{LoadStart: start, LoadEnd: start.Add(4 * time.Second)},
 		Steps: []results.Step{
 			{Index: 0, Step: workload.Step{Clients: 8, Connections: 4, Rate: 40}, Start: start, End: start.Add(2 * time.Second)},
 			{Index: 1, Step: workload.Step{Clients: 8, Connections: 4, Rate: 80}, Start: start.Add(2 * time.Second), End: start.Add(4 * time.Second)},
 		},
-		Lateness:      &results.Spread{N: 240, P50: 60_000, P99: 2_100_000, P999: 3_000_000, Max: 3_500_000},
-		SchedulingLag: &results.Spread{N: 400, P50: 50_000, P99: 1_250_000, Max: 9_000_000},
-		Options:       []byte(`{"KeyParents": 100, "Below": {"Dir": "/srv/data", "Flags": ["--wal-dir=/srv/wal"]}}`),
+		Issuing: results.Issuing{Lateness: &results.Spread{N: 240, P50: 60_000, P99: 2_100_000, P999: 3_000_000, Max: 3_500_000},
+			SchedulingLag: &results.Spread{N: 400, P50: 50_000, P99: 1_250_000, Max: 9_000_000}},
+		Setup: results.Setup{Options: []byte(`{"KeyParents": 100, "Below": {"Dir": "/srv/data", "Flags": ["--wal-dir=/srv/wal"]}}`)},
 		Members: []results.Member{{Index: 0, Addr: "10.0.0.1", Release: &results.Release{
 			Name: "etcd", Version: "3.6.16", Kind: "local", Source: "/home/somebody/etcd", Notes: []string{"not a release binary"},
 		}}},

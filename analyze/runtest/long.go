@@ -23,10 +23,10 @@ func (f *Fixture) Long(tag string, seed uint64, seconds int, base time.Duration)
 	start := time.Unix(Begin, 0).UTC()
 	end := start.Add(time.Duration(seconds) * time.Second)
 	run := &results.DatabaseRun{
-		ID: tag, Database: "etcd", Tag: tag, State: results.StateComplete, Fsync: "every write", Leader: 0,
+		ID: tag, Database: "etcd", Tag: tag, State: results.StateComplete, Setup: results.Setup{Fsync: "every write"}, Leader: 0,
 		Load:    results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Duration: end.Sub(start), Clients: 100, Connections: 100}, Sizing: workload.Sizing{KeySize: 256, ValueSize: 1024}, Limits: workload.Limits{Drain: 10 * time.Second}}},
-		Started: start.Add(-5 * time.Second), Ready: start.Add(-time.Second), LoadStart: start, LoadEnd: end,
-		Steps: []results.Step{{Step: workload.Step{Clients: 100, Connections: 100}, Start: start, End: end, InsideNS: 100 * int64(end.Sub(start)) / 100 * 99}},
+		Moments: results.Moments{Started: start.Add(-5 * time.Second), Ready: start.Add(-time.Second), LoadStart: start, LoadEnd: end},
+		Steps:   []results.Step{{Step: workload.Step{Clients: 100, Connections: 100}, Start: start, End: end, InsideNS: 100 * int64(end.Sub(start)) / 100 * 99}},
 	}
 	for i := range 3 {
 		run.Members = append(run.Members, results.Member{

@@ -16,8 +16,8 @@ import (
 // recorded returns a run with every deciding setting, changed.
 func recorded(change func(*run.Run)) *run.Run {
 	record := &results.DatabaseRun{
-		ID: "etcd", Database: "etcd", Tag: "etcd", OptionTexts: map[string]string{"transport": "lean"},
-		Fsync: "fdatasync of the log by a quorum before a write is answered",
+		ID: "etcd", Database: "etcd", Tag: "etcd", Setup: results.Setup{OptionTexts: map[string]string{"transport": "lean"},
+			Fsync: "fdatasync of the log by a quorum before a write is answered"},
 		Load: results.Load{Load: workload.Load{
 			Content:  workload.Content{Operation: workload.OpRead, Read: workload.ReadLinearizable},
 			Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: workload.KeysUniform},

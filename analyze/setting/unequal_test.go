@@ -27,7 +27,7 @@ func of(t *testing.T, e *config.Experiment) *run.Run {
 	}
 	d := &e.Databases[0]
 	record := &results.DatabaseRun{
-		ID: d.ID, Database: d.Name, Tag: d.Tag, Load: results.Load{Load: d.Load}, OptionTexts: map[string]string{"flag": fmt.Sprint(d.Options)},
+		ID: d.ID, Database: d.Name, Tag: d.Tag, Load: results.Load{Load: d.Load}, Setup: results.Setup{OptionTexts: map[string]string{"flag": fmt.Sprint(d.Options)}},
 		Totals: &results.Totals{Queued: 1, Failed: 1},
 	}
 	for i, s := range d.Load.Stretches() {

@@ -23,8 +23,8 @@ func TestReleaseSaysHowItWasBuilt(t *testing.T) {
 		{"parts", results.DatabaseRun{Members: []results.Member{{Agent: "a:1", Argv: argv, Release: goBuild}}},
 			"etcd go build 3.5.35, cetcd built-in", "etcd go build 3.5.35, cetcd built-in"},
 		{"from nobody knows where", results.DatabaseRun{Members: []results.Member{{Agent: "a:1", Argv: argv}}}, "", "an executable that the agent was given"},
-		{"left running by another run", results.DatabaseRun{Ready: time.Unix(1, 0), Members: []results.Member{{Agent: "a:1"}}}, "", "not known: the cluster was already running"},
-		{"endpoints", results.DatabaseRun{Ready: time.Unix(1, 0), Members: []results.Member{{Endpoint: "a:2379"}}}, "", "not known: the cluster was already running"},
+		{"left running by another run", results.DatabaseRun{Moments: results.Moments{Ready: time.Unix(1, 0)}, Members: []results.Member{{Agent: "a:1"}}}, "", "not known: the cluster was already running"},
+		{"endpoints", results.DatabaseRun{Moments: results.Moments{Ready: time.Unix(1, 0)}, Members: []results.Member{{Endpoint: "a:2379"}}}, "", "not known: the cluster was already running"},
 		{"never started", results.DatabaseRun{Members: []results.Member{{Agent: "a:1"}}}, "", "not recorded"},
 	} {
 		tt.run.Built = tt.built

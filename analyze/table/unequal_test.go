@@ -15,7 +15,7 @@ import (
 func TestDifferencesNameEveryCondition(t *testing.T) {
 	of := func(tag string, change func(*results.Manifest, *results.DatabaseRun)) *run.Run {
 		record := &results.DatabaseRun{
-			Tag: tag, Database: "etcd", Options: []byte(`{"Transport": "lean"}`),
+			Tag: tag, Database: "etcd", Setup: results.Setup{Options: []byte(`{"Transport": "lean"}`)},
 			Load:    results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Pace: workload.Pace{Rate: 100}, Extent: workload.Extent{Duration: time.Second}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}, Route: workload.Route{Target: "all"}}},
 			Members: []results.Member{{Version: "3.6.16", Host: &results.Host{Name: "server", CPUs: 4, BootID: "server's"}}},
 		}
@@ -65,7 +65,7 @@ func TestTransport(t *testing.T) {
 		"clientv3":                            {{}, {}},
 		"clientv3, 1,007 requests sent again": {{Resent: 1000}, {}, {Resent: 7}},
 	} {
-		r := &run.Run{Info: run.Info{Record: &results.DatabaseRun{Options: []byte(`{"transport": "clientv3"}`), Steps: steps}}}
+		r := &run.Run{Info: run.Info{Record: &results.DatabaseRun{Setup: results.Setup{Options: []byte(`{"transport": "clientv3"}`)}, Steps: steps}}}
 		if got := transport(r).Text; got != want {
 			t.Errorf("transport is %q, want %q", got, want)
 		}

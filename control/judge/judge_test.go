@@ -247,10 +247,10 @@ func goodRun() Evidence {
 		Drain:   2 * time.Second,
 		Lost:    make([]string, 3),
 		Run: &results.DatabaseRun{
-			LoadStart: start, LoadEnd: start.Add(10 * time.Second),
-			Totals: &results.Totals{Offered: 1000, Sent: 1000, OK: 1000},
-			Steps:  []results.Step{{}},
-			Keys:   &results.Keys{Before: 7, After: 1007, MinAdded: 1000, MaxAdded: 1003},
+			Moments: results.Moments{LoadStart: start, LoadEnd: start.Add(10 * time.Second)},
+			Totals:  &results.Totals{Offered: 1000, Sent: 1000, OK: 1000},
+			Steps:   []results.Step{{}},
+			Data:    results.Data{Keys: &results.Keys{Before: 7, After: 1007, MinAdded: 1000, MaxAdded: 1003}},
 		},
 	}
 	for i := range 3 {

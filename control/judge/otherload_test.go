@@ -16,7 +16,7 @@ func TestOtherLoad(t *testing.T) {
 		31: "", // the client and the members were sampled a little later than the machine
 	} {
 		o := results.OtherLoad{Host: "one", Members: []int{0, 2}, Client: true, CPUs: 4, Length: 10 * time.Second, HostCPUSeconds: 30, OwnCPUSeconds: own}
-		run := &results.DatabaseRun{Totals: &results.Totals{}, OtherLoad: []results.OtherLoad{o}}
+		run := &results.DatabaseRun{Totals: &results.Totals{}, Issuing: results.Issuing{OtherLoad: []results.OtherLoad{o}}}
 		got := ""
 		for _, m := range plainMarks(Evidence{Run: run}) {
 			if m.Code == mark.OtherLoad && !m.Invalid {

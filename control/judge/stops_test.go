@@ -24,7 +24,7 @@ func TestStops(t *testing.T) {
 		"short and many":   {stop(50, time.Second, 30*time.Millisecond), "this client was stopped or starved 50 times for 1 s of 10 s in all, at most for 30 ms, from 12:00:01.000 UTC on"},
 		"one that is long": {stop(1, 100*time.Millisecond, 100*time.Millisecond), "this client was stopped or starved 1 time for 100 ms of 10 s in all, at most for 100 ms, from 12:00:01.000 UTC on"},
 	} {
-		run := &results.DatabaseRun{Totals: &results.Totals{}, LoadStart: start, LoadEnd: start.Add(10 * time.Second)}
+		run := &results.DatabaseRun{Totals: &results.Totals{}, Moments: results.Moments{LoadStart: start, LoadEnd: start.Add(10 * time.Second)}}
 		got := ""
 		for _, m := range plainMarks(Evidence{Run: run, Clients: []Client{{Stops: c.stops}}}) {
 			if m.Code == mark.Stopped {

@@ -20,7 +20,7 @@ func TestSamplesInTheClientsClock(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			run := &DatabaseRun{
-				LoadStart: time.Unix(begin, 0), LoadEnd: time.Unix(begin+10, 0),
+				Moments: Moments{LoadStart: time.Unix(begin, 0), LoadEnd: time.Unix(begin+10, 0)},
 				Members: []Member{{Host: &Host{BootID: "server", CPUs: 2}, Clock: &Clock{Offset: ahead * time.Second, N: 1}}},
 			}
 			if heartbeats {

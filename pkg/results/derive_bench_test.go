@@ -59,5 +59,5 @@ func recordLoad(b *testing.B, dir string, seconds int64) *DatabaseRun {
 	must(intervals.Close())
 	must(samples.Close())
 	must(total.Close())
-	return &DatabaseRun{LoadStart: epoch, LoadEnd: end, Steps: []Step{{Step: workload.Step{Clients: 100}, Start: epoch, End: end}}}
+	return &DatabaseRun{Moments: Moments{LoadStart: epoch, LoadEnd: end}, Steps: []Step{{Step: workload.Step{Clients: 100}, Start: epoch, End: end}}}
 }

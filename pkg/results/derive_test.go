@@ -123,8 +123,8 @@ func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * fl
 func steppedRun() *DatabaseRun {
 	return &DatabaseRun{
 		Tag: "fake", State: StateComplete, Load: Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Clients: 1}, Limits: workload.Limits{WarmUp: time.Second}}},
-		LoadStart: at(0), LoadEnd: at(7),
-		Steps: []Step{{Index: 0, Step: workload.Step{Clients: 1}, Start: at(0), End: at(3)}, {Index: 1, Step: workload.Step{Clients: 10}, Start: at(3.5), End: at(7)}},
+		Moments: Moments{LoadStart: at(0), LoadEnd: at(7)},
+		Steps:   []Step{{Index: 0, Step: workload.Step{Clients: 1}, Start: at(0), End: at(3)}, {Index: 1, Step: workload.Step{Clients: 10}, Start: at(3.5), End: at(7)}},
 		Members: []Member{
 			{Index: 0, Endpoint: "127.0.0.1:2379", Disk: &Disk{ApparentBytes: 265_884_848, AllocatedBytes: 1}},
 			{Index: 1, Endpoint: "127.0.0.2:2379"},

@@ -6,7 +6,7 @@ import "testing"
 // with them, whatever control recorded of itself.
 func TestIssuers(t *testing.T) {
 	own, other := &Spread{N: 1}, &Spread{N: 2}
-	r := DatabaseRun{Lateness: own, SchedulingLag: own, Stops: &Stops{N: 1}, SelfCheck: &LoadCheck{}}
+	r := DatabaseRun{Issuing: Issuing{Lateness: own, SchedulingLag: own, Stops: &Stops{N: 1}, SelfCheck: &LoadCheck{}}}
 	if got := r.Issuers(); r.ByGenerators() || len(got) != 1 || got[0] != (Issuer{Lateness: own, SchedulingLag: own, Stops: r.Stops, SelfCheck: r.SelfCheck}) || got[0].String() != "the client" {
 		t.Errorf("without generators %+v issue the load, want control alone", got)
 	}

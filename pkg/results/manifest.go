@@ -154,7 +154,8 @@ func (m Mark) Told() Mark {
 	return m
 }
 
-// DatabaseRun is one database of a run: one folder, one column of a table.
+// DatabaseRun is one database of a run: one folder, one column of a table. What it embeds is on one
+// level in JSON.
 type DatabaseRun struct {
 	ID string `json:"id"`
 	// Database is the driver's name, Label the part of the id after "__".
@@ -164,12 +165,38 @@ type DatabaseRun struct {
 	Tag string `json:"tag"`
 	// Asked is the version that the experiment file names; Members hold the versions
 	// that ran.
-	Asked       string          `json:"asked_version,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Built       string          `json:"built,omitempty"`
-	State       State           `json:"state"`
-	Error       string          `json:"error,omitempty"`
-	Options     json.RawMessage `json:"options,omitempty"`
+	Asked       string `json:"asked_version,omitempty"`
+	Description string `json:"description,omitempty"`
+	Built       string `json:"built,omitempty"`
+	State       State  `json:"state"`
+	Error       string `json:"error,omitempty"`
+	Setup
+	Load Load `json:"load"`
+	// Swept is the run's part of a sweep, nil without one.
+	Swept   *workload.Swept `json:"swept,omitempty"`
+	Members []Member        `json:"members"`
+	Logs
+	// Leader is the leading member's index when the load began, -1 if unknown.
+	Leader int `json:"leader"`
+	Moments
+	Steps []Step `json:"steps"`
+	// Capacity is the search that the last window of which is the load of this record;
+	// nil if none was asked for.
+	Capacity *Capacity `json:"capacity,omitempty"`
+	Data
+	Totals *Totals `json:"totals,omitempty"`
+	Issuing
+	// Digests are those of the recorded files, which are made when the run of the database
+	// ends. They are nil in manifests of releases that had none.
+	Digests *digest.Set `json:"digests,omitempty"`
+	// Records are what the abilities of the program left, by their keys in the manifest.
+	Records  Records `json:"-"`
+	Validity []Mark  `json:"validity"`
+}
+
+// Setup is how the members of a database were set.
+type Setup struct {
+	Options json.RawMessage `json:"options,omitempty"`
 	// OptionTexts are Options by their names in experiment files, as texts with units;
 	// older manifests have none.
 	OptionTexts map[string]string `json:"option_texts,omitempty"`
@@ -181,27 +208,27 @@ type DatabaseRun struct {
 	// as in older manifests: see [DatabaseRun.SyncClass].
 	Fsync      string              `json:"fsync,omitempty"`
 	Durability declared.Durability `json:"durability,omitempty"`
-	Load       Load                `json:"load"`
-	// Swept is the run's part of a sweep, nil without one.
-	Swept   *workload.Swept `json:"swept,omitempty"`
-	Members []Member        `json:"members"`
-	// LogRules and LogTimes are how events are found in the members' logs.
+}
+
+// Logs is how events are found in the members' logs.
+type Logs struct {
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
-	// Leader is the leading member's index when the load began, -1 if unknown.
-	Leader int `json:"leader"`
-	// Started is when the first member was asked to start, Ready when a quorum
-	// served, and LoadStart to LoadEnd the load window; all in the client's clock.
+}
+
+// Moments are those of a run, in the client's clock. Started is when the first member was asked to
+// start, Ready when a quorum served, and LoadStart to LoadEnd the load window.
+type Moments struct {
 	Started   time.Time `json:"started,omitzero"`
 	Ready     time.Time `json:"ready,omitzero"`
 	LoadStart time.Time `json:"load_start,omitzero"`
 	LoadEnd   time.Time `json:"load_end,omitzero"`
 	Ended     time.Time `json:"ended,omitzero"`
-	Steps     []Step    `json:"steps"`
-	// Capacity is the search that the last window of which is the load of this record;
-	// nil if none was asked for.
-	Capacity *Capacity `json:"capacity,omitempty"`
-	Keys     *Keys     `json:"keys,omitempty"`
+}
+
+// Data is what was in the database besides the load's requests.
+type Data struct {
+	Keys *Keys `json:"keys,omitempty"`
 	// Shared is the part of a cluster of others that the load used; nil for a cluster of
 	// its own.
 	Shared *Shared `json:"shared,omitempty"`
@@ -209,7 +236,10 @@ type DatabaseRun struct {
 	Preload *Preload `json:"preload,omitempty"`
 	// Sessions are those of operations that begin, renew or end some, nil without any.
 	Sessions *LoadSessions `json:"load_sessions,omitempty"`
-	Totals   *Totals       `json:"totals,omitempty"`
+}
+
+// Issuing is how the clients' machines issued the load.
+type Issuing struct {
 	// Backoff is that of the load's clients; nil in older manifests, whose clients had
 	// none.
 	Backoff *Backoff `json:"backoff,omitempty"`
@@ -231,12 +261,6 @@ type DatabaseRun struct {
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// OtherLoad is what each sampled machine did besides the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
-	// Digests are those of the recorded files, which are made when the run of the database
-	// ends. They are nil in manifests of releases that had none.
-	Digests *digest.Set `json:"digests,omitempty"`
-	// Records are what the abilities of the program left, by their keys in the manifest.
-	Records  Records `json:"-"`
-	Validity []Mark  `json:"validity"`
 }
 
 // Keys is the database's own key count around a load of writes.

@@ -33,7 +33,7 @@ func TestOtherLoads(t *testing.T) {
 	write(ServerFile(2), at(500, 3, 0, 0), at(530, 7, 1000, 50_000))
 	write(ServerFile(3), at(-1, 3, 0, 0), at(-1, 7, 1000, 50_000))
 	shared, other := Host{Name: "one", BootID: "b", CPUs: 2, OnlineCPUs: 4}, Host{Name: "two", BootID: "c", CPUs: 1}
-	run := &DatabaseRun{LoadStart: start, LoadEnd: start.Add(11 * time.Second), Members: []Member{{Index: 0, Host: &shared}, {Index: 1, Host: &shared}, {Index: 2, Host: &other}, {Index: 3}}}
+	run := &DatabaseRun{Moments: Moments{LoadStart: start, LoadEnd: start.Add(11 * time.Second)}, Members: []Member{{Index: 0, Host: &shared}, {Index: 1, Host: &shared}, {Index: 2, Host: &other}, {Index: 3}}}
 	got := OtherLoads(dir, run, shared)
 	want := []OtherLoad{{
 		Host: "one", Members: []int{0, 1}, Client: true, CPUs: 4, Length: 10 * time.Second, HostCPUSeconds: 30, OwnCPUSeconds: 5 + 3 + 4,

@@ -26,7 +26,7 @@ func side(name string, first, every int, throughputs ...float64) Side {
 		one := &run.Run{
 			Info: run.Info{
 				Tag: fmt.Sprintf("%s%d", name, i+1), Manifest: &results.Manifest{Format: 4, RunID: fmt.Sprint(name, i)},
-				Record: &results.DatabaseRun{Database: "etcd", Tag: "etcd-v3.6", State: results.StateComplete, LoadStart: at,
+				Record: &results.DatabaseRun{Database: "etcd", Tag: "etcd-v3.6", State: results.StateComplete, Moments: results.Moments{LoadStart: at},
 					Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Requests: 1000, Clients: 10, Connections: 10}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 256}}}},
 			},
 			Stages: []*run.Stage{{Clients: 10, Throughput: run.Throughput{Average: run.Measured(v, 1000)}, Latency: run.Latency{Due: due}}},

@@ -37,7 +37,7 @@ func (e experiment) runs() (runs []*run.Run) {
 			v := trial[tag]
 			at = at.Add(time.Minute)
 			r := &run.Run{Info: run.Info{Tag: tag, Manifest: m, Record: &results.DatabaseRun{
-				Tag: tag, Database: tag, State: results.StateComplete, LoadStart: at, Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Pace: workload.Pace{Rate: e.rate}}},
+				Tag: tag, Database: tag, State: results.StateComplete, Moments: results.Moments{LoadStart: at}, Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Pace: workload.Pace{Rate: e.rate}}},
 			}}}
 			if n > 0 {
 				r.Info.Tag = fmt.Sprintf("%s #%d", tag, n+1)

@@ -127,7 +127,7 @@ func TestObserved(t *testing.T) {
 	if err := events.Close(); err != nil {
 		t.Fatal(err)
 	}
-	record := &results.DatabaseRun{LoadStart: start, Members: make([]results.Member, 1), Steps: []results.Step{{Start: start}, {Index: 1, Start: start.Add(10 * time.Second)}}}
+	record := &results.DatabaseRun{Moments: results.Moments{LoadStart: start}, Members: make([]results.Member, 1), Steps: []results.Step{{Start: start}, {Index: 1, Start: start.Add(10 * time.Second)}}}
 	r := New(&abilities.Run{DB: &config.Database{}, Record: record, Dir: dir})
 	if err := r.observe(); err != nil {
 		t.Fatal(err)

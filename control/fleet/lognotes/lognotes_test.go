@@ -21,13 +21,13 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 	t.Helper()
 	dir := t.TempDir()
 	record := &results.DatabaseRun{
-		Started: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC),
+		Moments: results.Moments{Started: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)},
 		Members: []results.Member{{Index: 0}, {Index: 1}},
-		LogRules: []declared.LogRule{
+		Logs: results.Logs{LogRules: []declared.LogRule{
 			{Event: "slow fsync", Pattern: `fsync took \d+ms`, Value: `took (\d+)ms`, Unit: "ms"},
 			{Event: "entry", Pattern: `large entry`, Value: `(\d+) bytes`, Unit: "bytes"},
 		},
-		LogTimes: []declared.LogTime{{Pattern: `^(\S+)`, Layout: time.RFC3339}},
+			LogTimes: []declared.LogTime{{Pattern: `^(\S+)`, Layout: time.RFC3339}}},
 	}
 	w, err := clocks.NewWriter(filepath.Join(dir, results.FileClock))
 	if err != nil {

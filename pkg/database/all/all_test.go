@@ -32,7 +32,7 @@ func TestRegistry(t *testing.T) {
 					t.Errorf("validate the options: %v", err)
 				}
 			}
-			if class := (&results.DatabaseRun{Fsync: db.Info.Fsync}).SyncClass(); class != db.Info.Durability || class == "" {
+			if class := (&results.DatabaseRun{Setup: results.Setup{Fsync: db.Info.Fsync}}).SyncClass(); class != db.Info.Durability || class == "" {
 				t.Errorf("the class of %q is %q, want %q as its words state", db.Info.Fsync, db.Info.Durability, class)
 			}
 			if db.Info.Ports["client"] == 0 {
