@@ -34,6 +34,9 @@ type Progress struct {
 	// P50 and P99 are of the ok requests of the last second: response times with a
 	// rate, else service times. They are 0 if nothing was ok.
 	P50, P99 time.Duration
+	// Ticks are the rows of progress.csv of the ticks that ended in the last second, valid during
+	// the call.
+	Ticks []results.Progress
 }
 
 // Meter makes a [Progress] of each second. It is not safe for concurrent use.
@@ -69,7 +72,7 @@ func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.To
 	p := Progress{
 		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Second: s.Start, Span: span,
 		Done:   counts.OK + counts.Failed + counts.Unknown + counts.Shed,
-		Errors: counts.Failed + counts.Unknown,
+		Errors: counts.Failed + counts.Unknown, Ticks: s.Progress,
 	}
 	for _, row := range s.Intervals {
 		p.Offered += row.Due

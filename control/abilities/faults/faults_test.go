@@ -74,7 +74,7 @@ func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func
 		agents = &asked{began: time.Now()}
 		record := &results.DatabaseRun{Members: make([]results.Member, 3)}
 		db := &config.Database{Abilities: faults.Repeated().With(faults.Keys().With(nil, list), repeat)}
-		db.Load.Duration = length
+		db.Load.Duration, db.Load.Rate = length, 1000
 		r = New(&abilities.Run{
 			Experiment: &config.Experiment{Seed: 1}, DB: db,
 			Agents: agents, Leader: func(context.Context) (int, error) { return leader() },
@@ -94,17 +94,22 @@ func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func
 	return agents, r
 }
 
-// play shows the seconds of a load.
+// play shows the seconds of a load, of whose requests ok end ok, a tenth in each tick.
 func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
-	done := int64(0)
+	start, tick := time.Now(), int64(results.ProgressTick)
 	for second := 0; ; second++ {
-		p := load.Progress{Second: time.Now(), Span: time.Second, Offered: ok(second), Ended: ok(second)}
+		var rows []results.Progress
+		for n := range int64(10) {
+			from := (int64(second)*10 + n) * tick
+			row := results.Progress{FromNS: from, ToNS: from + tick, Operation: "write", Due: 100, OK: ok(second)}
+			row.Shed = row.Due - row.OK
+			row.Answered(row.FromNS+1, row.ToNS-1)
+			rows = append(rows, row)
+		}
 		if !sleep.For(ctx, time.Second) {
 			return
 		}
-		done += p.Ended
-		p.Done = done
-		r.See(p)
+		r.See(load.Progress{Step: load.Step{Start: start}, Ticks: rows})
 	}
 }
 
@@ -128,12 +133,12 @@ func TestUntilRecovered(t *testing.T) {
 		want   []string
 		began  float64
 	}{
-		{list, 30 * time.Second, 100 * time.Second, []string{"10s", "13s", "54s", "57s", "1m24s", "1m27s"}, 3},
-		{list, 0, 100 * time.Second, []string{"10s", "13s", "54s", "57s", "1m11s", "1m14s"}, 3},
-		{list, 30 * time.Second, 80 * time.Second, []string{"10s", "13s", "54s", "57s"}, 2},
+		{list, 30 * time.Second, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m22s", "1m25s"}, 3},
+		{list, 0, 100 * time.Second, []string{"10s", "13s", "52s", "55s", "1m7s", "1m10s"}, 3},
+		{list, 30 * time.Second, 80 * time.Second, []string{"10s", "13s", "52s", "55s"}, 2},
 		{list, 0, 41 * time.Second, []string{"10s", "13s"}, 1},
-		{apart, 0, 100 * time.Second, []string{"10s", "44s", "58s", "1m4s", "1m18s", "1m24s"}, 3},
-		{apart, 30 * time.Second, 100 * time.Second, []string{"10s", "44s", "58s", "1m4s", "1m28s", "1m34s"}, 3},
+		{apart, 0, 100 * time.Second, []string{"10s", "42s", "54s", "58s", "1m10s", "1m14s"}, 3},
+		{apart, 30 * time.Second, 100 * time.Second, []string{"10s", "42s", "54s", "58s", "1m24s", "1m28s"}, 3},
 		{apart, 0, 41 * time.Second, []string{"10s"}, 0},
 	} {
 		agents, r := runRepeats(t, tc.list, faults.Repeat{Times: 3, Every: tc.every, Until: faults.Recovered}, slow, leads, tc.length)

@@ -13,18 +13,13 @@ import (
 
 // follow follows a load for repeats that wait for it.
 type follow struct {
-	live  *recovery.Live
-	rated bool
+	live *recovery.Live
 	// length is how long the load lasts, 0 if that is not known.
 	length time.Duration
-	// last is what the seconds of the present step were, and pending the requests of it that were
-	// due and had no outcome. One goroutine at a time has them.
-	last    load.Progress
-	pending int64
 }
 
 func newFollow(l workload.Load) *follow {
-	f := &follow{live: recovery.NewLive(), rated: l.Rated()}
+	f := &follow{live: recovery.NewLive(l)}
 	for _, s := range l.Stretches() {
 		f.length += s.Duration
 	}
@@ -34,25 +29,7 @@ func newFollow(l workload.Load) *follow {
 // See takes the progress of a second.
 func (r *Runner) See(p load.Progress) {
 	if r.follow != nil {
-		r.follow.see(p)
-	}
-}
-
-func (f *follow) see(p load.Progress) {
-	bad, done := p.Faulty, p.Ended
-	if p.Step.Index == f.last.Step.Index && p.Done >= f.last.Done {
-		bad, done = p.Errors+p.Declined-f.last.Errors-f.last.Declined, p.Done-f.last.Done
-	} else {
-		f.pending = 0
-	}
-	f.last = p
-	s := recovery.Second{Start: p.Second, OK: p.Ended - bad, Bad: bad}
-	if f.rated {
-		f.pending += p.Offered - done
-		s.Due, s.Pending = p.Offered, f.pending
-	}
-	if p.Span == time.Second { // else it is a part of one
-		f.live.See(s)
+		r.follow.live.See(p.Step.Index, p.Step.Start, p.Ticks)
 	}
 }
 
@@ -62,11 +39,10 @@ func (f *follow) see(p load.Progress) {
 func (r *Runner) waiting(ctx context.Context) {
 	f, start := r.follow, time.Now()
 	begun, over := start, start // when the present repeat began, but for the jitter, and the last bout was over
-	var level recovery.Level
 	for n := range r.repeat.Times {
 		r.missing = r.repeat.Times - n
 		if n > 0 {
-			if !f.live.Await(ctx, over, level) {
+			if !f.live.Await(ctx, over) {
 				return
 			}
 			r.run.Step("the load has recovered: repeat %d of %d of the faults", n+1, r.repeat.Times)
@@ -78,7 +54,7 @@ func (r *Runner) waiting(ctx context.Context) {
 		base := begun.Add(-time.Duration(n) * r.repeat.Every) // what faults are due after
 		for i, bout := range faults.Bouts(plan, len(r.run.Record.Members)) {
 			if i > 0 {
-				if !f.live.Await(ctx, over, level) {
+				if !f.live.Await(ctx, over) {
 					return
 				}
 				base = base.Add(max(time.Since(base.Add(bout[0].After)), 0))
@@ -86,9 +62,7 @@ func (r *Runner) waiting(ctx context.Context) {
 			if f.length > 0 && base.Sub(start)+r.end(plan) > f.length || !sleep.For(ctx, time.Until(base.Add(bout[0].After))) {
 				return
 			}
-			if i == 0 {
-				level = f.live.Level(begun)
-			}
+			f.live.Begin(time.Now())
 			if !r.repeats(ctx, base, bout) {
 				return
 			}

@@ -2,84 +2,79 @@ package recovery
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Second is a second of a load that has just ended.
-type Second struct {
-	Start time.Time
-	// OK are the requests that ended ok in it, and Bad those that failed or whose outcome is
-	// unknown. Due fell due in it, and Pending were due or sent and had no outcome at its end;
-	// loads without a rate have neither: 0.
-	OK, Bad, Due, Pending int64
-}
-
-// Live follows a load while it runs, in whole seconds: enough to wait for a recovery, whose time
-// the records tell afterwards. It is safe for concurrent use.
+// Live follows a load while it runs, to wait until it has recovered by the rule of [Timeline.Of].
+// It is safe for concurrent use.
 type Live struct {
-	mu      sync.Mutex
-	seconds []Second      // the last of them
-	more    chan struct{} // closed when another one has come
+	warmUp time.Duration
+
+	mu       sync.Mutex
+	timeline Timeline
+	step     int
+	more     chan struct{} // closed when more ticks have come
+	// is is the disturbance that the load has not recovered from, and before the recovery from the
+	// one before; nil without one.
+	is     *Disturbance
+	before *Recovery
 }
 
-// Level is what a load is compared with: the ok requests of a second, and the most that were
-// pending.
-type Level struct {
-	OK      float64
-	Pending int64
+// NewLive returns one that has seen nothing of a load.
+func NewLive(l workload.Load) *Live {
+	return &Live{warmUp: l.WarmUp, timeline: Timeline{rated: l.Rated()}, more: make(chan struct{})}
 }
 
-// NewLive returns one that has seen nothing.
-func NewLive() *Live { return &Live{more: make(chan struct{})} }
-
-const (
-	// kept is how many seconds are kept: those of a level, and some that come late.
-	kept = int(2 * before / time.Second)
-	// calm is how many seconds must be as before: more than [Timeline.Of] asks for, which looks at
-	// ticks and must find them before the next disturbance begins.
-	calm = 2 * int(steadyFor/time.Second)
-)
-
-// See takes a second.
-func (l *Live) See(s Second) {
+// See takes the next ticks of a step that began at a time.
+func (l *Live) See(step int, start time.Time, rows []results.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.seconds = append(l.seconds, s); len(l.seconds) > kept {
-		l.seconds = l.seconds[1:]
+	t := &l.timeline
+	p := part{step: step, start: start.UnixNano(), from: start.Add(l.warmUp).UnixNano(), to: math.MaxInt64}
+	if n := len(t.ticks); n > 0 && step == l.step {
+		p.pending = t.ticks[n-1].pending
 	}
+	t.add(rows, p)
+	l.step = step
+	l.forget()
 	close(l.more)
 	l.more = make(chan struct{})
 }
 
-// Level is that of the last seconds that have come and began after a time.
-func (l *Live) Level(since time.Time) (v Level) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last := l.seconds[max(len(l.seconds)-int(before/time.Second), 0):]
-	for len(last) > 0 && last[0].Start.Before(since) {
-		last = last[1:]
+// forget removes ticks that no level is taken of.
+func (l *Live) forget() {
+	t := &l.timeline
+	if len(t.ticks) == 0 {
+		return
 	}
-	var ok, due int64
-	for _, s := range last {
-		ok, due, v.Pending = ok+s.OK, due+s.Due, max(v.Pending, s.Pending)
+	since := t.ticks[len(t.ticks)-1].from
+	if l.is != nil {
+		since = min(since, l.is.From.UnixNano())
 	}
-	if due > 0 { // as in [Recovery]
-		ok = min(ok, due)
-	}
-	if len(last) > 0 {
-		v.OK = float64(ok) / float64(len(last))
-	}
-	return v
+	t.ticks = slices.Delete(t.ticks, 0, t.since(since-2*int64(before)))
 }
 
-// Await waits until the last four seconds began after a time and were all as before. It returns
-// false if ctx ended first.
-func (l *Live) Await(ctx context.Context, over time.Time, v Level) bool {
+// Begin notes that a disturbance begins.
+func (l *Live) Begin(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.is = &Disturbance{From: at, Before: l.before}
+	if l.before != nil {
+		l.is.Since = l.before.Until
+	}
+}
+
+// Await waits until the load has recovered from the disturbance that began last, which was over at a
+// time. It returns false if ctx ended first.
+func (l *Live) Await(ctx context.Context, over time.Time) bool {
 	for {
-		l.mu.Lock()
-		is, more := l.recovered(over, v), l.more
-		l.mu.Unlock()
+		is, more := l.recovered(over)
 		if is {
 			return true
 		}
@@ -91,14 +86,19 @@ func (l *Live) Await(ctx context.Context, over time.Time, v Level) bool {
 	}
 }
 
-func (l *Live) recovered(over time.Time, v Level) bool {
-	if len(l.seconds) < calm {
-		return false
+// recovered reports whether the load has recovered, and what is closed when that may have changed.
+func (l *Live) recovered(over time.Time) (bool, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := *l.is
+	d.To = over
+	if d.Before == nil && l.timeline.before(d).length < least { // nothing to compare with
+		d.Before = &Recovery{Pending: math.MaxInt64}
 	}
-	for _, s := range l.seconds[len(l.seconds)-calm:] {
-		if s.Start.Before(over) || s.Bad > 0 || s.OK == 0 || float64(s.OK) < share*v.OK || s.Pending > v.Pending {
-			return false
-		}
+	r := l.timeline.Of(d)
+	if r == nil || !r.Recovered {
+		return false, l.more
 	}
-	return true
+	l.is, l.before = nil, r
+	return true, l.more
 }

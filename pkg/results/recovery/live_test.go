@@ -5,71 +5,111 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A load has recovered when four whole seconds after a fault are as the ten before it.
+// shown shows a load of 100 requests a tick second by second from now on. ok returns how many of a
+// tick end ok, and failed how many fail.
+func shown(t *testing.T, live *Live, step int, ticks int, ok, failed func(tick int) int64) {
+	t.Helper()
+	start, tick := time.Now(), int64(results.ProgressTick)
+	var rows []results.Progress
+	for i := range int64(ticks) {
+		p := results.Progress{Step: step, FromNS: i * tick, ToNS: (i + 1) * tick, Operation: "write", Due: 100, OK: ok(int(i)), Failed: failed(int(i))}
+		if p.OK > 0 {
+			p.Answered(p.FromNS+10, p.ToNS-10)
+		}
+		if rows = append(rows, p); len(rows) == int(time.Second)/int(tick) {
+			time.Sleep(time.Second)
+			live.See(step, start, rows)
+			rows = rows[:0]
+			synctest.Wait()
+		}
+	}
+}
+
+// within is a number in the ticks [from, to), and else another one.
+func within(from, to int, is, otherwise int64) func(tick int) int64 {
+	return func(tick int) int64 {
+		if tick >= from && tick < to {
+			return is
+		}
+		return otherwise
+	}
+}
+
+// A load is waited for until it has recovered by the rule of its records.
 func TestLive(t *testing.T) {
-	const pending = 3
+	all := func(int) int64 { return 100 }
 	for name, tc := range map[string]struct {
-		after []Second // of the fault, which is over in the middle of the first one
-		want  int      // of them; 0 for never
+		ok, failed func(tick int) int64 // the disturbance is from 10 s to 12 s
+		want       time.Duration        // from the beginning; 0 for never
 	}{
-		"at once":          {[]Second{{OK: 100}, {OK: 100}, {OK: 95}, {OK: 100}, {OK: 100}}, 5},
-		"slow":             {[]Second{{OK: 0}, {OK: 94}, {OK: 100}, {OK: 94}, {OK: 96}, {OK: 96}, {OK: 96}, {OK: 96}}, 8},
-		"with a failure":   {[]Second{{OK: 100}, {OK: 100}, {OK: 100, Bad: 1}, {OK: 100}, {OK: 100}, {OK: 100}, {OK: 100}}, 7},
-		"with a backlog":   {[]Second{{OK: 200}, {OK: 200, Pending: 4}, {OK: 200, Pending: pending}, {OK: 100, Pending: pending}, {OK: 100}, {OK: 100}}, 6},
-		"of no more":       {[]Second{{OK: 100}, {OK: 100}, {OK: 100}, {OK: 100}}, 0},
-		"of none answered": {[]Second{{}, {}, {}, {}, {}}, 0},
+		"at once": {all, none, 14 * time.Second},
+		"slow until 15 s": {func(tick int) int64 {
+			if tick >= 150 {
+				return within(150, 200, 110, 100)(tick) // the backlog is gone at 20 s
+			}
+			return within(100, 150, 90, 100)(tick)
+		}, none, 22 * time.Second},
+		"failures until 13.5 s": {all, within(100, 135, 1, 0), 16 * time.Second},
+		"never again":           {within(100, 300, 90, 100), none, 0},
+		"a backlog until 16 s": {func(tick int) int64 {
+			if tick >= 120 {
+				return within(120, 160, 150, 100)(tick)
+			}
+			return within(100, 120, 0, 100)(tick)
+		}, none, 18 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				live := NewLive()
-				see := func(s Second) {
-					s.Start = time.Now()
-					time.Sleep(time.Second)
-					live.See(s)
-				}
-				see(Second{OK: 1})  // of which no level is taken
-				for n := range 10 { // a backlog is answered in one of them
-					see(Second{OK: 100 + 40*int64(n/9), Due: 100, Pending: pending})
-				}
-				begin := time.Now()
-				level := live.Level(begin.Add(-3 * time.Second))
-				if level != (Level{100, pending}) || live.Level(begin.Add(-time.Minute)) != level || live.Level(begin) != (Level{}) {
-					t.Fatalf("level %+v", level)
-				}
+				live, begin := NewLive(workload.Load{Pace: workload.Pace{Rate: 1000}}), time.Now()
 				ctx, cancel := context.WithCancel(t.Context())
-				came := 0
-				done := make(chan int, 1)
+				got := make(chan time.Duration, 1)
 				go func() {
-					if live.Await(ctx, time.Now().Add(time.Second/2), level) {
-						done <- came
-					} else {
-						done <- 0
+					time.Sleep(10 * time.Second)
+					live.Begin(time.Now())
+					time.Sleep(2 * time.Second)
+					after := time.Duration(0)
+					if live.Await(ctx, time.Now()) {
+						after = time.Since(begin)
 					}
+					got <- after
 				}()
-				synctest.Wait()
-				for _, s := range tc.after {
-					came++
-					see(s)
-					synctest.Wait()
-				}
+				shown(t, live, 0, 300, tc.ok, tc.failed)
 				cancel()
-				if got := <-done; got != tc.want {
-					t.Errorf("recovered after %d seconds, want %d", got, tc.want)
+				if is := <-got; is != tc.want {
+					t.Errorf("recovered after %v, want %v", is, tc.want)
+				}
+				if n := len(live.timeline.ticks); tc.want > 0 && n > 300 {
+					t.Errorf("%d ticks are kept", n)
 				}
 			})
 		})
 	}
 }
 
-// A load of which nothing is known has recovered once it is answered.
-func TestLiveUnknown(t *testing.T) {
-	live := NewLive()
-	for range 4 {
-		live.See(Second{OK: 1})
-	}
-	if !live.Await(t.Context(), time.Time{}, Level{}) {
-		t.Error("it has not recovered")
-	}
+// Each disturbance is compared with the time since the one before; of a load of which nothing is
+// known, and of steps, what comes behind counts.
+func TestLiveAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := NewLive(workload.Load{Pace: workload.Pace{Rate: 1000}, Limits: workload.Limits{}})
+		all := func(int) int64 { return 100 }
+		for step := range 3 {
+			live.Begin(time.Now())
+			done := make(chan bool, 1)
+			go func() { done <- live.Await(t.Context(), time.Now()) }()
+			shown(t, live, step, 50, all, none)
+			select {
+			case <-done:
+			default:
+				t.Fatalf("not recovered in step %d", step)
+			}
+		}
+		if n := len(live.timeline.ticks); n != 150 {
+			t.Errorf("%d ticks are kept of 150", n)
+		}
+	})
 }

@@ -50,38 +50,50 @@ func newTimeline(rows []results.Progress, run *results.DatabaseRun) *Timeline {
 
 // addStep adds the ticks of a step. Nothing is pending at the end of a step.
 func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s results.Step) {
-	start := s.Start.UnixNano()
 	from, to := run.Measured(s)
-	var step []tick
+	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
+}
+
+// part is some ticks in a row of a step.
+type part struct {
+	step  int
+	start int64 // of the step
+	// from and to bound the ticks that are measured.
+	from, to int64
+	pending  int64 // before the first tick
+}
+
+// add adds the ticks of a part, which are behind those that were added before.
+func (t *Timeline) add(rows []results.Progress, p part) {
+	var list []tick
 	change := map[int64]int64{} // of pending, by the beginning of a tick
 	for _, r := range rows {
-		if r.Step != s.Index {
+		if r.Step != p.step {
 			continue
 		}
-		at := tick{from: start + r.FromNS, to: start + r.ToNS}
-		i, found := slices.BinarySearchFunc(step, at, func(a, b tick) int { return cmp.Compare(a.from, b.from) })
+		at := tick{from: p.start + r.FromNS, to: p.start + r.ToNS}
+		i, found := slices.BinarySearchFunc(list, at, func(a, b tick) int { return cmp.Compare(a.from, b.from) })
 		if !found {
-			at.measured = at.from >= from.UnixNano() && at.to <= to.UnixNano()
-			step = slices.Insert(step, i, at)
+			at.measured = at.from >= p.from && at.to <= p.to
+			list = slices.Insert(list, i, at)
 		}
-		k := &step[i]
+		k := &list[i]
 		k.to = max(k.to, at.to)
 		k.due += r.Due
 		k.ok, k.failed, k.unknown = k.ok+r.OK, k.failed+r.Failed, k.unknown+r.Unknown
 		change[k.from] += r.Due - r.OK - r.Failed - r.Unknown - r.Shed - r.Unsent
 		if r.LastOKNS != 0 {
-			if k.lastOK == 0 || start+r.FirstOKNS < k.firstOK {
-				k.firstOK = start + r.FirstOKNS
+			if k.lastOK == 0 || p.start+r.FirstOKNS < k.firstOK {
+				k.firstOK = p.start + r.FirstOKNS
 			}
-			k.lastOK = max(k.lastOK, start+r.LastOKNS)
+			k.lastOK = max(k.lastOK, p.start+r.LastOKNS)
 		}
 	}
-	pending := int64(0)
-	for i := range step {
-		pending += change[step[i].from]
-		step[i].pending = pending
+	for i := range list {
+		p.pending += change[list[i].from]
+		list[i].pending = p.pending
 	}
-	t.ticks = append(t.ticks, step...)
+	t.ticks = append(t.ticks, list...)
 }
 
 // Tick is how many requests ended ok from a time on, for a length.
