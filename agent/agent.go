@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -69,8 +70,9 @@ type Options struct {
 	AllowFlags bool
 	// AllowFaults are the kinds of faults that may be applied to the member.
 	AllowFaults []string
-	// Disk gives each member a disk of its own, which faults may fill or cut: "loop:SIZE", see
-	// [owndisk.Size]; "" gives it none.
+	// Disk gives each member a disk of its own, which faults may fill: "loop:SIZE", see
+	// [owndisk.Size], which they may also cut, or a directory, see [owndisk.CheckDir]; "" gives
+	// it none.
 	Disk string
 	// Device and Interface are sampled; "" finds the data directory's device and
 	// the member's interface.
@@ -92,15 +94,14 @@ type Options struct {
 // Agent keeps at most one session and one member. All methods are safe for
 // concurrent use.
 type Agent struct {
-	opts   Options
-	host   []byte // this machine, as a record in messages
-	bootID string // of this machine
-	// diskBytes is the size of a member's own disk, 0 for none.
-	diskBytes int64
-	planner   *planner
-	runs      *runlog.Handler // of opts.Log
-	root      *os.Root        // of WorkDir; sessions write and remove files through it
-	hold      *os.File        // locked while this agent has WorkDir
+	opts     Options
+	host     []byte    // this machine, as a record in messages
+	bootID   string    // of this machine
+	diskHold io.Closer // keeps the disk that the user has mounted for the member; nil for none
+	planner  *planner
+	runs     *runlog.Handler // of opts.Log
+	root     *os.Root        // of WorkDir; sessions write and remove files through it
+	hold     *os.File        // locked while this agent has WorkDir
 
 	// ctx ends with Close; every session's context is a child of it.
 	ctx  context.Context
@@ -126,7 +127,7 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	diskBytes, err := owndisk.Asked(opts.Disk)
+	own, err := owndisk.Asked(opts.Disk)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +148,16 @@ func New(opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{opts: opts, host: record, bootID: host.BootID, diskBytes: diskBytes, planner: &planner{opts: opts, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
+	a := &Agent{opts: opts, host: record, bootID: host.BootID, planner: &planner{opts: opts, own: own, host: host}, runs: runs, root: root, hold: hold, clientFile: clientFile{path: opts.ClientNumPath, last: -1}}
 	a.ctx, a.end = context.WithCancelCause(context.Background())
 	a.done = sync.OnceValue(a.waitAll)
 	if err := a.recoverSession(); err != nil {
 		a.end(reasonAgentClosed)
 		return nil, errors.Join(fmt.Errorf("recover session: %w", err), root.Close(), hold.Close())
+	}
+	if err := a.holdDisk(); err != nil {
+		a.end(reasonAgentClosed)
+		return nil, errors.Join(err, root.Close(), hold.Close())
 	}
 	return a, nil
 }
@@ -248,7 +253,11 @@ func (a *Agent) waitAll() <-chan struct{} {
 	go func() {
 		defer close(done)
 		a.wg.Wait()
-		if err := errors.Join(a.runs.End(), a.root.Close(), a.hold.Close()); err != nil {
+		errs := []error{a.runs.End(), a.root.Close(), a.hold.Close()}
+		if a.diskHold != nil {
+			errs = append(errs, a.diskHold.Close())
+		}
+		if err := errors.Join(errs...); err != nil {
 			a.opts.Log.Warn("close work directory", "error", err)
 		}
 	}()

@@ -22,6 +22,9 @@ const (
 	// it is started again, and freeEvery how often that is tried.
 	freeTimeout = 10 * time.Second
 	freeEvery   = 50 * time.Millisecond
+	// aftermath is how long after a fault that may end the member its death may still be due to
+	// it: a store ends itself once it has read that its disk failed.
+	aftermath = 5 * time.Second
 )
 
 // attended is the member of a session while it runs, and the victim of its faults. Only the
@@ -54,6 +57,11 @@ func (l life) attend(m *member.Member) *member.Member {
 			if fault.MayEnd(s.lasting()) {
 				a.endedItself()
 				continue
+			}
+			if fault.MayEnd(s.lately()) {
+				if a.endedItself(); a.Start(s.ctx) == nil {
+					continue
+				}
 			}
 			l.quoteDead(a.member)
 			s.end(l.deathReason(a.member))

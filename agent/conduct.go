@@ -53,11 +53,11 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 // touches nothing.
 func (s *session) measurable(p *planned) (err error) {
 	a := s.agent
-	// The data directory will be below the work directory, so on its file system.
+	dir := a.planner.dataOn()
 	p.sampler, err = sysmetrics.NewSampler(sysmetrics.Options{
 		PIDs:      s.pids,
 		Tree:      true,
-		Dir:       a.opts.WorkDir,
+		Dir:       dir,
 		Device:    a.opts.Device,
 		Interface: a.opts.Interface,
 		Addr:      p.member.Self().Addr,
@@ -68,10 +68,10 @@ func (s *session) measurable(p *planned) (err error) {
 	if err != nil {
 		return status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)
 	}
-	if p.disk, err = sysmetrics.DiskFacts(a.opts.WorkDir); err != nil {
-		s.log.Warn("file system of the work directory is unknown", "error", err)
+	if p.disk, err = sysmetrics.DiskFacts(dir); err != nil {
+		s.log.Warn("file system of the data is unknown", "error", err)
 	}
-	p.free = sysmetrics.FreeBytes(a.opts.WorkDir)
+	p.free = sysmetrics.FreeBytes(dir)
 	return nil
 }
 
@@ -187,7 +187,11 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	if err := s.writeRecord(); err != nil {
 		return err
 	}
-	if err := root.Mkdir(filepath.Join(p.dir, dirData), 0o755); err != nil {
+	data := filepath.Join(p.dir, dirData)
+	if s.agent.planner.own.Dir != "" {
+		return root.Symlink(p.member.Dir, data) // by which a disk is found that a killed agent has left
+	}
+	if err := root.Mkdir(data, 0o755); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
 	}
 	return nil

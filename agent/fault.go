@@ -81,8 +81,10 @@ func (a *planner) allowsFault(r fault.Record) error {
 		}
 		return status.Errorf(codes.PermissionDenied, "this agent may not apply the fault %s (allowed: %s): start it with dbtester agent --allow-faults %s", k.Name, allowed, k.Name)
 	}
-	if k.NeedsDisk(r) && a.opts.Disk == "" {
-		return status.Errorf(codes.FailedPrecondition, "the fault %s needs a disk of the member's own, which may be filled or cut: start the agent with --disk loop:SIZE, such as --disk loop:2GiB", k.Name)
+	if k.NeedsDisk(r) {
+		if err := a.allowsDisk(k); err != nil {
+			return err
+		}
 	}
 	if err := k.Possible(); err != nil {
 		return status.Errorf(codes.FailedPrecondition, "this machine cannot have the fault %s: %v", k.Name, err)
@@ -173,6 +175,13 @@ func (s *session) lasting() []fault.Record {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.now.faults), func(r fault.Record) bool { return !r.Over.IsZero() })
+}
+
+// lately are the faults that ended a moment ago.
+func (s *session) lately() []fault.Record {
+	s.agent.mu.Lock()
+	defer s.agent.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.now.faults), func(r fault.Record) bool { return time.Since(r.Over) > aftermath })
 }
 
 // isDown reports whether the member was ended by a fault.

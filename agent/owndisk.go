@@ -1,39 +1,94 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
 // fileDisk is the file of a member's own disk, in the session directory.
 const fileDisk = "disk.img"
 
-// makeDisk mounts a disk of its own at the member's directory, if the agent has such disks. It
-// is on record before.
+// holdDisk takes the disk that the user has mounted for the member, if there is one, after what
+// an earlier agent has left there was undone.
+func (a *Agent) holdDisk() (err error) {
+	if a.planner.own.Dir == "" {
+		return nil
+	}
+	if err := owndisk.CheckDir(a.planner.own.Dir, a.opts.WorkDir); err != nil {
+		return err
+	}
+	a.diskHold, err = owndisk.Hold(a.planner.own.Dir)
+	return err
+}
+
+// memberDir is where the member of a session directory has its files.
+func (a *planner) memberDir(session string) string {
+	if a.own.Dir != "" {
+		return owndisk.In(a.own.Dir).Point
+	}
+	return filepath.Join(a.opts.WorkDir, session, dirData)
+}
+
+// dataOn is a directory of the file system on which the data will be.
+func (a *planner) dataOn() string { return cmp.Or(a.own.Dir, a.opts.WorkDir) }
+
+// allowsDisk returns why a fault cannot be one of the member's own disk.
+func (a *planner) allowsDisk(k fault.Kind) error {
+	switch {
+	case a.own == owndisk.Own{}:
+		return status.Errorf(codes.FailedPrecondition, "the fault %s needs a disk of the member's own, which may be filled or cut: start the agent with --disk loop:SIZE, such as --disk loop:2GiB, or for a full disk alone with --disk DIR", k.Name)
+	case a.own.Dir == "":
+		return nil
+	case k.Cuts():
+		return status.Errorf(codes.FailedPrecondition, "the fault %s needs a disk that the agent has mounted itself, got --disk %s, which could not be mounted again for sure: start the agent with --disk loop:SIZE", k.Name, a.own.Dir)
+	}
+	if err := owndisk.CheckDir(a.own.Dir, a.opts.WorkDir); err != nil {
+		return status.Error(codes.FailedPrecondition, err.Error())
+	}
+	return nil
+}
+
+// makeDisk gives the member's directory a disk of its own, if the agent has such disks. It is on
+// record before.
 func (l life) makeDisk() error {
 	s, p := l.s, l.p
-	if s.agent.diskBytes == 0 {
+	own := s.agent.planner.own
+	if own == (owndisk.Own{}) {
 		return nil
 	}
 	d := owndisk.Disk{Image: filepath.Join(s.agent.opts.WorkDir, p.dir, fileDisk), Point: p.member.Dir}
+	if own.Dir != "" {
+		if err := owndisk.CheckDir(own.Dir, s.agent.opts.WorkDir); err != nil { // it may have been unmounted
+			return err
+		}
+		d = owndisk.In(own.Dir)
+	}
 	s.agent.mu.Lock()
 	s.now.disk = &d
 	s.agent.mu.Unlock()
 	if err := s.writeRecord(); err != nil {
 		return err
 	}
-	return owndisk.Make(s.ctx, d, s.agent.diskBytes)
+	if own.Dir != "" {
+		return d.MakeIn()
+	}
+	return owndisk.Make(s.ctx, d, own.Bytes)
 }
 
 // removeDisk unmounts the member's own disk, if it has one. Its file goes with the session's
-// directory.
+// directory. A disk that the user has mounted loses the member's folder.
 func (l life) removeDisk() {
 	if d, ok := l.s.ownDisk(); ok {
 		// Not the session's context, which has ended: this has a bound of its own.
 		if err := d.Unmount(context.Background()); err != nil {
-			l.s.problem("the member's own disk was not unmounted", err)
+			l.s.problem("the member's own disk was not given back", err)
 		}
 	}
 }
@@ -67,6 +122,24 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 		return owndisk.Disk{}, false
 	}
 	return *s.now.disk, true
+}
+
+// freeDisk gives a disk back that an earlier agent's session had.
+func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
+	// Only what a session of this directory can have had: records may be edited.
+	own, given := filepath.Join(a.opts.WorkDir, l.dir), a.planner.own.Dir
+	var err error
+	switch {
+	case d == owndisk.Disk{Image: filepath.Join(own, fileDisk), Point: filepath.Join(own, dirData)}, given != "" && d == owndisk.In(given):
+		err = d.Unmount(a.ctx)
+	case d.Dir != "" && d == owndisk.In(d.Dir):
+		err = d.Drain() // of an agent that had another disk: the data stays until that disk is given again
+	default:
+		a.opts.Log.Warn("the disk of an earlier agent's session is not in its directory and is left alone", "disk", d)
+	}
+	if err != nil {
+		a.opts.Log.Warn("the disk of an earlier agent's member was not given back", "error", err)
+	}
 }
 
 // Disk is the method of [fault.Victim].

@@ -19,6 +19,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process/tap"
@@ -63,7 +64,7 @@ type planned struct {
 	tap *tap.Tap
 	// upgrades are the member with the releases that faults start it with, by version.
 	upgrades map[string]*planned
-	disk     results.Disk // what the work directory lies on
+	disk     results.Disk // what the data lies on
 	free     int64        // bytes there that are free; 0 if that is not known
 }
 
@@ -71,6 +72,7 @@ type planned struct {
 // of its machine. It is safe for concurrent use.
 type planner struct {
 	opts Options
+	own  owndisk.Own
 	host results.Host
 }
 
@@ -116,7 +118,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	p.member = database.Member{
 		Index: int(req.GetIndex()),
 		Hosts: hosts,
-		Dir:   filepath.Join(a.opts.WorkDir, p.dir, dirData),
+		Dir:   a.memberDir(p.dir),
 		Tools: p.tools.paths,
 		TLS:   tls,
 	}

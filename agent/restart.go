@@ -14,7 +14,6 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
-	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/cgroup"
@@ -107,13 +106,7 @@ func (a *Agent) endLeftover(l leftover) error {
 		}
 	}
 	if d := l.record.Disk; d != nil {
-		// Only what a session of this directory can have mounted: records may be edited.
-		own := filepath.Join(a.opts.WorkDir, l.dir)
-		if *d != (owndisk.Disk{Image: filepath.Join(own, fileDisk), Point: filepath.Join(own, dirData)}) {
-			a.opts.Log.Warn("the disk of an earlier agent's session is not in its directory and is left alone", "disk", *d)
-		} else if err := d.Unmount(a.ctx); err != nil {
-			a.opts.Log.Warn("the disk of an earlier agent's member was not unmounted", "error", err)
-		}
+		a.freeDisk(l, *d)
 	}
 	if err := cgroup.Remove(a.ctx, l.record.Group); err != nil {
 		a.opts.Log.Warn("a control group of an earlier agent was left behind", "dirs", l.record.Group, "error", err)

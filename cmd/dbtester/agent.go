@@ -116,7 +116,7 @@ func agentFlagError(cmd *cobra.Command, err error) error {
 }
 
 // diskUsage describes --disk.
-const diskUsage = "give each database a disk of its own, which faults may fill or cut: loop:SIZE, such as loop:2GiB, is ext4 in a file below --work-dir; needs root"
+const diskUsage = "give each database a disk of its own: loop:SIZE, such as loop:2GiB, is ext4 in a file below --work-dir, which faults may fill or cut, and needs root; a directory is where an empty file system is mounted for it, which faults may fill"
 
 // stopTimeout bounds an agent's shutdown: all its deadlines plus 10 s.
 func stopTimeout() time.Duration {
@@ -124,9 +124,14 @@ func stopTimeout() time.Duration {
 	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
 }
 
-// checkOwnDisk returns why members cannot have such a disk of their own here; "" is none.
-func checkOwnDisk(disk string) error {
-	if _, err := owndisk.Asked(disk); err != nil {
+// checkOwnDisk returns why members of an agent cannot have such a disk of their own here; "" is
+// none.
+func checkOwnDisk(disk, workDir string) error {
+	own, err := owndisk.Asked(disk)
+	if err == nil && own.Dir != "" {
+		err = owndisk.CheckDir(own.Dir, workDir)
+	}
+	if err != nil {
 		return fmt.Errorf("--disk: %w", err)
 	}
 	return nil
@@ -147,7 +152,9 @@ func (f agentFlags) check() error {
 			errs = append(errs, fmt.Errorf("--allow-faults: this machine cannot have the fault %s: %w", name, err))
 		}
 	}
-	if err := checkOwnDisk(f.disk); err != nil {
+	if workDir, err := f.workDirectory(); err != nil {
+		errs = append(errs, err)
+	} else if err := checkOwnDisk(f.disk, workDir); err != nil {
 		errs = append(errs, err)
 	}
 	if f.lease <= 0 {

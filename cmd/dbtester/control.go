@@ -306,7 +306,14 @@ func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine
 	}
 	tools, err := f.tools.paths()
 	known := cached(f.localCache())
-	known.Refuse, known.Tools, known.WorkDir, known.Machine = refuseLocal, tools, f.localDir(e), here
+	known.Tools, known.WorkDir, known.Machine = tools, f.localDir(e), here
+	known.Refuse = func(addr string) error {
+		if err := refuseLocal(addr); err != nil {
+			return err
+		}
+		_, err := diskOf(f.disk, addr, f.localDir(e))
+		return err
+	}
 	return known, err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -69,7 +70,7 @@ func leftBehind(dir string) string {
 func (a *app) reportLeft(ctx context.Context, dir string) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {
-		err = owndisk.UnmountBelow(ctx, whole)
+		err = errors.Join(owndisk.UnmountBelow(ctx, whole), owndisk.DrainBelow(whole))
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "dbtester: disks below %s: %v\n", relative(dir), err)

@@ -22,6 +22,7 @@ import (
 	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/runlog"
 )
 
@@ -109,6 +110,10 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	o := l.options
 	o.Log = slog.New(runlog.New(o.Log.Handler())) // each has its own in its records
 	o.WorkDir = filepath.Join(l.workDir, "agent-"+addr)
+	var err error
+	if o.Disk, err = diskOf(o.Disk, addr, o.WorkDir); err != nil {
+		return nil, err
+	}
 	ag, err := agent.New(o)
 	if err != nil {
 		return nil, err
@@ -127,6 +132,27 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 		_ = local.server.Serve(local.listener) // ends with Stop
 	}()
 	return local, nil
+}
+
+// diskOf is the disk of the member with an agent's address and work directory: what is mounted
+// for its host, below a directory, or the same for all.
+func diskOf(disk, addr, workDir string) (string, error) {
+	own, err := owndisk.Asked(disk)
+	if err != nil {
+		return "", usageError{fmt.Errorf("--disk: %w", err)}
+	}
+	if own.Dir == "" {
+		return disk, nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	disk = filepath.Join(own.Dir, host)
+	if err := checkOwnDisk(disk, workDir); err != nil {
+		return "", usageError{err}
+	}
+	return disk, nil
 }
 
 // close stops all agents with their members and removes the work directory.

@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
 // localFlags are of agents inside this process.
@@ -30,13 +32,13 @@ func (f *localFlags) register(flags *pflag.FlagSet, r *database.Registry, cache 
 
 // registerDisk declares the flag of members' own disks.
 func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
-	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage)
+	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage+"; with --local it has one for each host, by its address: DIR/127.0.0.1")
 }
 
 // checkDisk returns why members cannot have such disks of their own.
 func (f localFlags) checkDisk() error {
-	if err := checkOwnDisk(f.disk); err != nil {
-		return usageError{err}
+	if _, err := owndisk.Asked(f.disk); err != nil {
+		return usageError{fmt.Errorf("--disk: %w", err)} // directories of hosts are checked by their agents
 	}
 	if f.disk != "" && !f.local {
 		return usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}

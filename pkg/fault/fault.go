@@ -31,7 +31,7 @@ type Kind struct {
 	Taps bool
 	// groups is whether members of one machine are told apart by their control groups.
 	groups bool
-	// disk is whether the member needs a disk of its own.
+	// disk is whether the member needs a disk of its own, which is cut.
 	disk bool
 	// keys are the parameters that it has, by their names in JSON and in files.
 	keys []string
@@ -225,6 +225,9 @@ func (k Kind) NeedsDisk(r Record) bool {
 	p, err := r.decoded()
 	return k.disk || err == nil && p.Full
 }
+
+// Cuts reports whether the fault cuts the member's own disk.
+func (k Kind) Cuts() bool { return k.disk }
 
 // MayEnd reports whether one of some faults may have had their member end itself.
 func MayEnd(records []Record) bool {

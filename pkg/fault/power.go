@@ -15,7 +15,7 @@ import (
 func power() Kind {
 	return Kind{
 		Name:     "power",
-		Meaning:  "its disk loses what was not synchronized, at once, and its processes are killed; mounted and started again after `for`. Its agent needs `--disk`",
+		Meaning:  "its disk loses what was not synchronized, at once, and its processes are killed; mounted and started again after `for`. Its agent needs `--disk loop:SIZE`",
 		disk:     true,
 		possible: owndisk.Check,
 		apply:    powerOff,
@@ -67,4 +67,4 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 }
 
 // errNoDisk is that a member has no disk of its own.
-var errNoDisk = errors.New("the member has no disk of its own, which may be filled or cut: start its agent with --disk loop:SIZE")
+var errNoDisk = errors.New("the member has no disk of its own, which may be filled or cut: start its agent with --disk loop:SIZE, or with --disk DIR to fill it")

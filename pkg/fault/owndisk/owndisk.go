@@ -1,36 +1,68 @@
-// Package owndisk gives a member a file system of its own: ext4 in a file, behind a loop
-// device. It may be cut, as a power failure cuts it, and filled to its last block, and no other
-// file system is touched. It needs root and mkfs.ext4.
+// Package owndisk gives a member a file system of its own, which may be filled to its last block:
+// ext4 in a file, behind a loop device, which needs root and mkfs.ext4 and may also be cut, as a
+// power failure cuts it; or one that the user has mounted for it. No other file system is touched.
 package owndisk
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// Disk is a file system in a file. It is data: a later process can unmount what an earlier one
-// has mounted.
+// Disk is a file system of a member. It is data: a later process can undo what an earlier one
+// has done.
 type Disk struct {
-	// Image is the file, and Point where it is mounted. Both are absolute.
-	Image string `json:"image"`
+	// Image is the file of the file system, and Point where it is mounted. Both are absolute.
+	Image string `json:"image,omitempty"`
 	Point string `json:"point"`
+	// Dir is where the user has mounted the file system; "" if it is in a file. Point is then the
+	// member's folder in it, see [In].
+	Dir string `json:"dir,omitempty"`
 }
+
+// memberDir is the folder of the member on a disk that the user has mounted: all that is ever
+// written there.
+const memberDir = "dbtester-member"
+
+// In returns the disk of a member whose folder is on the file system that is mounted at dir.
+func In(dir string) Disk { return Disk{Dir: dir, Point: filepath.Join(dir, memberDir)} }
+
+// errKept is that a disk which the user has mounted cannot be cut.
+var errKept = errors.New("a disk that was mounted before the agent started cannot be cut, since nobody would mount it again after an agent that was killed")
 
 // Least is the smallest size in bytes: what ext4 and a store need.
 const Least = 64 << 20
 
-// Asked returns the size in bytes of the disks that a text such as loop:2GiB asks for, if this
-// machine can have them, and 0 for "".
-func Asked(text string) (int64, error) {
-	if text == "" {
-		return 0, nil
+// Own is what each member has of its own; zero is nothing.
+type Own struct {
+	// Bytes is the size of a file system in a file.
+	Bytes int64
+	// Dir is where the user has mounted a file system for the member, see [CheckDir].
+	Dir string
+}
+
+// Asked reads a text such as loop:2GiB or /mnt/disk, and returns an error if this machine cannot
+// have such disks; "" is nothing. Whether a directory may be filled is for [CheckDir].
+func Asked(text string) (own Own, err error) {
+	switch {
+	case text == "":
+		return Own{}, nil
+	case !strings.Contains(text, ":") || strings.ContainsRune(text, filepath.Separator):
+		own.Dir, err = filepath.Abs(text)
+		if err == nil {
+			own.Dir, err = filepath.EvalSymlinks(own.Dir)
+		}
+		if err != nil {
+			return Own{}, fmt.Errorf("a disk must be loop:SIZE, such as loop:2GiB, or a directory, got %q: %w", text, err)
+		}
+		return own, nil
 	}
-	size, err := Size(text)
-	if err == nil {
+	if own.Bytes, err = Size(text); err == nil {
 		err = Check()
 	}
-	return size, err
+	return own, err
 }
 
 // Size reads the size of "loop:SIZE" in bytes, such as loop:2GiB.
@@ -40,7 +72,7 @@ func Size(text string) (int64, error) {
 	n, err := strconv.ParseInt(number, 10, 32)
 	shift, known := map[string]int{"MiB": 20, "GiB": 30, "TiB": 40}[strings.TrimPrefix(size, number)]
 	if !ok || err != nil || !known || n<<shift < Least || n<<shift>>shift != n {
-		return 0, fmt.Errorf("a disk must be loop:SIZE with a size of at least 64MiB, such as loop:2GiB, got %q", text)
+		return 0, fmt.Errorf("a disk must be a directory, or loop:SIZE with a size of at least 64MiB, such as loop:2GiB, got %q", text)
 	}
 	return n << shift, nil
 }

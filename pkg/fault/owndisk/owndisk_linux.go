@@ -120,8 +120,11 @@ func (d Disk) attach() (*os.File, error) {
 	return nil, err
 }
 
-// Mounted reports whether a file system is mounted at the point.
+// Mounted reports whether a file system is mounted at the point, or where the user has mounted one.
 func (d Disk) Mounted() (bool, error) {
+	if d.Dir != "" {
+		return d.reachable()
+	}
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return false, err
@@ -156,8 +159,12 @@ func UnmountBelow(ctx context.Context, dir string) error {
 	return errors.Join(errs...)
 }
 
-// Unmount unmounts the disk, if it is mounted. Its file stays.
+// Unmount unmounts the disk, if it is mounted. Its file stays. One that the user has mounted loses
+// the folder of the member, with all that fills it, and stays mounted.
 func (d Disk) Unmount(ctx context.Context) error {
+	if d.Dir != "" {
+		return d.clear()
+	}
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	ticker := time.NewTicker(busyEvery)
@@ -197,6 +204,9 @@ func (d Disk) Sync() error {
 // Cut has the file system lose all that is not on disk, and refuse everything from now on,
 // until it is unmounted and mounted again.
 func (d Disk) Cut() error {
+	if d.Dir != "" {
+		return errKept
+	}
 	if is, err := d.Mounted(); err != nil || !is {
 		return errors.Join(errors.New("the disk of the member is not mounted"), err)
 	}

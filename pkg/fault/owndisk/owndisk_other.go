@@ -5,12 +5,25 @@ package owndisk
 import (
 	"context"
 	"errors"
+	"io"
 )
 
 var errLinux = errors.New("disks of members' own need Linux")
 
 // Check returns that this machine cannot have them.
 func Check() error { return errLinux }
+
+// CheckDir returns that this machine cannot have them.
+func CheckDir(dir, workDir string) error { return errLinux }
+
+// Hold holds none.
+func Hold(dir string) (io.Closer, error) { return nil, errLinux }
+
+// MakeIn makes none.
+func (d Disk) MakeIn() error { return errLinux }
+
+// DrainBelow has nothing to do.
+func DrainBelow(string) error { return nil }
 
 // Make makes none.
 func Make(context.Context, Disk, int64) error { return errLinux }
