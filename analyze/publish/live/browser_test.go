@@ -75,6 +75,12 @@ func TestInBrowser(t *testing.T) {
 	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
+	for range 600 { // between the two pages there is none, or one without a title
+		if title, err := b.Eval(`document.title`); err == nil && title == "the report" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 	want("the page becomes the report", `document.title`, "the report")
 	if len(b.Console) > 0 {
 		t.Errorf("the page must not report anything on the console, got %q", b.Console)
