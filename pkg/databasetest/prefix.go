@@ -21,7 +21,7 @@ import (
 
 // neighbourKeys is the usual number of others' keys; the flag -neighbour-keys sets
 // another.
-const neighbourKeys = 200
+const neighbourKeys = 100
 
 // ourPrefix is the prefix of the load. Others' keys lie right beside it.
 const ourPrefix = "shared/run-1"

@@ -228,14 +228,23 @@ func leasesCase(t *testing.T, f *fixture) {
 			}
 		})
 	}
-	target.Prefix = ""
-	if _, latest := facts.Ends(facts.Least, 1); 2*latest <= slowestExpiry {
-		f.part(t, "expiry", func(t *testing.T) { leaseEnds(t, f.dial(t, target).(database.Leaser), facts) })
-	}
 }
 
-// leaseEnds lets one session end beside one that is renewed.
-func leaseEnds(t *testing.T, client database.Leaser, facts *database.SessionFacts) {
+// leasesExpire reports whether sessions of requests are offered that end soon without renewals.
+func leasesExpire(f *fixture) bool {
+	if !offers(workload.OpGrant)(f) {
+		return false
+	}
+	facts := database.SessionFactsOf(f.info(), f.driver)
+	_, latest := facts.Ends(facts.Least, 1)
+	return 2*latest <= slowestExpiry
+}
+
+// leaseEndsCase lets one session end beside one that is renewed, which is a matter of servers:
+// what clients are told of a session that has ended, leasesCase asks.
+func leaseEndsCase(t *testing.T, f *fixture) {
+	facts := database.SessionFactsOf(f.info(), f.driver)
+	client := f.dial(t, f.Target()).(database.Leaser)
 	earliest, latest := facts.Ends(facts.Least, 1)
 	dead, alive := grantLease(t, client, facts.Least), grantLease(t, client, facts.Least)
 	begun, last := time.Now(), time.Now()
