@@ -10,13 +10,15 @@ import (
 	judge "github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // TestConsistency runs a load on stores that lie: each lie is found, and has its mark and a
 // witness that shows it. An honest store, and one that applies a write after its time-out, have
-// no violation among all requests.
+// no violation among all requests. make test has each lie and each class once, make test-long
+// each lie with all of the mixes.
 func TestConsistency(t *testing.T) {
 	t.Parallel()
 	const reads, deletes, txns = "{read: 50, update: 50}", "{read: 45, update: 45, delete: 10}", "{txn: 100}"
@@ -25,20 +27,24 @@ func TestConsistency(t *testing.T) {
 		mix   string
 		class judge.Class // "" if there must be no violation
 		lost  bool        // when the keys are read back
+		long  bool        // its kind is shown by another case
 	}{
-		{fake.Honest, reads, "", false},
-		{fake.Honest, deletes, "", false},
-		{fake.Honest, "{read: 50, txn: 50}", "", false},
-		{fake.Late, reads, "", false},
-		{fake.Drop, reads, judge.StaleValue, false},
-		{fake.Drop, "{update: 100}", "", true},
-		{fake.Older, reads, judge.StaleValue, false},
-		{fake.Stale, reads, judge.StaleValue, false},
-		{fake.Other, reads, judge.Phantom, false},
-		{fake.Phantom, reads, judge.Phantom, false},
-		{fake.Undelete, deletes, judge.ResurrectedValue, false},
-		{fake.Double, txns, judge.DoubleSwap, false},
+		{fake.Honest, reads, "", false, true},
+		{fake.Honest, deletes, "", false, false},
+		{fake.Honest, "{read: 50, txn: 50}", "", false, false},
+		{fake.Late, reads, "", false, false},
+		{fake.Drop, reads, judge.StaleValue, false, true},
+		{fake.Drop, "{update: 100}", "", true, false},
+		{fake.Older, reads, judge.StaleValue, false, false},
+		{fake.Stale, reads, judge.StaleValue, false, false},
+		{fake.Other, reads, judge.Phantom, false, false},
+		{fake.Phantom, reads, judge.Phantom, false, false},
+		{fake.Undelete, deletes, judge.ResurrectedValue, false, false},
+		{fake.Double, txns, judge.DoubleSwap, false, false},
 	} {
+		if c.long && !databasetest.Long() {
+			continue
+		}
 		t.Run(fmt.Sprintf("%s of %s", c.lie, c.mix), func(t *testing.T) {
 			r := newRig(t)
 			every := 50
