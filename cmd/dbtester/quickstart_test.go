@@ -21,6 +21,7 @@ func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
+	t.Parallel() // no other test of this process uses the hosts of the quickstart
 	eventually(t, "the ports of 127.0.0.1 to 127.0.0.3 are free", func() bool {
 		return portsFree([]string{"127.0.0.1", "127.0.0.2", "127.0.0.3"})
 	})
