@@ -51,7 +51,7 @@ func New(r *abilities.Run) *Runner {
 	if list := faults.Keys().Of(r.DB.Abilities); len(list) > 0 {
 		runner.repeat = faults.Repeated().Of(r.DB.Abilities)
 		runner.plan = faults.Plan(list, runner.repeat, r.Experiment.Seed)
-		if runner.repeat.Until != "" && runner.repeat.Times > 1 {
+		if runner.repeat.Until != "" {
 			runner.follow = newFollow(r.DB.Load)
 		}
 		if every := faults.Probed().Of(r.DB.Abilities); every > 0 {
@@ -75,8 +75,8 @@ func (r *Runner) Describe() (lines []string) {
 			lines = append(lines, fmt.Sprintf("fault: %s of member %s at %v%s%s%s", d.Kind, d.Member, d.At, lasting(d.For), detailed(d.Detail()), with(d.Version)))
 		}
 	}
-	if len(lines) > 0 && r.repeat.Times > 1 {
-		lines = append(lines, fmt.Sprintf("all of them %d times%s", r.repeat.Times, repeated(r.repeat)))
+	if len(lines) > 0 && r.repeat.Times > 0 {
+		lines = append(lines, fmt.Sprintf("all of them %s%s", times(r.repeat.Times), repeated(r.repeat)))
 	}
 	return lines
 }
@@ -88,6 +88,13 @@ func describeCommand(f faults.Fault) string {
 		undo = "nothing"
 	}
 	return fmt.Sprintf("fault: this machine runs %s at %v, and %s undoes it after %v", faults.Argv(f.Run), f.At, undo, f.For)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // repeated is when repeats begin.

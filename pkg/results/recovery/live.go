@@ -18,7 +18,6 @@ type Live struct {
 
 	mu       sync.Mutex
 	timeline Timeline
-	step     int
 	more     chan struct{} // closed when more ticks have come
 	// is is the disturbance that the load has not recovered from, and before the recovery from the
 	// one before; nil without one.
@@ -35,13 +34,7 @@ func NewLive(l workload.Load) *Live {
 func (l *Live) See(step int, start time.Time, rows []results.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := &l.timeline
-	p := part{step: step, start: start.UnixNano(), from: start.Add(l.warmUp).UnixNano(), to: math.MaxInt64}
-	if n := len(t.ticks); n > 0 && step == l.step {
-		p.pending = t.ticks[n-1].pending
-	}
-	t.add(rows, p)
-	l.step = step
+	l.timeline.add(rows, part{step: step, start: start.UnixNano(), from: start.Add(l.warmUp).UnixNano(), to: math.MaxInt64})
 	l.forget()
 	close(l.more)
 	l.more = make(chan struct{})
@@ -57,7 +50,9 @@ func (l *Live) forget() {
 	if l.is != nil {
 		since = min(since, l.is.From.UnixNano())
 	}
-	t.ticks = slices.Delete(t.ticks, 0, t.since(since-2*int64(before)))
+	if t.ticks = slices.Delete(t.ticks, 0, t.since(since-2*int64(before))); len(t.ticks) > 0 {
+		t.ticks[0].more = t.ticks[0].pending
+	}
 }
 
 // Begin notes that a disturbance begins.

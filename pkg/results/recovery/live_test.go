@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -112,4 +114,24 @@ func TestLiveAgain(t *testing.T) {
 			t.Errorf("%d ticks are kept of 150", n)
 		}
 	})
+}
+
+// Rows that come late add to their ticks, whose pending requests and those of later ticks change.
+func TestLate(t *testing.T) {
+	length := int64(results.ProgressTick)
+	row := func(n, due, ok int64) results.Progress {
+		return results.Progress{FromNS: n * length, ToNS: (n + 1) * length, Due: due, OK: ok}
+	}
+	var whole, late Timeline
+	p := part{to: 10 * length}
+	whole.add([]results.Progress{row(0, 5, 5), row(1, 5, 3), row(3, 5, 7)}, p)
+	late.add([]results.Progress{row(0, 5, 5), row(3, 5, 7)}, p)
+	late.add([]results.Progress{row(1, 2, 0)}, p)
+	late.add([]results.Progress{row(1, 3, 3)}, p)
+	if diff := cmp.Diff(whole.ticks, late.ticks, cmp.AllowUnexported(tick{})); diff != "" {
+		t.Errorf("late rows (-want +got):\n%s", diff)
+	}
+	if got := whole.ticks[2].pending; got != 0 {
+		t.Errorf("%d are pending, want none", got)
+	}
 }

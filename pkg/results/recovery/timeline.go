@@ -21,13 +21,15 @@ type Timeline struct {
 
 // tick is what happened in [from, to). Times are nanoseconds of the Unix epoch.
 type tick struct {
+	step                     int
 	from, to                 int64
 	due, ok, failed, unknown int64
 	// firstOK and lastOK are when the first and the last request ended ok; 0 if none did.
 	firstOK, lastOK int64
-	// pending are the requests that were due or sent and had no outcome at the end.
-	pending  int64
-	measured bool
+	// pending are the requests that were due or sent and had no outcome at the end, more of them than
+	// at its beginning.
+	pending, more int64
+	measured      bool
 }
 
 // Read reads the ticks of a run's folder.
@@ -54,34 +56,33 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part is some ticks in a row of a step.
+// part is what is measured of a step.
 type part struct {
-	step  int
-	start int64 // of the step
-	// from and to bound the ticks that are measured.
+	step     int
+	start    int64 // of the step
 	from, to int64
-	pending  int64 // before the first tick
 }
 
-// add adds the ticks of a part, which are behind those that were added before.
+// add adds rows of a step that is not before those that were added before. A row may be of a tick that
+// is known: it adds to it.
 func (t *Timeline) add(rows []results.Progress, p part) {
-	var list []tick
-	change := map[int64]int64{} // of pending, by the beginning of a tick
+	first := len(t.ticks) // of those that change
 	for _, r := range rows {
 		if r.Step != p.step {
 			continue
 		}
-		at := tick{from: p.start + r.FromNS, to: p.start + r.ToNS}
-		i, found := slices.BinarySearchFunc(list, at, func(a, b tick) int { return cmp.Compare(a.from, b.from) })
+		at := tick{step: p.step, from: p.start + r.FromNS, to: p.start + r.ToNS}
+		i, found := slices.BinarySearchFunc(t.ticks, at, func(a, b tick) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.from, b.from)) })
 		if !found {
 			at.measured = at.from >= p.from && at.to <= p.to
-			list = slices.Insert(list, i, at)
+			t.ticks = slices.Insert(t.ticks, i, at)
 		}
-		k := &list[i]
+		first = min(first, i)
+		k := &t.ticks[i]
 		k.to = max(k.to, at.to)
 		k.due += r.Due
 		k.ok, k.failed, k.unknown = k.ok+r.OK, k.failed+r.Failed, k.unknown+r.Unknown
-		change[k.from] += r.Due - r.OK - r.Failed - r.Unknown - r.Shed - r.Unsent
+		k.more += r.Due - r.OK - r.Failed - r.Unknown - r.Shed - r.Unsent
 		if r.LastOKNS != 0 {
 			if k.lastOK == 0 || p.start+r.FirstOKNS < k.firstOK {
 				k.firstOK = p.start + r.FirstOKNS
@@ -89,11 +90,13 @@ func (t *Timeline) add(rows []results.Progress, p part) {
 			k.lastOK = max(k.lastOK, p.start+r.LastOKNS)
 		}
 	}
-	for i := range list {
-		p.pending += change[list[i].from]
-		list[i].pending = p.pending
+	for ; first < len(t.ticks); first++ {
+		k := &t.ticks[first]
+		k.pending = k.more
+		if first > 0 && t.ticks[first-1].step == k.step {
+			k.pending += t.ticks[first-1].pending
+		}
 	}
-	t.ticks = append(t.ticks, list...)
 }
 
 // Tick is how many requests ended ok from a time on, for a length.
