@@ -66,3 +66,34 @@ databases:
 		}
 	}
 }
+
+// Slow watchers have rows of their own, and what they hear late is not lost.
+func TestSlowWatchers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(`
+load: {operation: update, keys: 10, rate: 200, duration: 6s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+watch: {watchers: 9, connections: 3, slow: {share: 10%, pause: 3s}}
+databases:
+  fake: {}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	o, err := watchers.Record().Of(rec.run.Records)
+	if err != nil || len(o.Stages) != 1 || o.Stages[0].Slow == nil {
+		t.Fatalf("the outcome is %+v, %v; want one stage with slow watchers", o, err)
+	}
+	s := o.Stages[0]
+	if c := o.Counts; c.Lost+c.Duplicate+c.Reordered+c.Behind+c.Unjudged+c.Foreign > 0 || o.SlowEnded > 0 {
+		t.Errorf("counts %+v, %d slow connections ended; want nothing wrong", c, o.SlowEnded)
+	}
+	if s.Slow.Watchers != 3 || s.Slow.Connections != 1 || s.Slow.Sent == nil {
+		t.Errorf("the slow part is %+v, from sent %+v; want 3 watchers on one connection", s.Slow, s.Slow.Sent)
+	}
+	if s.Slow.Sent != nil && s.Deliveries != 2*s.Slow.Sent.N {
+		t.Errorf("%d deliveries and %d to slow watchers, want twice as many", s.Deliveries, s.Slow.Sent.N)
+	}
+}

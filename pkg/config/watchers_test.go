@@ -40,6 +40,13 @@ func TestWatchersProblems(t *testing.T) {
 			`x.yaml:3:19: watch: stages are equal parts of a load's duration: give the load a duration and neither requests nor steps, or one number of watchers`}},
 		{"keys that are not there", "load: {operation: write, requests: 1000, clients: 2, value_size: 64}\nhosts: [10.0.0.1]\nwatch: {watchers: 1, of: key}\ndatabases: {etcd: }\n", []string{
 			"x.yaml:3:26: watch: `of: key` needs keys that are there before the load, as those of update"}},
+		{"slow ones", "watch: {watchers: [5, 10], slow: {share: 1%, pause: 2s}}\n" + three, nil},
+		{"slow ones for long", "watch: {watchers: [5, 10], slow: {share: 1%, pause: 3s}}\n" + three, []string{
+			"x.yaml:1:34: watch: the pause of slow watchers must be at most half of a stage of 5s, so that they can catch up, got 3s"}},
+		{"slow ones without a pause", "watch: {watchers: 5, slow: {share: 1%}}\n" + three, []string{
+			"x.yaml:1:28: watch: the pause of slow watchers must be more than 0s and at most 10s, got 0s"}},
+		{"most slow", "watch: {watchers: 5, slow: {share: 60%, pause: 2s}}\n" + three, []string{
+			"x.yaml:1:28: watch: the share of slow watchers must be more than 0% and at most 50%, got 60%"}},
 		{"a part", load + "hosts: [10.0.0.1]\ndatabases:\n  etcd: {watch: {watchers: 5, of: 12.5%}}\n", nil},
 		{"a part where only all can be watched", load + "hosts: [10.0.0.1]\nwatch: {watchers: 5, of: 10%}\ndatabases: {zookeeper: }\n", []string{
 			"x.yaml:3:26: watch: persistent watches of zookeeper are not of a part of the keys: znodes are flat; give `of: key` or `of: all`"}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // heard has the events of some watchers.
@@ -64,6 +65,7 @@ func watchesCase(t *testing.T, f *fixture) {
 				return
 			}
 			watchesOf(t, f, facts, prefix)
+			heldWatch(t, f, facts, prefix)
 		})
 	}
 }
@@ -168,6 +170,56 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 			t.Fatalf("the connection of watcher %d broke: %v", i, broken)
 		}
 		checkHeard(t, facts, events, keys, w.after[i], writes)
+	}
+}
+
+// heldWatch: from its next report on a connection that is held reports nothing, and then all.
+func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
+	target := f.Target()
+	target.Prefix = prefix
+	client, key := f.dial(t, target), []byte("watched-held")
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	put := func(value string) {
+		t.Helper()
+		if err := client.Put(ctx, key, []byte(value)); err != nil {
+			t.Fatalf("put: %v", err)
+		}
+	}
+	put("first")
+	w := watchKeys(t, f, facts.Kind, target, []database.WatchRange{{Key: key}})
+	if w == nil {
+		return
+	}
+	holder, can := w.on[0].(database.Holder)
+	if !can {
+		t.Fatalf("connections of %s watches cannot be held", facts.Kind)
+	}
+	until := make(chan struct{})
+	holder.Hold(until)
+	release := sync.OnceFunc(func() { close(until) })
+	defer release()
+	put("second")
+	for {
+		events, broken := w.heard.of(0)
+		if broken != nil || ctx.Err() != nil {
+			t.Fatalf("wait for the report of a write: %v, %v", broken, ctx.Err())
+		}
+		if len(events) == 1 {
+			break
+		}
+		sleep.For(ctx, time.Millisecond)
+	}
+	put("third")
+	if events, _ := w.heard.of(0); len(events) != 1 {
+		t.Errorf("%d events while the connection is held, want 1", len(events))
+	}
+	release()
+	if err := w.on[0].Barrier(ctx); err != nil {
+		t.Fatalf("wait for all events: %v", err)
+	}
+	if events, broken := w.heard.of(0); len(events) != 2 || broken != nil {
+		t.Errorf("%d events after the connection was held, want 2; it broke: %v", len(events), broken)
 	}
 }
 

@@ -66,7 +66,7 @@ func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load) *judg
 }
 
 // join adds the next watcher, and returns what it watches.
-func (j *judge) join() (id int32, r database.WatchRange) {
+func (j *judge) join(slow bool) (id int32, r database.WatchRange) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id = int32(len(j.list))
@@ -82,7 +82,7 @@ func (j *judge) join() (id int32, r database.WatchRange) {
 			r.End = append(j.keys.name(min((n+1)*j.each, j.keys.existing)-1), 0) // right behind its last key
 		}
 	}
-	j.list = append(j.list, s.join(id))
+	j.list = append(j.list, s.join(id, slow))
 	return id, r
 }
 

@@ -25,6 +25,7 @@ type watcher struct {
 	version int64  // the newest it has heard of
 	cursor  *entry // of that, or nil
 	broken  bool
+	slow    bool // its deliveries are told apart
 }
 
 // entry is one version.
@@ -53,8 +54,8 @@ func newSequence() *sequence {
 }
 
 // join adds a watcher that is not established.
-func (s *sequence) join(id int32) *watcher {
-	w := &watcher{id: id, place: len(s.watchers), seq: s}
+func (s *sequence) join(id int32, slow bool) *watcher {
+	w := &watcher{id: id, place: len(s.watchers), seq: s, slow: slow}
 	s.watchers = append(s.watchers, w)
 	s.plain = false
 	return w

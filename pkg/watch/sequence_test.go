@@ -11,7 +11,7 @@ import (
 func TestForgotten(t *testing.T) {
 	s := newSequence()
 	for id := range int32(2) {
-		s.establish(s.join(id), 0, 1)
+		s.establish(s.join(id, false), 0, 1)
 	}
 	add := func(version, key int64) *entry {
 		e := &entry{version: version, key: key}

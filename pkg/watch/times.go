@@ -17,6 +17,7 @@ const (
 	valueSent = iota
 	valueDue
 	valueAll
+	valueSlow
 	valueWrites
 	valueBefore
 	valueCoalesced
@@ -26,7 +27,7 @@ const (
 	valueWoken
 	numValues
 
-	numTimes = valueAll + 1
+	numTimes = valueSlow + 1
 )
 
 // flushAfter is how long after its end a second is kept for late deliveries: those that come later
@@ -124,7 +125,8 @@ func (t *times) wrote(sent int64) {
 }
 
 // deliveries records when those of some watchers heard of a write that watched when it was sent;
-// negative is a newer one instead. All means that it is known when the last did.
+// negative is a newer one instead. Those of slow watchers are apart. All means that it is known
+// when the last of the others did.
 func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 	index, within := t.stageAt(w.sent)
 	if !within {
@@ -137,6 +139,12 @@ func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 	s, last, before := t.second(w.sent, index), int64(0), int64(0)
 	for place, at := range heard {
 		if since := list[place].since; since == 0 || since > w.sent {
+			continue
+		}
+		if list[place].slow {
+			if at > 0 {
+				s.record(valueSlow, at-w.sent)
+			}
 			continue
 		}
 		last = max(last, at, -at)

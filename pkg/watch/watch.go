@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,8 +43,13 @@ type Watching struct {
 	mu     sync.Mutex // of what follows
 	conns  []*connection
 	stages []watchers.Stage
-	broken error // of the first connection that ended
-	behind error // why not all that is to come has come
+	ended  int                // slow connections before their time
+	cut    error              // of the first of them
+	broken error              // of the first connection that ended
+	behind error              // why not all that is to come has come
+	hurry  context.CancelFunc // ends pauses; nil before Run
+
+	pauses sync.WaitGroup
 }
 
 // connection has some of the watchers.
@@ -52,6 +58,8 @@ type connection struct {
 	on database.Watches
 	// watchers are changed while the lock of Watching is held.
 	watchers []int32
+	slow     bool
+	heard    atomic.Int64 // events
 }
 
 // New returns watchers that do not watch yet.
@@ -65,6 +73,7 @@ func (w *Watching) moment(at time.Time) int64 { return w.base.UnixNano() + int64
 // Receive takes the events of a connection.
 func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	c.of.judge.receive(c.of.moment(at), events)
+	c.heard.Add(int64(len(events)))
 }
 
 // Broken notes that a connection has ended.
@@ -72,6 +81,10 @@ func (c *connection) Broken(err error) {
 	c.of.mu.Lock()
 	c.of.broken = cmp.Or(c.of.broken, err)
 	lost := c.watchers
+	if c.slow {
+		c.of.ended++
+		c.of.cut = cmp.Or(c.of.cut, err)
+	}
 	c.of.mu.Unlock()
 	c.of.judge.lose(lost)
 }
@@ -84,11 +97,37 @@ func (w *Watching) Observe(ended []load.Ended, before int64) error {
 // Prepare adds the watchers of the first stage.
 func (w *Watching) Prepare(ctx context.Context) error { return w.add(ctx, 0) }
 
-// Run adds the watchers of the other stages when it is time, and returns after the last.
+// Run adds the watchers of the other stages when it is time, makes some slow, and returns after the
+// last.
 func (w *Watching) Run(ctx context.Context) error {
+	slowing, hurry := context.WithCancel(ctx)
+	defer hurry()
+	w.mu.Lock()
+	w.hurry = hurry
+	w.mu.Unlock()
+	var failed error
+	var once sync.Once
+	err := w.run(ctx, func(stage int, start time.Time, length time.Duration) {
+		if !w.Plan.Slow.Wanted() {
+			return
+		}
+		conns := slices.Clone(w.conns)
+		w.pauses.Go(func() {
+			if err := w.slowDown(slowing, stage, conns, start, length); err != nil {
+				once.Do(func() { failed = err })
+			}
+		})
+	})
+	w.pauses.Wait()
+	return errors.Join(err, failed)
+}
+
+// run adds the watchers of the other stages, and calls began for each stage.
+func (w *Watching) run(ctx context.Context, began func(stage int, start time.Time, length time.Duration)) error {
 	start := time.Now()
 	each := w.Load.Duration / time.Duration(len(w.Plan.Watchers))
 	w.begin(0, start)
+	began(0, start, each)
 	for n := 1; n < len(w.Plan.Watchers); n++ {
 		if !sleep.For(ctx, time.Until(start.Add(time.Duration(n)*each))) {
 			return nil
@@ -100,7 +139,9 @@ func (w *Watching) Run(ctx context.Context) error {
 			}
 			return err
 		}
-		w.begin(n, time.Now())
+		now := time.Now()
+		w.begin(n, now)
+		began(n, now, each)
 	}
 	return nil
 }
@@ -146,7 +187,7 @@ const addTimeout = 30 * time.Second
 func (w *Watching) connect(ctx context.Context, n int) error {
 	first := len(w.conns)
 	for range n - first {
-		w.conns = append(w.conns, &connection{of: w})
+		w.conns = append(w.conns, &connection{of: w, slow: w.slow(len(w.conns))})
 	}
 	return w.parallel(ctx, n-first, func(ctx context.Context, i int) (err error) {
 		c := w.conns[first+i]
@@ -165,7 +206,7 @@ func (w *Watching) connect(ctx context.Context, n int) error {
 func (w *Watching) addOne(ctx context.Context, i int) error {
 	c := w.conns[i%len(w.conns)]
 	w.mu.Lock()
-	id, r := w.judge.join()
+	id, r := w.judge.join(c.slow)
 	c.watchers = append(c.watchers, id)
 	w.mu.Unlock()
 	after, err := c.on.Add(ctx, id, r)
@@ -212,6 +253,13 @@ const barrierTimeout = time.Minute
 // what is missing. It does so after ctx is over too.
 func (w *Watching) End(ctx context.Context) {
 	w.judge.end(w.moment(time.Now()))
+	w.mu.Lock()
+	hurry := w.hurry
+	w.mu.Unlock()
+	if hurry != nil {
+		hurry()
+		w.pauses.Wait()
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), barrierTimeout)
 	defer cancel()
 	w.behind = w.parallel(ctx, len(w.conns), func(ctx context.Context, i int) error {
@@ -248,6 +296,7 @@ func (w *Watching) Outcome() watchers.Outcome {
 	o := watchers.Outcome{
 		Plan: w.Plan, Kind: w.Facts.Kind, How: w.Facts.How, Ordered: w.Facts.Ordered, Coalesces: w.Facts.Coalesces, Values: w.Facts.Values,
 		Counts: w.judge.counts, Witnesses: w.judge.witnesses, Broken: text(w.broken), BehindWhy: text(w.behind),
+		SlowEnded: w.ended, SlowWhy: text(w.cut),
 	}
 	for n, s := range w.judge.times.stages {
 		stage := w.stages[n]
@@ -256,6 +305,9 @@ func (w *Watching) Outcome() watchers.Outcome {
 		stage.Sent, stage.Due, stage.All = s.spread(valueSent), s.spread(valueDue), s.spread(valueAll)
 		if stage.Sent != nil {
 			stage.Deliveries = stage.Sent.N
+		}
+		if stage.Slow != nil {
+			stage.Slow.Sent = s.spread(valueSlow)
 		}
 		o.Stages = append(o.Stages, stage)
 	}

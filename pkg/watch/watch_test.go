@@ -47,6 +47,7 @@ type stream struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 	marked chan struct{}
+	held   database.Hold
 }
 
 func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.Watches, error) {
@@ -70,11 +71,14 @@ func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.W
 				events = append(events, e)
 			}
 			to.Receive(time.Now(), events)
+			s.held.Wait()
 			return nil
 		})
 	})
 	return s, nil
 }
+
+func (s *stream) Hold(until <-chan struct{}) { s.held.Set(until) }
 
 func (s *stream) Add(_ context.Context, watcher int32, r database.WatchRange) (int64, error) {
 	return s.queue.Watch(watcher, deliver.Keys{First: r.Key, End: r.End, Prefix: r.Key == nil}), nil
@@ -344,6 +348,87 @@ func TestOutsideRange(t *testing.T) {
 		r.watching.End(ctx)
 		if want := (watchers.Counts{Foreign: 1}); r.watching.Outcome().Counts != want {
 			t.Errorf("counts %+v, want %+v", r.watching.Outcome().Counts, want)
+		}
+	})
+}
+
+// Slow watchers get all, later, and their times are apart from those of the others, which keep the
+// times of the law. Lies to slow watchers are found as well.
+func TestSlow(t *testing.T) {
+	for _, lie := range append(deliver.Lies(), deliver.Honest) {
+		t.Run(cmp.Or(string(lie), "honest"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const n, w, slow, delay = 18_000, 12, 4, 5 * time.Millisecond
+				r := newRig(t, deliver.Law{Delay: delay, Lie: lie, Every: 5003}, stream1, watchers.Plan{
+					Watchers: []int{w}, Of: watchers.All, Slow: watchers.Slow{Share: 20, Pause: 3 * time.Second},
+				})
+				o := r.run(n)
+				lied := int64(len(r.hub.Lied()))
+				want := watchers.Counts{Writes: n, Delivered: n * w}
+				switch lie {
+				case deliver.Lose:
+					want.Lost, want.Delivered = lied, want.Delivered-lied
+				case deliver.Double:
+					want.Duplicate = lied
+				case deliver.Swap:
+					want.Reordered = lied
+				}
+				if o.Counts != want || o.SlowEnded > 0 || (lied > 0) != (lie != deliver.Honest) {
+					t.Fatalf("counts %+v, want %+v; %d slow connections ended", o.Counts, want, o.SlowEnded)
+				}
+				s := o.Stages[0]
+				if s.Slow == nil || s.Slow.Watchers != slow || s.Slow.Connections != 1 || s.Slow.CaughtUp != 1 || s.Slow.Length != 3*time.Second {
+					t.Fatalf("the slow part is %+v, want %d watchers on one connection", s.Slow, slow)
+				}
+				if total := s.Deliveries + s.Slow.Sent.N; total != want.Delivered {
+					t.Errorf("%d deliveries and %d to slow watchers, want %d together", s.Deliveries, s.Slow.Sent.N, want.Delivered)
+				}
+				if lie != deliver.Honest {
+					return
+				}
+				if limit := int64(apply+delay) * 101 / 100; s.Sent.Max > limit || s.All.Max > limit || s.All.N != n {
+					t.Errorf("times of the others are %+v, all heard %+v; want nothing above %v", s.Sent, s.All, time.Duration(limit))
+				}
+				// Writes take 550 us: 5,454 of them came in the pause.
+				if s.Slow.Sent.N != n*slow || s.Slow.Sent.Max < int64(2900*time.Millisecond) || s.Slow.Changes < 5000 {
+					t.Errorf("the slow part is %+v, from sent %+v; want deliveries up to 3 s late", s.Slow, s.Slow.Sent)
+				}
+			})
+		})
+	}
+}
+
+// A slow connection that the store ends is counted, and what it did not report is not lost.
+func TestSlowEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{6}, Of: watchers.All, Slow: watchers.Slow{Share: 1, Pause: 5 * time.Second}})
+		ctx := t.Context()
+		if err := r.watching.Prepare(ctx); err != nil {
+			t.Fatal(err)
+		}
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := r.watching.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(4 * time.Second) // the pause began
+		r.write(workload.OK, true)
+		synctest.Wait()
+		for _, c := range r.watching.conns {
+			if c.slow {
+				r.hub.Remove(c.on.(*stream).queue)
+				c.Broken(fmt.Errorf("the store cut it"))
+			}
+		}
+		r.write(workload.OK, true)
+		time.Sleep(time.Second)
+		r.observed()
+		r.watching.End(ctx) // in the pause
+		running.Wait()
+		o := r.watching.Outcome()
+		if want := (watchers.Counts{Writes: 2, Delivered: 10, Behind: 2}); o.Counts != want || o.SlowEnded != 1 || o.SlowWhy == "" {
+			t.Errorf("counts %+v, want %+v; %d slow connections ended: %q", o.Counts, want, o.SlowEnded, o.SlowWhy)
 		}
 	})
 }

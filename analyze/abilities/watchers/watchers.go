@@ -62,6 +62,9 @@ func (Half) Rows() []abilities.Row {
 		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
 		row("WATCH-EXACT", "WATCH-EVENTS", "deliveries", "deliveries that were lost, came again or came after newer ones; those that were replaced by newer ones of the key, which blocking queries and one-shot watches do by design, and events without a new write; of all writes during the load", exact),
 		row("WATCH-WRITES", "WATCH-EXACT", "ms", "p99 of the requests of the load that ended ok in the whole seconds with each number of watchers", writes),
+		row("WATCH-SLOW-DELIVERY", "WATCH-WRITES", "ms", "time from the sending of a write until a slow watcher had the event, over those whose connections read nothing for a time; the other rows are without them. How many there were, and how many of their connections ended before their time", slowDelivery),
+		row("WATCH-SLOW-CATCH-UP", "WATCH-SLOW-DELIVERY", "changes/s", "changes a second that came to a slow watcher from when its connection read again until it had all that was written before, the mean of the connections with the most watchers; and after how long the last had", catchUp),
+		row("WATCH-SLOW-WRITES", "WATCH-SLOW-CATCH-UP", "ms", "p99 of the requests of the load that ended ok in the whole seconds in which the slow connections read nothing, and in those of the same stage before", slowWrites),
 	}
 }
 
@@ -220,6 +223,63 @@ func writes(o *watchers.Outcome) (run.Measure, string) {
 		return fmt.Sprintf("p99 %s ms of %s in %d s", ms(int64(s.P99)), humanize.Comma(s.Requests), s.Seconds)
 	})
 	return run.Measure{Value: float64(last.P99) / 1e6, N: last.Requests}, text
+}
+
+// slowly prints something of each stage with slow watchers.
+func slowly(o *watchers.Outcome, has func(*watchers.SlowStage) bool, of func(*watchers.Stage) string) (last *watchers.Stage, text string) {
+	with := func(s *watchers.Stage) bool { return s.Slow != nil && has(s.Slow) }
+	return most(o, with), each(o, func(s *watchers.Stage) string {
+		if !with(s) {
+			return ""
+		}
+		return of(s)
+	})
+}
+
+// noSlow is a row of a run without slow watchers, or of one in which they have no number.
+func noSlow(o *watchers.Outcome) run.Measure {
+	if !o.Plan.Slow.Wanted() {
+		return run.Inapplicable("no watchers were slow")
+	}
+	return run.Missing("no slow connection was seen through its pause")
+}
+
+func slowDelivery(o *watchers.Outcome) (run.Measure, string) {
+	last, text := slowly(o, func(s *watchers.SlowStage) bool { return s.Sent != nil }, func(s *watchers.Stage) string {
+		return fmt.Sprintf("%s to %s over %s that read nothing for %.1f s", percentiles(s.Slow.Sent), english.Plural(s.Slow.Watchers, "watcher", ""), english.Plural(s.Slow.Connections, "connection", ""), s.Slow.Length.Seconds())
+	})
+	if o.SlowEnded > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s; %s ended: %s", text, english.Plural(o.SlowEnded, "slow connection", ""), o.SlowWhy), "; ")
+	}
+	if last == nil {
+		return noSlow(o), text
+	}
+	return run.Measure{Value: float64(last.Slow.Sent.P50) / 1e6, N: last.Slow.Sent.N}, text
+}
+
+func catchUp(o *watchers.Outcome) (run.Measure, string) {
+	rate := func(s *watchers.SlowStage) float64 { return s.Changes / s.CatchUp.Seconds() }
+	last, text := slowly(o, func(s *watchers.SlowStage) bool { return s.CaughtUp > 0 && s.CatchUp > 0 }, func(s *watchers.Stage) string {
+		return fmt.Sprintf("%s/s, %d of %s, the last after %s ms", humanize.Comma(int64(rate(s.Slow)+.5)), s.Slow.CaughtUp, english.Plural(s.Slow.Connections, "connection", ""), ms(int64(s.Slow.Longest)))
+	})
+	if last == nil {
+		return noSlow(o), text
+	}
+	return run.Measure{Value: rate(last.Slow), N: int64(last.Slow.CaughtUp)}, text
+}
+
+func slowWrites(o *watchers.Outcome) (run.Measure, string) {
+	last, text := slowly(o, func(s *watchers.SlowStage) bool { return s.During.Requests > 0 }, func(s *watchers.Stage) string {
+		text := fmt.Sprintf("p99 %s ms of %s in %d s", ms(int64(s.Slow.During.P99)), humanize.Comma(s.Slow.During.Requests), s.Slow.During.Seconds)
+		if b := s.Slow.Before; b.Requests > 0 {
+			text += fmt.Sprintf(", before %s ms of %s in %d s", ms(int64(b.P99)), humanize.Comma(b.Requests), b.Seconds)
+		}
+		return text
+	})
+	if last == nil {
+		return noSlow(o), text
+	}
+	return run.Measure{Value: float64(last.Slow.During.P99) / 1e6, N: last.Slow.During.Requests}, text
 }
 
 // outcomes are those of runs in which keys were watched.

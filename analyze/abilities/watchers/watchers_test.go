@@ -52,6 +52,13 @@ func TestRows(t *testing.T) {
 	few.Coalesces = true
 	few.Counts = watchers.Counts{Writes: 40, Unknown: 1, Delivered: 20, Coalesced: 19, Woken: 2, Lost: 1, Foreign: 3, Behind: 4}
 	few.Witnesses = []watchers.Witness{{Fault: watchers.Lost, Watcher: 0, Version: 17, Request: 12, Key: 3}}
+	few.Plan.Slow = watchers.Slow{Share: 1, Pause: 6 * time.Second}
+	few.SlowEnded, few.SlowWhy = 1, "it was cut"
+	few.Stages[0].Slow = &watchers.SlowStage{
+		Watchers: 2, Connections: 1, Length: 6 * time.Second, Sent: &results.Spread{N: 20, P50: 5e6, Max: 6e9},
+		CaughtUp: 1, CatchUp: 2 * time.Second, Longest: 2 * time.Second, Changes: 1000,
+		Before: watchers.Latency{Seconds: 3, Requests: 300, P99: 7e6}, During: watchers.Latency{Seconds: 5, Requests: 500, P99: 9e6},
+	}
 	for _, c := range []struct {
 		name string
 		of   *watchers.Outcome
@@ -66,6 +73,7 @@ func TestRows(t *testing.T) {
 			"1: 200/s in 10.0 s; 100: 20,000/s in 10.0 s",
 			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
 			"0: p99 2.000 ms of 1,800 in 9 s; 1: p99 3.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
+			"", "", "",
 		}},
 		{"few, and not all right", few, []string{
 			"1 of one key each over 1 connection, by stream watches: one stream; 100 added/s",
@@ -73,8 +81,11 @@ func TestRows(t *testing.T) {
 			"", "", "", "",
 			"20 of 40 writes: 1 lost, 0 again, 0 after newer ones, 19 replaced by newer ones and 2 events without news by design; 4 had not come by the end; 3 were of writes of others, or of unknown ones; 1 more writes may have been made: their outcome is unknown; first: lost, watcher 0, version 17 of key 3",
 			"",
+			"p50 5.000, longest 6000.000 ms of 20 to 2 watchers over 1 connection that read nothing for 6.0 s; 1 slow connection ended: it was cut",
+			"500/s, 1 of 1 connection, the last after 2000.000 ms",
+			"p99 9.000 ms of 500 in 5 s, before 7.000 ms of 300 in 3 s",
 		}},
-		{"none", nil, []string{"", "", "", "", "", "", "", ""}},
+		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i, row := range (Half{}).Rows() {

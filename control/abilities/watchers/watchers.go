@@ -60,6 +60,9 @@ func (h *Half) Describe() []string {
 		numbers = append(numbers, fmt.Sprint(n))
 	}
 	text := fmt.Sprintf("watchers: %s watch %s by %s watches (%s)", strings.Join(numbers, ", then "), h.plan.Of.Text(), h.plan.Kind, h.facts.How)
+	if slow := h.plan.Slow; slow.Wanted() {
+		text += fmt.Sprintf("; %s of the connections read nothing for %v of each stage", slow.Share, slow.Pause)
+	}
 	if err := h.possible(); err != nil {
 		text += "; " + err.Error()
 	}
@@ -148,14 +151,22 @@ func (h *Half) Finish() error {
 // latencies are those of the load's requests in the whole seconds of each stage.
 func (h *Half) latencies(o *watchers.Outcome) error {
 	var times []results.Stretch
-	var of []int
-	for i, s := range o.Stages {
-		from, to := s.Start.Truncate(time.Second), s.Start.Add(s.Length).Truncate(time.Second)
-		if from.Before(s.Start) {
+	var of []func(watchers.Latency)
+	add := func(start, end time.Time, set func(watchers.Latency)) {
+		from, to := start.Truncate(time.Second), end.Truncate(time.Second)
+		if from.Before(start) {
 			from = from.Add(time.Second)
 		}
 		if to.After(from) {
-			times, of = append(times, results.Stretch{From: from, Length: to.Sub(from) - 1}), append(of, i)
+			times, of = append(times, results.Stretch{From: from, Length: to.Sub(from) - 1}), append(of, set)
+		}
+	}
+	for i := range o.Stages {
+		s := &o.Stages[i]
+		add(s.Start, s.Start.Add(s.Length), func(l watchers.Latency) { s.Seconds, s.Requests, s.P99 = l.Seconds, l.Requests, l.P99 })
+		if slow := s.Slow; slow != nil {
+			add(s.Start, slow.Start, func(l watchers.Latency) { slow.Before = l })
+			add(slow.Start, slow.Start.Add(slow.Length), func(l watchers.Latency) { slow.During = l })
 		}
 	}
 	if len(times) == 0 {
@@ -165,8 +176,8 @@ func (h *Half) latencies(o *watchers.Outcome) error {
 	if err != nil {
 		return fmt.Errorf("compare latencies with numbers of watchers: %w", err)
 	}
-	for n, i := range of {
-		o.Stages[i].Seconds, o.Stages[i].Requests, o.Stages[i].P99 = effects[n].Seconds, effects[n].Requests, effects[n].P99
+	for n, set := range of {
+		set(watchers.Latency{Seconds: effects[n].Seconds, Requests: effects[n].Requests, P99: effects[n].P99})
 	}
 	return nil
 }

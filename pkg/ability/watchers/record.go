@@ -30,7 +30,10 @@ type Outcome struct {
 	Witnesses []Witness `json:"witnesses,omitempty"`
 	// Broken is why the first connection ended before its time, BehindWhy why watchers may have
 	// been behind at the end. Both are "" if nothing of the kind happened.
-	Broken    string `json:"broken,omitempty"`
+	Broken string `json:"broken,omitempty"`
+	// SlowEnded slow connections ended before their time, SlowWhy the first.
+	SlowEnded int    `json:"slow_ended,omitempty"`
+	SlowWhy   string `json:"slow_why,omitempty"`
 	BehindWhy string `json:"behind_why,omitempty"`
 }
 
@@ -83,6 +86,37 @@ type Stage struct {
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
 	P99      time.Duration `json:"p99_ns"`
+	// Slow watchers have their own part, nil without any. The other numbers are of the others.
+	Slow *SlowStage `json:"slow,omitempty"`
+}
+
+// SlowStage is of the slow watchers of a stage.
+type SlowStage struct {
+	Watchers    int `json:"watchers"`
+	Connections int `json:"connections"`
+	// Start and Length are when the connections read nothing.
+	Start  time.Time     `json:"start"`
+	Length time.Duration `json:"length_ns"`
+	// Sent is from when the writes of the stage were sent to deliveries to slow watchers.
+	Sent *results.Spread `json:"from_sent,omitempty"`
+	// CaughtUp connections had all that was written by the end of the pause after CatchUp
+	// together, the last after Longest. Changes came to a watcher meanwhile, added up over the
+	// connections.
+	CaughtUp int           `json:"caught_up"`
+	CatchUp  time.Duration `json:"catch_up_ns"`
+	Longest  time.Duration `json:"longest_ns"`
+	Changes  float64       `json:"changes"`
+	// Before and During are of the requests of the load in the stage's whole seconds before the
+	// pause and in it.
+	Before Latency `json:"before"`
+	During Latency `json:"during"`
+}
+
+// Latency is of the requests of a load that ended ok in whole seconds.
+type Latency struct {
+	Seconds  int           `json:"seconds"`
+	Requests int64         `json:"requests"`
+	P99      time.Duration `json:"p99_ns"`
 }
 
 // Fault is what is wrong with a delivery.
@@ -118,6 +152,7 @@ const (
 	ValueDuplicate = "duplicate"
 	ValueReordered = "reordered"
 	ValueWoken     = "woken"
+	ValueSlow      = "from_sent_slow"
 )
 
 // Observed is what is counted and timed by second: that in which the write was sent, or in which
@@ -127,6 +162,7 @@ func Observed() observation.Group {
 		observation.Timed(ValueSent, "times from the sending of a write until a watcher had the event"),
 		observation.Timed(ValueDue, "the same times from when the write was due"),
 		observation.Timed(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
+		observation.Timed(ValueSlow, "times from the sending of a write until a slow watcher had the event, which are in no other value"),
 		observation.Summed(ValueWrites, "writes", "writes that were answered ok, or that watchers heard of; of keys that are watched"),
 		observation.Summed(ValueBefore, "deliveries", "deliveries before the answer to the writer"),
 		observation.Summed(ValueCoalesced, "deliveries", "deliveries that were replaced by one of a newer write of the key"),

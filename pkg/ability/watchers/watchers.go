@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/database"
@@ -29,7 +30,17 @@ type Plan struct {
 	Connections int                `json:"connections"`
 	Of          Of                 `json:"of"`
 	Kind        database.WatchKind `json:"kind"`
+	Slow        Slow               `json:"slow,omitzero"`
 }
+
+// Slow is which connections of watchers read nothing for a time.
+type Slow struct {
+	Share workload.Percent `json:"share"`
+	Pause time.Duration    `json:"pause_ns"`
+}
+
+// Wanted reports whether there are slow watchers.
+func (s Slow) Wanted() bool { return s.Share > 0 }
 
 // Wanted reports whether there are watchers.
 func (p Plan) Wanted() bool { return p.Most() > 0 }
@@ -99,6 +110,10 @@ const (
 	// leastValue is the size in bytes of the smallest values that name the requests that wrote
 	// them.
 	leastValue = 16
+	// mostPause is less than the 15 s after which a connection without an answer is taken for
+	// lost.
+	mostPause = 10 * time.Second
+	mostSlow  = 50 // percent
 	// MostShared is how many watchers a cluster that others use has without --full-speed.
 	MostShared = 1000
 )
@@ -159,6 +174,20 @@ func ofKind() yamlfile.Kind[Of] {
 	}
 }
 
+// slowKind is a mapping.
+func slowKind() yamlfile.Kind[Slow] {
+	return yamlfile.SectionKind("slow", yamlfile.Section[Slow]{Fields: []yamlfile.Field[Slow]{
+		yamlfile.Key[Slow, workload.Percent]{
+			Row:  yamlfile.Row{Name: "share", Usually: "required", Meaning: "of the connections"},
+			Kind: ability.PercentKind(), At: func(s *Slow) *workload.Percent { return &s.Share },
+		}.Field(),
+		yamlfile.Key[Slow, time.Duration]{
+			Row:  yamlfile.Row{Name: "pause", Usually: "required", Meaning: "how long they read nothing"},
+			Kind: yamlfile.DurationKind(), At: func(s *Slow) *time.Duration { return &s.Pause },
+		}.Field(),
+	}}, true)
+}
+
 func section() yamlfile.Section[Plan] {
 	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
 		yamlfile.Key[Plan, []int]{
@@ -176,6 +205,10 @@ func section() yamlfile.Section[Plan] {
 		yamlfile.Key[Plan, database.WatchKind]{
 			Row:  yamlfile.Row{Name: "kind", Usually: "the database's first", Meaning: "kind of watch: `stream` (etcd), `persistent` or `one-shot` (ZooKeeper), `blocking` (Consul)"},
 			Kind: yamlfile.WordKind(database.WatchStream, database.WatchPersistent, database.WatchOneShot, database.WatchBlocking), At: func(p *Plan) *database.WatchKind { return &p.Kind },
+		}.Field(),
+		yamlfile.Key[Plan, Slow]{
+			Row:  yamlfile.Row{Name: "slow", Usually: "none", Meaning: fmt.Sprintf("`{share: 1%%, pause: 10s}`: that share of the watchers' connections, up to %d%% and at least one, reads nothing for the `pause`, from a quarter of each stage on; up to %v, and half a stage", mostSlow, mostPause)},
+			Kind: slowKind(), At: func(p *Plan) *Slow { return &p.Slow }, Shown: func(p *Plan) bool { return p.Slow.Wanted() },
 		}.Field(),
 	}}
 }
@@ -221,6 +254,9 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	p.Kind = facts.Kind
 	checkPlan(r, p, place)
 	checkLoad(r, p, place, d, facts)
+	if w.Has("slow") {
+		checkSlow(r, p, place, &d.Load)
+	}
 	return p
 }
 
@@ -239,6 +275,21 @@ func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 	}
 	if p.Connections < 1 || p.Connections > mostConns {
 		r.Errorf(place("connections"), "watch: connections must be from 1 to %d, got %d", mostConns, p.Connections)
+	}
+}
+
+// checkSlow reports slow watchers that cannot be.
+func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l *workload.Load) {
+	stages := time.Duration(len(p.Watchers))
+	switch {
+	case p.Slow.Share <= 0 || p.Slow.Share > mostSlow:
+		r.Errorf(place("slow"), "watch: the share of slow watchers must be more than 0%% and at most %d%%, got %s", mostSlow, p.Slow.Share)
+	case p.Slow.Pause <= 0 || p.Slow.Pause > mostPause:
+		r.Errorf(place("slow"), "watch: the pause of slow watchers must be more than 0s and at most %v, got %v", mostPause, p.Slow.Pause)
+	case len(l.Steps) > 0 || l.Duration <= 0 || l.Requests > 0:
+		r.Errorf(place("slow"), "watch: slow watchers pause in a part of a load's duration: give the load a duration and neither requests nor steps")
+	case p.Slow.Pause > l.Duration/stages/2:
+		r.Errorf(place("slow"), "watch: the pause of slow watchers must be at most half of a stage of %v, so that they can catch up, got %v", l.Duration/stages, p.Slow.Pause)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 var (
 	_ database.WatchDialer = (*Options)(nil)
 	_ database.Watches     = (*watches)(nil)
+	_ database.Holder      = (*watches)(nil)
 )
 
 // watchFacts are those of blocking queries.
@@ -43,6 +44,7 @@ type watches struct {
 	http   *http.Client
 	prefix string
 	to     database.Receiver
+	held   database.Hold
 	ctx    context.Context // of the queries
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
@@ -171,6 +173,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 		}
 		if len(events) > 0 {
 			w.to.Receive(at, events)
+			w.held.Wait()
 		}
 		seen := greatest(pairs)
 		last = max(last, seen)
@@ -231,6 +234,9 @@ func (w *watches) Barrier(ctx context.Context) error {
 		}
 	}
 }
+
+// Hold makes the watcher begin no further query for a time.
+func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
 // Close ends the queries and closes the connections.
 func (w *watches) Close() error {

@@ -19,6 +19,7 @@ import (
 var (
 	_ database.WatchDialer = (*Options)(nil)
 	_ database.Watches     = (*watches)(nil)
+	_ database.Holder      = (*watches)(nil)
 )
 
 // watchFacts are those of etcd's one kind of watches, over streams of a client.
@@ -57,6 +58,7 @@ type watches struct {
 	prefix []byte
 	to     database.Receiver
 	over   chan struct{} // closed when the stream has ended
+	held   database.Hold
 
 	mu       sync.Mutex
 	created  map[int64]chan begun // by watch
@@ -229,8 +231,12 @@ func (w *watches) read(stream pb.Watch_WatchClient) {
 			}
 		}
 		w.to.Receive(at, events)
+		w.held.Wait()
 	}
 }
+
+// Hold makes the stream read nothing for a time.
+func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
 // eventOf is an event of a watch.
 func eventOf(watch int64, e *mvccpb.Event, key []byte) database.WatchEvent {

@@ -62,6 +62,7 @@ func (l *leanWatch) receive(at time.Time, message []byte) error {
 			events[i].Watcher = int32(watch - 1)
 		}
 		l.to.to.Receive(at, events)
+		l.to.held.Wait() // for less than the connection waits for the answer to a ping
 		return nil
 	}
 	var resp pb.WatchResponse

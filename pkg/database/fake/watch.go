@@ -19,6 +19,7 @@ import (
 var (
 	_ database.WatchDialer = (*Options)(nil)
 	_ database.Watches     = (*watches)(nil)
+	_ database.Holder      = (*watches)(nil)
 )
 
 // watchFacts are those of its one kind of watches.
@@ -42,6 +43,7 @@ type watches struct {
 	conn   net.Conn
 	prefix string
 	to     database.Receiver
+	held   database.Hold
 
 	mu      sync.Mutex // of writes and of what follows
 	w       *bufio.Writer
@@ -148,6 +150,7 @@ func (w *watches) report(at time.Time, events []database.WatchEvent) []database.
 	if len(events) > 0 {
 		w.to.Receive(at, events)
 		clear(events)
+		w.held.Wait()
 	}
 	return events[:0]
 }
@@ -173,6 +176,9 @@ func (w *watches) event(field, value []byte) (e database.WatchEvent, ok bool) {
 		Key: []byte(key), Value: value,
 	}, ours
 }
+
+// Hold makes the connection read nothing for a time.
+func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
 // Close closes the connection.
 func (w *watches) Close() error {

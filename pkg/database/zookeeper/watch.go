@@ -23,6 +23,7 @@ var (
 	_ database.WatchDialer = (*Options)(nil)
 	_ database.WatchRuler  = (*Options)(nil)
 	_ database.Watches     = (*watches)(nil)
+	_ database.Holder      = (*watches)(nil)
 )
 
 // watchFacts are those of ZooKeeper's kinds of watches. A session has one watch of a path, however
@@ -71,6 +72,7 @@ type watches struct {
 	timeout time.Duration // of the session
 	most    int           // bytes of an answer
 	over    chan struct{} // closed when the reader has ended
+	held    database.Hold
 
 	sending sync.Mutex
 	pinged  time.Time // of the reader
@@ -335,8 +337,8 @@ func (w *watches) read() {
 		at := time.Now()
 		switch {
 		case err == nil:
-			heard = at
 			events, err = w.take(events[:0], at)
+			heard = time.Now() // it may have been held
 		case errors.Is(err, os.ErrDeadlineExceeded) && at.Sub(heard) < w.timeout:
 			err = nil
 		}
@@ -395,8 +397,33 @@ func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.W
 func (w *watches) report(at time.Time, events []database.WatchEvent) []database.WatchEvent {
 	if len(events) > 0 {
 		w.to.Receive(at, events)
+		w.wait()
 	}
 	return events[:0]
+}
+
+// Hold makes the session read nothing for a time. Pings are sent, as by the thread that ZooKeeper's
+// own clients have for them.
+func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
+
+// wait returns when the session may read on.
+func (w *watches) wait() {
+	until := w.held.Until()
+	if until == nil {
+		return
+	}
+	ping := time.NewTicker(w.timeout / 4)
+	defer ping.Stop()
+	for {
+		select {
+		case <-until:
+			return
+		case at := <-ping.C:
+			if w.pinged = at; w.write(appendHeader(nil, xidPing, opPing)) != nil {
+				return // the next read fails too
+			}
+		}
+	}
 }
 
 // waiter returns what waits for an answer, nil if that is of a read after an event.
