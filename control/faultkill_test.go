@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	healing "github.com/coreos/dbtester/control/abilities/faults"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/fault/nft"
@@ -32,11 +35,16 @@ const (
 	heals = 5 * time.Second
 )
 
+// pointsEnv is how many moments of a fault someone is killed at in the whole matrix, instead of
+// [faultPoints]. scripts/faults.sh sets it.
+const pointsEnv = "DBTESTER_FAULT_POINTS"
+
 // faultKeys are a fault of each kind, on a fake member that shares its address with no other; full
-// stands for a full disk.
+// stands for a full disk, and MARK for a file that a command makes and its undo removes.
 var faultKeys = map[string]string{
 	"kill": "for: 1s", "restart": "", "pause": "for: 1s", "disk": "for: 1s, fsync: stall", "full": "for: 1s, full: true", "power": "for: 1s",
-	"partition": "for: 1s, from: clients", "loss": "for: 1s, from: clients, loss: 50%", "delay": "for: 1s, from: clients, by: 20ms, rate: 10Mbit",
+	"partition": "for: 1s, from: clients", "partition in": "for: 1s, from: clients, direction: in", "partition out": "for: 1s, from: clients, direction: out",
+	faults.Command: "for: 1s, run: [touch, MARK], undo: [rm, -f, MARK]", "loss": "for: 1s, from: clients, loss: 50%", "delay": "for: 1s, from: clients, by: 20ms, rate: 10Mbit",
 }
 
 // TestFaultKill kills control, an agent and a member while a fault of each kind lasts: nothing is
@@ -59,32 +67,35 @@ func TestFaultKill(t *testing.T) {
 	all := []string{"control", "agent", "member"}
 	for n, kind := range slices.Sorted(maps.Keys(faultKeys)) {
 		t.Run(kind, func(t *testing.T) {
-			named := strings.Replace(kind, "full", "disk", 1)
-			k, err := fault.Find(named)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := fault.Record{Kind: named, Parameters: fault.Parameters{Full: kind == "full"}.Encoded()}
-			if err := k.Possible(); err != nil {
-				t.Skipf("needs the fault %s: %v", named, err)
-			} else if k.NeedsDisk(r) && !disk {
-				t.Skip("needs a disk of the member's own, as root can have it")
+			named, _, _ := strings.Cut(strings.Replace(kind, "full", "disk", 1), " ")
+			mark := ""
+			if named == faults.Command {
+				mark = filepath.Join(t.TempDir(), "mark")
+			} else {
+				mustHave(t, named, kind == "full", disk)
 			}
 			t.Parallel()
-			load := fmt.Sprintf("load: {rate: 100, duration: 4s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, member: 2, at: 1s, %s}]\n%s", named, faultKeys[kind], limited)
+			keys := "member: 2, " + faultKeys[kind]
+			if mark != "" {
+				keys = strings.ReplaceAll(faultKeys[kind], "MARK", mark)
+			}
+			load := fmt.Sprintf("load: {rate: 100, duration: 4s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, at: 1s, %s}]\n%s", named, keys, limited)
 			s := newStage(t, 2, 0, load, "fake: {}")
 			whos, points := all[n%3:][:1], 1
 			if matrix.Whole() {
 				whos, points = all, faultPoints
+				if asked, err := strconv.Atoi(os.Getenv(pointsEnv)); err == nil {
+					points = asked
+				}
 			}
 			for _, who := range whos {
 				c := counts{}
 				for point := range points {
 					at := faultLasts / 2
 					if points > 1 {
-						at = time.Duration(point) * 2 * faultLasts / faultPoints
+						at = time.Duration(point) * 2 * faultLasts / time.Duration(points)
 					}
-					c.add(s.killAt(who, named, at))
+					c.add(s.killAt(who, named, mark, at))
 				}
 				row := matrix.Row{Step: fmt.Sprintf("%s, %d moments", kind, points), Done: "kill " + who, Ended: c.String(), Next: s.mustRunNext(kind)}
 				if who == "agent" {
@@ -93,6 +104,20 @@ func TestFaultKill(t *testing.T) {
 				table.Add(t, row)
 			}
 		})
+	}
+}
+
+// mustHave skips the test where this machine cannot have a kind of fault.
+func mustHave(t *testing.T, named string, full, disk bool) {
+	t.Helper()
+	k, err := fault.Find(named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Possible(); err != nil {
+		t.Skipf("needs the fault %s: %v", named, err)
+	} else if k.NeedsDisk(fault.Record{Kind: named, Parameters: fault.Parameters{Full: full}.Encoded()}) && !disk {
+		t.Skip("needs a disk of the member's own, as root can have it")
 	}
 }
 
@@ -111,12 +136,16 @@ func (c counts) String() string {
 }
 
 // killAt kills someone at a moment after a fault was asked for, fails the test if anything of the
-// fault is left, and returns how the run ended.
-func (s *stage) killAt(who, kind string, after time.Duration) string {
+// fault is left, and returns how the run ended. mark is the file that a command makes.
+func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	s.t.Helper()
 	p := s.play("control", s.file, "")
 	begins := "fault: " + kind + " of member 2"
-	if kind != "restart" {
+	switch kind {
+	case "restart":
+	case faults.Command:
+		begins = "fault: touch " + mark
+	default:
 		begins += fmt.Sprintf(" for %v", faultLasts)
 	}
 	if !s.says(p, begins) {
@@ -142,6 +171,12 @@ func (s *stage) killAt(who, kind string, after time.Duration) string {
 	default:
 		p.kill()
 		s.mustGiveUp()
+		if mark != "" {
+			s.heal(mark)
+		}
+	}
+	if _, err := os.Stat(mark); mark != "" && !errors.Is(err, fs.ErrNotExist) {
+		s.t.Errorf("%s during %s: the command is not undone, %v", who, kind, err)
 	}
 	left := f.left()
 	for len(left) > 0 && time.Since(killed) < patience { // a busy machine may need longer
@@ -156,6 +191,37 @@ func (s *stage) killAt(who, kind string, after time.Duration) string {
 		return state + fmt.Sprintf(" and undone later than %v", playedLease+heals)
 	}
 	return state
+}
+
+// heal runs what undoes the command of a run whose control was killed. A command that did
+// something has it on record.
+func (s *stage) heal(mark string) {
+	s.t.Helper()
+	m, err := s.last().Manifest()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	dir := s.last().Path(m.Databases[0].Tag)
+	file, err := faults.OpenUndo(filepath.Join(dir, faults.FileUndo), true)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer file.Close()
+	list, err := file.Pending()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := os.Stat(mark); err == nil && len(list) != 1 {
+		s.t.Errorf("a command has done something, and %v would undo it", list)
+	}
+	for _, u := range list {
+		if u.Done, err = healing.RunCommand(s.t.Context(), u.Argv, dir); err == nil {
+			err = file.Note(u)
+		}
+		if err != nil {
+			s.t.Errorf("undo a command: %v", err)
+		}
+	}
 }
 
 // faulted is a run that had a fault.

@@ -117,7 +117,7 @@ func playControl(ctx context.Context, file, point string) error {
 	}
 	_, err = Run(ctx, Options{
 		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: 4 * time.Second, Owner: "player", Interface: "lo", Report: report,
-		ReadyTimeout: 20 * time.Second, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		ReadyTimeout: 20 * time.Second, AllowCommands: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	return err
 }
