@@ -1,0 +1,134 @@
+// Package coincidence decides which kinds of events coincide with stalls more often than chance
+// explains, by circular shifts of the stalls.
+package coincidence
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sort"
+)
+
+const (
+	// Shifts is how many random shifts are made.
+	Shifts = 10_000
+	// Level is the p below which chance is excluded.
+	Level = 0.01
+	// Least is the fewest stalls, and the fewest events of a kind, that are tested.
+	Least = 5
+)
+
+// Stretch is [From, To) in a period, which is counted in ticks from 0.
+type Stretch struct{ From, To int }
+
+// Period is a time in which stalls and events were observed. Stretches of one list ascend and
+// do not overlap.
+type Period struct {
+	Ticks  int
+	Stalls []Stretch
+	// Events has a list for each kind. All periods have the same kinds.
+	Events [][]Stretch
+}
+
+// Kind is the result for one kind of event.
+type Kind struct {
+	// Overlap is the number of ticks that are both in a stall and in an event.
+	Overlap int
+	// P is the probability that the most unusual of all kinds is at least as unusual as this one
+	// if the stalls have nothing to do with any of them.
+	P float64
+}
+
+// Test returns the result of each kind, and the same for the same seed. In each shift, all stalls
+// of a period move by the same random number of ticks, and what leaves the period at its end
+// returns at its beginning, so the lengths and the distances of stalls and of events stay as they
+// are. The p of a kind alone is the share of shifts, this observation being one of them, with at
+// least as much overlap. P compares that with the smallest p over all kinds of each shift (Westfall
+// and Young, 1993), so that the number of kinds makes no false alarms.
+func Test(periods []Period, kinds int, seed uint64) []Kind {
+	overlaps := make([][]int, kinds) // by kind and shift; the last one is what was observed
+	for k := range overlaps {
+		overlaps[k] = make([]int, Shifts+1)
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	by := make([]int, Shifts+1)
+	for _, p := range periods {
+		if p.Ticks <= 0 || len(p.Stalls) == 0 {
+			continue
+		}
+		for i := range Shifts {
+			by[i] = random.IntN(p.Ticks)
+		}
+		for k := range kinds {
+			add(overlaps[k], p, p.Events[k], by)
+		}
+	}
+	alone := make([][]float64, kinds)
+	smallest := slices.Repeat([]float64{1}, Shifts+1)
+	for k := range overlaps {
+		alone[k] = shares(overlaps[k])
+		for i, p := range alone[k] {
+			smallest[i] = min(smallest[i], p)
+		}
+	}
+	slices.Sort(smallest)
+	out := make([]Kind, kinds)
+	for k := range out {
+		p := alone[k][Shifts]
+		atMost := sort.Search(len(smallest), func(i int) bool { return smallest[i] > p })
+		out[k] = Kind{Overlap: overlaps[k][Shifts], P: float64(atMost) / (Shifts + 1)}
+	}
+	return out
+}
+
+// add adds to the overlap of each shift that of a period.
+func add(overlaps []int, p Period, events []Stretch, by []int) {
+	before := make([]int32, p.Ticks+1) // ticks of events before each tick
+	for _, e := range events {
+		for t := max(e.From, 0); t < min(e.To, p.Ticks); t++ {
+			before[t+1] = 1
+		}
+	}
+	for t := range p.Ticks {
+		before[t+1] += before[t]
+	}
+	for i, shift := range by {
+		sum := 0
+		for _, s := range p.Stalls {
+			from, to := s.From+shift, s.To+shift
+			if from >= p.Ticks {
+				from, to = from-p.Ticks, to-p.Ticks
+			}
+			sum += int(before[min(to, p.Ticks)] - before[from])
+			if to > p.Ticks {
+				sum += int(before[to-p.Ticks])
+			}
+		}
+		overlaps[i] += sum
+	}
+}
+
+// shares returns for each value the share of all values that are at least as large.
+func shares(values []int) []float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	out := make([]float64, len(values))
+	for i, v := range values {
+		below, _ := slices.BinarySearch(sorted, v)
+		out[i] = float64(len(sorted)-below) / float64(len(sorted))
+	}
+	return out
+}
+
+// Periodic reports whether the events of a kind come at one period: from each to the next it is the
+// same time, within a tenth. A shift by that period changes nothing, so that shifts do not show
+// whether stalls of the same period have to do with them.
+func Periodic(events []Stretch) bool {
+	if len(events) < 3 {
+		return false
+	}
+	least, most := events[1].From-events[0].From, 0
+	for i := range events[1:] {
+		d := events[i+1].From - events[i].From
+		least, most = min(least, d), max(most, d)
+	}
+	return 10*(most-least) <= least
+}

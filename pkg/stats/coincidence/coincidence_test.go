@@ -1,0 +1,124 @@
+package coincidence
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// simulated is a run of two steps of a minute in ticks of 100 ms. Stalls begin at random times; so
+// do the events of the first kinds, while those of the last kind each have a stall.
+type simulated struct {
+	stalls  int
+	kinds   []int // the numbers of events of unrelated kinds
+	related bool
+}
+
+func (s simulated) periods(seed uint64) (periods []Period) {
+	random := rand.New(rand.NewPCG(seed, 7))
+	place := func(n, least, most int) (list []Stretch) {
+		taken := make([]bool, 602)
+		for range n {
+			from, length := random.IntN(600-most), least+random.IntN(most-least+1)
+			if !slices.Contains(taken[from:from+length+1], true) && (from == 0 || !taken[from-1]) {
+				for i := from; i < from+length; i++ {
+					taken[i] = true
+				}
+			}
+		}
+		for i := 0; i < 600; i++ {
+			if taken[i] && (i == 0 || !taken[i-1]) {
+				list = append(list, Stretch{From: i})
+			}
+			if taken[i] {
+				list[len(list)-1].To = i + 1
+			}
+		}
+		return list
+	}
+	for range 2 {
+		p := Period{Ticks: 600, Stalls: place(s.stalls, 2, 5)}
+		for _, n := range s.kinds {
+			p.Events = append(p.Events, place(n, 3, 6))
+		}
+		if s.related {
+			var own []Stretch
+			for _, of := range p.Stalls {
+				own = append(own, Stretch{max(of.From-1, 0), of.From + 2})
+			}
+			p.Events = append(p.Events, own)
+		}
+		periods = append(periods, p)
+	}
+	return periods
+}
+
+// Unrelated events are taken for related ones in at most 1 % of runs, however many kinds there
+// are, and so few that they could be told only from the seed are no exception.
+func TestUnrelated(t *testing.T) {
+	runs := 40
+	if os.Getenv("DBTESTER_LONG") != "" {
+		runs = 1000
+	}
+	named := 0
+	for seed := range runs {
+		for _, k := range Test(simulated{stalls: 6, kinds: []int{5, 12, 40, 8}}.periods(uint64(seed)), 4, uint64(seed)) {
+			if k.P < Level {
+				named++
+				break
+			}
+		}
+	}
+	t.Logf("%d of %d runs named an unrelated kind", named, runs)
+	if named > max(runs/100, 1) {
+		t.Errorf("%d of %d runs named an unrelated kind, want at most 1 %%", named, runs)
+	}
+}
+
+// Events that each have a stall are found among unrelated ones, and only they.
+func TestRelated(t *testing.T) {
+	for seed := range uint64(10) {
+		got := Test(simulated{stalls: 6, kinds: []int{12, 40}, related: true}.periods(seed), 3, seed)
+		if got[2].P >= Level || got[0].P < Level || got[1].P < Level {
+			t.Errorf("seed %d: %+v, want the last kind alone below %v", seed, got, Level)
+		}
+		if again := Test(simulated{stalls: 6, kinds: []int{12, 40}, related: true}.periods(seed), 3, seed); !slices.Equal(got, again) {
+			t.Errorf("seed %d: %+v and then %+v, want the same", seed, got, again)
+		}
+	}
+}
+
+// The p of one kind is that of all shifts counted one by one: of 100 shifts of a stall of two
+// ticks, those by -1, 0 and 1 overlap with an event of two, and only that by 0 wholly.
+func TestExact(t *testing.T) {
+	p := Period{Ticks: 100, Stalls: []Stretch{{98, 100}}, Events: [][]Stretch{{{98, 100}}, {{0, 1}}, {{97, 99}}, nil}}
+	got := Test([]Period{p, {Ticks: 0}, {Ticks: 50, Events: [][]Stretch{nil, nil, nil, nil}}}, 4, 1)
+	for i, want := range []int{2, 0, 1, 0} {
+		if got[i].Overlap != want {
+			t.Errorf("kind %d overlaps in %d ticks, want %d", i, got[i].Overlap, want)
+		}
+	}
+	one := Test([]Period{{Ticks: 100, Stalls: p.Stalls, Events: p.Events[:1]}}, 1, 1)
+	if one[0].P < 0.007 || one[0].P > 0.013 {
+		t.Errorf("p is %v, want about 1 of 100 shifts", one[0].P)
+	}
+	if got[3].P != 1 || got[1].P != 1 {
+		t.Errorf("p without overlap is %v and %v, want 1", got[1].P, got[3].P)
+	}
+}
+
+func TestPeriodic(t *testing.T) {
+	for _, c := range []struct {
+		from []int
+		want bool
+	}{{[]int{5, 75, 146, 215}, true}, {[]int{5, 75, 160}, false}, {[]int{5, 75}, false}, {nil, false}} {
+		var list []Stretch
+		for _, from := range c.from {
+			list = append(list, Stretch{from, from + 3})
+		}
+		if got := Periodic(list); got != c.want {
+			t.Errorf("events at %v are periodic: %v, want %v", c.from, got, c.want)
+		}
+	}
+}
