@@ -1,8 +1,12 @@
 package results
 
-import "github.com/coreos/dbtester/pkg/files/linefile"
+import (
+	"errors"
+	"path/filepath"
+	"time"
 
-import "time"
+	"github.com/coreos/dbtester/pkg/files/linefile"
+)
 
 // ProgressTick is the length of a row of progress.csv. Rows are shorter where the
 // step begins, where its measured window ends and where the step ends.
@@ -93,6 +97,16 @@ func (w *ProgressWriter) Close() error { return w.table.Close() }
 // ReadProgress reads progress.csv; its errors are those of [ReadIntervals].
 func ReadProgress(path string) ([]Progress, error) {
 	return linefile.ReadTable(path, progressColumns(), linefile.ZeroRows[Progress])
+}
+
+// EachProgress calls each with one row after another of the progress.csv in a tag folder, whose
+// last line may be missing. A row holds until the next.
+func EachProgress(dir string, each func(*Progress)) error {
+	err := linefile.EachRow(filepath.Join(dir, FileProgress), progressColumns(), linefile.OneRow[Progress], each)
+	if errors.Is(err, ErrTruncated) {
+		return nil
+	}
+	return err
 }
 
 // Gap is the longest time without an ok answer in a step's measured window. Times

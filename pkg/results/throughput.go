@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
 // Reason is why a number is missing, in the words that a report prints. It is
@@ -174,17 +172,10 @@ type ticks func(each func(*Progress)) error
 // progressIn returns the progress of a tag folder, whose file may lack its last line. A
 // folder of an older format has none.
 func progressIn(dir string) ticks {
-	path := filepath.Join(dir, FileProgress)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, FileProgress)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return func(each func(*Progress)) error {
-		err := linefile.EachRow(path, progressColumns(), linefile.OneRow[Progress], each)
-		if errors.Is(err, ErrTruncated) {
-			return nil
-		}
-		return err
-	}
+	return func(each func(*Progress)) error { return EachProgress(dir, each) }
 }
 
 // served returns the measured windows of all steps and the throughput in them by

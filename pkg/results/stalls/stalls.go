@@ -1,0 +1,185 @@
+// Package stalls finds the stretches of a load in which far fewer requests ended ok than were due,
+// from the ticks of its records.
+package stalls
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+const (
+	// Share is the share of what was to be expected in a slot below which it is stalled.
+	Share = 0.5
+	// leastExpected is the fewest requests to be expected in a slot on average: the half of fewer
+	// would often end in a slot by chance. leastDue is the fewest of one slot that is judged.
+	leastExpected, leastDue = 50, 25
+	// mostTicks is the largest number of ticks in a slot, and mostJudged in a run (three days).
+	mostTicks, mostJudged = 10, 3_000_000
+)
+
+// Step is a step with its stalls. Its measured window is cut into slots, one tick long or, if few
+// requests end in a tick, several.
+type Step struct {
+	Index int
+	From  time.Time
+	// Slot is the length of a slot, 0 if the step is not judged, for the reason Why.
+	Slot time.Duration
+	Why  string
+	// Slots are those of the window; in Stopped of them this client did not run, so that they
+	// were not judged.
+	Slots, Stopped int
+	// Median: slots were compared with the median slot in place of what was due.
+	Median bool
+	Stalls []Stretch
+}
+
+// Stretch are the slots [From, To) of a step, in which so many requests ended ok and so many were
+// to be expected.
+type Stretch struct {
+	From, To     int
+	OK, Expected int64
+}
+
+// At returns the beginning of a slot.
+func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
+
+// Length is how long a stretch is.
+func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
+
+// count is what was due and what ended ok in a tick or a slot.
+type count struct{ due, ok int64 }
+
+// Read finds the stalls in the records of a run, whose folder is dir. Its errors are those of
+// [results.ReadProgress]; records of older formats have no ticks.
+func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
+	steps := make([]Step, 0, len(run.Steps))
+	all := int64(0)
+	ticks := map[int][]count{}
+	window := map[int]time.Duration{} // from a step's start to its window
+	for _, s := range run.Steps {
+		from, to := run.Measured(s)
+		one := Step{Index: s.Index, From: from.UTC()}
+		// The last tick, in which the step ends, is not judged.
+		switch n := int64(to.Sub(from)/results.ProgressTick) - 1; {
+		case s.Start.IsZero() || s.End.IsZero():
+			one.Why = "its end was not recorded"
+		case n < 1:
+			one.Why = "it has no measured window"
+		case n > mostJudged-all:
+			one.Why = "the run is too long"
+		case ticks[s.Index] != nil:
+			one.Why = "it was recorded twice"
+		default:
+			all += n
+			ticks[s.Index], window[s.Index] = make([]count, n), from.Sub(s.Start.Round(0))
+		}
+		steps = append(steps, one)
+	}
+	err := results.EachProgress(dir, func(p *results.Progress) {
+		list := ticks[p.Step]
+		after := p.FromNS - int64(window[p.Step])
+		if i := after / int64(results.ProgressTick); after >= 0 && i < int64(len(list)) {
+			list[i].due, list[i].ok = list[i].due+p.Due, list[i].ok+p.OK
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range steps {
+		if s := &steps[i]; s.Why == "" {
+			s.judge(ticks[s.Index], run.Timing(s.Index) == results.TimingResponse, run.Stopped())
+		}
+	}
+	return steps, nil
+}
+
+// judge finds the stalls of a step.
+func (s *Step) judge(ticks []count, rated bool, stopped []results.Stretch) {
+	var sum count
+	for _, t := range ticks {
+		sum.due, sum.ok = sum.due+t.due, sum.ok+t.ok
+	}
+	expected := sum.ok
+	if rated {
+		expected = sum.due
+	}
+	n := 1
+	if expected < int64(leastExpected*len(ticks)) {
+		n = mostTicks + 1
+		if expected > 0 {
+			n = min(n, int((int64(leastExpected*len(ticks))+expected-1)/expected))
+		}
+	}
+	if n > mostTicks || len(ticks) < n {
+		perSecond := leastExpected * time.Second / (mostTicks * results.ProgressTick)
+		s.Why = fmt.Sprintf("fewer than %d requests a second are too few to judge", perSecond)
+		return
+	}
+	slots := make([]count, len(ticks)/n)
+	for i, t := range ticks[:n*len(slots)] {
+		slots[i/n].due, slots[i/n].ok = slots[i/n].due+t.due, slots[i/n].ok+t.ok
+	}
+	s.Slot, s.Slots = time.Duration(n)*results.ProgressTick, len(slots)
+	s.find(slots, rated, s.without(stopped))
+}
+
+// without returns which slots are not judged, because the client did not run in a part of them.
+func (s *Step) without(stopped []results.Stretch) []bool {
+	out := make([]bool, s.Slots)
+	for _, stop := range stopped {
+		from, to := max(stop.From.Sub(s.From), 0), stop.To().Sub(s.From)
+		for i := int(from / s.Slot); i < s.Slots && time.Duration(i)*s.Slot < to; i++ {
+			out[i] = true
+		}
+	}
+	return out
+}
+
+// find joins the stalled slots that follow one another.
+func (s *Step) find(slots []count, rated bool, without []bool) {
+	var oks []int64
+	low, judged := 0, 0
+	for i, c := range slots {
+		if without[i] {
+			s.Stopped++
+			continue
+		}
+		oks = append(oks, c.ok)
+		judged++
+		if rated && float64(c.ok) < Share*float64(c.due) {
+			low++
+		}
+	}
+	s.Median = !rated || 2*low > judged
+	median := int64(0)
+	if s.Median {
+		if len(oks) > 0 {
+			slices.Sort(oks)
+			median = oks[len(oks)/2]
+		}
+		if median < leastDue {
+			s.Slot, s.Why = 0, "in half of it next to nothing ended ok"
+			return
+		}
+	}
+	open := false
+	for i, c := range slots {
+		expected := c.due
+		if s.Median {
+			expected = median
+		}
+		if without[i] || expected < leastDue || float64(c.ok) >= Share*float64(expected) {
+			open = false
+			continue
+		}
+		if !open {
+			s.Stalls = append(s.Stalls, Stretch{From: i, To: i})
+		}
+		open = true
+		last := &s.Stalls[len(s.Stalls)-1]
+		last.To, last.OK, last.Expected = i+1, last.OK+c.ok, last.Expected+expected
+	}
+}
