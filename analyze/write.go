@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/run/parallel"
 )
@@ -12,7 +14,7 @@ import (
 // write writes every part of the report in order.
 func (d *document) write(ctx context.Context) error {
 	before := d.out.earlier(d.columns())
-	if err := d.all(ctx, []func() error{d.writeTable, d.writeSeries, d.writeByClients}); err != nil {
+	if err := d.all(ctx, []func() error{d.writeTable, d.writeAbilities, d.writeSeries, d.writeByClients}); err != nil {
 		return err
 	}
 	d.drawn = d.charts.Figures()
@@ -66,6 +68,24 @@ func (d *document) writeTable() error {
 		return err
 	}
 	return d.out.write(d.out.tableJSON, d.encoded)
+}
+
+// writeAbilities writes the files that abilities have about each run.
+func (d *document) writeAbilities() error {
+	for _, half := range all.Halves() {
+		filer, ok := half.(abilities.Filer)
+		if !ok {
+			continue
+		}
+		for _, r := range d.runs {
+			for _, f := range filer.Files(r) {
+				if err := d.out.csv(d.out.ofRun(r, f.Name), f.Records); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // writeSeries takes from the samples of each run what figures need, and writes the seconds and

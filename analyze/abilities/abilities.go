@@ -11,7 +11,7 @@ import (
 )
 
 // Half is what reports show of an ability. It implements [Tabler], [Actor], [Disturber],
-// [Drawer], [Setter], [Facter], [Finder] or [Comparer], or several of them.
+// [Drawer], [Filer], [Setter], [Facter], [Finder] or [Comparer], or several of them.
 type Half any
 
 // Row is a row of the table, in the section of another row and behind it.
@@ -83,6 +83,17 @@ type Disturbance struct{ From, To time.Time }
 type Drawer interface {
 	// Figures returns the figures of some databases, those that show most first.
 	Figures([]Column) []figure.Figure
+}
+
+// Filer has files of its own about a run, among the data of a report.
+type Filer interface {
+	Files(*run.Run) []File
+}
+
+// File is a CSV file with the end of its name. The first record is the header.
+type File struct {
+	Name    string
+	Records [][]string
 }
 
 // Column is a database with its runs, and how figures show it.

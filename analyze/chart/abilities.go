@@ -6,8 +6,9 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// abilityFigures are the figures that abilities have of their own.
-func abilityFigures(d *Data) (out []figure.Figure) {
+// abilityFigures are the figures that abilities have of their own. Leading are the names of those
+// that show what an ability did, which readers see first.
+func abilityFigures(d *Data) (out []figure.Figure, leading []string) {
 	var columns []abilities.Column
 	for _, g := range d.groups() {
 		look := d.lookOf(g.Runs[0])
@@ -15,8 +16,14 @@ func abilityFigures(d *Data) (out []figure.Figure) {
 	}
 	for _, half := range all.Halves() {
 		if drawer, ok := half.(abilities.Drawer); ok {
-			out = append(out, drawer.Figures(columns)...)
+			figures := drawer.Figures(columns)
+			out = append(out, figures...)
+			if _, acts := half.(abilities.Actor); acts {
+				for _, f := range figures {
+					leading = append(leading, f.Name)
+				}
+			}
 		}
 	}
-	return out
+	return out, leading
 }

@@ -18,11 +18,7 @@ import (
 // database is better, then those that explain why. To add a figure, write its function in a new
 // file and add it to the list.
 func (d *Data) Figures() (all []figure.Figure) {
-	all = abilityFigures(d)
-	var ofAbilities []string
-	for _, f := range all {
-		ofAbilities = append(ofAbilities, f.Name)
-	}
+	all, ofAbilities := abilityFigures(d)
 	for _, figures := range []func(*Data) []figure.Figure{
 		capacityFigures,
 		sweepFigures,

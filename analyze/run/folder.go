@@ -136,6 +136,7 @@ func (f *folderReader) finish() {
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
 	r.Windows.Changes = r.stepChanges()
 	r.setSteadiness()
+	r.Stalls = stallsOf(r)
 }
 
 func (f *folderReader) readIntervals(path string) (rows []results.Interval, err error) {

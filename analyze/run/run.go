@@ -26,6 +26,8 @@ type Run struct {
 	Machines     Machines
 	// Unsteady are the marks on measured windows whose level changed.
 	Unsteady []results.Mark
+	// Stalls are the stretches in which far fewer requests ended ok than were due.
+	Stalls Stalls
 	// damage are the marks on files that are not as they were recorded.
 	damage []results.Mark
 	// Capacity is nil unless the run was a capacity search.

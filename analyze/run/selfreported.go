@@ -30,7 +30,7 @@ type ownNumbers struct {
 }
 
 // settle computes every metric's numbers for the windows, and drops the answers that no per-second
-// figure shows. Answers take most of a run's memory.
+// figure shows and no stall is compared with. Answers take most of a run's memory.
 func (o *Own) settle(windows []Span) {
 	known := map[metric.Name]ownNumbers{}
 	for _, m := range metric.OfDatabase().Metrics() {
@@ -40,7 +40,7 @@ func (o *Own) settle(windows []Span) {
 		}
 		known[m.Name] = one
 	}
-	o.Answers.Keep(metric.Fsyncs, metric.FsyncSeconds, metric.FsyncHistogram)
+	o.Answers.Keep(metric.Fsyncs, metric.FsyncSeconds, metric.FsyncHistogram, metric.PauseSeconds)
 	o.windows, o.known = windows, known
 }
 

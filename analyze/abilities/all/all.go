@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/faults"
 	"github.com/coreos/dbtester/analyze/abilities/locks"
 	"github.com/coreos/dbtester/analyze/abilities/profile"
+	"github.com/coreos/dbtester/analyze/abilities/stalls"
 	"github.com/coreos/dbtester/analyze/abilities/upkeep"
 	"github.com/coreos/dbtester/analyze/abilities/watchers"
 	declared "github.com/coreos/dbtester/pkg/ability/all"
@@ -16,7 +17,7 @@ import (
 // Halves returns what reports show of each ability. Of those that disturbed a load, the first
 // has the sentence: faults, beside which a compaction is no news.
 func Halves() []abilities.Half {
-	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}}
+	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, stalls.Half{}}
 }
 
 // Rows returns the rows of all abilities, each after the row that it names.
