@@ -32,7 +32,11 @@ func newStalledRun(t *testing.T, seed uint64, stops int) *stalledRun {
 	for range stops {
 		s.stops = append(s.stops, s.begin.Add(s.within(length-2*time.Second)))
 	}
-	record := &results.DatabaseRun{Tag: "etcd", Steps: []results.Step{{Start: s.begin, End: s.begin.Add(length)}}, Members: []results.Member{{Clock: &results.Clock{Error: time.Millisecond}}}}
+	record := &results.DatabaseRun{}
+	record.Tag = "etcd"
+	record.Steps = []results.Step{{Start: s.begin, End: s.begin.Add(length)}}
+	record.Members = []results.Member{{}}
+	record.Members[0].Clock = &results.Clock{Error: time.Millisecond}
 	record.Load.Rate, record.Load.Duration = 1000, length
 	s.run = &Run{Dir: s.dir, Info: Info{Tag: "etcd", Record: record, Manifest: &results.Manifest{RunID: "00112233"}}}
 	s.run.Windows.Load = Span{s.begin.UnixNano(), s.begin.Add(length).UnixNano()}

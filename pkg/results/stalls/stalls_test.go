@@ -40,11 +40,10 @@ func read(t *testing.T, rate float64, stopped []results.Stretch, due, ok func(ti
 	w.Close()
 	var load workload.Load
 	load.Rate, load.WarmUp, load.Duration = rate, time.Second, 6*time.Second
-	run := &results.DatabaseRun{
-		Load:  results.Load{Load: load},
-		Steps: []results.Step{{Start: begin, End: begin.Add(6 * time.Second), Step: workload.Step{Rate: rate}}},
-		Stops: &results.Stops{Stretches: stopped},
-	}
+	run := &results.DatabaseRun{}
+	run.Load = results.Load{Load: load}
+	run.Steps = []results.Step{{Start: begin, End: begin.Add(6 * time.Second), Step: workload.Step{Rate: rate}}}
+	run.Stops = &results.Stops{Stretches: stopped}
 	steps, err := Read(dir, run)
 	if err != nil || len(steps) != 1 {
 		t.Fatalf("read %+v: %v", steps, err)
@@ -113,7 +112,8 @@ func TestRead(t *testing.T) {
 // cost no memory.
 func TestReadNothing(t *testing.T) {
 	dir := t.TempDir()
-	run := &results.DatabaseRun{Steps: []results.Step{{Start: begin}, {Index: 1, Start: begin, End: begin.AddDate(90, 0, 0)}, {Index: 2, Start: begin, End: begin.Add(time.Minute)}}}
+	run := &results.DatabaseRun{}
+	run.Steps = []results.Step{{Start: begin}, {Index: 1, Start: begin, End: begin.AddDate(90, 0, 0)}, {Index: 2, Start: begin, End: begin.Add(time.Minute)}}
 	if _, err := Read(dir, run); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("read a run without ticks: %v", err)
 	}
