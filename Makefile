@@ -99,7 +99,7 @@ verdicts-real: build ## compare real etcd with itself and with a planted delay, 
 screens-real: build ## make first screens of real etcd beside itself, 20 times: results/screens-real; resumes; 20 minutes
 	scripts/screens-real.sh
 
-results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; less than seven hours
+results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; eight hours or so
 	scripts/publish-results.sh $(NAMES)
 
 results-faults: build ## run test-configs/faults-stores-local.yaml and publish it as test-results/faults, from a clean commit and as root; an hour
