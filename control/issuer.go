@@ -37,7 +37,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	return issue.New(issue.Options{
 		Ahead: ahead,
 		Local: issue.Local{
-			Database: r.db.Name, Driver: r.driver, Dial: d.each,
+			Database: r.db.Name, Driver: r.driver, Locks: r.entry.Info.Locks, Dial: d.each,
 			Event: func(kind string, member int, text string) { r.journal.event(kind, member, text) },
 			Gone: func(members []int) bool {
 				return !slices.ContainsFunc(members, func(i int) bool { return !r.losses.Has(i) })

@@ -130,6 +130,7 @@ func (l *loader) apply(ctx context.Context) (err error) {
 			e.End(ctx, issued)
 		}
 	}
+	err = errors.Join(err, l.sweepLocks(ctx))
 	l.run.record.Generators = l.issue.Records()
 	if len(l.run.record.Steps) > 0 {
 		l.count(ctx, c)

@@ -42,7 +42,7 @@ func memberAnswers(dir string, members int) (map[int][]int64, error) {
 // connections of their own, which go to the members in turn.
 func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []judge.MemberShare {
 	incomplete := slices.ContainsFunc(run.Generators, func(g results.Generator) bool { return g.Lost != "" })
-	if answered == nil || incomplete || slices.Contains(run.Load.Operations(), workload.OpReadOneshot) {
+	if answered == nil || incomplete || slices.Contains(run.Load.Operations(), workload.OpReadOneshot) || run.Load.Any(workload.Op.Locks) {
 		return nil
 	}
 	shares := make([]judge.MemberShare, len(answered))

@@ -7,9 +7,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// noteSessions records what became of the sessions that requests of the load took, and marks a run
+// noteSessions records what became of the sessions and the locks that requests of the load took, and marks a run
 // that has left some. Those of some parts may be unknown.
 func (r *run) noteSessions(s *results.LoadSessions, unknown []string) {
 	if s == nil && len(unknown) == 0 || r.record.LoadStart.IsZero() && (s == nil || s.Left == 0) {
@@ -18,6 +19,10 @@ func (r *run) noteSessions(s *results.LoadSessions, unknown []string) {
 	if s == nil {
 		s = &results.LoadSessions{TTL: r.db.Load.SessionTTL}
 	}
+	if r.noteLocks(s.Locks, unknown); !r.db.Load.Any(workload.Op.OfSessions) {
+		return
+	}
+	s.Locks = nil
 	r.record.Sessions = s
 	why := plaintext.Joined(s.Why)
 	if len(unknown) > 0 {

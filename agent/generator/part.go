@@ -38,6 +38,7 @@ var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 type part struct {
 	database string
 	driver   database.Driver
+	locks    *database.LockFacts // nil without any
 	target   database.Target
 	spec     load.Spec
 	period   time.Duration // of samples
@@ -62,7 +63,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	if entry, err := registry.Get(req.GetDatabase()); err != nil {
 		errs = append(errs, err)
 	} else {
-		p.driver = entry.New()
+		p.driver, p.locks = entry.New(), entry.Info.Locks
 		errs = append(errs, decodeOptions(req.GetOptions(), p.driver))
 	}
 	var err error
@@ -70,6 +71,8 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 		err = p.spec.CheckPart()
 	}
 	refuse(p.spec.Sessions < 0 || p.spec.Sessions > workload.MostSessions, "sessions must be from 0 to %d, got %d", workload.MostSessions, p.spec.Sessions)
+	refuse(p.spec.Locks.Hold < 0 || p.spec.Locks.Hold > workload.LongestHold, "a lock must be held for 0s to %v, got %v", workload.LongestHold, p.spec.Locks.Hold)
+	refuse(p.spec.Locks.TTL < 0 || p.spec.Any(workload.Op.Locks) && p.spec.Locks.TTL == 0, "the TTL of contenders must be positive, got %v", p.spec.Locks.TTL)
 	errs = append(errs, err)
 	p.period, err = sysmetrics.Period(req.GetSamplePeriodNs())
 	errs = append(errs, err, p.setTarget(req))

@@ -64,7 +64,7 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	s.issuer = issuer.New(issuer.Options{Database: p.database, Driver: p.driver, Spec: p.spec, Event: s.event, Gone: s.allLost, Watch: watch})
+	s.issuer = issuer.New(issuer.Options{Database: p.database, Driver: p.driver, Locks: p.locks, Spec: p.spec, Event: s.event, Gone: s.allLost, Watch: watch})
 	if err := s.sample(); err != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "sample the generator's machine: %v", err)
 	}

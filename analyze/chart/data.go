@@ -64,5 +64,5 @@ func (d *Data) counted() string {
 
 // creates reports whether each of a load's requests created a key.
 func creates(l results.Load) bool {
-	return !l.SameKey && !l.Any(workload.Op.NeedsKey) && !l.Any(workload.Op.OfSessions)
+	return !l.SameKey && !l.Any(workload.Op.ChoosesKey) && !l.Any(workload.Op.OfSessions)
 }

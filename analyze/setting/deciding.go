@@ -3,6 +3,7 @@
 package setting
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ const (
 	Payload    = "key and value bytes"
 	Data       = "keys before the load"
 	Sessions   = "sessions before the load"
+	Locks      = "locks"
 	Members    = "members"
 	Resources  = "resources of a member"
 	Client     = "client implementation"
@@ -53,6 +55,7 @@ func deciding(r *run.Run, pace string) []Setting {
 		{Payload, payload(l)},
 		{Data, data(l)},
 		{Sessions, sessions(l)},
+		{Locks, locks(l)},
 		{Members, members(r)},
 		{Resources, Limits(r)},
 		{Client, client(r)},
@@ -192,6 +195,14 @@ func sessions(l *results.Load) string {
 		return ""
 	}
 	return fmt.Sprintf("%s, TTL %v", humanize.Comma(l.Sessions), l.SessionTTL)
+}
+
+// locks are those that requests take. Recipes do not decide: each database has its own.
+func locks(l *results.Load) string {
+	if !l.Any(workload.Op.Locks) {
+		return ""
+	}
+	return fmt.Sprintf("%s names by the law %s, held for %v", humanize.Comma(max(l.Keys, 1)), cmp.Or(string(l.KeyLaw), "same key"), l.Locks.Hold)
 }
 
 func members(r *run.Run) string {

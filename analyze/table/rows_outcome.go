@@ -28,6 +28,7 @@ func outcomeRows() []Row {
 	return []Row{
 		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys that the load added by the database's own count / the fewest and the most that it can have added according to the answers; outside these bounds the run is invalid", Ours: true,
 			Cell: keysFound},
+		{Name: "LOAD-LOCKS", Unit: "locks", Definition: "locks that requests acquired; how many were held twice and had a fence that was not greater than that of the holder before, either of which makes the run invalid (with generators, judged among the holders of each machine); how many were lost, believed held after the session had ended because the client was stopped, or had a release that failed", Ours: true, Cell: loadLocks},
 		{Name: "LOAD-SESSIONS", Unit: "sessions", Definition: "sessions that were granted before the load and begun by its requests, with the TTL that was asked for, and how each ended: revoked by requests, ended after the load, expired by itself, or left to expire; doubtful are grants without an answer", Ours: true, Cell: loadSessions},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(c *run.Counts) run.Measure { return c.Offered }),
 		of("SENT", "requests whose driver call began, whole load", func(c *run.Counts) run.Measure { return c.Sent }),
@@ -97,6 +98,27 @@ func loadSessions(r *run.Run) Cell {
 		}
 	}
 	return number(float64(s.Granted+s.Begun), 0, "%s", strings.Join(parts, "; "))
+}
+
+// loadLocks accounts for the locks that requests acquired.
+func loadLocks(r *run.Run) Cell {
+	l := r.Info.Record.Locks
+	switch {
+	case !r.Info.Record.Load.Any(workload.Op.Locks):
+		return inapplicable("no operation takes locks")
+	case l == nil:
+		return missing("what became of the locks was not recorded")
+	}
+	parts := []string{humanize.Comma(l.Acquired) + " acquired", humanize.Comma(l.Overlaps) + " held twice", humanize.Comma(l.Disorder) + " fences out of order"}
+	for _, c := range []struct {
+		n    int64
+		what string
+	}{{l.Lost, "lost"}, {l.Believed, "believed held"}, {l.Unclear, "with an unclear release"}, {l.Replaced, "contenders replaced"}, {l.Left, "contenders left"}} {
+		if c.n > 0 {
+			parts = append(parts, humanize.Comma(c.n)+" "+c.what)
+		}
+	}
+	return number(float64(l.Acquired), 0, "%s (recipe %s by %s, TTL %v)", strings.Join(parts, "; "), l.Recipe, l.By, l.TTL)
 }
 
 // creates reports whether the load wrote new keys and deleted none. Only then does the database's

@@ -367,11 +367,11 @@ func (s *Set) Close(ctx context.Context) error {
 	return claim.Back(s.byAddress(), func(g *generator) error { return g.part.close(ctx) })
 }
 
-// Sessions returns what became of the sessions that requests of all parts took, after Close; nil
+// Sessions returns what became of the sessions and the locks that requests of all parts took, after Close; nil
 // without any. Those of generators that did not answer then are not among them: unknown names
 // these.
 func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
-	if !s.spec.Any(workload.Op.OfSessions) {
+	if !s.spec.Any(workload.Op.OfSessions) && !s.spec.Any(workload.Op.Locks) {
 		return nil, nil
 	}
 	for _, p := range s.parts {

@@ -17,6 +17,8 @@ type Local struct {
 	// Database is the name of the database for people, and Driver makes its clients.
 	Database string
 	Driver   database.Driver
+	// Locks are the facts of the database's locks, nil without any.
+	Locks *database.LockFacts
 	// Dial calls open with a dialer of the members that are not lost, and again after one of
 	// them was found to be lost.
 	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
@@ -37,7 +39,7 @@ type local struct {
 var _ partIssuer = (*local)(nil)
 
 func (l *local) prepare(spec load.Spec) error {
-	o := issuer.Options{Database: l.opts.Database, Driver: l.opts.Driver, Spec: spec, Event: l.opts.Event, Gone: l.opts.Gone}
+	o := issuer.Options{Database: l.opts.Database, Driver: l.opts.Driver, Locks: l.opts.Locks, Spec: spec, Event: l.opts.Event, Gone: l.opts.Gone}
 	if l.opts.Watch != nil {
 		watch, err := l.opts.Watch(spec)
 		if err != nil {

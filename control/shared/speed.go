@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // CheckSpeed returns an error for every database of an experiment whose cluster others use
@@ -34,6 +35,9 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 		}
 		if held := deaths.Keys().Of(db.Abilities).Held; !allowed && len(db.Endpoints) > 0 && held > deaths.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: sessions must have at most %d held, got %d; give fewer, or pass --full-speed", db.ID, deaths.MostShared, held))
+		}
+		if n := db.Load.MostClients(); !allowed && len(db.Endpoints) > 0 && db.Load.Any(workload.Op.Locks) && n > locks.MostShared {
+			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: a load that takes locks may have at most %d clients, each a contender, got %d; give fewer, or pass --full-speed", db.ID, locks.MostShared, n))
 		}
 		if n := locks.Keys().Of(db.Abilities).Most(); !allowed && len(db.Endpoints) > 0 && n > locks.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: locks must have at most %d contenders at the same time, got %d; give fewer, or pass --full-speed", db.ID, locks.MostShared, n))

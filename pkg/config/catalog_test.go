@@ -166,7 +166,7 @@ func testCatalog() Catalog {
 			},
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"linearizable", "stale"},
-				Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create", "grant", "keepalive", "revoke"},
+				Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create", "grant", "keepalive", "revoke", "lock"},
 				Sessions:   &database.SessionFacts{Least: 2 * time.Second, Step: time.Second},
 				Failover:   "next",
 				Ports:      map[string]int{"client": 2379, "peer": 2380},
@@ -203,7 +203,7 @@ func testCatalog() Catalog {
 			},
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
-				Operations: append(common[:len(common):len(common)], "grant", "keepalive", "revoke"),
+				Operations: append(common[:len(common):len(common)], "grant", "keepalive", "revoke", "lock"),
 				Sessions:   &database.SessionFacts{Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond},
 				Failover:   "none",
 				Ports:      map[string]int{"client": 8500, "server": 8300},

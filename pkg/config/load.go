@@ -33,7 +33,7 @@ type loadKey[T any] = key[loadSpec, T]
 // [workload.Load].
 func loadSection(c Catalog) section[loadSpec] {
 	return section[loadSpec]{Check: checkLoad, Fields: slices.Concat(
-		operationFields(c), sessionFields(), lengthFields(), paceFields(), dataFields(c), limitFields(), verdictFields())}
+		operationFields(c), sessionFields(), lockFields(), lengthFields(), paceFields(), dataFields(c), limitFields(), verdictFields())}
 }
 
 // markdownLink is a link in the meaning of a key.

@@ -69,7 +69,7 @@ func (r *loadResolver) lacks(i int, op workload.Op) {
 func (r *loadResolver) keys(l *workload.Load) {
 	places := yamlfile.PlacesInOrder(r.spec.Place("keys"), r.spec.Place("key_law"))
 	switch {
-	case !l.Any(workload.Op.NeedsKey):
+	case !l.Any(workload.Op.ChoosesKey):
 		for _, p := range places {
 			r.idle(p, "the load takes no keys that exist")
 		}

@@ -61,6 +61,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	}
 	r.waves(&l)
 	r.sessions(&l)
+	r.locks(&l)
 	r.readMode(&l)
 	r.target(l, d)
 	if !r.spec.Has("failover") {

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -100,6 +101,9 @@ func supports(c Client, op workload.Op) (ok bool) {
 	}
 	return ok
 }
+
+// WithLocks returns operations of clients and that of a [LockDialer]'s contenders.
+func WithLocks(ops []workload.Op) []workload.Op { return append(slices.Clone(ops), workload.OpLock) }
 
 // OperationsOf returns the operations that all of clients can apply. A driver
 // gives one client of each transport, which may be a nil pointer: only types are

@@ -133,6 +133,8 @@ type Leaser interface {
 // WhyNot returns why clients of a database lack an operation, "" if that is not known.
 func (i Info) WhyNot(op workload.Op) string {
 	switch {
+	case op.Locks():
+		return i.NoLocks
 	case !op.OfSessions():
 		return ""
 	case i.Sessions == nil:

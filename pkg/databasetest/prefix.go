@@ -309,7 +309,7 @@ func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
 	l := workload.Load{Keyspace: workload.Keyspace{Keys: 20}, Sizing: workload.Sizing{KeySize: prefixKeySize, ValueSize: 64, RangeLimit: 5}, Content: workload.Content{Read: f.info().Reads[0]}, Limits: workload.Limits{Timeout: opWithin}}
 	for _, op := range f.info().Operations {
-		if op != workload.OpReadOneshot && op != workload.OpCreate && !op.OfSessions() { // writes create keys already, and sessions have no prefix
+		if op != workload.OpReadOneshot && op != workload.OpCreate && !op.OfSessions() && !op.Locks() { // writes create keys already, sessions have no prefix, and locks have a case of their own
 			l.Mix = append(l.Mix, workload.Share{Operation: op, Weight: 1})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/backoff"
+	"github.com/coreos/dbtester/pkg/load/contenders"
 	"github.com/coreos/dbtester/pkg/load/requests"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -18,12 +19,13 @@ type applier struct {
 	client  *client
 	key     []byte // of the request; see prepare
 	value   []byte
-	kept    keyValue // memory, nil until needed, also to check values in
-	room    int      // see sharedRoom; 0 without a fiber
-	payload int64    // bytes of all keys and values that the request writes
-	got     reply    // of the last call
-	whole   []byte   // buffer for the value that a swap should have read
-	guarded *guarded // nil in a load without transactions
+	kept    keyValue         // memory, nil until needed, also to check values in
+	room    int              // see sharedRoom; 0 without a fiber
+	payload int64            // bytes of all keys and values that the request writes
+	got     reply            // of the last call
+	whole   []byte           // buffer for the value that a swap should have read
+	guarded *guarded         // nil in a load without transactions
+	turn    *contenders.Turn // the lock that the last call acquired, nil for none
 	// refused: no member accepted a connection for a single request, and
 	// single is the back-off of such connections.
 	refused bool
@@ -99,6 +101,10 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 		return a.client.step.sessions.KeepAlive(ctx, a.client.db.(database.Leaser))
 	case workload.OpRevoke:
 		return a.client.step.sessions.Revoke(ctx, a.client.db.(database.Leaser))
+	case workload.OpLock:
+		a.client.member = unknownMember // a contender has connections of its own
+		a.turn, err = a.client.step.contenders.Acquire(ctx, req.Key, a.key, spec.Timeout)
+		return err
 	default:
 		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}
@@ -160,6 +166,16 @@ func (a *applier) put(ctx context.Context, op workload.Op) error {
 		return a.client.hinted.PutNew(ctx, a.key, a.value)
 	}
 	return a.client.hinted.PutExisting(ctx, a.key, a.value)
+}
+
+// giveUp holds the lock that the last call acquired, and gives it up. The request ended when it was
+// acquired; the client is busy until it is given up.
+func (a *applier) giveUp(ended int64) {
+	a.client.fiber.Leave()
+	a.turn.Keep()
+	a.turn.Release(context.Background())
+	a.turn = nil
+	a.client.shard.busy(ended, a.client.now())
 }
 
 // rest waits for the back-off after the connection for a single request was refused.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/contenders"
 	"github.com/coreos/dbtester/pkg/load/pool"
 	"github.com/coreos/dbtester/pkg/load/requests"
 	"github.com/coreos/dbtester/pkg/load/schedule"
@@ -34,6 +35,8 @@ type Engine struct {
 	// before the first step.
 	versions *versions.Table
 	sessions *pool.Pool // that operations take
+	// contenders take the locks of operations; nil in a load without any.
+	contenders *contenders.Pool
 }
 
 // NewEngine returns an engine that records into rec.
@@ -43,6 +46,9 @@ func NewEngine(spec Spec, rec *Recorder) *Engine {
 
 // TakeSessions gives the engine the sessions of operations that take some. It has none without.
 func (e *Engine) TakeSessions(from *pool.Pool) { e.sessions = from }
+
+// TakeContenders gives the engine those that take locks for operations.
+func (e *Engine) TakeContenders(from *contenders.Pool) { e.contenders = from }
 
 // step is the state of a running step. Times are nanoseconds of the recorder's clock.
 type step struct {
@@ -68,7 +74,8 @@ type step struct {
 	// versions since the step began.
 	versions     *versions.Table
 	versionReads atomic.Int64
-	sessions     *pool.Pool // that operations take
+	sessions     *pool.Pool       // that operations take
+	contenders   *contenders.Pool // that take locks for operations
 }
 
 // number is the number that request i of this step has in the load.
@@ -117,7 +124,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}
-	st := &step{Step: s, spec: e.spec, rec: e.rec, sessions: e.sessions, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
+	st := &step{Step: s, spec: e.spec, rec: e.rec, sessions: e.sessions, contenders: e.contenders, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
 	st.first, st.others = e.next+spec.Part.Number(0), spec.Part.Number(1)-spec.Part.Number(0)-1
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
 	if st.versions, err = e.readVersions(ctx, st, conns); err != nil {
@@ -224,6 +231,8 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 		return fmt.Errorf("step %d: each of %d parts must have a client, got %d clients", s.Index, e.spec.Part.Of, s.Clients)
 	case len(conns) < 1 || len(conns) > clients:
 		return fmt.Errorf("step %d: connections must be between 1 and the number of clients, got %d for %d clients", s.Index, len(conns), clients)
+	case e.spec.Any(workload.Op.Locks) && e.contenders == nil:
+		return fmt.Errorf("step %d: operations that take locks need contenders, got none", s.Index)
 	case e.open:
 		return fmt.Errorf("step %d: it must be known how many requests the step before had in all parts", s.Index)
 	}

@@ -15,7 +15,7 @@ import (
 // continues reports whether all that clients wait for with each request continues fibers: answers of
 // the database's clients, and no connections of their own.
 func (s *step) continues() bool {
-	return !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) &&
+	return !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) && !slices.ContainsFunc(s.rec.accounts.ops, workload.Op.Locks) &&
 		!slices.ContainsFunc(s.conns, func(c *connection) bool {
 			l := c.current.Load()
 			return l == nil || !database.Continues(l.client)

@@ -36,6 +36,20 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 	return newRecorder(clock.New(), sink, ops, progress)
 }
 
+// Clock is the time of the records.
+func (r *Recorder) Clock() *clock.Clock { return &r.clock }
+
+// Stopped reports whether this process was stopped for at least a time between two moments of the
+// clock. It is too slow to be asked with every request.
+func (r *Recorder) Stopped(from, to int64, least time.Duration) bool {
+	for _, s := range r.stops.All().Stretches {
+		if begin := r.clock.Moment(s.From); s.Length >= least && begin <= to && begin+int64(s.Length) >= from {
+			return true
+		}
+	}
+	return false
+}
+
 // NewRecorderAt is [NewRecorder] for records in another machine's clock, which has the
 // given time now. [Step.Start] is in that clock too.
 func NewRecorderAt(now time.Time, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {

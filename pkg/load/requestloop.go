@@ -165,6 +165,9 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	err := a.attempt(call, req)
 	d := done{member: c.member, due: due, sent: sent, end: c.returned(), phase: phase, op: req.Op, err: err, late: late}
 	d.stopped = c.stopped
+	if a.turn != nil { // what was asked only for the fence came after
+		d.end = min(max(a.turn.Acquired, sent), d.end)
+	}
 	if a.got.read && err == nil {
 		d.read, d.err = a.got.bytes, a.check(req)
 	}
@@ -182,12 +185,15 @@ func (l *requestLoop) apply(i, due, flags int64) {
 		a.got = reply{}
 	}
 	c.ended(&d)
+	if a.turn != nil {
+		defer a.giveUp(d.end)
+	}
 	if d.outcome == workload.OK {
 		s.work.Written(req)
 	} else {
 		s.rec.fails.record(&d)
 	}
-	if s.work.Operation(req) != workload.OpReadOneshot { // which had a connection of its own
+	if op := s.work.Operation(req); op != workload.OpReadOneshot && !op.Locks() { // which had connections of their own
 		c.watchConnection(&d)
 	}
 	if a.guarded != nil {

@@ -100,6 +100,13 @@ func (s *shard) record(f *flight, d *done) int64 {
 	return word
 }
 
+// busy counts the time for which a client held a lock and gave it up, as that inside calls.
+func (s *shard) busy(from, to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inside += max(min(to, s.end.at())-from, 0)
+}
+
 // shed counts a request that was dropped because every client was busy, or its own.
 func (s *shard) shed(now int64, phase, op int) {
 	s.mu.Lock()

@@ -15,13 +15,13 @@ func lockMarks() []Kind {
 			Code: LocksOverlap, Weight: Invalid, Foremost: true,
 			Sentences: []Sentence{{Text: "{overlaps} of {acquired|lock} were acquired while another holder believed that it held the same one (recipe {recipe})", Worst: "overlaps"}},
 			Help:      "two contenders held one lock at once, on the clock of one process, and no stop of this client explains it",
-			Remedy:    "use the fences; report it to the project of the database or of the library whose recipe it is, with the rows of `turns.csv`",
+			Remedy:    "use the fences; report it to the project of the database or of the library whose recipe it is, with the rows of `turns.csv`, if there are some",
 		},
 		{
 			Code: LocksFences, Weight: Invalid, Foremost: true,
 			Sentences: []Sentence{{Text: "{disorder} of {acquired|lock} had a fence that was not greater than that of the holder before: {fence}", Worst: "disorder"}},
 			Help:      "a store that compares fences would have refused the holder of a lock, or let two in",
-			Remedy:    "report it to the database's project, with the rows of `turns.csv`",
+			Remedy:    "report it to the database's project, with the rows of `turns.csv`, if there are some",
 		},
 		{
 			Code: LocksEarly, Weight: Invalid, Foremost: true,

@@ -236,6 +236,8 @@ type Data struct {
 	Preload *Preload `json:"preload,omitempty"`
 	// Sessions are those of operations that begin, renew or end some, nil without any.
 	Sessions *LoadSessions `json:"load_sessions,omitempty"`
+	// Locks are those that requests acquired, nil without any.
+	Locks *LoadLocks `json:"load_locks,omitempty"`
 }
 
 // Issuing is how the clients' machines issued the load.
@@ -304,6 +306,49 @@ type LoadSessions struct {
 	Expired int64  `json:"expired,omitempty"`
 	Left    int64  `json:"left,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Locks are those that requests acquired, while a part reports them: [Data.Locks] has
+	// those of all parts.
+	Locks *LoadLocks `json:"locks,omitempty"`
+}
+
+// LoadLocks are the locks that requests of a load acquired. Each was given up in one way: Acquired are as
+// many as Released, Lost and Unclear together.
+type LoadLocks struct {
+	// Recipe is the way to take a lock, By who has it, Fence what its fences are, and TTL what
+	// members grant to sessions.
+	Recipe string        `json:"recipe"`
+	By     string        `json:"by"`
+	Fence  string        `json:"fence"`
+	TTL    time.Duration `json:"ttl_ns"`
+	// Opened contenders began before steps, and Replaced in place of those whose session had
+	// ended. Left could not be closed.
+	Opened   int64 `json:"opened"`
+	Replaced int64 `json:"replaced,omitempty"`
+	Left     int64 `json:"left,omitempty"`
+	// Acquired locks were given up: Released, Lost before, and Unclear after an error.
+	Acquired int64 `json:"acquired"`
+	Released int64 `json:"released"`
+	Lost     int64 `json:"lost,omitempty"`
+	Unclear  int64 `json:"unclear,omitempty"`
+	// Overlaps were acquired while another holder of the same part believed that it held the same
+	// one, and Disorder had a fence that was not greater than that of the holder of the same part
+	// before. Believed were held on after their session had ended, because the client was stopped.
+	Overlaps int64 `json:"overlaps"`
+	Disorder int64 `json:"fences_out_of_order"`
+	Believed int64 `json:"believed,omitempty"`
+	// Parts are the machines that judged their own holders; 0 is one.
+	Parts int `json:"parts,omitempty"`
+	// Why is the first error of what is Left or Unclear.
+	Why string `json:"why,omitempty"`
+}
+
+// Add adds those of another part of the load.
+func (l *LoadLocks) Add(o LoadLocks) {
+	l.Parts = max(l.Parts, 1) + max(o.Parts, 1)
+	l.Opened, l.Replaced, l.Left = l.Opened+o.Opened, l.Replaced+o.Replaced, l.Left+o.Left
+	l.Acquired, l.Released, l.Lost, l.Unclear = l.Acquired+o.Acquired, l.Released+o.Released, l.Lost+o.Lost, l.Unclear+o.Unclear
+	l.Overlaps, l.Disorder, l.Believed = l.Overlaps+o.Overlaps, l.Disorder+o.Disorder, l.Believed+o.Believed
+	l.Why = cmp.Or(l.Why, o.Why)
 }
 
 // Add adds those of another part of the load.
@@ -312,6 +357,14 @@ func (s *LoadSessions) Add(o LoadSessions) {
 	s.Granted, s.Begun, s.Doubtful = s.Granted+o.Granted, s.Begun+o.Begun, s.Doubtful+o.Doubtful
 	s.Revoked, s.Ended, s.Expired, s.Left = s.Revoked+o.Revoked, s.Ended+o.Ended, s.Expired+o.Expired, s.Left+o.Left
 	s.Why = cmp.Or(s.Why, o.Why)
+	switch {
+	case o.Locks == nil:
+	case s.Locks == nil:
+		locks := *o.Locks
+		s.Locks = &locks
+	default:
+		s.Locks.Add(*o.Locks)
+	}
 }
 
 // Found is the number of keys the load added, by the database's own count.

@@ -37,7 +37,7 @@ type Content struct {
 // Keyspace is the keys that requests take, and the keys that exist before the load.
 type Keyspace struct {
 	// Keys is how many keys are written before the load, for operations on keys that
-	// exist. KeyLaw decides which of them an operation takes. Both are zero with
+	// exist, and how many locks have names. KeyLaw decides which of them an operation takes. Both are zero with
 	// SameKey or if no operation needs a key.
 	Keys   int64  `json:"keys,omitempty"`
 	KeyLaw KeyLaw `json:"key_law,omitempty"`
@@ -57,6 +57,19 @@ type Keyspace struct {
 	// are 0 if no operation is of sessions.
 	Sessions   int64         `json:"sessions,omitempty"`
 	SessionTTL time.Duration `json:"session_ttl_ns,omitempty"`
+	// Locks are of operations that acquire some; zero without any.
+	Locks Locks `json:"locks,omitzero"`
+}
+
+// Locks is how requests take locks, whose names are numbers of keys.
+type Locks struct {
+	// Recipe is the way to take one, and Hold how long it is kept.
+	Recipe string        `json:"recipe,omitempty"`
+	Hold   time.Duration `json:"hold_ns,omitempty"`
+	// TTL is asked for the session of each contender, of which each client has one.
+	TTL time.Duration `json:"ttl_ns,omitempty"`
+	// Delay is for how long nobody gets a lock whose holder died, where members have such a time.
+	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 
 // Extent is how many requests there are, for how long, and from how many clients.
@@ -238,6 +251,9 @@ func (l Load) OwnKeys(parts int) bool {
 	inTurn := l.TxnKeys <= 1 && l.Keys%int64(parts) == 0 && (l.KeyLaw == KeysSequential || l.KeyLaw == "")
 	return !l.SameKey && !l.Any(Op.Ranges) && (inTurn || !l.Any(Op.NeedsKey))
 }
+
+// LongestHold bounds how long requests hold a lock.
+const LongestHold = time.Hour
 
 // MostSessions bounds those that are granted before a load.
 const MostSessions = 10_000_000

@@ -6,7 +6,7 @@ import "slices"
 type Op string
 
 // The operations. Write and create create a key that did not exist. Those of sessions take no
-// key. All others need a key that exists.
+// key, and a lock takes the number of one as its name. All others need a key that exists.
 const (
 	OpWrite       Op = "write"
 	OpUpdate      Op = "update"       // overwrite a key
@@ -20,6 +20,7 @@ const (
 	OpGrant       Op = "grant"        // begin a session
 	OpKeepAlive   Op = "keepalive"    // renew a session
 	OpRevoke      Op = "revoke"       // end a session
+	OpLock        Op = "lock"         // acquire a lock, hold it and release it
 )
 
 // properties of one operation. Everything that differs by operation, except the
@@ -35,6 +36,7 @@ type properties struct {
 	guarded    bool // a transaction with the versions that its keys must have
 	sessions   int  // how many more sessions there are after it
 	ofSessions bool // takes sessions and no keys
+	locks      bool // takes the number of a key as the name of a lock
 }
 
 // table holds every operation once. A load lists operations in this order.
@@ -52,6 +54,7 @@ func table() []properties {
 		{op: OpGrant, ofSessions: true, sessions: 1},
 		{op: OpKeepAlive, ofSessions: true},
 		{op: OpRevoke, ofSessions: true, sessions: -1},
+		{op: OpLock, locks: true},
 	}
 }
 
@@ -80,7 +83,13 @@ func (o Op) Known() bool { return o.properties().op != "" }
 func (o Op) Creates() bool { return o.properties().creates }
 
 // NeedsKey reports whether o takes a key that exists.
-func (o Op) NeedsKey() bool { return o.Known() && !o.Creates() && !o.OfSessions() }
+func (o Op) NeedsKey() bool { return o.ChoosesKey() && !o.Locks() }
+
+// ChoosesKey reports whether the key law gives o a number: of a key that exists, or of a lock.
+func (o Op) ChoosesKey() bool { return o.Known() && !o.Creates() && !o.OfSessions() }
+
+// Locks reports whether o acquires a lock. It is a contender's, and not a connection's.
+func (o Op) Locks() bool { return o.properties().locks }
 
 // OfSessions reports whether o begins, renews or ends a session, and takes no key.
 func (o Op) OfSessions() bool { return o.properties().ofSessions }

@@ -22,6 +22,10 @@ func TestProperties(t *testing.T) {
 			}
 		case op.Sessions() != 0 || op.NeedsSession():
 			t.Errorf("%s takes keys, so it must neither begin nor need a session", op)
+		case op.Locks():
+			if op.Creates() || op.NeedsKey() || !op.ChoosesKey() || op.Reads() || op.SendsValue() || op.Deletes() || op.Guarded() {
+				t.Errorf("%s takes names alone, so it must have no property of keys that exist, got %+v", op, op.properties())
+			}
 		case op.Creates() == op.NeedsKey():
 			t.Errorf("%s must either create a key or need one, got %v and %v", op, op.Creates(), op.NeedsKey())
 		case op.Creates() && (op.Reads() || op.Deletes()), op.Creates() && !op.SendsValue():

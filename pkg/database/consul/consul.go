@@ -35,7 +35,7 @@ func Database() database.Database {
 				workload.ReadLeader:       {Text: "the leader answers while its lease lasts, and one that was replaced may still do so"},
 				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
 			},
-			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil)),
+			Operations: database.WithLocks(database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil))),
 			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
 			Tools:      []string{Name},
 			// A client knows one address: that of the agent on its machine.

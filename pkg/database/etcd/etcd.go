@@ -28,7 +28,7 @@ func Database() database.Database {
 				workload.ReadLinearizable: {Linearizable: true, Text: "the leader confirms with a quorum that it leads"},
 				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
 			},
-			Operations: database.OperationsOf((*client)(nil), (*lean)(nil), (*library.Client)(nil), (*below)(nil)),
+			Operations: database.WithLocks(database.OperationsOf((*client)(nil), (*lean)(nil), (*library.Client)(nil), (*below)(nil))),
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			Tools:      []string{Name},
 			Embedded:   version.Version,

@@ -44,7 +44,7 @@ func Database() database.Database {
 			Promises: map[workload.ReadMode]database.Promise{
 				workload.ReadLinearizable: {Linearizable: true, Text: "the leader alone has the keys"},
 			},
-			Operations: database.OperationsOf((*client)(nil)),
+			Operations: database.WithLocks(database.OperationsOf((*client)(nil))),
 			Ports:      map[string]int{"client": 7379},
 			Embedded:   Version,
 			Failover:   workload.FailoverNone,

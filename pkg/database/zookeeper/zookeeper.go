@@ -55,7 +55,9 @@ func Database() database.Database {
 }
 
 // Operations returns the operations that a [Protocol]'s clients can apply.
-func Operations() []workload.Op { return database.OperationsOf((*client)(nil)) }
+func Operations() []workload.Op {
+	return database.WithLocks(database.OperationsOf((*client)(nil)))
+}
 
 // Promises returns what reads of a [Protocol]'s clients promise.
 func Promises() map[workload.ReadMode]database.Promise {

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/contenders"
 	"github.com/coreos/dbtester/pkg/load/pool"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -25,6 +26,8 @@ type Options struct {
 	// Database is the name of the database for people, and Driver makes its clients.
 	Database string
 	Driver   database.Driver
+	// Locks are the facts of the database's locks; nil without any.
+	Locks *database.LockFacts
 	// Spec is the whole load, with the part of it that is issued here.
 	Spec load.Spec
 	// Event is called with the first connection that a step loses and the first that it
@@ -52,11 +55,15 @@ type Issuer struct {
 	rec    *load.Recorder
 	engine *load.Engine
 	leased leased
+	// contenders take the locks of requests; nil in other loads.
+	contenders *contenders.Pool
 }
 
 // New returns an issuer without connections.
 func New(o Options) *Issuer {
-	return &Issuer{opts: o, leased: leased{pool: pool.New(o.Spec.SessionTTL)}}
+	i := &Issuer{opts: o, leased: leased{pool: pool.New(o.Spec.SessionTTL)}}
+	i.contenders = i.newContenders()
+	return i
 }
 
 // Begin declares the load: its records are in the clock that shows now at present. Progress,
@@ -69,6 +76,10 @@ func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 	i.rec = load.NewRecorderAt(now, sink, i.opts.Spec.Operations(), progress)
 	i.engine = load.NewEngine(i.opts.Spec, i.rec)
 	i.engine.TakeSessions(i.leased.pool)
+	if i.contenders != nil {
+		i.contenders.Begin(i.rec.Clock(), i.rec.Stopped)
+		i.engine.TakeContenders(i.contenders)
+	}
 }
 
 // Begun reports whether the load is declared.
@@ -101,6 +112,9 @@ func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step,
 		}
 		i.conns, i.dialer = conns, d
 	}
+	if err := i.contend(ctx, d, clients); err != nil {
+		return errors.Join(err, i.Disconnect())
+	}
 	i.next, i.keep, i.kept = step, keep, false
 	i.clients.Store(clients)
 	return nil
@@ -116,11 +130,11 @@ func (i *Issuer) Next() load.Step { return i.next }
 // Connections is how many connections the last Connect left open.
 func (i *Issuer) Connections() int { return len(i.conns) }
 
-// Disconnect closes the connections.
+// Disconnect closes the connections, and the contenders for locks.
 func (i *Issuer) Disconnect() error {
 	conns := i.conns
 	i.conns, i.dialer = nil, nil
-	return database.CloseAll(conns)
+	return errors.Join(i.disband(), database.CloseAll(conns))
 }
 
 // End is how a step of one part ended.

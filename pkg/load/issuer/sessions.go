@@ -60,13 +60,24 @@ func leasers(conns []database.Client) (list []database.Leaser, err error) {
 // EndTimeout bounds the end of all sessions. Those that are left end after their TTL.
 const EndTimeout = 2 * time.Minute
 
-// EndSessions ends the sessions of this part that the load has left, also after ctx is over. It
-// returns nil for a load without operations of sessions.
+// EndSessions ends the sessions of this part that the load has left, also after ctx is over, and returns
+// what became of them and of the locks that requests acquired. It returns nil for a load without
+// operations of either. It is called after [Issuer.Disconnect].
 func (i *Issuer) EndSessions(ctx context.Context) *results.LoadSessions {
-	spec := &i.opts.Spec
-	if !spec.Any(workload.Op.OfSessions) || i.leased.dialer == nil {
-		return nil
+	spec, locks := &i.opts.Spec, i.locks()
+	switch {
+	case spec.Any(workload.Op.OfSessions) && i.leased.dialer != nil:
+		s := i.endSessions(ctx)
+		s.Locks = locks
+		return s
+	case locks != nil:
+		return &results.LoadSessions{Locks: locks}
 	}
+	return nil
+}
+
+func (i *Issuer) endSessions(ctx context.Context) *results.LoadSessions {
+	spec := &i.opts.Spec
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), EndTimeout, fmt.Errorf("not all were ended within %v", EndTimeout))
 	defer cancel()
 	l := &i.leased

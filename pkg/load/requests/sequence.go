@@ -36,9 +36,9 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequenc
 	}
 	g := &Sequence{layout: mix, load: load, firstKey: firstKey, lag: 2*int64(clients)/block + latestLag, sizes: workload.NewSizer(&load)}
 	g.deletes = g.any(workload.Op.Deletes)
-	if g.any(workload.Op.NeedsKey) && !load.SameKey {
+	if g.any(workload.Op.ChoosesKey) && !load.SameKey {
 		if load.Keys < 1 {
-			return nil, fmt.Errorf("operations on existing keys need at least 1 key, got %d", load.Keys)
+			return nil, fmt.Errorf("operations on keys that exist, and locks, need at least 1 key, got %d", load.Keys)
 		}
 		g.zipf = newZipf(load.Keys)
 	}
@@ -146,6 +146,9 @@ func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	case workload.KeysZipfian:
 		return scatter(g.zipf.rank(draw), load.Keys, g.seed)
 	case workload.KeysLatest:
+		if g.ops[o].Locks() { // keys that the load creates name no locks
+			return load.Keys - 1 - g.zipf.rank(draw)
+		}
 		return g.latest(i, g.zipf.rank(draw))
 	case workload.KeysHotset:
 		return scatter(g.hotset(i, draw), load.Keys, g.seed)

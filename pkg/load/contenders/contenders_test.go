@@ -1,0 +1,198 @@
+package contenders
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// store lets everybody hold every lock.
+type store struct {
+	open, fence int64
+	refuses     error // of the next requests for a lock
+	releases    error
+	panics      bool
+	lost        chan struct{}
+}
+
+func (s *store) Contender(context.Context) (database.Contender, error) {
+	s.open++
+	return &one{s}, nil
+}
+
+func (s *store) Close() error { return nil }
+
+type one struct{ *store }
+
+func (o *one) Acquire(context.Context, []byte, func()) (database.Held, error) {
+	if o.panics {
+		panic("the library has a bug")
+	}
+	o.fence++
+	return database.Held{At: time.Now(), Fence: o.fence, Lost: o.lost}, o.refuses
+}
+
+func (o *one) Release(context.Context) error { return o.releases }
+func (o *one) Abandon()                      {}
+func (o *one) Close(context.Context) error   { o.open--; return nil }
+
+const within = time.Second
+
+// newPool returns a pool with open contenders. A stop of this process is taken from stopped.
+func newPool(t *testing.T, s *store, n int, stopped *bool) *Pool {
+	t.Helper()
+	c := clock.New()
+	facts := database.LockFacts{
+		Recipes: []database.LockRecipe{{Name: "direct", Fence: "a number"}},
+		Session: database.SessionFacts{Least: time.Second, Step: time.Second, Ends: func(ttl time.Duration, _ int) (time.Duration, time.Duration) { return ttl, ttl }},
+		Renews:  func(ttl time.Duration) time.Duration { return ttl / 3 },
+	}
+	p := New(workload.Locks{Recipe: "direct", Hold: time.Second, TTL: 9 * time.Second}, facts)
+	p.Begin(&c, func(int64, int64, time.Duration) bool { return *stopped })
+	p.Over([]database.Locks{s})
+	if err := p.Open(t.Context(), n, within); err != nil || s.open != int64(n) {
+		t.Fatalf("%d contenders are open (%v), want %d", s.open, err, n)
+	}
+	return p
+}
+
+// acquire takes a lock.
+func acquire(t *testing.T, p *Pool, number int64) *Turn {
+	t.Helper()
+	turn, err := p.Acquire(t.Context(), number, []byte("a"), within)
+	if err != nil {
+		t.Fatalf("acquire lock %d: %v", number, err)
+	}
+	return turn
+}
+
+// counts fails unless the pool counted these, besides what it knows of the recipe.
+func counts(t *testing.T, p *Pool, want results.LoadLocks) {
+	t.Helper()
+	got := p.Counts()
+	want.Recipe, want.By, want.Fence, want.TTL = "direct", "dbtester", "a number", 9*time.Second
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Two holders of one lock are found, whoever gives it up first, and none of two locks, or one after the
+// other.
+func TestOverlaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stopped := &store{}, false
+		p := newPool(t, s, 3, &stopped)
+		a, b := acquire(t, p, 1), acquire(t, p, 2)
+		time.Sleep(time.Millisecond)
+		a.Release(t.Context())
+		b.Release(t.Context())
+		time.Sleep(time.Millisecond)
+		a = acquire(t, p, 1)
+		counts(t, p, results.LoadLocks{Opened: 3, Acquired: 3, Released: 2})
+		b = acquire(t, p, 1)
+		counts(t, p, results.LoadLocks{Opened: 3, Acquired: 4, Released: 2, Overlaps: 1})
+		time.Sleep(time.Millisecond)
+		b.Release(t.Context())
+		b = acquire(t, p, 1) // while the first is still held
+		a.Release(t.Context())
+		b.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 3, Acquired: 5, Released: 5, Overlaps: 2})
+		// A holder that learns late that it holds the lock has held it since.
+		time.Sleep(time.Millisecond)
+		a = acquire(t, p, 1)
+		at := a.held.At
+		time.Sleep(time.Millisecond)
+		a.Release(t.Context())
+		late := &Turn{pool: p, held: database.Held{At: at, Fence: 99}, Acquired: a.Acquired}
+		p.note(1, late)
+		if got := p.Counts(); got.Overlaps != 3 {
+			t.Errorf("%d overlaps, want that of a holder since before another gave the lock up, 3", got.Overlaps)
+		}
+		if err := p.Close(t.Context(), within); err != nil || s.open != 0 {
+			t.Errorf("%d contenders are left: %v", s.open, err)
+		}
+	})
+}
+
+// What a stop of this process may explain is not charged to the store.
+func TestBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stopped := &store{}, true
+		p := newPool(t, s, 2, &stopped)
+		a := acquire(t, p, 1)
+		s.fence = 0
+		b := acquire(t, p, 1)
+		a.Release(t.Context())
+		b.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 2, Acquired: 2, Released: 2, Believed: 1})
+		a = acquire(t, p, 2)
+		time.Sleep(10 * time.Second)
+		a.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 2, Acquired: 3, Released: 3, Believed: 2})
+	})
+}
+
+// A fence must be greater than that of the holder before.
+func TestFences(t *testing.T) {
+	s, stopped := &store{}, false
+	p := newPool(t, s, 1, &stopped)
+	for _, fence := range []int64{4, 4, 9, 3} { // each is one more
+		s.fence = fence
+		acquire(t, p, 1).Release(t.Context())
+	}
+	counts(t, p, results.LoadLocks{Opened: 1, Acquired: 4, Released: 4, Disorder: 2})
+}
+
+// A contender whose session has ended is closed, and the next request opens another. Each lock that was
+// acquired is accounted for.
+func TestReplaced(t *testing.T) {
+	s, stopped := &store{}, false
+	p := newPool(t, s, 1, &stopped)
+	s.refuses = errors.New("busy")
+	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open != 1 {
+		t.Errorf("%d contenders after a request that failed (%v), want 1", s.open, err)
+	}
+	s.refuses = database.ErrNoSession
+	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open != 0 {
+		t.Errorf("%d contenders after the end of a session (%v), want none", s.open, err)
+	}
+	s.refuses = nil
+	for _, s.releases = range []error{database.ErrLockLost, errors.New("no answer"), nil} {
+		acquire(t, p, 1).Release(t.Context())
+	}
+	s.panics = true
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = p.Acquire(t.Context(), 1, nil, within)
+	}()
+	if s.open != 0 {
+		t.Errorf("%d contenders are left after a panic, want none", s.open)
+	}
+	counts(t, p, results.LoadLocks{Opened: 1, Replaced: 3, Acquired: 3, Released: 1, Lost: 1, Unclear: 1, Why: "no answer"})
+}
+
+// A holder keeps its lock for the time of the load, and gives it up when it learns that it is lost.
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stopped := &store{lost: make(chan struct{})}, false
+		p := newPool(t, s, 1, &stopped)
+		turn, begin := acquire(t, p, 1), time.Now()
+		if turn.Keep(); time.Since(begin) != time.Second {
+			t.Errorf("the lock was kept for %v, want 1s", time.Since(begin))
+		}
+		turn.Release(t.Context())
+		turn, begin = acquire(t, p, 1), time.Now()
+		close(s.lost)
+		if turn.Keep(); time.Since(begin) != 0 {
+			t.Errorf("a lost lock was kept for %v", time.Since(begin))
+		}
+		turn.Release(t.Context())
+	})
+}
