@@ -37,6 +37,13 @@ var knowAbilities = map[string]string{
 	"pkg/lock":                   "has contenders compete for locks",
 	"pkg/install":                "locks the folders of its cache, which is another thing",
 	"pkg/watch":                  "has the watchers and judges what they hear",
+	"pkg/workload":               "has the operation lock, which is another thing",
+	"pkg/config":                 "has the operation lock, which is another thing",
+	"pkg/load/issuer":            "has the operation lock, which is another thing",
+	"pkg/load/requests":          "has the operation lock, which is another thing",
+	"pkg/load/contenders":        "has the operation lock, which is another thing",
+	"control/issue":              "has the operation lock, which is another thing",
+	"agent/generator":            "has the operation lock, which is another thing",
 	"control/shared":             "bounds sessions, contenders and watchers on clusters that others use",
 }
 
