@@ -108,6 +108,7 @@ type zooOptions struct {
 	SyncLimit     int         `yaml:"sync_limit" classic:"sync_limit"`
 	SnapCount     int64       `yaml:"snap_count" classic:"snap_count"`
 	MaxClientConn int         `yaml:"max_client_connections" classic:"max_client_connections"`
+	Transport     string      `yaml:"transport,omitempty"`
 	Jute          int         `yaml:"java_d_jute_max_buffer" classic:"java_d_jute_max_buffer"`
 }
 
@@ -140,6 +141,7 @@ type consulOptions struct {
 	Holding        `yaml:"-"`
 	Watched        `yaml:"-"`
 	RaftMultiplier int               `yaml:"raft_multiplier"`
+	Transport      string            `yaml:"transport,omitempty"`
 	Limits         consulLimits      `yaml:"limits"`
 	Meta           map[string]string `yaml:"meta,omitempty"`
 }
