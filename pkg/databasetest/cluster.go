@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,15 +79,29 @@ func hosts(t testing.TB, s Suite, members int) []database.Host {
 		out[i] = database.Host{Addr: addr, Ports: map[string]int{}}
 		for role := range s.Database.Info.Ports {
 			// Listeners are kept until all ports are chosen, so that all differ.
-			l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
-			if err != nil {
-				t.Fatalf("listen on loopback: %v", err)
-			}
+			l := listenApart(t, addr)
 			defer l.Close()
 			out[i].Ports[role] = l.Addr().(*net.TCPAddr).Port
 		}
 	}
 	return out
+}
+
+// listenApart listens on a free port that systems give to nobody who asks for any: the port of a member
+// that is down or about to listen is not taken by a connection, as those of Consul's members, which
+// they make from their own addresses.
+func listenApart(t testing.TB, addr string) net.Listener {
+	t.Helper()
+	const first, number = 10_000, 20_000 // Linux gives ports from 32,768 on
+	for {
+		l, err := net.Listen("tcp", net.JoinHostPort(addr, strconv.Itoa(first+rand.IntN(number))))
+		if err == nil {
+			return l
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatalf("listen on loopback: %v", err)
+		}
+	}
 }
 
 // Driver returns the driver with the suite's options.

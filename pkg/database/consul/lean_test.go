@@ -247,6 +247,7 @@ func TestLeanIdleClose(t *testing.T) {
 			}
 			defer listener.Close()
 			var requests atomic.Int64
+			answered, closed := make(chan struct{}), make(chan struct{})
 			go func() {
 				for {
 					conn, err := listener.Accept()
@@ -256,12 +257,13 @@ func TestLeanIdleClose(t *testing.T) {
 					if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 						requests.Add(1)
 						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
+						<-answered // so that what follows arrives in a packet of its own
 						if name != "closed" {
-							time.Sleep(idleFor / 4) // so that it arrives in a packet of its own
 							_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n")
 						}
 					}
 					_ = conn.Close()
+					closed <- struct{}{}
 				}
 			}()
 			o := New()
@@ -269,6 +271,8 @@ func TestLeanIdleClose(t *testing.T) {
 			c := open(t, o, listener.Addr().String())
 			for range 5 {
 				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", workload.OK)
+				answered <- struct{}{}
+				<-closed
 				time.Sleep(idleFor)
 			}
 			if n := requests.Load(); n != 5 {
