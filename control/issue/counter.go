@@ -38,6 +38,7 @@ func newCounter(out load.MemberSink, ops []workload.Op, progress func(load.Progr
 func (c *counter) begin(step load.Step, start time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	step.Start = start
 	c.step, c.start = step, start
 }
 

@@ -157,7 +157,9 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	counts, _, _ := f.accounts.totals()
 	st := f.records.step
 	span := min(f.clock.SecondStart(sec+1), end) - max(f.clock.SecondStart(sec), st.start)
-	f.meter.Report(st.Step, time.Duration(f.clock.Now()-st.start), time.Duration(span), counts, second)
+	step := st.Step
+	step.Start = f.clock.Time(st.start)
+	f.meter.Report(step, time.Duration(f.clock.Now()-st.start), time.Duration(span), counts, second)
 	f.merged.reset()
 }
 
