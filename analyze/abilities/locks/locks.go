@@ -219,8 +219,8 @@ func shares(o *locks.Outcome) (run.Measure, string) {
 	}
 	text := byStage(o, func(s *locks.Stage) string {
 		f := &s.Fairness
-		return fmt.Sprintf("%s to %s (equal %s), Jain %.3f, longest wait %s, %s turns",
-			percent(f.Most), percent(f.Fewest), percent(1/float64(s.Contenders)), f.Jain, seconds(f.LongestWithout), count(f.LongestTurns))
+		return fmt.Sprintf("%s to %s (equal %s), Jain %.3f, longest wait %s, %s turn%s",
+			percent(f.Most), percent(f.Fewest), percent(1/float64(s.Contenders)), f.Jain, seconds(f.LongestWithout), count(f.LongestTurns), run.Plural(int(f.LongestTurns)))
 	})
 	return run.Measure{Value: 100 * last.Fairness.Fewest * float64(last.Contenders), N: last.Acquired}, text
 }

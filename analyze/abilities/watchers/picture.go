@@ -36,8 +36,8 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-DELIVERY", Short: "Time until watchers hear of a write, by their number", Kind: figure.Points,
 		X: figure.Axis{Label: "Watchers", Log: true}, Y: figure.Axis{Label: "From the sending of a write", Unit: "ms", Log: true},
-		Notes: []string{"the last watcher: the time until all have heard of a write or of a newer one of its key"},
 	}
+	last := false // the last watcher is in it
 	for _, c := range columns {
 		list := outcomes(c.Runs)
 		for n := range list {
@@ -53,13 +53,16 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 					}
 				}
 				if len(line.X) > 0 {
-					f.Series = append(f.Series, line)
+					f.Series, last = append(f.Series, line), last || s.thin
 				}
 			}
 		}
 	}
 	if len(f.Series) == 0 {
 		return nil
+	}
+	if last {
+		f.Notes = []string{"the last watcher: the time until all have heard of a write or of a newer one of its key"}
 	}
 	return []figure.Figure{f}
 }

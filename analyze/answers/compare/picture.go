@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
@@ -45,7 +46,7 @@ func (r *Report) Figure() figure.Figure {
 		outside += r.panel(&f, &r.Findings[i], &r.rows[i])
 	}
 	if outside > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("%d dot%s of metrics that do not decide lie outside the picture.", outside, plural(outside)))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d dot%s of metrics that do not decide lie outside the picture.", outside, run.Plural(outside)))
 	}
 	last := 1.0
 	for _, s := range f.Series {

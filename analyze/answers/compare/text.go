@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
@@ -143,16 +144,9 @@ func (r *Report) sides() (out []string) {
 			names = append(names, filepath.Base(one.Folder))
 		}
 		first := s.Runs[0].Run.Info.Record
-		out = append(out, fmt.Sprintf("%s: %s, %d run%s: %s", s.Name, first.Tag, len(s.Runs), plural(len(s.Runs)), strings.Join(names, ", ")))
+		out = append(out, fmt.Sprintf("%s: %s, %d run%s: %s", s.Name, first.Tag, len(s.Runs), run.Plural(len(s.Runs)), strings.Join(names, ", ")))
 	}
 	return out
-}
-
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 // differenceLines lists the settings that differ, or states that none is known.
