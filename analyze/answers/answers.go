@@ -70,7 +70,7 @@ func Of(columns []Column) *Answer {
 		a.Sentence = notCompared(columns, "Nothing can be compared: ")
 		return a
 	}
-	s := &screen{columns: valid, sets: setsOf(valid), answer: a}
+	s := &screen{ranking{columns: valid, sets: setsOf(valid), claims: []Claim{}}}
 	for _, k := range kinds() {
 		if k.applies(s) {
 			a.Kind, s.number = k.name, k.number
@@ -78,7 +78,7 @@ func Of(columns []Column) *Answer {
 			break
 		}
 	}
-	a.Varied = s.varied()
+	a.Varied, a.Claims = s.varied(), s.claims
 	a.Basis, a.Look = s.basis(), s.look()
 	if twins := s.twins(); twins != "" {
 		a.Basis = strings.TrimSpace(a.Basis + " " + twins)
@@ -123,16 +123,8 @@ func notCompared(columns []Column, begin string) string {
 	return begin + names(out) + " are not valid."
 }
 
-// screen collects the answer for the valid columns.
-type screen struct {
-	columns []Column
-	sets    []set
-	number  number
-	answer  *Answer
-	// relations compare the columns by number; nil until first needed.
-	relations []relation
-	related   bool
-}
+// screen makes the sentence for the valid columns.
+type screen struct{ ranking }
 
 // kind is a kind of experiment.
 type kind struct {
@@ -226,26 +218,6 @@ func (s *screen) sentence(text string) string {
 		return text
 	}
 	return capital(text)
-}
-
-// trials returns the fewest and the most runs per column.
-func (s *screen) trials() (least, most int) {
-	least = len(s.columns[0].Runs)
-	for _, c := range s.columns {
-		least, most = min(least, len(c.Runs)), max(most, len(c.Runs))
-	}
-	return least, most
-}
-
-// look reports whether there are too few runs to name a winner.
-func (s *screen) look() bool {
-	least, most := s.trials()
-	if most == 1 {
-		return true
-	}
-	s.relate()
-	f := s.family()
-	return f.Columns > 1 && least < f.Least()
 }
 
 // basis states how many runs the answer is based on, and which differences they can detect.

@@ -25,17 +25,17 @@ type phrases struct {
 
 // order orders a set's columns by the number: it names the leader if the runs allow it, and
 // otherwise lists the values in order.
-func (s *screen) order(columns []int, p phrases, point string) string {
+func (k *ranking) order(columns []int, p phrases, point string) string {
 	ranked := slices.Clone(columns)
-	slices.SortStableFunc(ranked, func(a, b int) int { return s.better(a, b) })
-	known := slices.DeleteFunc(ranked, func(c int) bool { return math.IsNaN(s.value(s.columns[c])) })
+	slices.SortStableFunc(ranked, func(a, b int) int { return k.better(a, b) })
+	known := slices.DeleteFunc(ranked, func(c int) bool { return math.IsNaN(k.value(k.columns[c])) })
 	if len(known) < 2 {
-		return s.values(columns, p)
+		return k.values(columns, p)
 	}
 	first := known[0]
 	var behind, alike, equal []int
 	for _, c := range known[1:] {
-		switch r, _ := s.between(first, c); {
+		switch r, _ := k.between(first, c); {
 		case r.told && r.ahead == first:
 			behind = append(behind, c)
 		case r.equal:
@@ -45,95 +45,95 @@ func (s *screen) order(columns []int, p phrases, point string) string {
 		}
 	}
 	if len(behind) == 0 {
-		return s.unordered(columns, known, equal, p, point)
+		return k.unordered(columns, known, equal, p, point)
 	}
-	return s.ordered(first, behind, append(equal, alike...), p, point)
+	return k.ordered(first, behind, append(equal, alike...), p, point)
 }
 
 // better compares two columns' medians, the better one first.
-func (s *screen) better(a, b int) int {
-	x, y := s.value(s.columns[a]), s.value(s.columns[b])
+func (k *ranking) better(a, b int) int {
+	x, y := k.value(k.columns[a]), k.value(k.columns[b])
 	switch {
 	case math.IsNaN(x) || math.IsNaN(y):
 		return cmp.Compare(y, x) // NaN sorts last
-	case s.number.less:
+	case k.number.less:
 		return cmp.Compare(x, y)
 	}
 	return cmp.Compare(y, x)
 }
 
 // ordered names the leading column and those that it leads.
-func (s *screen) ordered(first int, behind, alike []int, p phrases, point string) string {
-	c := s.columns[first]
+func (k *ranking) ordered(first int, behind, alike []int, p phrases, point string) string {
+	c := k.columns[first]
 	begin := p.ahead
 	if len(behind) > 1 && len(alike) == 0 {
 		begin = p.most
 	}
 	var parts []string
 	for _, other := range behind {
-		r, _ := s.between(first, other)
-		s.claim(r, point)
-		o := s.columns[other]
-		ratio := s.value(c) / s.value(o)
-		if s.number.less {
+		r, _ := k.between(first, other)
+		k.claim(r, point)
+		o := k.columns[other]
+		ratio := k.value(c) / k.value(o)
+		if k.number.less {
 			ratio = 1 / ratio
 		}
-		parts = append(parts, p.behind(ratio, o.Name, s.textOf(o)))
+		parts = append(parts, p.behind(ratio, o.Name, k.textOf(o)))
 	}
-	text := begin(c.Name, s.textOf(c)) + ": " + names(parts)
+	text := begin(c.Name, k.textOf(c)) + ": " + names(parts)
 	if len(alike) > 0 {
-		text += "; it cannot be told apart from " + s.list(alike)
+		text += "; it cannot be told apart from " + k.list(alike)
 	}
 	return text
 }
 
 // unordered lists values if the column with the best median leads no other.
-func (s *screen) unordered(columns, known, equal []int, p phrases, point string) string {
+func (k *ranking) unordered(columns, known, equal []int, p phrases, point string) string {
 	if len(equal) == len(known)-1 {
-		return fmt.Sprintf("%s are equal within %s %%: %s", p.what, table.Significant(100*compare.Margin), s.list(columns))
+		return fmt.Sprintf("%s are equal within %s %%: %s", p.what, table.Significant(100*compare.Margin), k.list(columns))
 	}
 	var pairs []string
 	for i, a := range known {
 		for _, b := range known[i+1:] {
-			if r, _ := s.between(a, b); r.told && r.ahead == a {
-				s.claim(r, point)
-				pairs = append(pairs, fmt.Sprintf("%s is ahead of %s", s.columns[a].Name, s.columns[b].Name))
+			if r, _ := k.between(a, b); r.told && r.ahead == a {
+				k.claim(r, point)
+				pairs = append(pairs, fmt.Sprintf("%s is ahead of %s", k.columns[a].Name, k.columns[b].Name))
 			}
 		}
 	}
-	if s.look() {
-		return s.values(columns, p)
+	if k.look() {
+		return k.values(columns, p)
 	}
 	if len(pairs) > 0 {
-		return fmt.Sprintf("%s: %s; the others cannot be told apart", s.values(columns, p), names(pairs))
+		return fmt.Sprintf("%s: %s; the others cannot be told apart", k.values(columns, p), names(pairs))
 	}
-	return fmt.Sprintf("%s cannot be told apart: %s", p.what, s.list(columns))
+	return fmt.Sprintf("%s cannot be told apart: %s", p.what, k.list(columns))
 }
 
 // values states each column's value, in order.
-func (s *screen) values(columns []int, p phrases) string {
+func (k *ranking) values(columns []int, p phrases) string {
 	var parts []string
 	for i, c := range columns {
 		say := p.further
 		if i == 0 {
 			say = p.have
 		}
-		parts = append(parts, say(s.columns[c].Name, s.textOf(s.columns[c])))
+		parts = append(parts, say(k.columns[c].Name, k.textOf(k.columns[c])))
 	}
 	return names(parts)
 }
 
 // list names columns with their values: "etcd (1,010) and zookeeper (1,000)".
-func (s *screen) list(columns []int) string {
+func (k *ranking) list(columns []int) string {
 	var parts []string
 	for _, c := range columns {
-		parts = append(parts, fmt.Sprintf("%s (%s)", s.columns[c].Name, s.textOf(s.columns[c])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", k.columns[c].Name, k.textOf(k.columns[c])))
 	}
 	return names(parts)
 }
 
 // textOf formats a column's median of the number.
-func (s *screen) textOf(c Column) string { return c.median(s.measureOf, s.number.text) }
+func (k *ranking) textOf(c Column) string { return c.median(k.measureOf, k.number.text) }
 
 // throughputPhrases are the wordings for throughputs.
 func throughputPhrases(requests string) phrases {

@@ -26,40 +26,52 @@ type relation struct {
 	equal bool
 }
 
+// ranking compares columns by a number.
+type ranking struct {
+	columns []Column
+	sets    []set
+	number  number
+	// relations compare the columns by number; nil until first needed.
+	relations []relation
+	related   bool
+	// claims are the orders that the sentence states.
+	claims []Claim
+}
+
 // relate compares the columns within each set by the number at its stage. Probabilities are
 // adjusted over all pairs in all sets.
-func (s *screen) relate() {
-	if s.related || s.number.metric == "" {
+func (k *ranking) relate() {
+	if k.related || k.number.metric == "" {
 		return
 	}
-	s.related = true
+	k.related = true
 	var ps []float64
-	for _, one := range s.sets {
+	for _, one := range k.sets {
 		for i, a := range one.columns {
 			for _, b := range one.columns[i+1:] {
-				r := s.relationOf(a, b)
+				r := k.relationOf(a, b)
 				ps = append(ps, r.p)
-				s.relations = append(s.relations, r)
+				k.relations = append(k.relations, r)
 			}
 		}
 	}
 	for i, p := range abtest.Holm(ps) {
-		s.relations[i].decide(p, s.number.less)
+		k.relations[i].decide(p, k.number.less)
 	}
 }
 
 // relationOf tests one pair.
-func (s *screen) relationOf(a, b int) relation {
+func (k *ranking) relationOf(a, b int) relation {
 	r := relation{a: a, b: b, p: 1}
-	report, err := compare.Columns(s.columns[a].Runs, s.columns[b].Runs)
+	report, err := compare.Columns(k.columns[a].Runs, k.columns[b].Runs)
 	if err != nil || len(report.Invalid) > 0 {
 		return r
 	}
 	stage := 0
-	if s.number.metric != compare.Capacity {
-		stage = s.stage(s.columns[a].Runs[0])
+	if k.number.metric != compare.Capacity {
+		stage = k.stage(k.columns[a].Runs[0])
 	}
-	if f, ok := report.Finding(s.number.metric, stage); ok && f.Verdict != "" {
+	if f, ok := report.Finding(k.number.metric, stage); ok && f.Verdict != "" {
 		r.report, r.finding, r.p = report, f, f.P
 	}
 	return r
@@ -88,23 +100,23 @@ func (r *relation) decide(adjusted float64, less bool) {
 }
 
 // between returns the relation of two columns; false if they are in different sets.
-func (s *screen) between(a, b int) (relation, bool) {
-	s.relate()
-	at := slices.IndexFunc(s.relations, func(r relation) bool { return r.a == a && r.b == b || r.a == b && r.b == a })
+func (k *ranking) between(a, b int) (relation, bool) {
+	k.relate()
+	at := slices.IndexFunc(k.relations, func(r relation) bool { return r.a == a && r.b == b || r.a == b && r.b == a })
 	if at < 0 {
 		return relation{}, false
 	}
-	return s.relations[at], true
+	return k.relations[at], true
 }
 
 // family is the family of tests, which determines what the runs can detect.
-func (s *screen) family() abtest.Screen {
+func (k *ranking) family() abtest.Screen {
 	columns := 0
-	for _, one := range s.sets {
+	for _, one := range k.sets {
 		columns = max(columns, len(one.columns))
 	}
-	f := abtest.Screen{Columns: columns, Pairs: len(s.relations), Metrics: 1, Alpha: compare.Alpha}
-	for _, r := range s.relations {
+	f := abtest.Screen{Columns: columns, Pairs: len(k.relations), Metrics: 1, Alpha: compare.Alpha}
+	for _, r := range k.relations {
 		if r.report != nil {
 			f.Metrics = max(f.Metrics, r.report.Deciding())
 			f.Moved = (f.Metrics + 1) / 2
@@ -117,9 +129,9 @@ func (s *screen) family() abtest.Screen {
 const planned = .2
 
 // reach states the difference that a number of trials per column can detect, given their deviation.
-func (s *screen) reach(trials int) string {
+func (k *ranking) reach(trials int) string {
 	var spreads []float64
-	for _, r := range s.relations {
+	for _, r := range k.relations {
 		if r.report != nil && r.report.Interleaved {
 			spreads = append(spreads, r.finding.Sample.Spread()/math.Sqrt2)
 		}
@@ -129,7 +141,7 @@ func (s *screen) reach(trials int) string {
 	}
 	slices.Sort(spreads)
 	spread := spreads[len(spreads)/2]
-	f := s.family()
+	f := k.family()
 	f.Trials = trials
 	power := f.Power(math.Log1p(planned), spread)
 	cases := fmt.Sprintf("about %.0f of 100 cases", 100*power)
@@ -141,25 +153,25 @@ func (s *screen) reach(trials int) string {
 }
 
 // stage returns the index of the stage at which the number is taken.
-func (s *screen) stage(r *run.Run) int { return run.Largest(r.Stages) }
+func (k *ranking) stage(r *run.Run) int { return run.Largest(r.Stages) }
 
 // told states the orders among columns that may be named; say words each one. It returns "" if
 // there are none.
-func (s *screen) told(columns []int, say func(Claim) string) string {
-	s.relate()
+func (k *ranking) told(columns []int, say func(Claim) string) string {
+	k.relate()
 	var parts []string
-	for _, r := range s.relations {
+	for _, r := range k.relations {
 		if r.told && slices.Contains(columns, r.a) {
-			s.claim(r, "")
-			parts = append(parts, say(s.answer.Claims[len(s.answer.Claims)-1]))
+			k.claim(r, "")
+			parts = append(parts, say(k.claims[len(k.claims)-1]))
 		}
 	}
 	return names(parts)
 }
 
 // claim records that the sentence states a pair's order.
-func (s *screen) claim(r relation, point string) {
-	ahead, behind := s.columns[r.a], s.columns[r.b]
+func (k *ranking) claim(r relation, point string) {
+	ahead, behind := k.columns[r.a], k.columns[r.b]
 	if r.ahead == r.b {
 		ahead, behind = behind, ahead
 	}
@@ -167,24 +179,65 @@ func (s *screen) claim(r relation, point string) {
 	if low, high := r.finding.Low, r.finding.High; low > 0 || high < 0 {
 		gap = math.Expm1(min(math.Abs(low), math.Abs(high)))
 	}
-	x, y := s.value(ahead), s.value(behind)
-	s.answer.Claims = append(s.answer.Claims, Claim{
-		Ahead: ahead.Name, Behind: behind.Name, Number: s.number.name, Point: point,
+	x, y := k.value(ahead), k.value(behind)
+	k.claims = append(k.claims, Claim{
+		Ahead: ahead.Name, Behind: behind.Name, Number: k.number.name, Point: point,
 		Ratio: x / y, P: r.p, Trials: min(len(ahead.Runs), len(behind.Runs)), Gap: gap,
 	})
 }
 
 // measureOf returns a run's number at the compared stage.
-func (s *screen) measureOf(r *run.Run) run.Measure {
-	at := s.stage(r)
-	return s.number.of(r, r.Stages[at])
+func (k *ranking) measureOf(r *run.Run) run.Measure {
+	at := k.stage(r)
+	return k.number.of(r, r.Stages[at])
 }
 
 // value returns a column's median of the number; NaN if unknown.
-func (s *screen) value(c Column) float64 {
-	spread, first := c.Measure(s.measureOf)
+func (k *ranking) value(c Column) float64 {
+	spread, first := c.Measure(k.measureOf)
 	if !first.Known() {
 		return math.NaN()
 	}
 	return spread.Median
+}
+
+// claimed reports whether the sentence states a pair's order.
+func (k *ranking) claimed(r relation) bool {
+	return slices.ContainsFunc(k.claims, func(c Claim) bool {
+		return c.Ahead == k.columns[r.ahead].Name && c.Behind == k.columns[r.a+r.b-r.ahead].Name
+	})
+}
+
+// signAt returns the sign of the difference b - a at a stage; 0 if its interval contains 0.
+func (k *ranking) signAt(r relation, stage int) int {
+	f, ok := r.report.Finding(k.number.metric, stage)
+	switch {
+	case !ok:
+		return 0
+	case f.Low > 0:
+		return 1
+	case f.High < 0:
+		return -1
+	}
+	return 0
+}
+
+// trials returns the fewest and the most runs per column.
+func (k *ranking) trials() (least, most int) {
+	least = len(k.columns[0].Runs)
+	for _, c := range k.columns {
+		least, most = min(least, len(c.Runs)), max(most, len(c.Runs))
+	}
+	return least, most
+}
+
+// look reports whether there are too few runs to name a winner.
+func (k *ranking) look() bool {
+	least, most := k.trials()
+	if most == 1 {
+		return true
+	}
+	k.relate()
+	f := k.family()
+	return f.Columns > 1 && least < f.Least()
 }

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -98,27 +97,6 @@ func (s *screen) leads(first *run.Run) string {
 		return ""
 	}
 	return "; " + names(parts)
-}
-
-// claimed reports whether the sentence states a pair's order.
-func (s *screen) claimed(r relation) bool {
-	return slices.ContainsFunc(s.answer.Claims, func(c Claim) bool {
-		return c.Ahead == s.columns[r.ahead].Name && c.Behind == s.columns[r.a+r.b-r.ahead].Name
-	})
-}
-
-// signAt returns the sign of the difference b - a at a stage; 0 if its interval contains 0.
-func (s *screen) signAt(r relation, stage int) int {
-	f, ok := r.report.Finding(s.number.metric, stage)
-	switch {
-	case !ok:
-		return 0
-	case f.Low > 0:
-		return 1
-	case f.High < 0:
-		return -1
-	}
-	return 0
 }
 
 // sayRates states up to which rate each column kept up, and compares latencies at the highest rate
