@@ -19,13 +19,13 @@ const module = "github.com/coreos/dbtester"
 // root and those below cmd and tools may import whatever they need.
 var floors = [][]string{
 	{"pkg/sleep"},
-	{"dbtesterpb", "pkg/consistency", "pkg/files", "pkg/manpage", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
+	{"dbtesterpb", "pkg/consistency", "pkg/files", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
 	{"pkg/fault", "pkg/install", "pkg/results", "pkg/trust", "pkg/wire", "pkg/yamlfile", "analyze/figure"},
 	{"pkg/database", "pkg/machine", "pkg/observation", "analyze/run", "control/fleet", "control/judge"},
 	{"pkg/ability"},
 	{"pkg/config", "analyze/abilities"},
 	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/before"},
-	{"pkg/lock", "pkg/session", "pkg/watch"},
+	{"pkg/coordination"},
 	{"pkg/databasetest", "analyze/table", "control/abilities", "control/issue", "control/search", "control/shared"},
 	{"analyze/answers", "agent"},
 	{"analyze/chart", "analyze/publish"},

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	holding "github.com/coreos/dbtester/pkg/coordination/session"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/observation"
-	holding "github.com/coreos/dbtester/pkg/session"
 )
 
 // maxHolders bounds the requests for sessions that run at the same time.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/pkg/manpage"
+	"github.com/coreos/dbtester/cmd/dbtester/manpage"
 )
 
 // newDocs makes documentation of the program from the program itself.

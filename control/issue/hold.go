@@ -9,7 +9,7 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/session"
+	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
 // How long a generator may take for its part of the sessions that are held beside a load.

@@ -10,7 +10,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/deaths"
-	"github.com/coreos/dbtester/pkg/session"
+	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
 // holder is a generator that ends all sessions that it was asked for.
