@@ -46,8 +46,8 @@ func (l *loader) search(ctx context.Context, sink *search.Sink) (err error) {
 	return err
 }
 
-// noCapacity is why the search of a run found no capacity; "" if it found one, or if the run
-// had none.
+// noCapacity returns why the search of a run found no capacity: "" if it found one, or if the run
+// had no search.
 func noCapacity(d *results.DatabaseRun) string {
 	if d.Capacity == nil || d.Capacity.Found() {
 		return ""
@@ -63,7 +63,7 @@ func noCapacity(d *results.DatabaseRun) string {
 	return search.Describe(d.Capacity)
 }
 
-// step sends a window, on the connections of the one before. Activities last until the load's
+// step sends a window on the connections of the window before. Activities last until the load's
 // context ends, not the window's.
 func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepResult, error) {
 	s.windows++
@@ -73,8 +73,8 @@ func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepR
 	}})
 }
 
-// last prepares the record of the run for a window that it may be of: what the clients did
-// in those before is no part of it.
+// last prepares the run's record for a window that may be the last. It drops what the clients did
+// in earlier windows.
 func (s *searcher) last(rate float64) error {
 	s.run.record.Load.Rate = rate
 	s.run.record.Load.Duration = s.run.experiment.Capacity.Settle + s.run.experiment.Capacity.LastWindow(rate)
@@ -101,5 +101,5 @@ func (s *searcher) before(ctx context.Context) (size int64, err error) {
 	return size, nil
 }
 
-// sizeTimeout bounds the question for the size of a store.
+// sizeTimeout bounds the request for the size of a store.
 const sizeTimeout = 5 * time.Second

@@ -17,10 +17,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Check returns every reason, of all databases, why a run would fail before its
-// load: agents that do not answer or are reserved, options an agent refuses,
-// releases that are missing and not to be installed, ports in use, memory a machine
-// does not have. It starts nothing.
+// Check returns every reason, of all databases, why a run would fail before its load: agents that
+// do not answer or are reserved, options an agent refuses, releases that are missing and will not
+// be installed, ports in use, too little memory on a machine. It starts nothing.
 func Check(ctx context.Context, o Options) error {
 	var errs []error
 	for i := range o.Experiment.Databases {
@@ -35,8 +34,7 @@ func Check(ctx context.Context, o Options) error {
 	return errors.Join(errs...)
 }
 
-// installKey is an agent's advice that classic files, which have no such key, cannot
-// follow.
+// installKey is the advice of an agent that classic files cannot follow: they have no such key.
 const installKey = ", or install: true in the experiment file"
 
 // advised returns an error of a database with advice that fits the file's schema.
@@ -112,7 +110,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	return errors.Join(append(errs, forecast.CheckAgents(o.Experiment, db, machines))...)
 }
 
-// checkReply refuses the plan of an agent's member, in JSON, that the load does not fit.
+// checkReply refuses a load that does not fit the plan of an agent's member, in JSON.
 func checkReply(e *config.Experiment, db *config.Database, agent string, data []byte) error {
 	var plan database.Plan
 	if err := json.Unmarshal(data, &plan); err != nil {
@@ -124,8 +122,8 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 	return nil
 }
 
-// checkLimits refuses an agent that does not limit its member: one of an older version
-// does not know how.
+// checkLimits refuses an agent that does not limit its member: an agent of an older version
+// cannot.
 func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
 	if resources.Keys().Of(db.Abilities).Any() && len(reply.Limits) == 0 {
 		return fmt.Errorf("agent %s: its version of dbtester can't limit members: resources needs a newer one", agent)
@@ -133,9 +131,8 @@ func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartRespo
 	return nil
 }
 
-// checkPlan refuses a load that members with this plan can't serve: for the leader, or
-// for the followers, if they do not report their leader, or with operations that they do
-// not have.
+// checkPlan refuses a load that members with this plan can't serve: requests to the leader or to
+// the followers if the members do not report their leader, or operations that they do not have.
 func checkPlan(e *config.Experiment, db *config.Database, plan database.Plan) error {
 	if !db.Steps.Load {
 		return nil
@@ -159,8 +156,8 @@ func checkPlan(e *config.Experiment, db *config.Database, plan database.Plan) er
 	return nil
 }
 
-// placed returns a text behind the place and the name of the first of some keys of the
-// load that the file gives.
+// placed returns text after the place and the name of the first of the keys that the file gives
+// for the load.
 func placed(e *config.Experiment, db *config.Database, text string, keys ...string) string {
 	for _, path := range []string{"databases." + db.ID + ".load.", "load."} {
 		for _, key := range keys {
@@ -172,8 +169,8 @@ func placed(e *config.Experiment, db *config.Database, text string, keys ...stri
 	return keys[0] + ": " + text
 }
 
-// CheckBinaries returns why loads do not fit members that run an executable of the
-// experiment file. It asks no agent.
+// CheckBinaries returns why loads do not fit members that run an executable of the experiment
+// file. It calls no agent.
 func CheckBinaries(e *config.Experiment, registry *database.Registry) error {
 	var errs []error
 	for i := range e.Databases {

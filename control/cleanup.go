@@ -17,26 +17,26 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// CleanupOptions are what a cleanup takes from who asks for it. The folder of the run may be
-// of others: it names no file and no variable whose content is sent anywhere.
+// CleanupOptions are the inputs of [Cleanup]. Somebody else may have written the run's folder, so
+// nothing sends the content of a file or a variable that the folder names.
 type CleanupOptions struct {
 	Folder   *results.Folder
 	Registry *database.Registry
-	// Access returns the credentials for the database of a tag on the endpoints that the
-	// folder names, or why they are not for those.
+	// Access returns the credentials for the database of a tag on the endpoints that the folder
+	// names, or why the credentials are not for those endpoints.
 	Access func(tag string, endpoints []string) (*config.TLS, *config.Auth, error)
-	// Prefix is that of the run as somebody typed it; all keys below it are removed, also
-	// those that no claim has. "" removes those of the run's claim.
+	// Prefix is the run's prefix as the user typed it: all keys below it are removed, even keys
+	// of no claim. "" removes the keys of the run's claim.
 	Prefix string
-	// Confirm is asked before keys are removed, with the cluster, the prefix and the number
-	// of keys.
+	// Confirm is called before keys are removed, with the cluster, the prefix and the number of
+	// keys.
 	Confirm func(question string) error
-	// Say is called with what happens.
+	// Say reports progress.
 	Say func(format string, args ...any)
 }
 
-// Cleanup removes what a recorded run left below its prefixes on clusters that others use,
-// and records that in its manifest.
+// Cleanup removes the keys that a recorded run left below its prefixes on shared clusters, and
+// records the cleanup in the run's manifest.
 func Cleanup(ctx context.Context, o CleanupOptions) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -109,8 +109,7 @@ func withoutKeysLeft(marks []results.Mark) []results.Mark {
 	return slices.DeleteFunc(marks, func(m results.Mark) bool { return m.Code == mark.KeysLeft })
 }
 
-// dialed returns the driver of a recorded database and the cluster, with the credentials of
-// who asks.
+// dialed returns the driver of a recorded database and its cluster, with the user's credentials.
 func (o CleanupOptions) dialed(record *results.DatabaseRun, db *config.Database) (database.Driver, database.Target, error) {
 	t := database.Target{Prefer: -1, Endpoints: db.Endpoints, Prefix: record.Shared.Prefix}
 	entry, err := o.Registry.Get(record.Database)
@@ -140,7 +139,7 @@ func (o CleanupOptions) dialed(record *results.DatabaseRun, db *config.Database)
 	return driver, t, err
 }
 
-// question is what is confirmed.
+// question asks the user to confirm a cleanup.
 func question(record *results.DatabaseRun, t database.Target, left shared.Left) string {
 	which := fmt.Sprintf("those of run %s and of earlier runs of %s, of %d keys", left.Claim.Run, left.Claim.Owner, left.Keys)
 	if left.Which.All {

@@ -10,8 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// heartbeats is the activity that keeps the agents' leases and records their
-// clocks.
+// heartbeats is the activity that keeps the agents' leases and records the agents' clocks.
 type heartbeats struct {
 	run   *run
 	fleet *fleet.Fleet
@@ -52,7 +51,7 @@ func (c *clockFile) open(path string) (err error) {
 	return err
 }
 
-// write appends a row; the error is that of close.
+// write appends a row. close returns its error.
 func (c *clockFile) write(e clocks.Exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,8 +61,7 @@ func (c *clockFile) write(e clocks.Exchange) {
 	c.err = c.out.Write(e)
 }
 
-// close ends the file and returns the first error. Rows of heartbeats sent later are
-// left out.
+// close ends the file and returns the first error. Rows of later heartbeats are dropped.
 func (c *clockFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// fleetOf returns the agents of a database, not connected to yet.
+// fleetOf returns the agents of a database before they are connected to.
 func fleetOf(o Options, db *config.Database) fleet.Options {
 	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner, Version: o.Tool.Version}
 	for _, h := range db.Hosts {
@@ -30,12 +30,12 @@ func fleetOf(o Options, db *config.Database) fleet.Options {
 	return f
 }
 
-// cluster is the members of a run that agents keep.
+// cluster is the members of a run that agents start.
 type cluster struct {
 	run   *run
 	fleet *fleet.Fleet   // empty for a cluster without agents
 	disks []results.Disk // of the members' data, by index; zero if unknown
-	// reserved is whether all agents are this run's.
+	// reserved reports whether this run reserved all agents.
 	reserved bool
 	// mark names the sessions for a control that fetches their records after this one
 	// was lost; nil before.
@@ -62,8 +62,7 @@ func (c *cluster) open(ctx context.Context) error {
 	return err
 }
 
-// close gives the agents back. Members that are left running on purpose
-// stay.
+// close releases the agents. Members that are left running on purpose stay.
 func (c *cluster) close(ctx context.Context) error {
 	err := c.release(ctx)
 	if c.mark != nil {
@@ -82,15 +81,15 @@ func (c *cluster) release(ctx context.Context) error {
 	return nil
 }
 
-// leavesRunning reports whether the cluster is left running: the experiment asks for it,
-// and the cluster became ready or an earlier run started it. That it did not become ready
-// for this run is no reason to stop it, for example if the run was interrupted.
+// leavesRunning reports whether the cluster is left running: the experiment asks for it, and the
+// cluster became ready or an earlier run started it. A cluster that did not become ready for this
+// run stays, for example after an interrupt.
 func (c *cluster) leavesRunning() bool {
 	steps := &c.run.db.Steps
 	return !steps.Stop && (!steps.Start || !c.run.record.Ready.IsZero())
 }
 
-// install has all agents obtain the release, and those that members are upgraded to.
+// install has all agents install the release, and the releases that members are upgraded to.
 func (c *cluster) install(ctx context.Context) error {
 	db := c.run.db
 	for _, version := range append([]string{release(c.run.experiment, c.run.entry, db)}, upgradesOf(db)...) {
@@ -120,7 +119,7 @@ func (c *cluster) start(ctx context.Context) error {
 	return err
 }
 
-// recordStart records in the manifest the commands and releases that an agent started.
+// recordStart records in the manifest which commands and releases an agent started.
 func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error {
 	m := &c.run.record.Members[member]
 	if err := checkLimits(c.run.db, m.Agent, reply); err != nil {
@@ -200,7 +199,7 @@ func (c *cluster) stop(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// recordStop puts how a member ended into the manifest.
+// recordStop records in the manifest how a member ended.
 func (c *cluster) recordStop(member int, how fleet.Stopped) {
 	m := &c.run.record.Members[member]
 	m.Exit, m.Error = append(m.Exit, how.Exit...), how.Error
@@ -220,8 +219,8 @@ func limitText(record *results.DatabaseRun, u *resources.Use) string {
 	return fmt.Sprintf("the kernel killed %s because of the memory limit of %s", english.Plural(int(u.OOMKills), "process", ""), record.Resources.MemoryText())
 }
 
-// startRequests returns the request with which an agent starts its member, for
-// each member. clients is the number of clients of the first step.
+// startRequests returns a function that returns the request to start a member. clients is the
+// number of clients of the first step.
 func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) (func(member int) *dbtesterpb.StartRequest, error) {
 	base := &dbtesterpb.StartRequest{
 		Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
@@ -252,8 +251,8 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 	}, nil
 }
 
-// StartRequest returns the request with which control has an agent start a member of a
-// database of the experiment, without the id of a run. Members count from 0.
+// StartRequest returns the request that control sends to an agent to start a member of a database
+// of the experiment, without a run's id. Members count from 0.
 func StartRequest(e *config.Experiment, registry *database.Registry, db *config.Database, member int) (*dbtesterpb.StartRequest, error) {
 	entry, err := registry.Get(db.Name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The facts that steps leave, and where.
+// The facts that steps leave, and the fields that hold them.
 const (
 	recordsOpen    fact = "the folder, and events in it"
 	accessKnown    fact = "TLS and Auth of run.target"
@@ -19,7 +19,7 @@ const (
 	leaderKnown    fact = "run.record.Leader, and the members' versions"
 )
 
-// parts are the parts of a run, each with the steps that it carries out.
+// parts are the parts of a run, each with its steps.
 type parts struct {
 	run     *run
 	cluster *cluster
@@ -61,7 +61,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	}
 }
 
-// endings lists what becomes of the members at the end.
+// endings describes what happens to the members at the end.
 func endings(db *config.Database) string {
 	if !db.Steps.Stop {
 		return "leave members running, collect measurements"
@@ -69,7 +69,7 @@ func endings(db *config.Database) string {
 	return "stop members, collect measurements"
 }
 
-// cleanupName lists what becomes of the keys on a cluster that others use.
+// cleanupName describes what happens to the keys on a shared cluster.
 func cleanupName(db *config.Database) string {
 	if db.Cleanup {
 		return "remove the keys below the prefix"
@@ -85,7 +85,7 @@ func startName(db *config.Database) string {
 	return "start members"
 }
 
-// steps are a run, from top to bottom; then the undos from bottom to top.
+// steps lists the steps of a run from top to bottom. The undos run from bottom to top.
 func (p *parts) steps() []step {
 	db, c := p.run.db, p.cluster
 	agents := len(db.Endpoints) == 0

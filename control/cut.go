@@ -34,10 +34,10 @@ func outside(rows []results.Progress, run *results.DatabaseRun, cut []results.St
 	})
 }
 
-// recount replaces the counts of a step by those of the rows of its measured window. Requests
-// are then counted when they ended, not when they were due, and what has no such rows is not
-// known: how long clients had no server, how many requests found them busy, and what each
-// member had.
+// recount replaces the counts of a step by those of the rows of its measured window. Requests are
+// then counted when they ended, not when they were due. Counts that the rows do not have are
+// unknown: how long clients had no server, how many requests found them busy, and each member's
+// count.
 func recount(s *judge.Step, rows []results.Progress, run *results.DatabaseRun, step results.Step) {
 	from, to := run.Measured(step)
 	first, last := int64(from.Sub(step.Start.Round(0))), int64(to.Sub(step.Start.Round(0)))

@@ -17,8 +17,7 @@ type dialer struct {
 	fleet *fleet.Fleet
 }
 
-// dial opens n connections, in turn to the members that the load targets and that are not
-// lost.
+// dial opens n connections, in turn to the members that the load targets, except lost ones.
 func (d *dialer) dial(ctx context.Context, n int) (conns []database.Client, err error) {
 	err = d.each(ctx, func(to *connect.Dialer) (err error) {
 		conns, err = to.Open(ctx, n)
@@ -27,10 +26,10 @@ func (d *dialer) dial(ctx context.Context, n int) (conns []database.Client, err 
 	return conns, err
 }
 
-// each calls open with a dialer of the members that the load targets and that are not lost.
-// A member that takes no connection is lost, and the connections go to the others: a load
-// survives a member that dies between two steps, as it survives one that dies during a step.
-// Every other error ends the load.
+// each calls open with a dialer of the members that the load targets, except lost ones. A member
+// that refuses a connection is lost, and its connections go to the others: a load survives a
+// member that dies between two steps, as it survives one that dies during a step. Every other
+// error ends the load.
 func (d *dialer) each(ctx context.Context, open func(*connect.Dialer) error) error {
 	for {
 		members, err := d.targets()
@@ -46,7 +45,7 @@ func (d *dialer) each(ctx context.Context, open func(*connect.Dialer) error) err
 	}
 }
 
-// gone reports whether a member that refused a connection is lost, and notes it.
+// gone reports whether a member that refused a connection is lost, and records the loss.
 func (d *dialer) gone(ctx context.Context, to *connect.Dialer, refused *connect.RefusedError) bool {
 	if !to.Gone(ctx, refused.Member) {
 		return false

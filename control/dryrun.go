@@ -25,11 +25,10 @@ import (
 // dryRunDir stands for the directory that an agent gives its member.
 const dryRunDir = "$WORK_DIR"
 
-// DryRun writes the plan of a run: each host's files, commands, ports and
-// directories, the steps, the requests and the least disk use. It sends nothing and
-// changes nothing; a path that only agents know is written as a variable. If a
-// database is refused, the others are still written. The error
-// joins all refusals.
+// DryRun writes the plan of a run: each host's files, commands, ports and directories, the steps,
+// the requests and the least disk use. It sends nothing and changes nothing. A path that only
+// agents know is written as a variable. If a database is refused, DryRun still writes the others.
+// The error joins all refusals.
 func DryRun(w io.Writer, o Options, known Agents) error {
 	e := o.Experiment
 	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, english.Plural(max(e.Trials, 1), "trial", ""), e.Seed)
@@ -54,8 +53,8 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	return errors.Join(errs...)
 }
 
-// sweepText describes the sweep of an experiment by its points, and how many runs it is;
-// "" without a sweep.
+// sweepText describes the sweep of an experiment by its points and its number of runs; "" without
+// a sweep.
 func sweepText(e *config.Experiment) string {
 	var key workload.SweepKey
 	var points []string
@@ -88,8 +87,8 @@ func sweepText(e *config.Experiment) string {
 		english.Plural(len(e.Databases)*max(e.Trials, 1), "run", ""))
 }
 
-// dryRunUpload writes whether an upload that is asked for would be carried out.
-// [CheckUpload] finds out whether it can be.
+// dryRunUpload writes whether a run would carry out the upload that the experiment asks for.
+// [CheckUpload] finds out whether it can.
 func dryRunUpload(w io.Writer, o Options) {
 	switch text := leftOut(o); {
 	case text != "":
@@ -203,7 +202,7 @@ func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
 		humanize.Comma(int64(math.Round(float64(l.Clients)/c.Latency.Seconds()))), c.Latency)
 }
 
-// arrivalOf describes how the requests of a step are spaced, and the rates of waves.
+// arrivalOf describes the spacing of a step's requests, and the rates of waves.
 func arrivalOf(l workload.Load, s workload.Step) string {
 	if s.Rate == 0 || s.RateEnd > 0 {
 		return ""
@@ -223,7 +222,7 @@ func arrivalOf(l workload.Load, s workload.Step) string {
 // oneDecimal prints a rate rounded to tenths.
 func oneDecimal(rate float64) string { return humanize.CommafWithDigits(math.Round(rate*10)/10, 1) }
 
-// extent describes how long a step is and at which rate.
+// extent describes the length of a step and its rate.
 func extent(requests int64, duration time.Duration, rate, rateEnd float64) string {
 	var b strings.Builder
 	if requests > 0 {
@@ -265,29 +264,28 @@ func dryRunPlan(w io.Writer, agent string, i int, p database.Plan) {
 	fmt.Fprintf(w, "    listen on %s\n", strings.Join(p.Listen, ", "))
 }
 
-// Agents is the part of the agents' state that is known without asking them. Of
-// agents on other machines it is only whether control would connect to them.
+// Agents is the part of the agents' state that is known without calling them. For agents on other
+// machines, only Refuse is known.
 type Agents struct {
 	// Refuse returns why Connect refuses the agent at an address. It is nil if Connect
 	// takes all.
 	Refuse func(addr string) error
-	// Tools are the executables that the agents were given, by tool.
+	// Tools are the executables that the agents were started with, by tool.
 	Tools map[string]string
-	// Release returns the tools of a release in the agents' cache, by name, and nil
-	// if it is not there. It is nil if the cache is not known.
+	// Release returns the tools of a release in the agents' cache, by name, and nil if the
+	// release is not cached. It is nil if the cache is not known.
 	Release func(name, version string) map[string]string
 	// Cached returns the versions in the agents' cache of a database; nil if the cache is
 	// not known.
 	Cached func(name string) []string
-	// WorkDir is where they make members' directories; "" if not known.
+	// WorkDir is where agents make members' directories; "" if not known.
 	WorkDir string
-	// Machine is the one that runs all members of a database whose hosts are loopback
-	// addresses; nil if it is not known.
+	// Machine runs all members of a database whose hosts are loopback addresses; nil if it is not
+	// known.
 	Machine *forecast.Machine
 }
 
-// refuses returns the first refusal among a database's agents, which is the error
-// of a run.
+// refuses returns the first refusal among a database's agents: the error that a run returns.
 func (a Agents) refuses(db *config.Database) error {
 	if a.Refuse == nil {
 		return nil
@@ -300,8 +298,8 @@ func (a Agents) refuses(db *config.Database) error {
 	return nil
 }
 
-// tools are the executables that a driver would run besides this binary. A path
-// that is not known here begins with a variable.
+// tools are the executables that a driver would run besides this binary. A path that is not known
+// here begins with a variable.
 func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.Database) map[string]string {
 	want := toolbox.Want{Database: entry, Version: release(e, entry, db), Binary: db.Binary, Install: db.Install}
 	choice, err := toolbox.Choose(want, a.Tools, a.find)
@@ -331,7 +329,7 @@ func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.
 	return choice.Paths(unknown)
 }
 
-// find returns a release of the agents' cache, or [install.ErrAbsent].
+// find returns a release in the agents' cache, or [install.ErrAbsent].
 func (a Agents) find(name, version string) (install.Release, error) {
 	if a.Release != nil {
 		if files := a.Release(name, version); files != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 )
 
-// during starts, ends and awaits some activities together. Its methods are called by one
-// goroutine.
+// during starts, ends and awaits activities together. One goroutine calls its methods.
 type during struct {
 	activities []abilities.Activity
 	cancel     context.CancelCauseFunc // nil before start
@@ -18,8 +17,8 @@ type during struct {
 	errs       []error // by activity
 }
 
-// beside returns the step that runs an activity from here to the end of the run,
-// also after an interrupt.
+// beside returns the step that runs an activity from here to the end of the run, even after an
+// interrupt.
 func beside(a abilities.Activity, skip bool, needs ...fact) step {
 	d := &during{activities: []abilities.Activity{a}}
 	start := func(ctx context.Context) error {
@@ -56,8 +55,8 @@ func (d *during) start(ctx context.Context) {
 	}
 }
 
-// stop ends the activities, if they were started, waits for them, has them record
-// their results, and returns all their errors.
+// stop ends the activities if they were started, waits for them, has them record their results,
+// and returns all their errors.
 func (d *during) stop() error {
 	if d.cancel == nil {
 		return nil

@@ -31,15 +31,15 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	}, err
 }
 
-// clientEvidence is what is known of those that issued the load: of this process on a machine,
-// or of the generators.
+// clientEvidence describes the machines that issued the load: the machine of this process, or the
+// generators.
 func clientEvidence(r *run, machine results.Host) (list []judge.Client) {
 	for _, i := range r.record.Issuers() {
 		e, dir := judge.Client{Name: i.Addr, Stops: i.Stops, SelfCheck: i.SelfCheck}, r.dir
 		if i.Number > 0 {
 			dir = issue.Folder(r.dir, i.Number-1)
 		}
-		// Samples that cannot be read are no evidence; those before them are.
+		// Unreadable samples are no evidence; the samples before them are.
 		var unread error
 		e.Samples, unread = results.ReadSamples(filepath.Join(dir, results.FileClient))
 		if i.Number > 0 {
@@ -52,8 +52,9 @@ func clientEvidence(r *run, machine results.Host) (list []judge.Client) {
 	return list
 }
 
-// library is the client's implementation if it is not this module's own, which reads its
-// answers where its times are taken; "" for that, and for a database with one client alone.
+// library returns the client's implementation if it is not this module's own; "" for this
+// module's own, which reads its answers where their times are taken, and for a database with only
+// one client.
 func library(run *results.DatabaseRun) string {
 	if transport := run.OptionTexts["transport"]; transport != string(database.Lean) {
 		return transport
@@ -126,15 +127,15 @@ func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) (
 	return steps, nil
 }
 
-// waiting is the time that the clients of a step had no server, of all their time in
-// the measured window.
+// waiting returns how long the clients of a step had no server, out of all their time in the
+// measured window.
 func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	from, to := run.Measured(s)
 	of := time.Duration(s.Clients) * to.Sub(from)
 	return &judge.Part{Is: min(time.Duration(s.WaitingNS), max(of, 0)), Of: of}
 }
 
-// readErrors reads what a run counted of its errors: nothing if no step ran.
+// readErrors reads the counts of a run's errors: none if no step ran.
 func readErrors(dir string) ([]results.ErrorCount, error) {
 	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
 	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
@@ -191,10 +192,10 @@ func meanService(dir string) (map[int]time.Duration, error) {
 	return means, nil
 }
 
-// inFlightAtEnd is how long before the end of a window a request is due that a
-// system in its steady state answers only after the end: a mean service time. By
-// Little's law no more than all clients are in flight, so the time in which as many
-// requests become due bounds it: what waits longer is a backlog.
+// inFlightAtEnd returns how long before the end of a window requests are due that a system in its
+// steady state answers only after the end: a mean service time. By Little's law no more than all
+// clients are in flight, so the time in which as many requests become due bounds it. Requests
+// that wait longer are a backlog.
 func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
 	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
 }
@@ -232,10 +233,10 @@ func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n
 	return max(n, 0)
 }
 
-// achieved returns how many requests of a step with a rate ended ok while requests
-// were due, without warm-up and cool-down, and how many were due then. Without a
-// warm-up nothing was in flight when the window began. Requests that were due within
-// inFlight of its end are then left out.
+// achieved returns how many requests of a step with a rate ended ok while requests were due,
+// without warm-up and cool-down, and how many were due in that time. Without a warm-up nothing
+// was in flight when the window began, so requests that were due within inFlight of its end are
+// left out.
 func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
 	first, last := dueWindow(run, s)
 	for _, row := range rows {
@@ -256,14 +257,14 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 const (
 	// timersEarliest is how late a timer fires on a machine with processors to spare.
 	timersEarliest = 100 * time.Microsecond
-	// longestLag is the longest lag of a timer that can be no stop.
+	// longestLag is the longest lag of a timer that is certainly no stop.
 	longestLag = 10 * time.Millisecond
 )
 
-// clientDelay estimates which part of a step's response times the client caused: the
-// delay of its requests, ns, which is recorded and includes stops, and its delay in reading
-// answers, which is taken to be that of its timers without stops. The estimate is a lower
-// bound, because a spread holds a few quantiles only. It is nil if nothing ended ok.
+// clientDelay estimates the part of a step's response times that the client caused. It adds two
+// delays: ns, the recorded delay of its requests, which includes stops, and the delay in reading
+// answers, taken to be that of its timers without stops. The estimate is a lower bound, because a
+// spread holds only a few quantiles. It is nil if nothing ended ok.
 func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured results.Latency) *judge.Part {
 	if measured.Count == 0 {
 		return nil
@@ -275,9 +276,9 @@ func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured r
 	return &judge.Part{Is: min(own, time.Duration(measured.SumNS)), Of: time.Duration(measured.SumNS)}
 }
 
-// leastMean is the least mean that timers can have been late beyond timersEarliest, without
-// the stops. The watchdog that finds stops is the timer whose lag is sampled, so each stop
-// is one of the samples.
+// leastMean returns the least mean by which timers can have been later than timersEarliest,
+// without the stops. The watchdog that finds stops is the timer whose lag is sampled, so each
+// stop is one of the samples.
 func leastMean(lag results.Spread, stops *results.Stops) time.Duration {
 	var short, long float64
 	for _, band := range []struct {
@@ -297,7 +298,7 @@ func leastMean(lag results.Spread, stops *results.Stops) time.Duration {
 	return time.Duration(short + max(long, 0))
 }
 
-// noteStops records as events when the client did not run during the load.
+// noteStops records as events the times in the load when the client did not run.
 func (r *run) noteStops() {
 	for _, issuer := range r.record.Issuers() {
 		if issuer.Stops == nil {

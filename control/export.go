@@ -17,19 +17,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// exports are the copies of a run's files at the paths that its experiment file names,
-// for programs that read them there.
+// exports are copies of a run's files at the paths that its experiment file names, where other
+// programs read them.
 type exports struct {
-	// copies are in the order of their names; from is the name in the tag's folder.
+	// copies are in the order of their names. from is the name in the tag's folder.
 	copies []fileCopy
-	// notes are the lines that report where copies go, and which are left out.
+	// notes are lines that report where copies go, and which copies are left out.
 	notes []string
 }
 
 type fileCopy struct{ from, to string }
 
-// newExports decides which copies are made. Paths that this process may not write are
-// left out: every record is in the result folder too.
+// newExports decides which copies are made. It leaves out paths that this process may not write:
+// every record is in the result folder too.
 func newExports(r *run) *exports {
 	x := &exports{}
 	client := r.experiment.ExportOf(r.db.Tag)
@@ -59,10 +59,9 @@ func newExports(r *run) *exports {
 	return x
 }
 
-// inputs are the copies that analyze reads with the same experiment file. It makes none
-// if the file's analyze reads other files: their names neither begin with the tag, as
-// uploaded ones do, nor are those of the client's copies. It keeps files of other
-// programs.
+// inputs are the copies that analyze reads with the same experiment file. There are none if the
+// file's analyze reads other files, whose names neither begin with the tag, as uploaded ones do,
+// nor are those of the client's copies. Files of other programs are kept.
 func (x *exports) inputs(r *run, client map[string]string) (copies []fileCopy) {
 	in := r.experiment.Inputs[r.db.Tag]
 	read, own := in.Files[results.FileClientInterpolated], r.experiment.Export[results.FileClientInterpolated]
@@ -115,8 +114,8 @@ func writable(path string) error {
 	}
 }
 
-// copy makes the copies of a run that was measured, and beside each summary a manifest
-// of this run, which has the facts that classic files have no place for.
+// copy makes the copies of a run that was measured. Beside each summary it writes a manifest of
+// this run, with the facts that classic files have no place for.
 func (x *exports) copy(r *run, trial *results.Manifest) error {
 	if r.record.Totals == nil {
 		return nil // nothing was measured
@@ -172,7 +171,7 @@ func (r *run) derive() error {
 	return nil
 }
 
-// finishAbilities has abilities record what follows from the records of a load.
+// finishAbilities has abilities record what they derive from the records of a load.
 func (r *run) finishAbilities() error {
 	if r.record.Totals == nil {
 		return nil

@@ -23,12 +23,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// boundedAhead is how many seconds wait for a generator under a bound, which sees a second
-// when all parts have sent theirs: a generator that is further behind is lost.
+// boundedAhead is how many seconds a bound waits for a generator: a bound sees a second when all
+// parts have sent theirs, and a generator that is further behind is lost.
 const boundedAhead = 5
 
-// newIssue returns who issues the load of a run, before anything is connected to: its
-// generators, or this process if it has none.
+// newIssue returns the issuer of a run's load, before anything is connected to: its generators,
+// or this process if it has none.
 func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	ahead := 0
 	if len(r.bounders()) > 0 {
@@ -67,8 +67,8 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	})
 }
 
-// watch returns what sees every request of a load that this process issues: all halves that
-// want to.
+// watch returns a watch of every request of a load that this process issues, for all halves that
+// want one.
 func (r *run) watch(spec load.Spec) (load.Watch, error) {
 	var all []load.Watch
 	for _, half := range r.halves {
@@ -121,7 +121,7 @@ func (l *loader) prepare(ctx context.Context, spec load.Spec) error {
 	return err
 }
 
-// judging is how generators judge answers, nil for not at all.
+// judging returns how generators judge answers; nil without judging.
 func (r *run) judging() (how *dbtesterpb.Judging) {
 	for _, half := range r.halves {
 		if j, ok := half.(abilities.Judger); ok && how == nil {
@@ -131,8 +131,8 @@ func (r *run) judging() (how *dbtesterpb.Judging) {
 	return how
 }
 
-// judge has generators end their judging, and read back over connections to the members that the load
-// targets and that are not lost.
+// judge has generators end their judging and read back over connections to the members that the
+// load targets, except lost ones.
 func (l *loader) judge(ctx context.Context, back judging.Back) ([]judging.Report, error) {
 	members, err := l.dialer.targets()
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *loader) judge(ctx context.Context, back judging.Back) ([]judging.Report
 	return l.issue.Judge(ctx, back, members)
 }
 
-// reserved are the hosts of the members that a run reserves at their agents.
+// reserved returns the hosts of the members that a run reserves at their agents.
 func reserved(db *config.Database) (hosts []string) {
 	if len(db.Endpoints) > 0 {
 		return nil
@@ -152,7 +152,7 @@ func reserved(db *config.Database) (hosts []string) {
 	return hosts
 }
 
-// clientTLS names the files of TLS by absolute paths; nil for plaintext.
+// clientTLS names the TLS files by absolute paths; nil for plaintext.
 func clientTLS(t *config.TLS) (*dbtesterpb.ClientTLS, error) {
 	if t == nil {
 		return nil, nil
@@ -172,7 +172,7 @@ func clientAuth(a *config.Auth) (*dbtesterpb.ClientAuth, error) {
 	return &dbtesterpb.ClientAuth{User: a.User, PasswordFile: file, PasswordEnv: a.PasswordEnv}, err
 }
 
-// absolute leaves "" as it is.
+// absolute returns "" unchanged.
 func absolute(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -199,7 +199,7 @@ func checkGenerators(ctx context.Context, o Options, db *config.Database) (err e
 	return p.load.prepare(ctx, p.load.spec())
 }
 
-// ofGenerator adds what is known of a generator's machine and of its part of each step.
+// ofGenerator adds the facts about a generator's machine and about its part of each step.
 func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
 	e.Lost, e.Clock, e.ClockSet = g.Lost, g.Clock, g.ClockSet
 	if g.Host != nil {
@@ -229,8 +229,8 @@ func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
 	}
 }
 
-// dryRunGenerators writes the generators of an experiment, and returns why they are
-// refused. Whether they are free is found out by a run, before it starts anything.
+// dryRunGenerators writes the generators of an experiment and returns why they are refused. Only
+// a run finds out whether they are free, before it starts anything.
 func dryRunGenerators(w io.Writer, o Options, known Agents) error {
 	addrs := o.Experiment.GeneratorAgents()
 	if len(addrs) == 0 {

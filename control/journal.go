@@ -62,7 +62,7 @@ func (j *journal) say(format string, args ...any) {
 	j.update(Update{Text: fmt.Sprintf(format, args...)})
 }
 
-// step reports that a step begins, or how far it is.
+// step reports that a step begins, or its progress.
 func (j *journal) step(format string, args ...any) {
 	j.update(Update{Text: fmt.Sprintf(format, args...), Step: true})
 }
@@ -74,8 +74,8 @@ func (j *journal) update(u Update) {
 	j.report(u)
 }
 
-// textLog is a log for people: a line for each update of a run, with its time. It lies
-// among the records of the run. A nil log discards.
+// textLog is a log for people: a line with its time for each update of a run. It lies among the
+// run's records. A nil log discards.
 type textLog struct {
 	mu   sync.Mutex
 	file *os.File
@@ -90,7 +90,7 @@ func openTextLog(path string) (*textLog, error) {
 	return &textLog{file: f}, nil
 }
 
-// update writes a line of an update.
+// update writes an update as a line.
 func (l *textLog) update(u Update) {
 	if l == nil {
 		return

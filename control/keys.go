@@ -30,7 +30,7 @@ func prefixOf(db *config.Database, driver database.Driver, runID string) string 
 	return cmp.Or(db.Prefix, db.DefaultPrefix(runID))
 }
 
-// enterShared records that the load shares a cluster, and claims the prefix.
+// enterShared records that the load shares a cluster and claims its prefix.
 func (r *run) enterShared(ctx context.Context) (err error) {
 	l, who := &r.db.Load, r.claimant
 	who.Reuse = r.db.Reuse
@@ -45,8 +45,8 @@ func (r *run) enterShared(ctx context.Context) (err error) {
 	return nil
 }
 
-// coverCreated adds the keys that the load creates to the claim of the prefix, before it
-// creates the first: all numbers from there on, until leaveShared knows how many they were.
+// coverCreated adds the keys that the load creates to the prefix's claim, before the load creates
+// the first: all numbers from there on, until leaveShared knows their number.
 func (r *run) coverCreated(ctx context.Context, spec load.Spec) error {
 	if r.hold == nil || spec.SameKey || !spec.Any(workload.Op.Creates) {
 		return nil
@@ -54,8 +54,8 @@ func (r *run) coverCreated(ctx context.Context, spec load.Spec) error {
 	return r.hold.Cover(ctx, workload.KeySpan{Size: spec.KeySize, First: max(spec.FirstKey, spec.Keys), End: math.MaxInt64})
 }
 
-// writtenAtMost returns the claim's keys without the numbers that the load surely did not
-// reach.
+// writtenAtMost returns a function that removes from the claim's keys the numbers that the load
+// certainly did not reach.
 func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workload.KeySpans {
 	l, end := &r.db.Load, int64(math.MaxInt64)
 	switch finder, ok := r.driver.(database.KeyFinder); {
@@ -79,8 +79,8 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 	}
 }
 
-// leaveShared removes the keys that the claim has, if the experiment asks for it, and marks
-// those that are left.
+// leaveShared removes the claim's keys, if the experiment asks for it, and marks a run that
+// leaves keys.
 func (r *run) leaveShared(ctx context.Context) error {
 	s := r.record.Shared
 	if s == nil || r.hold == nil {
@@ -104,8 +104,7 @@ func (r *run) leaveShared(ctx context.Context) error {
 	return nil
 }
 
-// leaveKeys removes the keys, if the experiment asks for it, or counts them, and ends the
-// claim.
+// leaveKeys removes or counts the claim's keys, as the experiment says, and ends the claim.
 func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
 	ended := r.hold.End(ctx, r.writtenAtMost(ctx))
 	if r.db.Cleanup {
@@ -120,8 +119,7 @@ func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
 	return errors.Join(ended, err)
 }
 
-// countBefore asks the database how many keys it holds, before a load that creates
-// keys and deletes none.
+// countBefore counts the keys of the database before a load that creates keys and deletes none.
 func countBefore(ctx context.Context, r *run) error {
 	counter, ok := r.driver.(database.Counter)
 	if !ok || !r.db.Load.Any(workload.Op.Creates) || r.db.Load.Any(workload.Op.Deletes) {
@@ -137,20 +135,20 @@ func countBefore(ctx context.Context, r *run) error {
 	return nil
 }
 
-// countTimeout bounds a count: it reads every key of some databases. Of many keys, each
-// has another countPerKey.
+// countTimeout bounds a count, which reads every key of some databases. countPerKey is added for
+// each key.
 const (
 	countTimeout = 60 * time.Second
 	countPerKey  = 50 * time.Microsecond
 )
 
-// countWithin is the time that a count of the keys of a load may take.
+// countWithin is the timeout of a count of the keys of a load.
 func countWithin(l *workload.Load) time.Duration {
 	return countTimeout + time.Duration(min(l.Existing()+l.Requests, 1<<32))*countPerKey
 }
 
-// countAfter asks again, also after an interrupt. A count that fails is recorded and
-// leaves the measurements valid.
+// countAfter counts the keys again, even after an interrupt. A count that fails is recorded, and
+// the measurements stay valid.
 func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	k := r.record.Keys
 	if k == nil {
@@ -174,9 +172,9 @@ func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	k.After = n
 }
 
-// numberKeys sets the number of the first key that the load creates on a cluster that
-// ran before: above all numbers in use. Earlier runs left gaps where writes failed, so
-// the count of keys is no such number.
+// numberKeys sets the number of the first key that the load creates on a cluster that was already
+// running: above all numbers in use. Earlier runs left gaps where writes failed, so the count of
+// keys is not that number.
 func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	l := &r.db.Load
 	if r.db.Steps.Start || l.SameKey || !l.Any(workload.Op.Creates) && !l.Any(workload.Op.Ranges) {
@@ -199,8 +197,8 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	return nil
 }
 
-// firstKey returns the number of the first key that a load creates above highest. All
-// of its keys must have the size that the load asks for.
+// firstKey returns the number of the first key that a load creates above highest. All of the
+// load's keys must have the size that it asks for.
 func firstKey(l *workload.Load, highest int64) (int64, error) {
 	if highest == math.MaxInt64 {
 		return 0, fmt.Errorf("the cluster has key %d, the highest possible number: delete it", highest)
@@ -221,8 +219,8 @@ func firstKey(l *workload.Load, highest int64) (int64, error) {
 // keysTimeout bounds the wait for members that are behind.
 const keysTimeout = 30 * time.Second
 
-// awaitKeys waits until every member that the load targets has the keys written
-// before it. Only stale reads can miss them.
+// awaitKeys waits until every member that the load targets has the keys that were written before
+// it. Only stale reads can miss them.
 func awaitKeys(ctx context.Context, d *dialer, spec load.Spec, clients int) error {
 	if spec.Read != workload.ReadStale {
 		return nil

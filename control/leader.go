@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// leaderEvery is how often the members are asked for the leader, whether the last
-	// answer has come or not: a member that is paused does not delay the next one.
+	// leaderEvery is the period of the requests for the leader. A request does not wait for the
+	// previous answer, so a paused member delays none.
 	leaderEvery = 500 * time.Millisecond
 	// leaderTimeout bounds one request. A busy member may take long.
 	leaderTimeout = 2 * time.Second
@@ -22,13 +22,13 @@ const (
 // leaderWatch is the activity that records every change of leader.
 type leaderWatch struct {
 	run *run
-	// driver asks the members of target; nil if it cannot, or if they do not report a
-	// leader.
+	// driver asks the members of target; nil if it cannot, or if they do not report a leader.
 	driver database.Leader
 	target database.Target
 
 	mu sync.Mutex
-	// found is the member that was last found to lead, by the question of that number.
+	// found is the leader that the latest answered request reported, and question that request's
+	// number.
 	found    int
 	question int
 }
@@ -72,7 +72,7 @@ func (w *leaderWatch) Run(ctx context.Context) error {
 	}
 }
 
-// open returns what asks for the leader, and what ends that.
+// open returns a function that asks for the leader, and one that ends the asking.
 func (w *leaderWatch) open() (ask func(context.Context) (int, error), stop func() error, err error) {
 	if watcher, ok := w.driver.(database.LeaderWatcher); ok {
 		return watcher.WatchLeader(w.target)
@@ -81,8 +81,7 @@ func (w *leaderWatch) open() (ask func(context.Context) (int, error), stop func(
 	return ask, func() error { return nil }, nil
 }
 
-// note records the leader that question n found, unless a later one was answered
-// before.
+// note records the leader that request n found, unless a later request was answered before.
 func (w *leaderWatch) note(n, leader int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,8 +96,8 @@ func (w *leaderWatch) note(n, leader int) {
 	}
 }
 
-// recordFirst records the leader of this moment: the members were first asked before
-// keys were written, which may take long. It is called before the load.
+// recordFirst records the leader just before the load. The members were first asked before keys
+// were written, which may take long.
 func (w *leaderWatch) recordFirst() {
 	if w.driver == nil {
 		return

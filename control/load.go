@@ -43,7 +43,7 @@ func (l *loader) duringLoad() []abilities.Activity {
 	return list
 }
 
-// bounders are the halves with a bound that ends a load.
+// bounders are the halves with a bound that can end a load.
 func (r *run) bounders() (list []abilities.Bounder) {
 	for _, half := range r.halves {
 		if b, ok := half.(abilities.Bounder); ok && b.Bounded() {
@@ -70,7 +70,7 @@ func (l *loader) do(ctx context.Context) error {
 	return err
 }
 
-// see shows the progress of a second to those who want it.
+// see shows the progress of a second to all halves that want it.
 func (l *loader) see(p load.Progress) {
 	for _, half := range l.run.halves {
 		if s, ok := half.(abilities.Seer); ok {
@@ -138,7 +138,7 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	return errors.Join(err, unmerged, out.Close())
 }
 
-// count records what was counted of the load.
+// count records the load's counts.
 func (l *loader) count(ctx context.Context, c issue.Counts) {
 	r := l.run.record
 	r.Totals = &c.Totals
@@ -149,14 +149,14 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 	countAfter(ctx, l.run, c)
 }
 
-// sink is where the records of a load go.
+// sink receives the records of a load.
 type sink interface {
 	load.MemberSink
 	Close() error
 }
 
-// sender returns where the records of the load go, and what sends its requests: its steps, or
-// the windows of a search.
+// sender returns the sink of the load's records, and the function that sends its requests: its
+// steps, or the windows of a search.
 func (l *loader) sender() (sink, func(context.Context) error, error) {
 	if l.run.experiment.Capacity != nil {
 		s := search.NewSink(l.run.dir)
@@ -215,7 +215,7 @@ func (l *loader) recordStep(s load.Step, res load.StepResult) {
 	})
 }
 
-// spec is the load as the engine takes it.
+// spec is the load as the load engine takes it.
 func (l *loader) spec() load.Spec {
 	spec := load.Spec{Load: l.run.db.Load, Seed: l.run.experiment.Seed}
 	if spec.Preload > spec.Keys {

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// memberAnswers counts the measured requests that each member answered, by step. A step of
-// which the member of a request is not known is left out.
+// memberAnswers counts, by step, the measured requests that each member answered. It leaves out a
+// step in which the member of some request is not known.
 func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	answers, unknown := map[int][]int64{}, map[int]bool{}
 	err := results.EachMemberSecond(filepath.Join(dir, results.FileMembers), members, func(m *results.MemberSecond) {
@@ -37,8 +37,8 @@ func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	return answers, nil
 }
 
-// memberShares joins what the members answered in a step with their shares of its clients.
-// It is nil if that is not recorded, if a part of the load is missing, or if requests have
+// memberShares returns each member's answers in a step beside its share of the step's clients. It
+// is nil if the answers are not recorded, if a part of the load is missing, or if requests have
 // connections of their own, which go to the members in turn.
 func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []judge.MemberShare {
 	incomplete := slices.ContainsFunc(run.Generators, func(g results.Generator) bool { return g.Lost != "" })

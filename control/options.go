@@ -22,8 +22,8 @@ type Options struct {
 	// Connect dials the agent at an address. The closer is called once, when
 	// control is done with that agent.
 	Connect func(ctx context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error)
-	// ConnectGenerator dials the generator of the agent at an address, as Connect does; nil
-	// if this program has none.
+	// ConnectGenerator dials the generator of the agent at an address, like Connect; nil if this
+	// program has none.
 	ConnectGenerator func(ctx context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error)
 	// GeneratorLead is how long before its start a step is announced to generators; 0 is
 	// [issue.DefaultLead].
@@ -35,21 +35,20 @@ type Options struct {
 	NoUpload bool
 	// Owner names this control to people, as USER@HOST pid PID.
 	Owner string
-	// Unguarded returns the addresses of the agents called so far that let in anyone; nil
-	// if there can be none. The manifest gets a mark that names them.
+	// Unguarded returns the addresses of the agents called so far that accept any client; nil if
+	// there can be none. The manifest gets a mark that names them.
 	Unguarded func() []string
-	// Local is whether the agents live in this process.
+	// Local reports whether the agents live in this process.
 	Local bool
-	// Tool is this program. Agents of another version are refused, unless its version or
-	// theirs is "".
+	// Tool is this program. Agents of another version are refused, unless either version is "".
 	Tool results.Tool
 	// Trials are the numbers of the trials to run; nil runs all of the experiment.
 	Trials []int
-	// SelfCheck is noted in the manifest, with a mark if it is not of this machine;
-	// nil if there is none.
+	// SelfCheck is recorded in the manifest, with a mark if it was made on another machine; nil
+	// if there is none.
 	SelfCheck *results.SelfCheck
-	// Mirror is the command line that runs dbtester selfcheck mirror. Before each load its
-	// heaviest step is applied to that server; nil leaves that out.
+	// Mirror is the command line of dbtester selfcheck mirror. Before each load its heaviest step
+	// is applied to that server; nil skips this.
 	Mirror []string
 	// FullSpeed allows loads without a rate on clusters that others use.
 	FullSpeed bool
@@ -60,11 +59,11 @@ type Options struct {
 	// Report is called with the run's progress, one update at a time; nil discards
 	// it. The run waits for it.
 	Report func(Update)
-	// Sampled is called with the samples of members, of generators and of the client while they
-	// run, about once a second for each, by several goroutines; nil asks agents for none. It must
-	// not block.
+	// Sampled is called with the samples of members, generators and the client while they run,
+	// about once a second for each, from several goroutines; nil requests no samples from agents.
+	// It must not block.
 	Sampled func(Sampled)
-	// Resolver is asked for hosts that are DNS names; nil is this machine's. Wait is how
+	// Resolver looks up hosts that are DNS names; nil is this machine's resolver. Wait is how
 	// long their addresses may be missing.
 	Resolver lookup.Resolver
 	Wait     time.Duration
@@ -82,14 +81,13 @@ type Update struct {
 	Tag           string
 	// Text is the name of a step that begins or how far it is, or an event.
 	Text string
-	// Step is whether Text is of a step: the next text makes it old. An event, such as a
-	// member that is lost, is for readers to see.
+	// Step reports whether Text is about a step: the next text replaces it. An event, such as a
+	// lost member, stays for readers to see.
 	Step bool
-	// Folder is the result folder in the one update of each trial that announces it;
-	// else "".
+	// Folder is the result folder, in the one update of each trial that announces it; else "".
 	Folder string
-	// Load is the progress of the load, once a second. The whole load has Total
-	// requests and takes Duration; 0 is unknown.
+	// Load is the progress of the load, once a second. The whole load has Total requests and
+	// takes Duration; 0 is unknown.
 	Load     *load.Progress
 	Total    int64
 	Duration time.Duration
@@ -99,7 +97,7 @@ type Update struct {
 type Sampled struct {
 	Trial int
 	Tag   string
-	// Machine is such as "member 1", "generator 2" or "client".
+	// Machine is for example "member 1", "generator 2" or "client".
 	Machine string
 	Sample  results.Sample
 }
@@ -108,7 +106,8 @@ type Sampled struct {
 type Outcome struct {
 	// Folders are the result folders, one for each trial.
 	Folders []string
-	// Guarded is whether a guard ended a load. No database and no trial follows.
+	// Guarded reports whether a guard ended a load. No other database and no other trial runs
+	// after it.
 	Guarded bool
 	// Invalid are the marks that make a run invalid, with their tag.
 	Invalid []string

@@ -19,16 +19,16 @@ const (
 	probeTimeout = 5 * time.Second
 )
 
-// probes asks the members of a run how they are.
+// probes asks the members of a run for their state.
 type probes struct {
 	run     *run
 	fleet   *fleet.Fleet
 	timeout time.Duration // for a quorum
 }
 
-// waitReady waits until every member serves as part of a quorum. The first member
-// that dies ends the wait with the last lines of its log. When the time is over, the
-// error holds the last answer of each member.
+// waitReady waits until every member serves as part of a quorum. The first member that dies ends
+// the wait with the last lines of its log. After the timeout, the error holds the last answer of
+// each member.
 func (p *probes) waitReady(ctx context.Context) error {
 	late := fmt.Errorf("no quorum within %v", p.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, late)
@@ -83,7 +83,7 @@ func waitMember(ctx context.Context, probe func() error) error {
 	}
 }
 
-// byAgent asks a member's agent, which also knows whether the member runs.
+// byAgent asks a member's agent, which also knows whether the member is running.
 func (p *probes) byAgent(ctx context.Context, i int) error {
 	ctx, cancel := fleet.Within(ctx, probeTimeout)
 	defer cancel()

@@ -16,10 +16,9 @@ import (
 
 // release returns the version that agents are asked to run, "" for any.
 //
-// The version in a classic file is a part of its author's description. Agents with a
-// built-in server run that, or the executable they were given, and the report shows
-// the version that ran next to the label. Agents without one must have the release
-// of that label.
+// In a classic file the version is part of the author's label. Agents with a built-in server run
+// that server or the executable they were started with, and the report shows the version that ran
+// next to the label. Agents without one must have the label's release.
 func release(e *config.Experiment, entry database.Database, db *config.Database) string {
 	if db.UseVersion != "" {
 		return db.UseVersion
@@ -38,9 +37,9 @@ func installs(db *config.Database) bool {
 // errNoVersion refuses an install without a version.
 var errNoVersion = errors.New("install: true needs a version to install")
 
-// Releases returns why releases of an experiment can't run, and where another server runs
-// in place of the one that its file names. It asks no agent: the cache and the executables
-// of agents count as far as they are known.
+// Releases returns why releases of an experiment can't run, and where another server runs instead
+// of the release that its file names. It calls no agent: it considers the agents' cache and
+// executables as far as they are known.
 func Releases(e *config.Experiment, registry *database.Registry, known Agents) []forecast.Finding {
 	var list []forecast.Finding
 	for i := range e.Databases {
@@ -95,7 +94,7 @@ func releaseFinding(e *config.Experiment, entry database.Database, db *config.Da
 	return f
 }
 
-// stated is the version that the file or the command line names; "" for none.
+// stated is the version in the file or on the command line; "" for none.
 func stated(db *config.Database) string {
 	if db.UseVersion != "" {
 		return db.UseVersion
@@ -103,7 +102,7 @@ func stated(db *config.Database) string {
 	return db.Version
 }
 
-// givenText describes an executable that runs in place of a release.
+// givenText describes an executable that runs instead of a release.
 func givenText(entry database.Database, db *config.Database, choice toolbox.Choice, version string) string {
 	tool := entry.Info.Tools[0]
 	without := "--" + tool + "-exec"
@@ -117,8 +116,8 @@ func givenText(entry database.Database, db *config.Database, choice toolbox.Choi
 	return text
 }
 
-// absentText describes a release that must be installed first, and reports whether it
-// surely can't be; "" if there is nothing to say.
+// absentText describes a release that must be installed first, and reports whether it certainly
+// can't be; "" if there is nothing to report.
 func absentText(e *config.Experiment, entry database.Database, db *config.Database, known Agents, version string) (text string, refused bool) {
 	keys := "version"
 	if db.Install {
@@ -129,11 +128,11 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	switch {
 	case builds && install.IsCheckout(version) && !db.Install: // only a cache can have it
 	case err != nil && e.Classic:
-		// Agents that were given an executable don't look at the label.
+		// Agents that were started with an executable ignore the label.
 		text = fmt.Sprintf("%v (--use-version %s=VERSION runs another release%s)", err, entry.Name, orFlag(entry))
 		return text, false
 	case err != nil:
-		// Agents of other machines may have been given an executable for an old version.
+		// Agents on other machines may have been started with an executable for an old version.
 		var old *database.TooOldError
 		surely := onLoopback(db) || !errors.As(err, &old)
 		return err.Error() + unversioned(entry, keys) + anyVersion(entry), surely
@@ -148,8 +147,8 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	return text + unversioned(entry, keys), false
 }
 
-// uncachedText names a release that is not in the cache of this machine, those that are, and
-// the command that installs it.
+// uncachedText names a release that is not in the cache of this machine, the releases that are,
+// and the command that installs it.
 func uncachedText(entry database.Database, known Agents, version string) string {
 	var have string
 	if known.Cached != nil {
@@ -160,7 +159,7 @@ func uncachedText(entry database.Database, known Agents, version string) string 
 	return fmt.Sprintf("%s %s is not in the cache of this machine%s: dbtester install %[1]s@%[2]s", entry.Name, version, have)
 }
 
-// unversioned describes what runs if the file leaves keys out; "" if nothing is built in.
+// unversioned describes what runs if the file omits keys; "" if nothing is built in.
 func unversioned(entry database.Database, keys string) string {
 	if entry.Info.Embedded == "" {
 		return ""
@@ -176,7 +175,7 @@ func anyVersion(entry database.Database) string {
 	return "; with binary: PATH, an executable runs whatever its version"
 }
 
-// orGiven is what may run in place of the built-in server of agents that are not known.
+// orGiven names what may run instead of the built-in server, for agents that are not known.
 func orGiven(entry database.Database, known Agents) string {
 	if known.Tools != nil || len(entry.Info.Tools) == 0 {
 		return ""
@@ -184,7 +183,7 @@ func orGiven(entry database.Database, known Agents) string {
 	return ", or what agents were given by --" + entry.Info.Tools[0] + "-exec"
 }
 
-// orFlag is the flag of agents with which they run an executable under any label.
+// orFlag names the flag with which agents run an executable under any label.
 func orFlag(entry database.Database) string {
 	if len(entry.Info.Tools) == 0 {
 		return ""

@@ -26,30 +26,30 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// run is one database of one trial, as its parts share it. Fields that steps fill in
-// are written by the goroutine of the steps, before any reader is started.
+// run is one database of one trial, shared by its parts. The goroutine of the steps writes the
+// fields that steps fill in, before any reader is started.
 type run struct {
 	experiment *config.Experiment
 	db         *config.Database
 	entry      database.Database
 	driver     database.Driver
-	// record is the run in the manifest.
+	// record describes the run in the manifest.
 	record *results.DatabaseRun
 	// dir is the tag's folder.
 	dir string
-	// target is how clients reach the members, without TLS and Auth before the step
-	// "read credentials".
+	// target is how clients reach the members. It has no TLS and Auth before the step "read
+	// credentials".
 	target database.Target
-	// mute is whether the members report neither version nor leader; known after the
+	// mute reports whether the members report neither version nor leader. It is known after the
 	// step "start members".
 	mute    bool
 	journal *journal
 	losses  *fleet.Losses
-	// claimant is the run as the claim of its prefix names it, and hold the claim, nil before
-	// the step "keep below a prefix".
+	// claimant describes the run in the claim of its prefix. hold is the claim, nil before the
+	// step "keep below a prefix".
 	claimant shared.Claimant
 	hold     *shared.Hold
-	// halves are what abilities do during the run; nil before newParts.
+	// halves are the abilities' parts in the run; nil before newParts.
 	halves []abilities.Half
 }
 
@@ -76,8 +76,8 @@ func newRun(e *config.Experiment, registry *database.Registry, db *config.Databa
 }
 
 // asked returns the driver that asks the members for versions and the leader, and their
-// addresses: those of the database behind proxies that agents run, of which name is the
-// name, else the run's own.
+// addresses. They are those of the database that name names, behind proxies that agents run, or
+// else the run's own.
 func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	if f, ok := r.driver.(database.Fronted); ok && len(r.db.Endpoints) == 0 {
 		return f.Behind(hosts(r.entry, r.db))
@@ -85,7 +85,7 @@ func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	return "", r.driver, r.target
 }
 
-// maxBytes bounds the keys and values of one request of a load, in bytes, with what the
+// maxBytes bounds the keys and values of one request of a load, in bytes, including what the
 // protocols add to each key of a transaction.
 func maxBytes(db *config.Database) int {
 	const perKey = 128
@@ -121,7 +121,7 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	}, nil
 }
 
-// limits are those of each member, nil without any.
+// limits are the limits of each member, nil without any.
 func limits(db *config.Database) *resources.Limits {
 	l := memberlimits.Keys().Of(db.Abilities)
 	if !l.Any() {
@@ -130,7 +130,7 @@ func limits(db *config.Database) *resources.Limits {
 	return &l
 }
 
-// settings returns what differs from the defaults of the release, nil if that is not
+// settings returns the settings that differ from the release's defaults, nil if they are not
 // known.
 func (r *run) settings() *results.Settings {
 	d, ok := r.driver.(database.Upstream)
@@ -141,8 +141,8 @@ func (r *run) settings() *results.Settings {
 	return &results.Settings{Release: version, Changed: d.Changed(version)}
 }
 
-// members are the members before they started: those that agents run, or the
-// endpoints of a cluster that runs without agents.
+// members returns the members before they start: those that agents run, or the endpoints of a
+// cluster without agents.
 func (r *run) members() []results.Member {
 	var members []results.Member
 	for i, e := range r.db.Endpoints {
@@ -163,8 +163,8 @@ func (r *run) members() []results.Member {
 	return members
 }
 
-// fsync states when a write is on disk with this driver's options. A cluster that
-// ran already may have others.
+// fsync describes when a write is on disk with this driver's options. A cluster that was already
+// running may have others.
 func (r *run) fsync() string {
 	if len(r.db.Endpoints) > 0 {
 		return "not known: the cluster was already running"
@@ -175,7 +175,7 @@ func (r *run) fsync() string {
 	return r.entry.Info.Fsync
 }
 
-// durability is the class of fsync, "" for a cluster that ran already.
+// durability is the class of fsync, "" for a cluster that was already running.
 func (r *run) durability() declared.Durability {
 	if len(r.db.Endpoints) > 0 {
 		return ""
@@ -219,7 +219,7 @@ func (r *run) readCredentials(context.Context) (err error) {
 	return err
 }
 
-// reportLoss records that a member is gone.
+// reportLoss records that a member is lost.
 func (r *run) reportLoss(member int, why string) {
 	r.journal.event("server lost", member, why)
 	m := r.record.Members[member]

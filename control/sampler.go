@@ -23,7 +23,8 @@ type clientSampler struct {
 	seen            func(machine string, s results.Sample) // nil shows samples to nobody
 }
 
-// sampled returns what shows samples of a machine to the caller of [Run], nil if it wants none.
+// sampled returns a function that shows samples of a machine to the caller of [Run], nil if the
+// caller wants none.
 func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	if o.Sampled == nil {
 		return nil
@@ -33,7 +34,8 @@ func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	}
 }
 
-// numbered shows samples of machines of a kind, which count from 0 here; nil for nil.
+// numbered returns a function that shows samples of machines of a kind, counted from 0; nil for
+// nil.
 func numbered(kind string, show func(machine string, s results.Sample)) func(int, results.Sample) {
 	if show == nil {
 		return nil

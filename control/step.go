@@ -10,14 +10,14 @@ import (
 // step is one step of a run. Steps pass facts to later ones in fields of the run.
 type step struct {
 	name string
-	// needs and gives are the facts that the step reads and leaves. They document
-	// the order of the steps, which a test compares with them.
+	// needs and gives are the facts that the step reads and leaves. They document the order of
+	// the steps. A test compares them with it.
 	needs, gives []fact
 	do           func(context.Context) error
-	// undo, if not nil, runs when the run ends, however it ends, if do was begun. Its
-	// context outlives an interrupt, so undo itself bounds calls that may hang.
+	// undo, if not nil, runs when the run ends, however it ends, if do was begun. Its context
+	// outlives an interrupt, so undo itself bounds calls that may hang.
 	undo func(context.Context) error
-	// ending lists what undo does, for a plan; "" if nobody need know.
+	// ending describes undo in a plan; "" leaves undo out of the plan.
 	ending string
 	skip   bool
 }
@@ -25,9 +25,8 @@ type step struct {
 // fact is something that a step leaves for later ones.
 type fact string
 
-// conduct carries out steps until one fails or ctx ends, then undoes in reverse
-// the steps that were begun. It returns every error; after the end of ctx they hold its
-// cause.
+// conduct carries out steps until one fails or ctx ends, then undoes the begun steps in reverse.
+// It returns every error. After the end of ctx the errors hold its cause.
 func conduct(ctx context.Context, steps []step, say func(string)) error {
 	var errs []error
 	var begun []step

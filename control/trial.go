@@ -82,9 +82,9 @@ func (t *trial) databases(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// inTurns returns the order of a list in a trial, counted from 1. Every second trial
-// rotates it by one, and the trial after each runs the same order backwards: of any two
-// databases each is first in half of the trials, so that their runs are pairs.
+// inTurns returns the order of a list in a trial, counted from 1. Every second trial rotates the
+// order by one, and the trial after it runs the same order backwards. Of any two databases each
+// is first in half of the trials, so their runs are pairs.
 func inTurns[T any](list []T, trial int) []T {
 	if len(list) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func inTurns[T any](list []T, trial int) []T {
 	return turned
 }
 
-// database runs one database and copies its files to where the experiment wants them.
+// database runs one database and copies its files to the paths in the experiment.
 func (t *trial) database(ctx context.Context, db *config.Database) error {
 	r, err := t.newRun(rotated(db, t.number))
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 	return errors.Join(err, r.journal.text.close(), copies.copy(r, t.manifest), t.digest(r))
 }
 
-// digest records the digests of what a run recorded, after the last of it was written.
+// digest records the digests of a run's records, after the last of them was written.
 func (t *trial) digest(r *run) error {
 	files, err := results.Digest(r.dir)
 	if err != nil {
@@ -159,9 +159,9 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	return errors.Join(err, t.save())
 }
 
-// rotated returns a database whose members' order of hosts is moved on by one with
-// each trial, so that no machine is always the first member. It stays as it is if a
-// trial does not start and stop the members itself.
+// rotated returns a database with its members' order of hosts rotated by one per trial, so that
+// no machine is always the first member. The order stays if a trial does not start and stop the
+// members itself.
 func rotated(db *config.Database, trial int) *config.Database {
 	if len(db.Hosts) < 2 || len(db.Endpoints) > 0 || !db.Steps.Start || !db.Steps.Stop {
 		return db
@@ -185,11 +185,11 @@ func (t *trial) newRun(db *config.Database) (*run, error) {
 	return r, err
 }
 
-// save writes the manifest as it is.
+// save writes the manifest in its current state.
 func (t *trial) save() error { return t.folder.WriteManifest(t.manifest) }
 
-// stateOf is the state of a run that ended with err: interrupted if err holds the
-// cause of ctx. A run that was complete before ctx ended stays complete.
+// stateOf returns the state of a run that ended with err: interrupted if err holds the cause of
+// ctx. A run that was complete before ctx ended stays complete.
 func stateOf(ctx context.Context, err error) results.State {
 	switch cause := context.Cause(ctx); {
 	case err == nil:
@@ -215,8 +215,8 @@ func (t *trial) collectVerdicts() {
 	}
 }
 
-// judgeLinks marks a trial whose agents let in anyone: others may have changed what was
-// measured. The agents were called before by [Check].
+// judgeLinks marks a trial whose agents accept any client: others may have changed what was
+// measured. [Check] called the agents before.
 func judgeLinks(o Options) []results.Mark {
 	if o.Unguarded == nil {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/member/toolbox"
 )
 
-// upgradesOf are the releases that the members of a database are upgraded to during its load.
+// upgradesOf returns the releases that a database's members are upgraded to during its load.
 func upgradesOf(db *config.Database) []string {
 	return faults.Versions(faults.Keys().Of(db.Abilities))
 }
 
-// checkUpgrades returns why members cannot be upgraded from the release that they run, which
-// --use-version may have changed after the file was read.
+// checkUpgrades returns why members cannot be upgraded from their release, which --use-version
+// may have changed after the file was read.
 func checkUpgrades(e *config.Experiment, entry database.Database, db *config.Database) error {
 	from := release(e, entry, db)
 	if from == "" {
@@ -25,8 +25,8 @@ func checkUpgrades(e *config.Experiment, entry database.Database, db *config.Dat
 	return faults.CheckUpgrades(faults.Keys().Of(db.Abilities), from, len(db.Hosts))
 }
 
-// upgradeFindings are why members cannot be upgraded to the releases that faults name, or what
-// must be done before.
+// upgradeFindings returns why members cannot be upgraded to the releases that faults name, or
+// what must be done first.
 func upgradeFindings(entry database.Database, db *config.Database, known Agents) (list []forecast.Finding) {
 	for _, f := range faults.Keys().Of(db.Abilities) {
 		if f.Version == "" {

@@ -14,14 +14,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// wantsUpload reports whether the result folders of an experiment are to be copied
-// away.
+// wantsUpload reports whether the experiment's result folders are to be uploaded.
 func wantsUpload(e *config.Experiment) bool {
 	return e.Upload != nil && slices.ContainsFunc(e.Databases, func(db config.Database) bool { return db.Steps.Upload })
 }
 
-// CheckUpload refuses an upload that must fail, before the hours of load that come
-// first. With [Options.NoUpload] it returns nil.
+// CheckUpload refuses an upload that must fail, before the hours of load that precede it. With
+// [Options.NoUpload] it returns nil.
 func CheckUpload(o Options) error {
 	if !wantsUpload(o.Experiment) || o.NoUpload {
 		return nil
@@ -42,8 +41,8 @@ func CheckUpload(o Options) error {
 	return fmt.Errorf("the experiment requests an upload to %s, but %s", to.URL, strings.Join(missing, " and "))
 }
 
-// leftOut is a line about an upload that the experiment asks for and that is not
-// carried out; "" if there is none.
+// leftOut returns a line about an upload that the experiment asks for and that the run skips; ""
+// if there is none.
 func leftOut(o Options) string {
 	if !o.NoUpload || !wantsUpload(o.Experiment) {
 		return ""
@@ -51,7 +50,7 @@ func leftOut(o Options) string {
 	return mark.Text(mark.NotUploaded, nil, uploadWords(o))
 }
 
-// judgeUpload marks a trial whose upload is not carried out.
+// judgeUpload marks a trial whose upload is skipped.
 func judgeUpload(o Options) []results.Mark {
 	if leftOut(o) == "" {
 		return nil
@@ -61,8 +60,8 @@ func judgeUpload(o Options) []results.Mark {
 
 func uploadWords(o Options) mark.Words { return mark.Words{"url": o.Experiment.Upload.URL} }
 
-// upload copies a result folder away if the experiment asks for it. report is
-// called before.
+// upload copies a result folder to its destination if the experiment asks for it. It calls report
+// first.
 func upload(ctx context.Context, o Options, dir string, report func(text string)) error {
 	if !wantsUpload(o.Experiment) || o.NoUpload {
 		return nil

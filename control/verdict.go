@@ -7,17 +7,17 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Verdict is how a database of a trial was judged.
+// Verdict is the judgement of a database in a trial.
 type Verdict struct {
 	// Trial counts from 1 to Trials.
 	Trial, Trials int
 	Tag           string
 	State         results.State
 	Marks         []results.Mark
-	// Loaded is whether any request was due.
+	// Loaded reports whether any request was due.
 	Loaded bool
-	// NoCapacity is why a search for a capacity found none; "" if it found one, or if there
-	// was no search that ended.
+	// NoCapacity is why a search for a capacity found none; "" if it found one, or if no search
+	// ended.
 	NoCapacity string
 }
 
@@ -41,8 +41,7 @@ func (v Verdict) String() string {
 	return line
 }
 
-// codes are the different codes of the marks that make a run invalid, or of the
-// others.
+// codes returns the distinct codes of the marks that make a run invalid, or of the other marks.
 func (v Verdict) codes(invalid bool) []string {
 	var codes []string
 	for _, m := range v.Marks {

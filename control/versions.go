@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// versions describes the versions of the members of a run, and which of them leads.
-// A version that the label contradicts is written as in reports.
+// versions describes the versions of a run's members, and which member leads. A version that
+// contradicts the label is written as in reports.
 func versions(run *results.DatabaseRun) string {
 	var each, same []string
 	denied := ""
@@ -42,7 +42,7 @@ func versions(run *results.DatabaseRun) string {
 	return text
 }
 
-// contradicted is whether a member of a run has another version than its label says.
+// contradicted reports whether a member of a run has another version than its label.
 func contradicted(run *results.DatabaseRun) bool {
 	return slices.ContainsFunc(run.Members, func(m results.Member) bool {
 		return m.Version != "" && !run.LabelAgrees(m.Version)
@@ -55,9 +55,8 @@ const (
 	builtFor = "an executable" // that the agent was given; its origin is unknown
 )
 
-// originOf describes where the executables of a member come from: in one word, or
-// per command of the plan if they differ, such as a proxy and its server. "" is an
-// executable of unknown origin.
+// originOf describes the origin of a member's executables: in one word, or per command of the
+// plan if they differ, such as a proxy and its server. "" is an executable of unknown origin.
 func originOf(r *results.Release, plan database.Plan) string {
 	var words, parts []string
 	for _, c := range plan.Commands {

@@ -17,8 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// collect fetches the files of one session and returns the names of those that
-// are complete.
+// collect fetches the files of one session and returns the names of the complete files.
 func (s *session) collect(ctx context.Context, dir string) (names []string, err error) {
 	files, err := s.files(ctx)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *session) collect(ctx context.Context, dir string) (names []string, err 
 	return names, errors.Join(errs...)
 }
 
-// files lists the files that the agent has of this run.
+// files lists the agent's files of this run.
 func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
@@ -58,12 +57,12 @@ func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	return reply.Files, nil
 }
 
-// GoneError is that an agent holds nothing of a run, and never will.
+// GoneError reports that an agent holds nothing of a run, and never will.
 type GoneError struct{ Text string }
 
 func (e *GoneError) Error() string { return e.Text }
 
-// belongs returns why a status is not that of this run's session.
+// belongs returns why a status is not the status of this run's session.
 func (s *session) belongs(reply *pb.StatusResponse) error {
 	switch {
 	case reply.Owner == nil:
@@ -86,8 +85,7 @@ func recordName(n int, name string) string {
 	return path.Join(dir, fmt.Sprintf("%d-%s", n, base))
 }
 
-// fetch streams one file below root and verifies its checksum. A file that did not
-// arrive whole is removed.
+// fetch streams one file below root and verifies its checksum. An incomplete file is removed.
 func (s *session) fetch(ctx context.Context, index int32, root *os.Root, name string) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err

@@ -32,7 +32,7 @@ type Options struct {
 	RunID string
 	// Owner names this control to people.
 	Owner string
-	// Version is that of this control's program: agents of another one are refused. ""
+	// Version is the version of this control's program: agents of another version are refused. ""
 	// refuses none, and an agent without a version is not refused either.
 	Version string
 	// Clients is the number of clients that heartbeats carry at first.
@@ -40,15 +40,15 @@ type Options struct {
 	// Report is called with every line of progress, by one goroutine for each agent;
 	// nil discards them.
 	Report func(text string)
-	// Losses takes the members that are found to be gone; nil makes a fleet that
-	// sends no heartbeats.
+	// Losses records the members that are found to be lost; nil makes a fleet that sends no
+	// heartbeats.
 	Losses *Losses
 	// Clock is called with the time stamps of every heartbeat that was answered, by one
 	// goroutine at a time; nil discards them.
 	Clock func(clocks.Exchange)
 	// Sample is called with the newest sample of each heartbeat's member, by one goroutine for
-	// each agent; nil does not ask for samples. A sample may come twice, and one that is not
-	// understood does not come: the file of all samples is fetched at the end.
+	// each agent; nil requests no samples. A sample may come twice, and one that cannot be
+	// decoded is dropped: the file of all samples is fetched at the end.
 	Sample func(member int, s results.Sample)
 }
 
@@ -59,8 +59,8 @@ type Fleet struct {
 	sessions []*session // by member, after Connect
 	resumed  bool       // another process opened the sessions
 	clients  atomic.Int64
-	// watching is whether the members are known to run and no Stop was sent: a
-	// member that ends now is lost.
+	// watching reports whether the members are known to run and no Stop was sent: a member that
+	// ends now is lost.
 	watching atomic.Bool
 
 	mu     sync.Mutex
@@ -80,8 +80,8 @@ func New(o Options) *Fleet {
 	return f
 }
 
-// Connect dials all agents at once and returns an error for each that cannot be dialed.
-// Close closes the connections, also after an error.
+// Connect dials all agents at once and returns an error for each that cannot be dialed. Close
+// closes the connections, even after an error.
 func (f *Fleet) Connect(ctx context.Context) error {
 	all := make([]*session, len(f.opts.Agents))
 	for i := range all {
@@ -100,17 +100,17 @@ func (f *Fleet) newSession(member int) *session {
 	}
 }
 
-// Reach asks all agents for their status at once and returns an error for each
-// that does not answer, or is of another version.
+// Reach requests the status of all agents at once and returns an error for each that does not
+// answer or is of another version.
 func (f *Fleet) Reach(ctx context.Context) error {
 	return f.each(func(s *session) error { return s.reach(ctx) })
 }
 
-// Open reserves the agents, the one with the lowest address first and then the others at
-// once: of two controls that want the same agents, one gets them all (package claim). It
-// returns the first error in the order of addresses; an agent of another version is one.
-// takeOver, if not nil, describes members that an earlier run left running, as for Start.
-// opened, if not nil, is called with each member's machine by this goroutine.
+// Open reserves the agents, the one with the lowest address first and then the others at once: of
+// two controls that want the same agents, one gets them all (package claim). It returns the first
+// error in the order of addresses. An agent of another version is an error. takeOver, if not nil,
+// describes members that an earlier run left running, as for Start. opened, if not nil, is called
+// with each member's machine by this goroutine.
 func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartRequest, opened func(member int, host *results.Host)) error {
 	replies := make([]*pb.OpenResponse, len(f.sessions))
 	giveBack := func(s *session) error { return s.close(ctx) }
@@ -138,9 +138,9 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 	return nil
 }
 
-// Close releases the agents and closes the connections: all at once, and then those of the
-// agent with the lowest address. Another control that gets this agent finds the others free.
-// An agent whose member still runs stops it.
+// Close releases the agents and closes the connections: the agent with the lowest address last,
+// the others at once before it. Another control that gets this agent finds the others free. An
+// agent whose member still runs stops it.
 func (f *Fleet) Close(ctx context.Context) error {
 	return claim.Back(f.byAddress(), func(s *session) error {
 		defer s.closer.Close()
@@ -148,8 +148,8 @@ func (f *Fleet) Close(ctx context.Context) error {
 	})
 }
 
-// Leave closes the connections and leaves the members running, for a run that takes
-// them over. The order is that of Close.
+// Leave closes the connections and leaves the members running, for a run that takes them over.
+// The order is as in Close.
 func (f *Fleet) Leave(ctx context.Context) error {
 	return claim.Back(f.byAddress(), func(s *session) error {
 		defer s.closer.Close()
@@ -157,17 +157,17 @@ func (f *Fleet) Leave(ctx context.Context) error {
 	})
 }
 
-// byAddress returns the sessions in the order of their agents' addresses, however these
-// are written.
+// byAddress returns the sessions in the order of their agents' addresses, whatever the spelling
+// of these.
 func (f *Fleet) byAddress() []*session {
 	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return CompareAgents(a.addr, b.addr) })
 }
 
-// CompareAgents orders the addresses of agents, however they are written. All controls
-// reserve agents in this order.
+// CompareAgents orders the addresses of agents, whatever their spelling. All controls reserve
+// agents in this order.
 func CompareAgents(a, b string) int { return cmp.Compare(canonical(a), canonical(b)) }
 
-// canonical is the one spelling of an agent's address.
+// canonical returns the canonical spelling of an agent's address.
 func canonical(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

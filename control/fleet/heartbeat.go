@@ -32,14 +32,14 @@ func (f *Fleet) SetClients(n int) {
 	}
 }
 
-// Watch declares that all members run: one that ends from now until Stop is lost.
+// Watch declares that all members run: a member that ends between now and Stop is lost.
 func (f *Fleet) Watch() { f.watching.Store(true) }
 
 // Unwatch ends Watch, for members that are left running.
 func (f *Fleet) Unwatch() { f.watching.Store(false) }
 
-// Clocks returns the offsets of the agents' clocks by the heartbeats, by member; N is 0
-// for an agent that never answered.
+// Clocks returns the offsets of the agents' clocks as the heartbeats measured them, by member; N
+// is 0 for an agent that never answered.
 func (f *Fleet) Clocks() []results.Clock {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,8 +50,7 @@ func (f *Fleet) Clocks() []results.Clock {
 	return list
 }
 
-// Beat sends one member's agent a heartbeat now. Errors are ignored: it is for
-// news that the agent may have.
+// Beat sends a heartbeat to one member's agent now, which may have news. Errors are ignored.
 func (f *Fleet) Beat(ctx context.Context, member int) {
 	if member < len(f.sessions) {
 		_ = f.beatOnce(ctx, f.sessions[member])
@@ -92,8 +91,8 @@ func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
 	return nil
 }
 
-// clock takes the time stamps of one exchange. The client's clock may be set meanwhile,
-// so the time of the answer is reckoned from that of the request.
+// clock records the time stamps of one exchange. The client's clock may be set meanwhile, so the
+// time of the answer is computed from the time of the request.
 func (f *Fleet) clock(member int, sent, received time.Time, r *pb.HeartbeatResponse) {
 	at := sent.UnixNano()
 	e := clocks.NewExchange(member, at, r.ReceivedUnixNs, r.RepliedUnixNs, at+int64(received.Sub(sent)))

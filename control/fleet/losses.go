@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Losses are the members that are known to be gone, each with why. Its methods are
-// safe for concurrent use.
+// Losses are the members that are known to be lost, each with its reason. Its methods are safe
+// for concurrent use.
 type Losses struct {
 	report func(member int, why string)
 
@@ -15,18 +15,18 @@ type Losses struct {
 	suspect []bool   // by member: its agent may tell more than why
 }
 
-// NewLosses returns the losses of a number of members, none of them lost. report is
-// called once for each member that is lost, by the goroutine that found it.
+// NewLosses returns a record of a number of members, none of them lost. report is called once for
+// each member that is lost, by the goroutine that found it.
 func NewLosses(members int, report func(member int, why string)) *Losses {
 	return &Losses{report: report, why: make([]string, members), suspect: make([]bool, members)}
 }
 
-// Add notes that a member is lost. Only the first reason counts.
+// Add records that a member is lost. Only the first reason counts.
 func (l *Losses) Add(member int, why string) { l.add(member, why, false) }
 
-// Suspect notes that a member is lost by what is seen of it from here. The first reason that
-// [Losses.Add] is given later takes its place: an agent may notice the end of its member only
-// after a connection was refused. It is reported once all the same.
+// Suspect records that a member is lost as seen from here. The first reason that is later given
+// to [Losses.Add] replaces this one: an agent may notice the end of its member only after a
+// connection was refused. The loss is still reported only once.
 func (l *Losses) Suspect(member int, why string) { l.add(member, why, true) }
 
 func (l *Losses) add(member int, why string, suspect bool) {
@@ -48,7 +48,7 @@ func (l *Losses) Has(member int) bool {
 	return l.why[member] != ""
 }
 
-// Reasons returns why members are lost, by member; "" for those that are not.
+// Reasons returns why members are lost, by member; "" for members that are not lost.
 func (l *Losses) Reasons() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

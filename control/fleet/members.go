@@ -28,14 +28,13 @@ func (f *Fleet) Install(ctx context.Context, database, version string) error {
 	})
 }
 
-// Start has all agents start their members at once. request returns the request
-// for a member; the run id is filled in. The answers are by member, nil where an
-// agent failed.
+// Start has all agents start their members at once. request returns the request for a member.
+// Start fills in the run id. The answers are by member, nil where an agent failed.
 func (f *Fleet) Start(ctx context.Context, request func(member int) *pb.StartRequest) ([]*pb.StartResponse, error) {
 	return f.start(ctx, request, startTimeout)
 }
 
-// Check is Start without its effects: agents plan and check their members only.
+// Check is Start without its effects: agents only plan and check their members.
 func (f *Fleet) Check(ctx context.Context, request func(member int) *pb.StartRequest) ([]*pb.StartResponse, error) {
 	dry := func(member int) *pb.StartRequest {
 		req := request(member)
@@ -60,31 +59,31 @@ func (f *Fleet) start(ctx context.Context, request func(member int) *pb.StartReq
 	return replies, err
 }
 
-// reasonAsked is the reason of a session that ended because it was asked to stop.
+// reasonAsked is the reason of a session that ended on request.
 const reasonAsked = "asked"
 
-// gone is why a session is over that its agent does not know.
+// gone is why a session is over if its agent does not know it.
 const gone = "its agent no longer knows this run"
 
-// Stopped is how a member ended.
+// Stopped describes how a member ended.
 type Stopped struct {
 	// Exit holds a line for each process, such as "etcd: exit 0 after interrupt".
 	Exit []string
 	// ApparentBytes and AllocatedBytes are the sizes of the data directories; -1 if
 	// they were not measured.
 	ApparentBytes, AllocatedBytes int64
-	// Error is why the member ended if it was not asked to, else "".
+	// Error is why the member ended without a request to stop, else "".
 	Error string
 	// Use is what the member used of its limits; nil if it had none.
 	Use *resources.Use
-	// Problems are what the agent could not record.
+	// Problems name what the agent could not record.
 	Problems []string
 }
 
-// Stop has the agents stop their members, a quarter of those that run at once and so up to
-// seven one after the other: a leader that ends tries to hand over, and would wait for
-// partners that are stopping too. stopped is called after each that ended, by this
-// goroutine. A member that ended by itself is lost.
+// Stop has the agents stop their members, a quarter of the remaining members at once, so up to
+// seven members stop one after the other. A leader that ends tries to hand over leadership, and
+// would wait for partners that are stopping too. stopped is called after each member that ended,
+// by this goroutine. A member that ended by itself is lost.
 func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped)) error {
 	expected := f.watching.Swap(false)
 	left := slices.DeleteFunc(slices.Clone(f.sessions), func(s *session) bool { return !s.opened })
@@ -108,7 +107,7 @@ func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped))
 	return errors.Join(errs...)
 }
 
-// stop stops one member. expected is whether the member was last seen running.
+// stop stops one member. expected reports whether the member was last seen running.
 func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, error) {
 	ctx, cancel := Within(ctx, stopTimeout)
 	defer cancel()
@@ -132,8 +131,8 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 	return how, nil
 }
 
-// Collect fetches the files of all sessions into dir at once, each under its
-// member's number, and returns their names by member, also after an error.
+// Collect fetches the files of all sessions into dir at once, each under its member's number, and
+// returns their names by member, even after an error.
 func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	names := make([][]string, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
@@ -145,14 +144,14 @@ func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	return names, err
 }
 
-// DeadError is that a member will never be ready. It is not polled further.
+// DeadError reports that a member will never be ready. It is not polled further.
 type DeadError struct{ Text string }
 
 func (e *DeadError) Error() string { return e.Text }
 
-// Probe asks a member's agent whether the member is ready. The error is why it is
-// not, a [*DeadError] if the member does not run any more, or if its agent has refused
-// probes for a while. The caller bounds ctx, and makes one probe of a member at a time.
+// Probe asks a member's agent whether the member is ready. The error says why it is not. It is a
+// [*DeadError] if the member no longer runs, or if its agent has refused probes for a while. The
+// caller bounds ctx and makes one probe of a member at a time.
 func (f *Fleet) Probe(ctx context.Context, member int) error {
 	s := f.sessions[member]
 	reply, err := s.client.Status(ctx, &pb.StatusRequest{Probe: true, RunId: s.runID})

@@ -8,8 +8,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// endOf words the reason of a session that this run did not end. Only a child that
-// ended without a signal of others ended by itself.
+// endOf describes the reason of a session that this run did not end. A child ended by itself only
+// if no signal from outside ended it.
 func endOf(reason string, children []*pb.Child) string {
 	switch reason {
 	case "":
@@ -29,12 +29,12 @@ func endOf(reason string, children []*pb.Child) string {
 	}
 }
 
-// foreign are signals that no program sends itself when it fails. Exits after a signal
-// of the agent have more words.
+// foreign are signals that a failing program never sends itself. Exits after a signal from the
+// agent have more words.
 var foreign = []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"}
 
-// obituary is why a member ended, and how each of its processes did, with the last
-// lines of their logs.
+// obituary describes why a member ended and how each of its processes ended, with the last lines
+// of their logs.
 func obituary(reason string, children []*pb.Child) string {
 	var b strings.Builder
 	b.WriteString(reason)

@@ -9,21 +9,21 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// An agent and a generator get a heartbeat each HeartbeatEvery, which must be answered within
+// An agent and a generator get a heartbeat every HeartbeatEvery. They must answer within
 // HeartbeatTimeout.
 const (
 	HeartbeatEvery   = time.Second
 	HeartbeatTimeout = 5 * HeartbeatEvery
 )
 
-// heartbeatsMissed is how many heartbeats in a row must fail for the other side to be lost.
+// heartbeatsMissed is how many heartbeats must fail in a row before the other side is lost.
 const heartbeatsMissed = 3
 
-// Misses counts heartbeats in a row that failed. The zero value has none.
+// Misses counts the failed heartbeats in a row. The zero value has none.
 type Misses struct{ n int }
 
-// Count counts a heartbeat by its error, nil if it was answered. It returns nil, or why the
-// other side is lost: from the third heartbeat in a row on that failed.
+// Count counts a heartbeat by its error, nil if it was answered. It returns nil, or why the other
+// side is lost: from the third failed heartbeat in a row on.
 func (m *Misses) Count(err error) error {
 	if err == nil {
 		m.n = 0
@@ -35,8 +35,8 @@ func (m *Misses) Count(err error) error {
 	return fmt.Errorf("%d heartbeats in a row failed: %w", m.n, err)
 }
 
-// Keep keeps a session with another process: it sends heartbeats each HeartbeatEvery, and when
-// nudge has one, until ctx ends. It calls lost with why the other side is lost, again and again
+// Keep keeps a session with another process until ctx ends: it sends a heartbeat every
+// HeartbeatEvery and on each nudge. It calls lost with why the other side is lost, repeatedly
 // while heartbeats fail. A heartbeat that ctx interrupted is not counted.
 func Keep(ctx context.Context, nudge <-chan struct{}, heartbeat func(context.Context) error, lost func(why error)) {
 	ticker := time.NewTicker(HeartbeatEvery)
@@ -59,7 +59,8 @@ func Keep(ctx context.Context, nudge <-chan struct{}, heartbeat func(context.Con
 	}
 }
 
-// ClockOf is the record of another process's clock by the exchanges with it; N is 0 without any.
+// ClockOf returns the record of another process's clock from the exchanges with it; N is 0
+// without any.
 func ClockOf(e *clocks.Estimate) results.Clock {
 	best := e.Best()
 	return results.Clock{Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: e.N(), Moved: e.Moved(), Furthest: e.Furthest()}

@@ -12,16 +12,16 @@ type Retrieved struct {
 	Files []string
 }
 
-// Resume returns a fleet of sessions that another process opened.
+// Resume returns a fleet for sessions that another process opened.
 func Resume(o Options) *Fleet {
 	f := New(o)
 	f.resumed = true
 	return f
 }
 
-// Retrieve connects to one agent of a resumed fleet, ends its session, fetches its files
-// into dir, and gives the agent back if all of them arrived. The error is a [*GoneError]
-// if there is no session, and trying again is of no use.
+// Retrieve connects to one agent of a resumed fleet, ends its session, fetches its files into
+// dir, and releases the agent if all files arrived. The error is a [*GoneError] if there is no
+// session, and trying again is useless.
 func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retrieved, err error) {
 	s := f.newSession(member)
 	if err := s.dial(ctx, f.opts.Connect); err != nil {

@@ -21,16 +21,16 @@ type session struct {
 	client pb.AgentClient
 	closer io.Closer // nil without a connection
 	runID  string
-	// version is that of this control's program; "" if agents may be of any.
+	// version is the version of this control's program; "" accepts agents of any version.
 	version string
 	opened  bool          // or perhaps opened: an Open was sent
 	nudge   chan struct{} // holds one request to send a heartbeat now
-	// silent is since when probes do not reach the agent; zero if they do. One probe at
+	// silent is since when probes have not reached the agent; zero if they do. Only one probe at
 	// a time uses it.
 	silent time.Time
 }
 
-// hurry has a heartbeat sent now.
+// hurry requests a heartbeat now.
 func (s *session) hurry() {
 	select {
 	case s.nudge <- struct{}{}:
@@ -38,14 +38,14 @@ func (s *session) hurry() {
 	}
 }
 
-// How long an agent may take to answer. Each call has its own bound, so that an
-// agent that hangs does not cost the others their turn.
+// How long an agent may take to answer. Each call has its own bound, so an agent that hangs does
+// not delay the others.
 const (
-	// CallTimeout is for calls that have nothing to wait for.
+	// CallTimeout is for calls that wait for nothing.
 	CallTimeout = 10 * time.Second
 	// startTimeout is for a Start, which probes the disk and spawns processes.
 	startTimeout = 60 * time.Second
-	// stopTimeout is for a Stop: longer than an agent gives its processes.
+	// stopTimeout is for a Stop: longer than an agent gives its processes to stop.
 	stopTimeout = 60 * time.Second
 	// silentTimeout is how long a member's agent may refuse every probe, or its machine
 	// every connection, before the member counts as dead.
@@ -85,8 +85,8 @@ func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequ
 	return reply, s.sameVersion(reply.GetVersion())
 }
 
-// Held returns explained, as a [claim.HeldError] if err is the answer of someone whom
-// another run holds: it names the owner.
+// Held returns explained, as a [claim.HeldError] if err names an owner: another run holds the
+// callee.
 func Held(err, explained error) error {
 	for _, detail := range status.Convert(err).Details() {
 		if _, ok := detail.(*pb.Owner); ok {
@@ -96,8 +96,8 @@ func Held(err, explained error) error {
 	return explained
 }
 
-// sameVersion refuses an agent whose program is not that of this control: it may read
-// requests otherwise, or measure something else under the same name.
+// sameVersion refuses an agent whose version is not this control's: it may read requests
+// differently, or measure something else under the same name.
 func (s *session) sameVersion(agent string) error {
 	if s.version == "" || agent == "" || agent == s.version {
 		return nil
@@ -105,7 +105,7 @@ func (s *session) sameVersion(agent string) error {
 	return fmt.Errorf("agent %s is dbtester %s, and this control is dbtester %s: install the same version on all machines", s.addr, agent, s.version)
 }
 
-// reach asks the agent for its status, to learn whether it answers and its version.
+// reach requests the agent's status, to learn its version and whether it answers.
 func (s *session) reach(ctx context.Context) error {
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
@@ -130,8 +130,8 @@ func (s *session) close(ctx context.Context) error {
 	return nil
 }
 
-// leave tells the agent that this run leaves its member running, if it was opened. An agent
-// that does not hear it finds out after its lease.
+// leave tells the agent that this run leaves its member running, if the session was opened. An
+// agent that does not receive the call finds out after its lease.
 func (s *session) leave(ctx context.Context) error {
 	if !s.opened {
 		return nil
@@ -145,13 +145,13 @@ func (s *session) leave(ctx context.Context) error {
 	return nil
 }
 
-// failed names the agent and returns why a call failed.
+// failed returns why a call failed, with the agent's name.
 func (s *session) failed(ctx context.Context, err error) error {
 	return Explain(ctx, "agent "+s.addr, err)
 }
 
-// Explain returns why a call to someone failed: the cause of ctx if ctx ended, else the
-// message of the one who was called, without gRPC's words around it.
+// Explain returns why a call to who failed: the cause of ctx if ctx ended, else the callee's
+// message without gRPC's words around it.
 func Explain(ctx context.Context, who string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", who, cause)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unreached returns why there is no connection to an agent, if gRPC's message tells of
-// that, without the words of the layers in between.
+// unreached returns why there is no connection to an agent, if gRPC's message says so, without
+// the words of the layers in between.
 func unreached(text string) (string, bool) {
 	quoted, ok := strings.CutPrefix(text, "connection error: desc = ")
 	if !ok {

@@ -8,22 +8,21 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// AgentMachine is what the agent of a member reports of its machine. A fact that is 0 or
-// "" is not known.
+// AgentMachine is the machine of a member as its agent reports it. A fact that is 0 or "" is not
+// known.
 type AgentMachine struct {
 	// Agent is the agent's address.
 	Agent string
-	// Machine is equal for agents of one machine, and Disk for those with data on one
-	// disk of it.
+	// Machine is equal for agents on one machine, and Disk for agents with data on one of its
+	// disks.
 	Machine, Disk string
-	// MemoryBytes are the machine's, FreeBytes those that are free where the agent makes
-	// the member's directory: 1 where it is full.
+	// MemoryBytes is the machine's memory. FreeBytes are free where the agent makes the member's
+	// directory: 1 on a full disk.
 	MemoryBytes, FreeBytes int64
 }
 
-// CheckAgents compares what the data of a load needs with the machines of the members, in
-// their order. The error has a line for each whose memory or free disk is surely too
-// small.
+// CheckAgents compares the data of a load with the machines of the members, in the members'
+// order. The error has a line for each machine whose memory or free disk is certainly too small.
 func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMachine) error {
 	f := Of(e, db, nil)
 	var errs []error
@@ -38,7 +37,7 @@ func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMach
 	return errors.Join(errs...)
 }
 
-// limit is what a member on the machine has of a resource, and whose it is; 0 is not
+// limit returns a member's limit of a resource on the machine, and whose limit it is; 0 is not
 // known.
 func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int64, of string) {
 	n := int64(0)
@@ -59,7 +58,8 @@ func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int6
 	return share(limit, n), of
 }
 
-// share is what one of n members has of a fact. It is 0, not known, only if that is.
+// share is the part of a fact for one of n members. It is 0, not known, only if the fact is not
+// known.
 func share(fact, n int64) int64 {
 	if fact <= 0 {
 		return 0

@@ -12,14 +12,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Parts of a limit. Sizes are measured to about a tenth, so that data of 1.1 times the
-// limit surely does not fit, and more than 0.8 may not.
+// Parts of a limit. Sizes are measured to about a tenth: data of 1.1 times the limit certainly
+// does not fit, and data above 0.8 may not.
 const (
 	surely  = 1.1
 	perhaps = 0.8
 )
 
-// findings compares what a member needs with its limits, and with the machine.
+// findings compares a member's needs with its limits and with the machine.
 func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machine) (list []Finding) {
 	for _, need := range f.Needs {
 		limit, by, sure := limitOf(db, need, here)
@@ -30,8 +30,8 @@ func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machi
 	return list
 }
 
-// limitOf returns the lowest limit of a need that is known before agents are asked, whose it
-// is, and whether it surely holds; 0 is none. here may be nil.
+// limitOf returns the lowest limit of a need that is known before agents are asked, whose limit
+// it is, and whether it certainly holds; 0 is no limit. here may be nil.
 func limitOf(db *config.Database, need database.Need, here *Machine) (limit int64, by string, sure bool) {
 	if need.Limit > 0 {
 		return need.Limit, need.Option, true
@@ -40,9 +40,9 @@ func limitOf(db *config.Database, need database.Need, here *Machine) (limit int6
 		limit, by = here.limit(need.Resource, len(db.Hosts))
 		sure = here.surely(need.Resource)
 	}
-	// About half of the memory that was measured is garbage, which a program collects the
-	// more often the nearer it is to its limit: data that fits is not warned of, and at twice
-	// the limit it surely does not fit.
+	// About half of the measured memory is garbage. A program collects it more often the nearer
+	// it is to its limit: data that fits gets no warning, and data of twice the limit certainly
+	// does not fit.
 	most := resources.Keys().Of(db.Abilities).MemoryBytes
 	if need.Resource == database.ResourceMemory && most > 0 && need.Bytes > most && (limit == 0 || most < limit) {
 		limit, by, sure = most, "resources.memory", need.Bytes > 2*most
@@ -50,7 +50,7 @@ func limitOf(db *config.Database, need database.Need, here *Machine) (limit int6
 	return limit, by, sure
 }
 
-// finding compares a need with a limit. sure is whether the limit surely holds.
+// finding compares a need with a limit. sure reports whether the limit certainly holds.
 func finding(e *config.Experiment, db *config.Database, f Forecast, need database.Need, limit int64, by string, sure bool) (Finding, bool) {
 	part := float64(need.Bytes) / float64(limit)
 	if limit <= 0 || part <= perhaps || expected(db.Load.Expect, part) {
@@ -66,8 +66,8 @@ func finding(e *config.Experiment, db *config.Database, f Forecast, need databas
 	return Finding{Place: place, Text: key + ": " + db.Tag + ": " + text(f, need, limit, by), Refused: refused}, true
 }
 
-// expected reports whether a load expects as many failures as there are once a resource
-// is full. part is the data's part of the limit.
+// expected reports whether a load expects as many failures as follow once a resource is full.
+// part is the ratio of the data to the limit.
 func expected(e workload.Expect, part float64) bool {
 	failed := max(0, 1-1/part) * 100
 	return e.Failures() && float64(e.Failed+e.Unknown) >= failed

@@ -12,27 +12,27 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Forecast is of one database of an experiment.
+// Forecast is the forecast of one database of an experiment.
 type Forecast struct {
-	// Data is written by the end of the load. It is a guess if Guessed is set: then it
-	// depends on a throughput that is not known before.
+	// Data is written by the end of the load. With Guessed set it is a guess, which depends on a
+	// throughput that is not known before the run.
 	Data    database.Data
 	Guessed bool
-	// Needs are those of one member; none if the driver does not know them.
+	// Needs are the needs of one member; none if the driver does not know them.
 	Needs []database.Need
-	// least is the part of Data that depends on no guess, and sure are the needs of it.
+	// least is the part of Data that depends on no guess, and sure are its needs.
 	least database.Data
 	sure  map[database.Resource]database.Need
-	// Length is that of the load with the keys before it. It is exact if no throughput had
-	// to be assumed, and 0 if it is not known.
+	// Length is the length of the load and of the keys before it. It is exact if no throughput
+	// had to be assumed, and 0 if it is not known.
 	Length time.Duration
 	Exact  bool
 	// Findings are the reasons why the data does not fit.
 	Findings []Finding
 }
 
-// Finding is a reason why a run fails, such as a resource that the data fills, or differs
-// from what the file says.
+// Finding is a reason why a run fails or differs from the file, such as a resource that the data
+// fills.
 type Finding struct {
 	// Place is where the file gives the cause, as file:line:col; "" if it does not.
 	Place string
@@ -54,8 +54,8 @@ func (f Finding) String() string {
 	return f.Place + ": " + text
 }
 
-// Of returns the forecast of one database of an experiment. here is this machine, and
-// may be nil. It matters to databases whose members all run on it.
+// Of returns the forecast of one database of an experiment. here is this machine, or nil. It
+// matters to databases whose members all run on it.
 func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	if !db.Steps.Load {
 		return Forecast{Exact: true}
@@ -74,7 +74,7 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 		}
 	}
 	if len(db.Endpoints) > 0 {
-		// The settings of a cluster that runs are its own.
+		// A running cluster has its own settings.
 		for i := range f.Needs {
 			f.Needs[i].Limit, f.Needs[i].Option = 0, ""
 		}
@@ -86,8 +86,8 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	return f
 }
 
-// kept returns the data that upkeep leaves, and the part of it that depends on no guess:
-// without a known length neither the history nor the number of snapshots is sure.
+// kept returns the data that upkeep leaves, and the part of it that depends on no guess: without
+// a known length, neither the history nor the number of snapshots is certain.
 func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
 	plan := upkeep.Keys().Of(db.Abilities)
 	all, sure = f.compacted(f.Data, plan.Compact), f.compacted(f.least, plan.Compact)
@@ -104,8 +104,8 @@ func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
 	return all, sure
 }
 
-// compacted returns data with the history that is left if the cluster is compacted so
-// often: that of two intervals, because the first fills while the last is removed.
+// compacted returns data with the history that regular compaction leaves: the history of two
+// intervals, because one fills while the previous one is removed.
 func (f *Forecast) compacted(d database.Data, every time.Duration) database.Data {
 	if every > 0 && f.Length > 2*every && d.Writes > d.Keys {
 		d.Writes = d.Keys + int64(float64(d.Writes-d.Keys)*2*every.Seconds()/f.Length.Seconds())

@@ -13,10 +13,11 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 )
 
-// Machine is the part of this machine that data can fill. A fact that is 0 is not known.
+// Machine describes the resources of this machine that data can fill. A fact that is 0 is not
+// known.
 type Machine struct {
 	MemoryBytes int64
-	// FreeBytes are free for the members' directories, which are below Folder, or only
+	// FreeBytes are free for the members' directories. The directories are below Folder, or only
 	// usually are if Usually is set. A full file system has 1.
 	FreeBytes int64
 	Folder    string
@@ -60,8 +61,8 @@ func local(db *config.Database) bool {
 	return len(db.Hosts) > 0 && len(db.Endpoints) == 0 && db.Steps.Start
 }
 
-// limit is what one of n members on a machine has of a resource, and whose it is. 0 is
-// not known.
+// limit returns the part of a resource for one of n members on the machine, and whose limit it
+// is; 0 is not known.
 func (m *Machine) limit(r database.Resource, n int) (limit int64, of string) {
 	switch r {
 	case database.ResourceMemory, database.ResourceHeap:

@@ -33,7 +33,7 @@ func (f Forecast) Lines() []string {
 	return lines
 }
 
-// LengthText describes how long the load takes; "" without a load.
+// LengthText describes the length of the load; "" without a load.
 func (f Forecast) LengthText() string {
 	switch {
 	case f.Exact && f.Length == 0:
@@ -68,8 +68,8 @@ func Duration(d time.Duration) string {
 	return text
 }
 
-// Total describes how long all loads of an experiment take with the pauses between
-// trials. Starting and stopping members is not in it.
+// Total describes the length of all loads of an experiment and of the pauses between trials. It
+// leaves out the time to start and stop members.
 func Total(e *config.Experiment, all []Forecast) string {
 	var sum time.Duration
 	exact, unknown := true, 0

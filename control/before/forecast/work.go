@@ -10,21 +10,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// work is what a load does: the data it writes and the time it takes.
+// work is the data that a load writes and the time that it takes.
 type work struct {
 	data    database.Data
 	guessed bool // data depends on an assumed throughput
-	// least is what is written whatever the throughput.
+	// least is the data that is written at any throughput.
 	least  database.Data
 	length time.Duration
 	exact  bool // length depends on none
 }
 
-// searchOf is what a search for a capacity does: windows at rates near the one that it
-// finds, for which the pace of the database is taken, or twice the first rate where that
-// is not known. That and how many windows it takes are a guess. What the file asks for is
-// taken as sure: the first rate, which the search raises as long as windows pass, during
-// all windows. A store that control compacts keeps the history of the longest window alone.
+// searchOf returns the work of a search for a capacity: windows at rates near the capacity, which
+// is assumed to be the pace of the database, or twice the first rate if the pace is not known.
+// This rate and the number of windows are guesses. Certain is only what the file asks for: the
+// first rate, which the search raises as long as windows pass, during all windows. A store that
+// control compacts keeps only the history of the longest window.
 func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
@@ -49,7 +49,7 @@ func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) wo
 	return w
 }
 
-// shares are the parts of a load's requests that write a key, and that write a new one.
+// shares are the shares of a load's requests that write a key, and that write a new key.
 type shares struct{ writes, creates float64 }
 
 func sharesOf(l *workload.Load) (s shares) {
@@ -93,7 +93,7 @@ func workOf(l *workload.Load, pace database.Pacer) work {
 	return w
 }
 
-// stretch adds a step, and returns its requests and whether its length is known.
+// stretch adds a step. It returns the step's requests and whether its length is known.
 func (w *work) stretch(s workload.Step, of shares, pace database.Pacer) (requests float64, known bool) {
 	rate := s.Rate
 	if s.RateEnd > 0 {
@@ -115,8 +115,8 @@ func (w *work) stretch(s workload.Step, of shares, pace database.Pacer) (request
 	return perSecond(s.Clients, of, pace) * s.Duration.Seconds(), true
 }
 
-// take adds the time of a closed loop of some requests, at most a bound that is not 0.
-// It returns false if the pace is not known.
+// take adds the time of a closed loop of requests, at most bound unless that is 0. It returns
+// false if the pace is not known.
 func (w *work) take(requests float64, bound time.Duration, clients int, of shares, pace database.Pacer) bool {
 	if requests == 0 {
 		return true
@@ -144,10 +144,10 @@ func perSecond(clients int, of shares, pace database.Pacer) float64 {
 	return 1 / (of.writes/p.Writes + (1-of.writes)/p.Reads)
 }
 
-// seconds is a time, at most the longest that there is.
+// seconds returns a time, at most the longest that a Duration holds.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s*float64(time.Second), math.MaxInt64/4))
 }
 
-// whole is a number of keys. A load cannot have more than its largest value.
+// whole returns a number of keys, bounded by the largest that a load can have.
 func whole(n float64) int64 { return int64(min(n, 1<<60)) }

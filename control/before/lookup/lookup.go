@@ -17,34 +17,34 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// pause is the time between two questions.
+// pause is the time between two lookups.
 const pause = time.Second
 
-// Resolver answers which addresses a name has; *net.Resolver is one.
+// Resolver looks up the addresses of a name; *net.Resolver is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Options are how names are looked up.
+// Options configure the lookup of names.
 type Options struct {
-	// Resolver is asked; nil is this machine's.
+	// Resolver looks up names; nil is this machine's.
 	Resolver Resolver
-	// Wait is how long addresses may be missing: names are asked for again until then. 0
-	// asks once.
+	// Wait is how long addresses may be missing: names are looked up again until then. 0 looks up
+	// once.
 	Wait time.Duration
 	// Report is called once before the first wait; nil discards the text.
 	Report func(text string)
 }
 
-// Hosts returns the experiment with addresses in place of names. The first mention of a
-// name among the hosts of a database, or among the generators, gets its lowest address, the next one the one after
-// it, and so on. A name keeps naming its agent if it has one address only, so that
-// certificates are checked by the name; agents of a name with several addresses are called
-// by these. Of a name with addresses of both families those of IPv4 are taken.
+// Hosts returns the experiment with addresses in place of names. The first mention of a name
+// among the hosts of a database, or among the generators, gets the name's lowest address, the
+// second mention the next one, and so on. A name with only one address keeps naming its agent, so
+// certificates are checked by the name. Agents of a name with several addresses are called by
+// address. If a name has addresses of both families, Hosts takes the IPv4 addresses.
 //
-// The experiment is not changed: the result is a copy, or e itself without names. The error
-// joins those of all names: of one with fewer addresses than mentions, of one that is
-// mentioned once and has several, or of one with the address and a port of another host.
+// The experiment is not changed: the result is a copy, or e itself without names. The error joins
+// the errors of all names: too few addresses for the mentions, several addresses for one mention,
+// or the address and port of another host.
 func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experiment, error) {
 	want := mentions(e)
 	if len(want) == 0 {
@@ -103,7 +103,7 @@ func lists(e *config.Experiment) (all [][]config.Host) {
 	return append(all, e.Generators)
 }
 
-// missingError is of a name that has too few addresses yet.
+// missingError reports a name that still has too few addresses.
 type missingError struct {
 	name string
 	have []netip.Addr
@@ -123,8 +123,8 @@ func (e *missingError) Error() string {
 	return fmt.Sprintf("hosts: %s has too few addresses: %d of %d (%s)", e.name, len(e.have), e.want, texts(e.have))
 }
 
-// ask returns the addresses of every name, lowest first. If an address is missing, a part
-// of the error is a *missingError, unless more than waiting is needed.
+// ask returns the addresses of every name, lowest first. If an address is missing, the error
+// contains a *missingError, unless waiting does not suffice.
 func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]netip.Addr, error) {
 	found := map[string][]netip.Addr{}
 	var missing, wrong []error
@@ -145,9 +145,9 @@ func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]net
 	return found, errors.Join(missing...)
 }
 
-// same returns a *missingError if two hosts of one database, or two generators, have the
-// same address and port: a pod that is gone may leave its address to another one before
-// its name has a new one.
+// same returns a *missingError if two hosts of one database, or two generators, have the same
+// address and port. A deleted pod may leave its address to another pod before its own name has a
+// new one.
 func same(e, named *config.Experiment) error {
 	before := lists(e)
 	for n, hosts := range lists(named) {
@@ -181,8 +181,8 @@ func clash(a, b config.Host) bool {
 	return false
 }
 
-// family returns the addresses of IPv4, or those of IPv6 if there are no others, each once
-// and in order.
+// family returns the IPv4 addresses, or the IPv6 addresses if there are no others, each once and
+// in order.
 func family(all []netip.Addr) []netip.Addr {
 	var four, six []netip.Addr
 	for _, a := range all {
@@ -221,8 +221,7 @@ func replace(e *config.Experiment, found map[string][]netip.Addr) *config.Experi
 	return &other
 }
 
-// known returns hosts with addresses, and the target of a load, which may be the name of
-// one of them.
+// known returns hosts with addresses, and the target of a load, which may name one of the hosts.
 func known(hosts []config.Host, found map[string][]netip.Addr, target string) ([]config.Host, string) {
 	hosts = slices.Clone(hosts)
 	next := map[string]int{}

@@ -25,19 +25,19 @@ type Side struct {
 	Name, File string
 	// Text is the contents of File if it was read from standard input; nil reads the file.
 	Text []byte
-	// Version is the release that runs in place of the file's, Exec the executable that
-	// does, and Source the checkout that one is built from. At most one of Exec and Source
-	// is given; Version then says which release's defaults the executable has.
+	// Version is the release that runs instead of the file's. Exec is an executable that does,
+	// and Source the checkout from which one is built. At most one of Exec and Source is given.
+	// Version then names the release whose defaults the executable has.
 	Version, Exec, Source string
 
 	variant config.Variant
 	runs    string
 }
 
-// Given reports whether something takes the place of the file's server.
+// Given reports whether something replaces the file's server.
 func (s *Side) Given() bool { return s.Version != "" || s.Exec != "" || s.Source != "" }
 
-// Check returns an error if the side cannot be.
+// Check returns an error if the side has both an executable and a checkout.
 func (s *Side) Check() error {
 	if s.Exec != "" && s.Source != "" {
 		return fmt.Errorf("%s: give an executable or a checkout, not both", s.Name)
@@ -50,7 +50,7 @@ type MistakeError struct{ error }
 
 func (e MistakeError) Unwrap() error { return e.error }
 
-// Preparer obtains what sides run.
+// Preparer obtains the servers that sides run.
 type Preparer struct {
 	Registry *database.Registry
 	// Installer builds checkouts and keeps the builds.
@@ -58,12 +58,12 @@ type Preparer struct {
 	// Upstream gives the options that a file does not set the defaults of each release,
 	// unless the file has its own word for that.
 	Upstream bool
-	// Capacity has sides search for a capacity, by which they are compared.
+	// Capacity has sides search for a capacity. The sides are compared by it.
 	Capacity bool
 }
 
-// Prepare obtains what a side runs: afterwards [Side.Read] returns the experiment. It
-// prints nothing. Its error is a [MistakeError] if the side is described wrongly.
+// Prepare obtains the server of a side: afterwards [Side.Read] returns the experiment. It prints
+// nothing. Its error is a [MistakeError] if the side is described wrongly.
 func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, error) {
 	if err := s.Check(); err != nil {
 		return nil, MistakeError{err}
@@ -95,8 +95,8 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	return warnings, p.executable(ctx, s, entry)
 }
 
-// oneRun returns an error if an experiment is not one run of one database under a load
-// that is the same each time, or a search for its capacity.
+// oneRun returns an error if an experiment is not one run of one database. Its load must be the
+// same each time, or a search for its capacity.
 func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 	switch {
 	case len(e.Databases) != 1:
@@ -111,7 +111,7 @@ func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 	return nil
 }
 
-// release has a side run a release, which is installed unless it is built in.
+// release has a side run a release, and installs it unless it is built in.
 func (p *Preparer) release(s *Side, entry database.Database) error {
 	version := database.PlainVersion(s.Version)
 	s.variant.Version, s.runs = version, fmt.Sprintf("%s %s", entry.Name, version)
@@ -125,7 +125,7 @@ func (p *Preparer) release(s *Side, entry database.Database) error {
 	return nil
 }
 
-// executable has a side run an executable that exists, or that is built now.
+// executable has a side run an existing executable, or one that is built now.
 func (p *Preparer) executable(ctx context.Context, s *Side, entry database.Database) error {
 	path, words := s.Exec, ""
 	switch {
@@ -207,8 +207,8 @@ func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Prob
 	return s.variant.Read(s.File, catalog)
 }
 
-// Change describes what the two sides run in place of the files' servers, "" if that is
-// nothing or the same.
+// Change describes what the two sides run instead of the files' servers, "" if neither replaces
+// its server or both run the same.
 func Change(a, b *Side) string {
 	if !a.Given() && !b.Given() {
 		return ""

@@ -1,11 +1,11 @@
 // Package claim reserves many agents for one run, almost all of them at once. Of several
 // runs that want some of the same agents, one gets all that it wants.
 //
-// All runs order agents the same way. A run claims the lowest agent alone, which decides
-// between runs that want the same agents, and then the others at once. If another run has
-// one of these, the run backs off: it gives back what it got above that agent, waits for
-// that agent alone, and goes on from there. So a run waits only while all that it holds is
-// below what it waits for, and no two runs wait for each other.
+// All runs order agents the same way. A run claims the lowest agent alone, which decides between
+// runs that want the same agents, and then the others at once. If another run holds one of these,
+// the run backs off: it releases what it got above that agent, waits for that agent alone, and
+// continues from there. A run therefore waits only while all that it holds is below the agent
+// that it waits for, and no two runs wait for each other.
 package claim
 
 import (
@@ -18,24 +18,24 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// HeldError is that another run holds an agent.
+// HeldError reports that another run holds an agent.
 type HeldError struct{ Err error }
 
 func (e *HeldError) Error() string { return e.Err.Error() }
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// How long a run that backed off waits for an agent: another run that backs off gives it
-// back within a few calls, and one that keeps it is not waited for.
+// How long a run that backed off waits for an agent. Another run that backs off releases it
+// within a few calls. A run that keeps the agent is not waited for.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 800 * time.Millisecond
 )
 
-// All claims every agent of a list, which is in the order that all runs use. take claims
-// one, with a [HeldError] if another run holds it, and giveBack undoes that; several
-// goroutines call both. Every error except a HeldError ends the claim at once. All returns
-// the first such error in the order of the list, or else the HeldError of an agent that
-// another run keeps. After an error the caller gives back what was taken.
+// All claims every agent of a list, which is in the order that all runs use. take claims one
+// agent and returns a [HeldError] if another run holds it. giveBack undoes a claim. Several
+// goroutines call both. Every error except a HeldError ends the claim at once. All returns the
+// first such error in the order of the list, or else the HeldError of an agent that another run
+// keeps. After an error the caller gives back the claimed agents.
 func All[T any](ctx context.Context, list []T, take, giveBack func(T) error) error {
 	for backedOff := false; len(list) > 0; backedOff = true {
 		if err := takeOne(ctx, list[0], take, backedOff); err != nil {
@@ -64,7 +64,7 @@ func All[T any](ctx context.Context, list []T, take, giveBack func(T) error) err
 	return nil
 }
 
-// takeOne claims one agent, with patience again while another run holds it.
+// takeOne claims one agent. If patient, it tries again while another run holds the agent.
 func takeOne[T any](ctx context.Context, one T, take func(T) error, patient bool) error {
 	for pause := firstPause; ; pause *= 2 {
 		err := take(one)
@@ -82,9 +82,8 @@ func held(err error) bool {
 	return errors.As(err, &other)
 }
 
-// Back calls giveBack for a list in the order of [All], for the lowest agent last: a run
-// that gets the lowest finds the others free. It returns every error in the order of the
-// list.
+// Back calls giveBack for a list in the order of [All], for the lowest agent last: a run that
+// gets the lowest agent finds the others free. It returns every error in the order of the list.
 func Back[T any](list []T, giveBack func(T) error) error {
 	if len(list) == 0 {
 		return nil
@@ -93,7 +92,7 @@ func Back[T any](list []T, giveBack func(T) error) error {
 	return errors.Join(slices.Insert(errs, 0, giveBack(list[0]))...)
 }
 
-// Each calls do for all of a list at once and returns the errors in its order.
+// Each calls do for all elements of a list at once and returns the errors in its order.
 func Each[T any](list []T, do func(T) error) []error {
 	errs := make([]error, len(list))
 	var group sync.WaitGroup

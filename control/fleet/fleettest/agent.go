@@ -9,8 +9,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Agent is a client of an agent with some verbs replaced. A verb whose function is
-// nil is that of AgentClient.
+// Agent is a client of an agent with some verbs replaced. A verb whose function is nil calls
+// AgentClient.
 type Agent struct {
 	pb.AgentClient
 	OnOpen    func(context.Context, *pb.OpenRequest) (*pb.OpenResponse, error)
@@ -70,8 +70,7 @@ func (c *Agent) Close(ctx context.Context, req *pb.CloseRequest, opts ...grpc.Ca
 	return verb(ctx, req, c.OnClose, c.AgentClient, pb.AgentClient.Close, opts)
 }
 
-// Chunks is a stream of List and then Err, which is io.EOF for a stream that is
-// complete.
+// Chunks is a stream of List and then Err, which is io.EOF at the end of a complete stream.
 type Chunks struct {
 	grpc.ServerStreamingClient[pb.CollectChunk]
 	List []*pb.CollectChunk
@@ -89,7 +88,7 @@ func (s *Chunks) Recv() (*pb.CollectChunk, error) {
 	return c, nil
 }
 
-// StatusOf always answers the same.
+// StatusOf returns a function that always returns resp.
 func StatusOf(resp *pb.StatusResponse) func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
 	return func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) { return resp, nil }
 }

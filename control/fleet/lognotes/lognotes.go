@@ -15,13 +15,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// maxLogEvents is how many events of one kind and member are written. The report counts
-// all of them, in the logs.
+// maxLogEvents bounds the events of one kind that are written for a member. The report counts all
+// of them, in the logs.
 const maxLogEvents = 1000
 
-// Write writes the events that the rules of a run find in the collected logs of some
-// members, by index, in the order of their times by the client's clock, and records which
-// logs are not whole. Dir is the folder of the database.
+// Write finds events by the rules of a run in the collected logs of some members, by index. It
+// writes them in the order of their times by the client's clock, and records which logs are
+// incomplete. dir is the folder of the database.
 func Write(dir string, record *results.DatabaseRun, members []int, to *results.EventWriter) error {
 	rules, err := logrule.Compile(record.LogRules, record.LogTimes)
 	if err != nil {
@@ -86,7 +86,7 @@ func (n *logNotes) read(dir, name string) error {
 	})
 }
 
-// cut notes that a part of a log is missing.
+// cut records that a part of a log is missing.
 func (n *logNotes) cut(name string, l *logrule.Line) {
 	n.member.LogCuts = append(n.member.LogCuts, results.LogCut{File: name, Bytes: l.Cut.Bytes})
 	n.add(results.Event{Kind: results.EventLogCut, Amount: float64(l.Cut.Bytes), Unit: "bytes",

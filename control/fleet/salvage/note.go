@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// fileNote is the name of the note in a tag's folder. Only its owner can read it, and
-// uploads leave it out: while the sessions last, the run id in it opens them.
+// fileNote is the name of the note in a tag's folder. Only its owner can read it, and uploads
+// omit it: while the sessions last, its run id opens them.
 const fileNote = ".sessions.json"
 
 const (
@@ -38,8 +38,8 @@ type Mark struct {
 	lock *os.File
 }
 
-// Write leaves a note in the folder of a tag, before the first session is opened. The
-// mark must be closed. [Run] refuses the folder as long as this process has it.
+// Write leaves a note in the folder of a tag, before the first session is opened. The caller must
+// close the mark. [Run] refuses the folder as long as this process holds it.
 func Write(dir, runID string, agents []string) (*Mark, error) {
 	lock, err := hold(dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func Write(dir, runID string, agents []string) (*Mark, error) {
 	return &Mark{dir: dir, lock: lock}, nil
 }
 
-// Close gives the folder free, and with done removes the note: nothing is left to fetch.
+// Close releases the folder. With done it also removes the note: nothing is left to fetch.
 func (m *Mark) Close(done bool) error {
 	var err error
 	if done {
@@ -64,8 +64,8 @@ func (m *Mark) Close(done bool) error {
 	return errors.Join(err, m.lock.Close())
 }
 
-// Read returns the note in the folder of a tag. The error wraps fs.ErrNotExist if there
-// is none.
+// Read returns the note in the folder of a tag. The error wraps fs.ErrNotExist if there is no
+// note.
 func Read(dir string) (Note, error) {
 	data, err := regularfile.Read(filepath.Join(dir, fileNote), maxNote)
 	if err != nil {
@@ -81,10 +81,10 @@ func Read(dir string) (Note, error) {
 	return n, nil
 }
 
-// errHeld is that another process has the folder.
+// errHeld reports that another process holds the folder.
 var errHeld = errors.New("another dbtester is using this folder: is the run still in progress?")
 
-// hold keeps a folder to this process until the file is closed or this process ends.
+// hold locks a folder for this process until the file is closed or the process ends.
 func hold(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -24,17 +24,17 @@ type Options struct {
 	Folder *results.Folder
 	// Connect dials the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
-	// Report takes lines of progress, one at a time.
+	// Report is called with lines of progress, one at a time.
 	Report func(text string)
 }
 
-// interrupted is the error on record of a database whose control was lost.
+// interrupted is the recorded error of a database whose control was lost.
 const interrupted = "control was lost in the run; the records of its agents were fetched later"
 
-// Run ends what the agents of an interrupted run still run, fetches their records into
-// the result folder, gives the agents back, and records the run as interrupted. Each
-// member is fetched once: after an error, such as an agent that is not reached, Run may be
-// called again for the rest. A run that left nothing is no error.
+// Run ends what the agents of an interrupted run still run, fetches their records into the result
+// folder, releases the agents, and records the run as interrupted. Each member is fetched once:
+// after an error, such as an unreachable agent, Run may be called again for the rest. A run that
+// left nothing is no error.
 func Run(ctx context.Context, o Options) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
 
-// end records the end of something that was still running on record.
+// end records the end of something that the record says is still running.
 func end(state *results.State, ended *time.Time) bool {
 	if *state != results.StateRunning {
 		return false
@@ -79,8 +79,8 @@ func end(state *results.State, ended *time.Time) bool {
 	return true
 }
 
-// database fetches the records of one database into the folder of its tag, which must lead
-// nowhere else: it may be of others.
+// database fetches the records of one database into the folder of its tag. Somebody else may have
+// written the folder, so it must not lead anywhere else.
 func (o Options) database(ctx context.Context, dir string, note Note, m *results.Manifest, db *results.DatabaseRun) error {
 	if err := regularfile.Only(dir); err != nil {
 		return err
@@ -123,11 +123,11 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	return errors.Join(append(errs, mark.Close(!again))...)
 }
 
-// collected is what renews digests here.
+// collected names what renews digests here.
 const collected = "control --collect"
 
-// finish adds what came late to the events and to the digests. Files that were there before
-// keep theirs, so that damage of them goes on to show.
+// finish adds the fetched records to the events and the digests. Files that were there before
+// keep their digests, so that damage to them still shows.
 func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) error {
 	if db.Digests == nil {
 		db.Digests = &digest.Set{}
@@ -162,7 +162,7 @@ func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) erro
 	return err
 }
 
-// noteLogs adds what the logs of the members that were fetched report to the events.
+// noteLogs adds to the events what the logs of the fetched members report.
 func noteLogs(dir string, db *results.DatabaseRun, fetched []int) error {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	if err != nil {
