@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// counter is the sink of the merged load: it counts what it passes on, and shows the
+// counter is the sink of the merged load. It counts the records that it passes on and reports
 // progress.
 type counter struct {
 	load.MemberSink
@@ -63,7 +63,7 @@ func (c *counter) Second(s load.Second) error {
 	return err
 }
 
-// restart leaves the steps until now out of the counts, except their keys.
+// restart removes earlier steps from the counts, except their keys.
 func (c *counter) restart() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

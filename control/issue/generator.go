@@ -25,8 +25,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// generator is a machine that issues a part of the load: the connection to its agent, and
-// what is known of its clock.
+// generator is a machine that issues a part of the load: the connection to its agent, and the
+// facts about its clock.
 type generator struct {
 	*part
 	set    *Set
@@ -34,7 +34,7 @@ type generator struct {
 	runID  string
 	client pb.GeneratorClient
 	closer io.Closer // nil without a connection
-	// prepared is whether it is reserved, or perhaps: a Prepare was sent.
+	// prepared reports whether it is or may be reserved: a Prepare was sent.
 	prepared bool
 	holds    bool               // it was asked to hold sessions
 	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
@@ -50,7 +50,7 @@ func newGenerator(index int, addr, runID string) *generator {
 
 // How long a generator may take to answer.
 const (
-	// prepareTimeout is for a Prepare, which may measure how the machine copes with its part.
+	// prepareTimeout is for a Prepare, which may measure whether the machine can issue its part.
 	prepareTimeout = 2 * time.Minute
 	// connectTimeout is for opening all connections of a part.
 	connectTimeout = 5 * time.Minute
@@ -113,8 +113,8 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 	}
 }
 
-// connect opens the connections of the generator's part. A generator that is not reached, or
-// has no session of this load any more, is lost, which is no error.
+// connect opens the connections of the generator's part. A generator that cannot be reached, or
+// that no longer has a session of this load, is lost, which is no error.
 func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
 	m, err := loadwire.StepMessage(step)
 	if err != nil {
@@ -141,7 +141,7 @@ func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targ
 	return 0, nil, g.failed(own, err)
 }
 
-// absent are the statuses of a generator that is not reached, whose session ended, or that
+// absent are the statuses of a generator that cannot be reached, whose session ended, or that
 // another run has reserved meanwhile.
 var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
@@ -159,7 +159,7 @@ func (g *generator) close(ctx context.Context) (*results.LoadSessions, error) {
 	return sessions, errors.Join(err, err2)
 }
 
-// giveBack ends the session, if there may be one. The error is nil of a generator that is lost.
+// giveBack ends the session, if there may be one. The error is nil for a lost generator.
 func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error) {
 	if !g.prepared {
 		return nil, nil
@@ -185,15 +185,15 @@ func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error)
 	return sessions, nil
 }
 
-// failed names the generator and returns why a call failed.
+// failed returns why a call failed, with the generator's name.
 func (g *generator) failed(ctx context.Context, err error) error {
 	return fleet.Explain(ctx, "generator "+g.addr, err)
 }
 
-// broken returns why a call failed, for a text that names the generator already.
+// broken returns why a call failed, for a text that already names the generator.
 func broken(ctx context.Context, err error) error { return fleet.Explain(ctx, "its agent", err) }
 
-// summary is the record with what heartbeats found.
+// summary is the record with the results of the heartbeats.
 func (g *generator) summary() results.Generator {
 	r := g.record
 	g.mu.Lock()
@@ -209,7 +209,7 @@ func (g *generator) summary() results.Generator {
 	return r
 }
 
-// Folder is where the files of a generator go, by its index, below the tag's folder.
+// Folder is the folder of a generator's files, by its index, below the tag's folder.
 func Folder(dir string, index int) string {
 	return filepath.Join(dir, results.DirGenerators, strconv.Itoa(index+1))
 }

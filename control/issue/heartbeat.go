@@ -9,20 +9,20 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// exchanges is how often the clocks are compared before a load and before each of its
-// steps. The exchange with the shortest round trip counts.
+// exchanges is how many times the clocks are compared before a load and before each of its steps.
+// The exchange with the shortest round trip counts.
 const exchanges = 16
 
-// clockState is what is known of a generator's clock.
+// clockState holds the facts about a generator's clock.
 type clockState struct {
 	all   clocks.Estimate // of all exchanges
 	since clocks.Estimate // from the last comparison on
 	set   time.Duration   // the most by which the machine's wall clock was set
 }
 
-// compareClocks exchanges time stamps with a generator one after the other. The offset is
-// theirs until the next comparison: over hours clocks drift further apart than the error
-// of one exchange.
+// compareClocks exchanges time stamps with a generator, one exchange after the other. Their
+// offset holds until the next comparison: over hours clocks drift further apart than the error of
+// one exchange.
 func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	var now clocks.Estimate
 	for missed := (fleet.Misses{}); now.N() < exchanges; {
@@ -45,8 +45,8 @@ func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	return nil
 }
 
-// compareAll compares the clocks of all generators that are not lost before a step. One that
-// does not answer is lost.
+// compareAll compares the clocks of all generators that are not lost before a step. A generator
+// that does not answer is lost.
 func (s *Set) compareAll(ctx context.Context) error {
 	return each(s.gens, func(g *generator) error {
 		if g.lostBy() != nil {
@@ -98,23 +98,23 @@ func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, err
 	return e, nil
 }
 
-// unix is a time in the clock of this run, in nanoseconds.
+// unix returns a time on this run's clock, in nanoseconds.
 func (s *Set) unix(t time.Time) int64 { return s.base.UnixNano() + int64(t.Sub(s.base)) }
 
-// offset is the shortest exchange since the last comparison: by how much the generator's
-// clock is ahead of this run's.
+// offset returns the shortest exchange since the last comparison. Its offset is how far the
+// generator's clock is ahead of this run's.
 func (g *generator) offset() clocks.Exchange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.clock.since.Best()
 }
 
-// moved is how far the generator's clock surely moved since the last comparison.
+// moved returns how far the generator's clock certainly moved since the last comparison.
 func (g *generator) moved() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.clock.since.Moved()
 }
 
-// roundTrip is the shortest one.
+// roundTrip returns the shortest round trip.
 func (g *generator) roundTrip() time.Duration { return max(time.Duration(g.offset().RoundTripNS), 0) }

@@ -2,17 +2,17 @@
 // whole load, or generators, which are agents on other machines, have one each. All parts are
 // issued and recorded the same way.
 //
-// A part of this process is called directly, and a step of it begins at once. Generators are
-// dialed, reserved and given back at once; control exchanges 16 time stamps with each, again
-// before each step. For each step they open their connections, hear of the start 2 s before
-// it, and stream their seconds. A generator's recorder numbers its seconds in control's clock
-// by the offset of the first step; later offsets move only the start of their step.
-// pkg/load/merge writes a second to the run's records when all parts have it.
+// The part of this process is called directly, and its step begins at once. Generators are
+// dialed, reserved and released at once. Control exchanges 16 time stamps with each, again before
+// each step. For each step the generators open their connections, learn its start 2 s before it,
+// and stream their seconds. A generator's recorder numbers its seconds in control's clock by the
+// offset of the first step. Later offsets move only the start of their step. pkg/load/merge
+// writes a second to the run's records when all parts have it.
 //
-// A generator whose stream breaks, that answers no heartbeats, or that is not ready at a
-// start is lost: the others complete, and the run has the mark `generator lost`.
-// Lateness, scheduling lag, processor time and stops of the machines are never merged:
-// the manifest keeps them for each, and judge looks at each as the client of its part.
+// A generator is lost if its stream breaks, if it answers no heartbeats, or if it is not ready at
+// a start. The others complete, and the run has the mark `generator lost`. Lateness, scheduling
+// lag, processor time and stops of the machines are never merged: the manifest keeps them for
+// each machine, and judge judges each as the client of its part.
 package issue
 
 import (
@@ -48,38 +48,38 @@ type Options struct {
 	Addrs []string
 	// RunID is the id of the sessions. Owner names this control to people.
 	RunID, Owner string
-	// Version is that of this control's program: generators of another one refuse.
+	// Version is the version of this control's program: generators of another version refuse.
 	Version string
 	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
 	Lead time.Duration
 	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
 	// [merge.DefaultAhead].
 	Ahead int
-	// Dir is the tag's folder, below which each generator's samples go to a folder of its
-	// own; "" drops them.
+	// Dir is the tag's folder. Each generator's samples go to a folder of its own below it; ""
+	// drops them.
 	Dir string
 	// Sample is called with each sample of a generator's machine, by one goroutine for each
 	// generator; nil discards them.
 	Sample func(generator int, s results.Sample)
-	// LostMembers returns the members that are known to be lost; nil knows of none.
+	// LostMembers returns the members that are known to be lost; nil returns none.
 	LostMembers func() []int
-	// LoseMember is called with a member that accepts no connection of a generator, and why;
+	// LoseMember is called with a member that accepts no connection from a generator, and why;
 	// nil makes that an error.
 	LoseMember func(member int, why string)
-	// Event is called with what happens to generators and to connections, by any goroutine;
-	// nil discards it.
+	// Event is called with the events of generators and connections, by any goroutine; nil
+	// discards them.
 	Event func(results.Event)
 }
 
-// Job is a load to issue. A part of this process needs the Spec alone.
+// Job is a load to issue. The part of this process needs only the Spec.
 type Job struct {
 	Database string
-	// Options are the driver's, as YAML with every default filled in.
+	// Options are the driver's options, as YAML with every default filled in.
 	Options []byte
-	// Spec is the whole load: its Part is not used.
+	// Spec is the whole load. Its Part is not used.
 	Spec load.Spec
-	// Target is how clients reach the members. Its TLS and Auth are not used: the files of
-	// TLS and the password of Auth are read on the generators' machines.
+	// Target is how clients reach the members. Its TLS and Auth are not used: the generators'
+	// machines read the TLS files and the password of Auth.
 	Target database.Target
 	TLS    *pb.ClientTLS
 	Auth   *pb.ClientAuth
@@ -87,22 +87,22 @@ type Job struct {
 	Reserved []string
 	// Sample is the time between two samples of a machine.
 	Sample time.Duration
-	// Judging asks each generator to judge the answers to its part; see [Set.Judge]. Nil asks for
+	// Judging has each generator judge the answers to its part; see [Set.Judge]. Nil judges
 	// nothing.
 	Judging *pb.Judging
-	// SelfCheck asks each generator for what it adds to the latencies of its part.
+	// SelfCheck has each generator measure what it adds to the latencies of its part.
 	SelfCheck bool
 }
 
-// Set is the parts of one load. One goroutine calls its methods, in the order Prepare,
-// Preload, Begin, Step for each step, perhaps with Restart between two, End and Close.
+// Set is the parts of one load. One goroutine calls its methods, in the order Prepare, Preload,
+// Begin, Step for each step, perhaps with Restart between two steps, End and Close.
 type Set struct {
 	opts  Options
 	parts []*part
 	gens  []*generator // which issue the parts, in their order; none if this process does
 	spec  load.Spec
-	// base is when Prepare was called. Times are stated by it and the monotonic clock, so
-	// setting this machine's wall clock moves no start.
+	// base is when Prepare was called. Times are base plus the monotonic clock, so setting this
+	// machine's wall clock moves no start.
 	base time.Time
 
 	beats     sync.WaitGroup
@@ -117,10 +117,10 @@ type Set struct {
 	returned error         // the merger's that a method returned last
 
 	counts *counter // nil before Begin
-	// previous is how many request numbers the step before used up over all parts.
+	// previous is how many request numbers the previous step used up in all parts.
 	previous int64
 	forget   bool // the next step is the first of new records
-	// resent and waits are of all steps; see [Counts].
+	// resent and waits count over all steps; see [Counts].
 	resent int64
 	waits  load.Waits
 }
@@ -152,9 +152,9 @@ func New(o Options) *Set {
 // Remote reports whether generators issue the load.
 func (s *Set) Remote() bool { return len(s.gens) > 0 }
 
-// Prepare gets ready to issue a load. It connects to the generators, reserves them, and
-// compares their clocks with this machine's. Each is sent heartbeats until Close, which the
-// caller calls also after an error. Prepare is called once.
+// Prepare gets ready to issue a load. It connects to the generators, reserves them, and compares
+// their clocks with this machine's. Each gets heartbeats until Close, which the caller calls even
+// after an error. Prepare is called once.
 func (s *Set) Prepare(ctx context.Context, job Job) error {
 	s.spec, s.base = job.Spec, time.Now()
 	for _, p := range s.parts {
@@ -188,9 +188,9 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	})
 }
 
-// claim reserves the generators, the one with the lowest address first and then the others
-// at once: of two controls that want the same ones, one gets them all. Each that is reserved
-// is sent heartbeats until beating ends.
+// claim reserves the generators, the one with the lowest address first and then the others at
+// once: of two controls that want the same generators, one gets them all. Each reserved generator
+// gets heartbeats until beating ends.
 func (s *Set) claim(ctx, beating context.Context, request *pb.PrepareRequest) error {
 	return claim.All(ctx, s.byAddress(), func(g *generator) error {
 		if err := g.prepare(ctx, request); err != nil {
@@ -207,7 +207,7 @@ func (s *Set) claim(ctx, beating context.Context, request *pb.PrepareRequest) er
 	})
 }
 
-// request is what all generators are sent, without the part.
+// request returns the request for all generators, without the part.
 func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 	data, err := json.Marshal(job.Spec.Load)
 	if err != nil {
@@ -226,13 +226,12 @@ func (s *Set) byAddress() []*generator {
 	return slices.SortedStableFunc(slices.Values(s.gens), func(a, b *generator) int { return fleet.CompareAgents(a.addr, b.addr) })
 }
 
-// each calls do for all of a list at once and joins every error.
+// each calls do for all elements of a list at once and joins every error.
 func each[T any](list []T, do func(T) error) error {
 	return errors.Join(claim.Each(list, do)...)
 }
 
-// Begin declares where the records of the load go. Progress, if not nil, is called once a
-// second.
+// Begin declares the sink of the load's records. progress, if not nil, is called once a second.
 func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	ops := s.spec.Operations()
 	s.counts = newCounter(out, ops, progress)
@@ -252,7 +251,7 @@ func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	return errors.Join(errs...)
 }
 
-// merge has the records of the next step begin anew.
+// merge starts new records with the next step.
 func (s *Set) merge() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +266,7 @@ func (s *Set) merge() {
 	}
 }
 
-// unwritten returns why records were not written, unless it was returned before.
+// unwritten returns why records were not written, unless a call returned it before.
 func (s *Set) unwritten() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +278,7 @@ func (s *Set) unwritten() error {
 	return err
 }
 
-// names are those of the parts.
+// names are the names of the parts.
 func (o Options) names() []string {
 	if len(o.Addrs) == 0 {
 		return []string{"control"}
@@ -287,8 +286,8 @@ func (o Options) names() []string {
 	return o.Addrs
 }
 
-// Restart leaves the steps until now out of all that [Set.End] and [Set.Records] return,
-// except the keys that were created. The next step may have any index.
+// Restart removes earlier steps from all that [Set.End] and [Set.Records] return, except the
+// created keys. The next step may have any index.
 func (s *Set) Restart() error {
 	err := s.unwritten()
 	s.counts.restart()
@@ -300,25 +299,25 @@ func (s *Set) Restart() error {
 	return err
 }
 
-// Counts are of all steps of a load since [Set.Restart], except keys.
+// Counts count over all steps of a load since [Set.Restart]. Keys are counted over all steps.
 type Counts struct {
 	Totals results.Totals
-	// Surely and Perhaps bound the keys that all steps created, as [load.Recorder.Created]
-	// does.
+	// Surely and Perhaps bound the number of keys that all steps created, like
+	// [load.Recorder.Created].
 	Surely, Perhaps int64
-	// Lost is why generators were lost, by part; nil for those that were not. What they did
-	// after their last second is not counted.
+	// Lost is why generators were lost, by part; nil for the others. Requests of a lost generator
+	// after its last second are not counted.
 	Lost []error
-	// Own is of this process, if it issued the load; nil if generators did.
+	// Own is the end of this process's part, if it issued the load; nil if generators did.
 	Own *issuer.End
-	// Resent and Waits are of all steps, those before [Set.Restart] too: the requests that
-	// clients sent again by themselves, and the waits of clients for what watches the load.
+	// Resent and Waits count over all steps, including those before [Set.Restart]: requests that
+	// clients sent again by themselves, and waits of clients for the watch of the load.
 	Resent int64
 	Waits  load.Waits
 }
 
-// End ends the load: a generator that is lost from now on is missed by nobody. Its error
-// is that of the records, unless a step returned it.
+// End ends the load: losing a generator no longer matters. It returns the error of the records,
+// unless a step returned it.
 func (s *Set) End() (Counts, error) {
 	s.mu.Lock()
 	s.over = true
@@ -344,7 +343,7 @@ func (s *Set) End() (Counts, error) {
 	return c, errors.Join(errs...)
 }
 
-// Records returns what is known of each generator, in the order of the parts.
+// Records returns the facts about each generator, in the order of the parts.
 func (s *Set) Records() (list []results.Generator) {
 	for _, g := range s.gens {
 		list = append(list, g.summary())
@@ -352,9 +351,8 @@ func (s *Set) Records() (list []results.Generator) {
 	return list
 }
 
-// Close gives the generators back and closes all connections: those of all generators at
-// once, and then those of the one with the lowest address. Generators that were lost are
-// given back too, if they answer.
+// Close releases the generators and closes all connections: the generator with the lowest address
+// last, the others at once before it. Lost generators are released too, if they answer.
 func (s *Set) Close(ctx context.Context) error {
 	if s.stopBeats != nil {
 		s.stopBeats()
@@ -367,9 +365,9 @@ func (s *Set) Close(ctx context.Context) error {
 	return claim.Back(s.byAddress(), func(g *generator) error { return g.part.close(ctx) })
 }
 
-// Sessions returns what became of the sessions and the locks that requests of all parts took, after Close; nil
-// without any. Those of generators that did not answer then are not among them: unknown names
-// these.
+// Sessions returns, after Close, the counts of the sessions and locks that requests of all parts
+// took; nil without any. unknown names the generators that did not answer Close. Their counts are
+// missing.
 func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	if !s.spec.Any(workload.Op.OfSessions) && !s.spec.Any(workload.Op.Locks) {
 		return nil, nil
@@ -387,7 +385,7 @@ func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	return all, unknown
 }
 
-// lose notes that a generator issues nothing more. Only the first cause counts.
+// lose records that a generator issues nothing more. Only the first cause counts.
 func (s *Set) lose(p *part, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -400,7 +398,7 @@ func (s *Set) lose(p *part, cause error) {
 	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", p.record.Addr, cause)})
 }
 
-// out is where the records of a part go.
+// out returns the sink of a part's records.
 func (s *Set) out(p *part) *merge.Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -424,16 +422,17 @@ func (s *Set) living() ([]*part, error) {
 	return list, nil
 }
 
-// DefaultLead is how long before its start a step is announced. Each generator then has
-// its connections open, and makes its clients.
+// DefaultLead is how long before its start a step is announced. At the announcement each
+// generator has its connections open, and makes its clients.
 const DefaultLead = 2 * time.Second
 
-// leadPerKey is added before the first step of a load of transactions, for reading the
-// versions of all keys.
+// leadPerKey is added for each key before the first step of a load of transactions, which reads
+// the versions of all keys.
 const leadPerKey = 200 * time.Microsecond
 
-// start is when the next step begins: later than any generator takes to hear of it, and at
-// once without any. Before the first requests of a load the versions of its keys are read.
+// start returns when the next step begins: later than any generator takes to receive the
+// announcement, and at once without generators. Before the first requests of a load the versions
+// of its keys are read.
 func (s *Set) start(first bool) time.Time {
 	if !s.Remote() {
 		return time.Now()

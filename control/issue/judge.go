@@ -12,12 +12,12 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// judgeMargin is how much longer than the reading of keys the stream of what was judged may take.
+// judgeMargin is how much longer the stream of reports may take than the reading of keys.
 const judgeMargin = time.Minute
 
 // Judge has all generators end the judging of the answers to their parts, and read back what they
-// wrote over connections to some members. It returns a report of each, without those that gave none,
-// and why they did not. The load is over.
+// wrote over connections to some members. It returns the reports of the generators that gave one,
+// and why the others gave none. The load is over.
 func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]judging.Report, error) {
 	reports := make([]*judging.Report, len(s.gens))
 	back.Connections = max(back.Connections/max(len(s.gens), 1), 1)
@@ -36,7 +36,7 @@ func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]ju
 	return list, err
 }
 
-// judge returns what a generator judged.
+// judge returns a generator's report.
 func (g *generator) judge(ctx context.Context, back judging.Back, members []int) (*judging.Report, error) {
 	if lost := g.lostBy(); lost != nil {
 		return nil, fmt.Errorf("it was lost: %w", lost)

@@ -12,21 +12,21 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Local is what this process needs to issue a load by itself.
+// Local holds what this process needs to issue a load by itself.
 type Local struct {
-	// Database is the name of the database for people, and Driver makes its clients.
+	// Database is the name of the database for people. Driver makes its clients.
 	Database string
 	Driver   database.Driver
 	// Locks are the facts of the database's locks, nil without any.
 	Locks *database.LockFacts
-	// Dial calls open with a dialer of the members that are not lost, and again after one of
-	// them was found to be lost.
+	// Dial calls open with a dialer of the members that are not lost, and again after one of them
+	// was found lost.
 	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
-	// Event is called with what happens to connections, by any goroutine.
+	// Event is called with the events of connections, by any goroutine.
 	Event func(kind string, member int, text string)
 	// Gone reports whether all of some members are lost.
 	Gone func(members []int) bool
-	// Watch returns what sees every request of a load, nil to see none; Watch may be nil too.
+	// Watch returns a watch of every request of a load, nil to watch none. Watch may be nil too.
 	Watch func(load.Spec) (load.Watch, error)
 }
 
@@ -61,8 +61,8 @@ func (l *local) connect(ctx context.Context, step load.Step, keep bool, _ []int)
 	return step.Clients, nil, err
 }
 
-// run runs a step. The end says that the step was stopped or that all members are lost, and
-// not the error.
+// run runs a step. The end, not the error, reports that the step was stopped or that all members
+// are lost.
 func (l *local) run(_ context.Context, r running, out *intake) (*issuer.End, error) {
 	if r.forget {
 		l.part.Forget()
@@ -80,7 +80,7 @@ func (l *local) run(_ context.Context, r running, out *intake) (*issuer.End, err
 	return &end, err
 }
 
-// close closes the connections that were kept.
+// close closes the connections that were kept open.
 func (l *local) close(ctx context.Context) (*results.LoadSessions, error) {
 	if l.part == nil {
 		return nil, nil

@@ -13,20 +13,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// part is one part of the load: who issues it, and what is known of it.
+// part is one part of the load: its issuer and its record.
 type part struct {
 	issuer partIssuer
 	index  int
 
-	// The fields up to mu belong to the goroutine that follows the part's step, and between
-	// two steps to the caller of the set. Clients are of the step that is connected.
+	// The fields up to mu belong to the goroutine that follows the part's step, and between two
+	// steps to the caller of the set. clients is the number of clients of the connected step.
 	clients int
 	record  results.Generator
-	// ended is how the last step ended, and before the counts of the steps that are left out.
+	// ended is how the last step ended. before holds the counts of the steps that Restart left
+	// out.
 	ended  issuer.End
 	before results.Totals
 	sent   bool // records of the present step came
-	// sessions are those that its requests took, nil without any, after close.
+	// sessions are the sessions that its requests took, nil without any; known after close.
 	sessions *results.LoadSessions
 
 	mu     sync.Mutex              // guards the fields below
@@ -39,22 +40,23 @@ type part struct {
 type partIssuer interface {
 	// preload writes the part's share of the keys.
 	preload(ctx context.Context, p Preload, progress func(load.Progress)) error
-	// connect opens the connections of a step to some members, and returns how many clients
-	// of it the part has. Keep leaves the connections open for the next step. A member that
-	// takes no connection is returned, and none is open then.
+	// connect opens the connections of a step to some members, and returns how many of its
+	// clients the part has. keep leaves the connections open for the next step. If a member
+	// refuses its connection, connect returns that refusal and leaves no connection open.
 	connect(ctx context.Context, step load.Step, keep bool, members []int) (clients int, refused *refusal, err error)
-	// run runs the step that is connected and puts its records into out. Without an end, the
-	// part is lost because of the error.
+	// run runs the connected step and puts its records into out. Without an end, the error is why
+	// the part is lost.
 	run(ctx context.Context, r running, out *intake) (*issuer.End, error)
-	// close ends what the part has begun, and returns what became of the sessions that its
-	// requests took, nil without any.
+	// close ends the part's work, and returns the counts of the sessions that its requests took,
+	// nil without any.
 	close(ctx context.Context) (*results.LoadSessions, error)
 }
 
-// refusal is a member that takes no connection.
+// refusal is a member that refuses a connection.
 type refusal struct {
 	*connect.RefusedError
-	// lost reports that it takes no single connection either: the load may continue without it.
+	// lost reports that the member refuses even a single connection: the load may continue
+	// without it.
 	lost bool
 }
 
@@ -64,7 +66,7 @@ type running struct {
 	start time.Time
 	// until ends the step.
 	until context.Context
-	// previous is how many request numbers the step before used up.
+	// previous is how many request numbers the previous step used up.
 	previous int64
 	forget   bool // see [issuer.Issuer.Forget]
 }
@@ -86,14 +88,14 @@ func (p *part) close(ctx context.Context) (err error) {
 	return err
 }
 
-// restart leaves the steps until now out of the record.
+// restart removes earlier steps from the record.
 func (p *part) restart() {
 	p.before = p.ended.Totals
 	p.record.Steps, p.record.Totals = nil, nil
 	p.record.SchedulingLag, p.record.Lateness, p.record.Stops = nil, nil, nil
 }
 
-// lose notes why nothing more comes from the part, and reports whether that is news.
+// lose records why the part sends nothing more, and reports whether it was not lost before.
 func (p *part) lose(cause error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +116,7 @@ func (p *part) lostBy() error {
 	return p.lost
 }
 
-// calls declares how a loss ends the call that is made; nil is none.
+// calls declares the function with which a loss ends the current call; nil without a call.
 func (p *part) calls(cancel context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +131,7 @@ func (p *part) begin(index int) {
 	p.sent = false
 }
 
-// step is the record of the present step.
+// step is the record of the current step.
 func (p *part) step() *results.GeneratorStep { return &p.record.Steps[len(p.record.Steps)-1] }
 
 // finish records how a step ended.
@@ -146,18 +148,18 @@ func (p *part) finish(e *issuer.End) {
 	}
 }
 
-// intake takes the records of one part in one step: it passes them to the merger and counts
+// intake receives the records of one part in one step: it passes them to the merger and counts
 // them.
 type intake struct {
 	part *part
 	to   *merge.Part
-	// timing is the one that clients are judged by.
+	// timing is the timing by which clients are judged.
 	timing results.Timing
 }
 
 var _ load.MemberSink = (*intake)(nil)
 
-// Second takes one second.
+// Second receives one second.
 func (in *intake) Second(s load.Second) error {
 	if err := in.to.Second(s); err != nil {
 		return err
@@ -181,8 +183,8 @@ func (in *intake) Second(s load.Second) error {
 	return nil
 }
 
-// Total ignores the total of a series: the merger makes totals of the seconds.
+// Total ignores the total of a series: the merger computes totals from the seconds.
 func (in *intake) Total(load.Total) error { return nil }
 
-// Member takes the histogram of a member.
+// Member receives the histogram of a member.
 func (in *intake) Member(t load.MemberTotal) error { return in.to.Member(t) }

@@ -8,15 +8,14 @@ import (
 	"github.com/coreos/dbtester/pkg/load/issuer"
 )
 
-// Preload is how keys are written before a load, over connections to some members in turn.
+// Preload describes how keys are written before a load, over connections to some members in turn.
 type Preload struct {
 	issuer.Preload
 	Members []int
 }
 
-// Preload has each part write its share of the keys. Progress is called with how far all
-// are together, by any goroutine. The first part that fails or is lost ends the preload of
-// all.
+// Preload has each part write its share of the keys. progress is called with the progress of all
+// parts together, by any goroutine. The first part that fails or is lost ends the preload of all.
 func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
 	all, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -38,8 +37,7 @@ func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progres
 	return err
 }
 
-// together makes one progress of those of all parts while they write keys. It is safe for
-// concurrent use.
+// together merges the progress of all parts while they write keys. It is safe for concurrent use.
 type together struct {
 	progress func(load.Progress)
 
@@ -48,9 +46,9 @@ type together struct {
 	heard []bool // of parts, since progress was last called
 }
 
-// see takes the progress of a part. What all have reported since the last call is passed on
-// when one of them reports again: requests of a second add up, and the largest p99 of any
-// part stands for the p99 of all.
+// see receives the progress of a part. It passes on the merged progress once all parts have
+// reported, or when one of them reports again: requests of a second add up, and the largest p99
+// of any part stands for the p99 of all.
 func (t *together) see(part int, now load.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +64,7 @@ func (t *together) see(part int, now load.Progress) {
 	t.pass()
 }
 
-// pass passes on what the parts reported. The lock is held.
+// pass passes on the merged progress. The lock is held.
 func (t *together) pass() {
 	var sum load.Progress
 	for part, p := range t.of {

@@ -16,18 +16,18 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// drainMargin is how long after the last request may end the generators' streams must end,
-// once they were stopped.
+// drainMargin is how long the streams of stopped generators may outlive the end of their last
+// requests.
 const drainMargin = 30 * time.Second
 
 // Step is a step of a load.
 type Step struct {
 	load.Step
-	// Until, if not nil, ends this step and leaves the load: others may follow. It ends with
-	// the context of [Set.Step].
+	// Until, if not nil, ends only this step: others may follow. It ends with the context of
+	// [Set.Step].
 	Until context.Context
-	// Members returns those that connections of generators go to; it is asked again after one
-	// of them was lost.
+	// Members returns the members that generators connect to. It is called again after one of
+	// them was lost.
 	Members func() ([]int, error)
 	// Begin is called when the step begins.
 	Begin func()
@@ -35,12 +35,12 @@ type Step struct {
 	Keep bool
 }
 
-// Step has all parts issue their shares of a step, which begins at one time, and returns
+// Step has all parts issue their shares of a step, which begins at one time for all, and returns
 // when the last of them has ended.
 //
-// A generator that is lost does not end the step: the others complete it. If ctx or Until
-// ends, the parts issue nothing more, the result is complete, and the error is the cause. What
-// the records did not take is an error of the step that it happened in.
+// A lost generator does not end the step: the others complete it. If ctx or Until ends, the parts
+// issue nothing more, the result is complete, and the error is the cause. A step fails if its
+// records could not be written.
 func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 	if step.Until == nil {
 		step.Until = ctx
@@ -84,8 +84,8 @@ func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 	return res, errors.Join(append(errs, err)...)
 }
 
-// run has parts run a step, and calls begin when it begins. It returns how the step ended
-// for each, nil for those that were lost.
+// run has parts run a step, and calls begin when it begins. It returns how the step ended for
+// each part, nil for lost ones.
 func (s *Set) run(ctx context.Context, parts []*part, r running, begin func()) ([]*issuer.End, []error) {
 	ends, errs := make([]*issuer.End, len(parts)), make([]error, len(parts))
 	if !s.Remote() {
@@ -113,8 +113,8 @@ func (s *Set) run(ctx context.Context, parts []*part, r running, begin func()) (
 	return ends, errs
 }
 
-// follow has a part run a step. It returns nil if the part was lost, and the error that the
-// step had there.
+// follow has a part run a step. It returns nil if the part was lost, and the error of the step in
+// that part.
 func (s *Set) follow(ctx context.Context, p *part, r running) (*issuer.End, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -174,8 +174,8 @@ func (s *Set) connect(ctx context.Context, step Step) error {
 	}
 }
 
-// stop has generators issue nothing more, of a step or of the whole load. Their streams then
-// end; those that do not are abandoned.
+// stop has generators issue nothing more of a step or of the whole load. Their streams then end.
+// Streams that do not are abandoned.
 func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFunc) {
 	s.stopping.Store(!step)
 	late := time.AfterFunc(s.spec.Timeout+s.spec.Drain+drainMargin, func() { abandon(errors.New("it did not end its step after being stopped")) })
@@ -193,7 +193,7 @@ func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFu
 	})
 }
 
-// result makes one result of those of the parts; nil is a part that was lost.
+// result merges the results of the parts; nil is a lost part.
 func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResult, err error) {
 	n, gone := 0, 0
 	for _, e := range ends {

@@ -23,11 +23,11 @@ import (
 // errStopped is why a part has no records of a step that was interrupted.
 var errStopped = errors.New("it was stopped before its step began")
 
-// errEnded is that a generator ended its stream by itself: its load was stopped, or its
+// errEnded reports that a generator ended its stream by itself: its load was stopped, or its
 // session is over.
 var errEnded = errors.New("it ended its stream")
 
-// run has the generator run its part of a step, and takes its records up to the end.
+// run has the generator run its part of a step, and receives its records until the end.
 func (g *generator) run(ctx context.Context, r running, out *intake) (*issuer.End, error) {
 	clock, step := g.offset(), g.step()
 	step.ClockOffsetNS, step.ClockErrorNS = clock.OffsetNS, clock.ErrorNS
@@ -87,14 +87,14 @@ func unfinished(ctx context.Context, err error) error {
 	return fmt.Errorf("its stream broke: %w", broken(ctx, err))
 }
 
-// partReader takes the records of one generator in one step.
+// partReader receives the records of one generator in one step.
 type partReader struct {
 	gen *generator
 	out *intake
 	dec loadwire.Decoder
 }
 
-// take takes one record.
+// take receives one record.
 func (r *partReader) take(m *pb.RunResponse) error {
 	switch record := m.GetRecord().(type) {
 	case *pb.RunResponse_Second:
@@ -119,7 +119,7 @@ func (r *partReader) take(m *pb.RunResponse) error {
 	return nil
 }
 
-// sampled shows a sample to who asked for them. What is no sample is only in the file.
+// sampled passes a sample to Options.Sample. A line that is no sample goes only to the file.
 func (g *generator) sampled(lines []byte) {
 	show := g.set.opts.Sample
 	if show == nil {
@@ -133,16 +133,15 @@ func (g *generator) sampled(lines []byte) {
 	}
 }
 
-// samplesFile holds the samples of a generator's machine, as it sends them. What fails here
-// fails on control's machine: the generator is not lost because of it, and the file keeps
-// what it has.
+// samplesFile holds the samples of a generator's machine, as the generator sends them. An error
+// here is one of control's machine: the generator is not lost, and the file keeps what it has.
 type samplesFile struct {
 	file   *os.File // nil before the first
 	header []byte   // its first line
 	err    error    // why the rest is missing
 }
 
-// write appends whole lines, unless that failed before.
+// write appends whole lines, unless an earlier write failed.
 func (f *samplesFile) write(dir string, index int, lines []byte) {
 	if dir != "" && len(lines) > 0 && f.err == nil {
 		f.err = f.append(dir, index, lines)

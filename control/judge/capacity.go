@@ -53,7 +53,7 @@ func (v *verdict) capacity() {
 	}
 }
 
-// wide are the values of a search whose interval stayed wide.
+// wide returns the values of a search whose interval stayed wide.
 func wide(c *results.Capacity) mark.Values {
 	values := mark.Values{"windows": float64(c.Counted), "tolerance_percent": float64(c.Tolerance)}
 	if c.Low > 0 && c.High >= c.Low {

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Client is the evidence on a process that issued a part of the load, and its machine:
-// control, whose part is the whole, or one of several generators. Each is judged by itself.
+// Client is the evidence on a process that issued a part of the load, and on its machine:
+// control, whose part is the whole load, or one of several generators. Each is judged by itself.
 type Client struct {
 	// Name is the address of a generator's agent; "" for control.
 	Name string
@@ -22,34 +22,34 @@ type Client struct {
 	// Pending is how many of its requests have no outcome.
 	Pending int64
 	Host    results.Host
-	// Addrs are the addresses of the machine, as far as they are known.
+	// Addrs are the known addresses of the machine.
 	Addrs []net.IP
-	// Samples are measurements of the machine, in control's clock. Unsampled is whether it
+	// Samples are measurements of the machine, in control's clock. Unsampled reports that it
 	// could not be measured.
 	Samples   []results.Sample
 	Unsampled bool
-	// Clock is compared with control's; nil for control.
+	// Clock compares its clock with control's; nil for control.
 	Clock *results.Clock
-	// ClockSet is by how much its wall clock was set during the run.
+	// ClockSet is how far its wall clock was set during the run.
 	ClockSet time.Duration
-	// StepClocks are of the steps that it had a part in.
+	// StepClocks are its clocks in the steps that it had a part in.
 	StepClocks []StepClock
 	Stops      *results.Stops
-	// SelfCheck is what it adds to latencies; nil if that was not measured.
+	// SelfCheck measures what it adds to latencies; nil if not measured.
 	SelfCheck *results.LoadCheck
-	// Steps are its parts of the steps: the clients, the counts and the delay are its own. Nil
-	// means that it issued all steps of the evidence.
+	// Steps are its parts of the steps, with its own clients, counts and delay. Nil means that it
+	// issued all steps of the evidence.
 	Steps []Step
 }
 
-// StepClock is a generator's clock in one step: the error of its offset when the step
-// began, and how far it surely moved against control's until the step's end.
+// StepClock is a generator's clock in one step: the error of its offset when the step began, and
+// how far it certainly moved against control's until the step's end.
 type StepClock struct {
 	Index        int
 	Error, Moved time.Duration
 }
 
-// who are the words of a mark on a client, and others.
+// who adds a client's name to the words of a mark.
 func (c *Client) who(words mark.Words) mark.Words {
 	if c.Name == "" {
 		return words
@@ -74,7 +74,7 @@ func (v *verdict) each(do func(*Client)) {
 	}
 }
 
-// clients marks those that used up their processors or did not run for a time.
+// clients marks clients that used up their processors or did not run for a time.
 func (v *verdict) clients() {
 	v.each(func(c *Client) {
 		if c.Unsampled {
@@ -90,7 +90,7 @@ func (v *verdict) clients() {
 	})
 }
 
-// lostClients marks those that did not issue their part to the end, and those whose clock is
+// lostClients marks clients that did not issue their part to the end, and clients whose clock is
 // not known well enough.
 func (v *verdict) lostClients() {
 	v.each(func(c *Client) {
@@ -107,8 +107,8 @@ func (v *verdict) lostClients() {
 	})
 }
 
-// leastClockMove is the least move of a generator's clock that is marked: that by which a
-// request is late.
+// leastClockMove is the least move of a generator's clock that is marked: as much as makes a
+// request late.
 const leastClockMove = time.Millisecond
 
 // clientClock marks a client whose clock is not known well enough, or moved by more than its
@@ -135,15 +135,15 @@ func (v *verdict) clientClock(c *Client) {
 	}
 }
 
-// A client is saturated when it uses more than this share of its processors in
-// more than this share of its seconds.
+// A client is saturated when it uses more than this share of its processors in more than this
+// share of its seconds.
 const (
 	saturatedCPU     = 0.85
 	saturatedSeconds = 0.10
 )
 
-// busySeconds counts the seconds of the load in which a client used up its processors, and
-// those that were measured. Both are 0 if its processors are not known.
+// busySeconds counts the seconds of the load in which a client used up its processors, and the
+// measured seconds. Both are 0 if its processors are not known.
 func (v *verdict) busySeconds(c *Client) (busy, n int) {
 	allowed := c.Host.AllowedCPUs()
 	if allowed == 0 {
@@ -179,7 +179,7 @@ func (v *verdict) sharesHost(c *Client) bool {
 	})
 }
 
-// has reports whether an address is one of the client's machine.
+// has reports whether an address belongs to the client's machine.
 func (c *Client) has(addr string) bool {
 	ip := net.ParseIP(addr)
 	if ip == nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// The clocks of members are compared with the client's, into which their samples and
-// logs are converted.
+// The clocks of members are compared with the client's. Their samples and logs are converted into
+// it.
 const (
 	// maxClockError is the uncertainty above which series by second may be off by more
 	// than a tenth of a second.
 	maxClockError = 100 * time.Millisecond
-	// maxClockOffset is how far a clock that a time service keeps is off at most.
+	// maxClockOffset is the largest offset of a clock that a time service keeps.
 	maxClockOffset = 50 * time.Millisecond
-	// maxClockMove is how far an offset may move during a run: a hundredth of the second
-	// between samples. A free clock drifts that far in some minutes; one that is set
-	// during the run moves further.
+	// maxClockMove is how far an offset may move during a run: a hundredth of the second between
+	// samples. A free-running clock drifts that far in some minutes. A clock that is set during
+	// the run moves further.
 	maxClockMove = 10 * time.Millisecond
 )
 

@@ -17,28 +17,27 @@ type Evidence struct {
 	Run *results.DatabaseRun
 	// Steps are the steps of the load, in order.
 	Steps []Step
-	// Lost is why members are lost, by member; "" for those that are not.
+	// Lost is why members are lost, by member; "" for the others.
 	Lost []string
 	// Disks hold the members' data, by member; zero if unknown.
 	Disks []results.Disk
-	// Clients issued the load, each its part: control, or generators.
+	// Clients issued the load, each a part of it: control, or generators.
 	Clients []Client
-	// Drain is how long requests that were due could be sent after the end.
+	// Drain is how long after the end requests that were due could still be sent.
 	Drain time.Duration
-	// Wrong counts the answers with a wrong value, those before and after the measured
-	// window too.
+	// Wrong counts the answers with a wrong value, including those outside the measured window.
 	Wrong int64
 	// Library is the client's implementation if it is a library in which requests may queue
 	// unseen, else "".
 	Library string
-	// TLS and Auth are whether clients encrypt, and whether they show credentials.
+	// TLS and Auth report whether clients encrypt, and whether they present credentials.
 	TLS, Auth bool
-	// Unmeasured is whether the members run without agents.
+	// Unmeasured reports whether the members run without agents.
 	Unmeasured bool
 }
 
-// Marks returns the marks of a run, those that it has included: the invalid ones
-// first, each kind in the order in which it was found.
+// Marks returns the marks of a run, including those that it already has: the invalid ones first,
+// each kind in the order in which it was found.
 func Marks(e Evidence) []results.Mark {
 	v := &verdict{e: e, marks: slices.Clone(e.Run.Validity)}
 	v.memoryLimit()
@@ -70,8 +69,8 @@ func Marks(e Evidence) []results.Mark {
 	return v.marks
 }
 
-// memoryLimit names the members of which the kernel killed processes because of the limit
-// that the experiment gave them: no fault of the database.
+// memoryLimit names the members of which the kernel killed processes because of the experiment's
+// memory limit. That is no fault of the database.
 func (v *verdict) memoryLimit() {
 	for _, m := range v.e.Run.Members {
 		if limits := v.e.Run.Resources; limits != nil && m.Use != nil && m.Use.OOMKills > 0 {
@@ -80,8 +79,8 @@ func (v *verdict) memoryLimit() {
 	}
 }
 
-// lost names the members that are lost. Up to as many as the load expects they leave the
-// run valid; of more, nobody can tell which the test was about.
+// lost names the members that are lost. Up to the number that the load expects, they leave the
+// run valid. If more are lost, nobody can tell which loss the test was about.
 func (v *verdict) lost() {
 	most := v.e.Run.Load.Expect.LostServers
 	for i, why := range v.e.Lost {
@@ -106,7 +105,7 @@ func (v *verdict) lostAsExpected() bool {
 	return 0 < n && n <= v.e.Run.Load.Expect.LostServers
 }
 
-// verdict is the marks that were found so far, and the evidence.
+// verdict is the evidence and the marks found so far.
 type verdict struct {
 	e     Evidence
 	marks []results.Mark
@@ -123,8 +122,8 @@ func SelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
 	return nil
 }
 
-// inOneLine shortens why a member is lost to a line. The events and the logs hold
-// the rest.
+// inOneLine shortens the reason for a member's loss to a line. The events and the logs hold the
+// rest.
 func inOneLine(why string) string {
 	lines := strings.Split(why, "\n")
 	return strings.TrimSuffix(strings.Join(lines[:min(len(lines), 2)], ", "), "; its last lines:")
@@ -139,7 +138,7 @@ func member(index int) float64 { return float64(index + 1) }
 
 func (v *verdict) counts() {
 	t := v.e.Run.Totals
-	// What was in flight on a generator when it was lost has no outcome.
+	// Requests in flight on a generator when it was lost have no outcome.
 	lost := slices.ContainsFunc(v.e.Clients, func(c Client) bool { return c.Lost != "" })
 	explained := lost && t.Pending() >= 0 && t.Sent >= t.OK+t.Failed+t.Unknown
 	if !t.Reconcile() && !explained {
@@ -149,7 +148,7 @@ func (v *verdict) counts() {
 	}
 }
 
-// bounds are those of the load.
+// bounds are the bounds of the load.
 func (v *verdict) bounds() workload.Judge {
 	if b := v.e.Run.Load.Judge; b != (workload.Judge{}) {
 		return b
@@ -168,16 +167,16 @@ func (v *verdict) keys() {
 	}
 }
 
-// wrongValues marks a load in which an answer had a wrong value. One is enough: the store,
-// the client or what lies between them mixes up data, and its speed is that of no store.
+// wrongValues marks a load in which an answer had a wrong value. One is enough: the store, the
+// client or something between them mixes up data, so the speed is not a store's.
 func (v *verdict) wrongValues() {
 	if v.e.Wrong > 0 {
 		v.mark(mark.WrongValue, true, mark.Values{"wrong": float64(v.e.Wrong), "answers": float64(v.e.Run.Totals.OK + v.e.Wrong)}, nil)
 	}
 }
 
-// access notes how the clients were let in, which costs both sides, and that the
-// members of a cluster without agents were not measured.
+// access records how the clients were authenticated, which costs both sides, and that the members
+// of a cluster without agents were not measured.
 func (v *verdict) access() {
 	var how []string
 	if v.e.TLS {

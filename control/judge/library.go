@@ -7,9 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// library marks a client that is a library. Requests and answers queue inside it where no
-// timer sees them, so the client's own delay misses that. How much it is shows the
-// self-check of the load, if there was one. It is a doubt and never makes a run invalid.
+// library marks a client that is a library. Requests and answers queue inside it where no timer
+// sees them, so the client's own delay misses that time. The self-check of the load, if there was
+// one, shows how much it is. The mark is a doubt and never makes a run invalid.
 func (v *verdict) library() {
 	if v.e.Library == "" {
 		return

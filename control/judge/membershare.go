@@ -7,35 +7,34 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// MemberShare is what one member had of a step.
+// MemberShare is one member's part of a step.
 type MemberShare struct {
-	// Clients is its share of the requests if every client sends as many as the others,
-	// from 0 to 1.
+	// Clients is its share of the requests if all clients send equally many, from 0 to 1.
 	Clients float64
-	// Answered is how many requests it answered: those that ended ok, and those that failed.
+	// Answered counts the requests that it answered, ok or failed.
 	Answered int64
 }
 
 const (
-	// leastMemberShare is the part of its share in percent that a member must answer. With
-	// a rate that leaves clients free, healthy members answer within 2 % of theirs. Where all
-	// clients are busy, followers answer up to 20 % less than theirs: clients of the leader
-	// have their answers sooner.
+	// leastMemberShare is the percentage of its share that a member must answer. With a rate that
+	// leaves clients free, healthy members answer within 2 % of their share. Where all clients
+	// are busy, followers answer up to 20 % less than their share: clients of the leader get
+	// their answers sooner.
 	leastMemberShare = 85
-	// turns is how many requests a step needs for each client. With fewer, a client more or
-	// less that had its turn could be the whole difference.
+	// turns is how many requests a step needs for each client. With fewer, one client's turn more
+	// or less could be the whole difference.
 	turns = 10
-	// beyondChance is by how many standard deviations a member must miss its share. It is of
-	// requests that go to a client drawn at random. Clients that take turns differ less.
+	// beyondChance is by how many standard deviations a member must miss its share, if each
+	// request goes to a client drawn at random. Clients that take turns differ less.
 	beyondChance = 5
 )
 
-// memberShares marks each member that answered far less than its share of a step with a
-// rate: clients of other members sent what its own clients could not, so the response times
-// of the step are mostly those of the faster members. In a closed loop, or with requests
-// that wait for their own client, no work moves. Where clients queue it moves to whatever
-// member is faster, and the mark of the queue says that the response times are not those of
-// the rate. Lost members, and clients without a server, have marks of their own.
+// memberShares marks each member that answered far less than its share of a step with a rate:
+// clients of other members sent what its own clients could not, so the response times of the step
+// are mostly those of the faster members. In a closed loop, or with requests that wait for their
+// own client, no work moves. Where clients queue, work moves to the faster members, and the mark
+// of the queue says that the response times are not those of the rate. Lost members, and clients
+// without a server, have marks of their own.
 func (j *stepJudge) memberShares() {
 	s := j.step
 	if !s.Rated || j.e.Run.Load.Bind == workload.BindClient || s.waited().exceeds(busyShare) || j.withoutServer() {
@@ -59,8 +58,8 @@ func (j *stepJudge) memberShares() {
 	}
 }
 
-// below reports whether a member answered too little of all requests, and less than by
-// chance.
+// below reports whether a member answered too small a share of all requests, and less than chance
+// explains.
 func (m MemberShare) below(all int64) bool {
 	due := m.Clients * float64(all)
 	missing := due - float64(m.Answered)

@@ -8,8 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// otherShare is the share of a machine's processors that others may use without a
-// mark.
+// otherShare is the share of a machine's processors that others may use without a mark.
 const otherShare = 0.10
 
 // otherLoad marks machines on which something ran besides the client and the members.

@@ -10,42 +10,42 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Step is the evidence on one step. Its counts are of the requests that were due in
-// the measured window, or sent in it in a closed loop.
+// Step is the evidence on one step. It counts the requests that were due in the measured window,
+// or in a closed loop those sent in it.
 type Step struct {
 	// Index counts from 0.
 	Index, Clients int
-	// Rated is whether requests had due times.
+	// Rated reports whether requests had due times.
 	Rated bool
-	// Overloads is whether the step goes past what the database serves on purpose: how
-	// much of its load was answered is then a result.
+	// Overloads reports whether the step exceeds the database's throughput on purpose. The
+	// answered part of its load is then a result.
 	Overloads bool
-	// Swept is whether it is one of the rates of a sweep.
+	// Swept reports whether the step is one of the rates of a sweep.
 	Swept bool
 
 	OK, Failed, Unknown, Shed, Unsent int64
-	// Queued found every client busy when they were due. Late were sent late though a
-	// client was free.
+	// Queued found every client busy when they were due. Late were sent late although a client
+	// was free.
 	Queued, Late int64
-	// Excused are those of Failed that are part of the workload: swaps that lost a
+	// Excused are the failures among Failed that are part of the workload: swaps that lost a
 	// race, and reads of keys that the load deletes.
 	Excused int64
 
-	// Answered is how many requests ended ok inside the window, whenever they were due.
-	// Offered is how many it could answer: those that were due in it. Both are of steps
-	// with a rate only.
+	// Answered counts the requests that ended ok inside the window, whenever they were due.
+	// Offered is how many could be answered: those due in the window. Only steps with a rate have
+	// both.
 	Answered, Offered float64
 
 	// Waits are the requests that were due and not sent when the window ended.
 	Waits int64
 
-	// Waiting is the clients' time without a server, of all their time. ClientDelay is
-	// the delay that the client caused itself, of the response times. ClientOwn is the part
-	// of it that was recorded request by request: how late they were sent, and how long the
-	// client was stopped. Nil is not recorded.
+	// Waiting is the clients' time without a server, out of all their time. ClientDelay is the
+	// delay that the client caused itself, out of the response times. ClientOwn is the part of it
+	// that was recorded request by request: how late requests were sent, and how long the client
+	// was stopped. Nil means not recorded.
 	Waiting, ClientDelay, ClientOwn *Part
 
-	// Members are what each member had of the step, by member; nil is not known.
+	// Members are the members' parts of the step, by member; nil is not known.
 	Members []MemberShare
 }
 
@@ -71,7 +71,7 @@ func (v *verdict) steps() {
 	}
 }
 
-// ownStep judges what a client did itself in its part of a step.
+// ownStep judges the client's own behaviour in its part of a step.
 func (v *verdict) ownStep(c *Client, index int) {
 	for _, own := range v.stepsOf(c) {
 		if own.Index == index {
@@ -91,7 +91,7 @@ type stepJudge struct {
 	expect workload.Expect
 	// expected are requests that did not end ok, as the load expects.
 	expected int64
-	// invalid is whether an outcome of the step made the run invalid.
+	// invalid reports whether an outcome of the step made the run invalid.
 	invalid bool
 }
 
@@ -103,7 +103,7 @@ func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words ma
 	j.verdict.mark(code, invalid, values, words)
 }
 
-// at are a step's values in a mark, and others.
+// at adds the step's values to the values of a mark.
 func (j *stepJudge) at(values mark.Values) mark.Values {
 	all := mark.Values{"step": float64(j.step.Index + 1), "clients": float64(j.step.Clients)}
 	maps.Copy(all, values)
@@ -121,7 +121,7 @@ func (s share) percent() float64 { return 100 * s.is / s.of }
 // exceeds reports whether a share is above a bound.
 func (s share) exceeds(bound workload.Percent) bool { return s.percent() > float64(bound)+slack }
 
-// against are the values of a mark of a share and a bound, with the bound's name.
+// against returns the values of a mark of a share and a bound, with the bound's name.
 func (j *stepJudge) against(s share, bound string, is workload.Percent) mark.Values {
 	values := j.at(s.values)
 	values["share_percent"], values[bound] = s.percent(), float64(is)
@@ -138,8 +138,8 @@ const (
 	boundExpected = "expected_percent"
 )
 
-// above judges a share that must not be above its bounds. It returns whether the
-// share is above the first.
+// above judges a share that must not exceed its bounds. It reports whether the share exceeds the
+// first.
 func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate bool) bool {
 	switch {
 	case s.exceeds(b.Invalid) && mayInvalidate:
@@ -160,7 +160,7 @@ func (j *stepJudge) outcomes() {
 	j.outcome(mark.Outcomes, s.Unknown, "unknown", j.bounds.Unknown, j.expect.Unknown)
 }
 
-// outcome judges one outcome. Up to the share that the load expects it is stated.
+// outcome judges one outcome. Up to the share that the load expects, it only states it.
 func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds, expect workload.Percent) {
 	due := j.step.due()
 	if due == 0 {
@@ -175,8 +175,8 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 	j.above(code, s, b, !j.isResult())
 }
 
-// isResult reports whether failures of the step are a result of their own: of one rate of
-// a sweep, which says nothing about the others, or of the hold after a search that found a
+// isResult reports whether failures of the step are a result in themselves: of one rate of a
+// sweep, which says nothing about the others, or of the hold after a search that found a
 // capacity.
 func (j *stepJudge) isResult() bool {
 	c := j.e.Run.Capacity
@@ -198,8 +198,8 @@ func (j *stepJudge) unsent() {
 	j.above(mark.Unsent, left, j.bounds.Unsent, !s.Overloads && !j.isResult() && j.bounds.Achieved.Invalid > 0)
 }
 
-// achieved judges whether a rate was sustained. Failures that the load expects are
-// no part of what could be answered.
+// achieved judges whether a rate was sustained. Failures that the load expects do not count as
+// answerable.
 func (j *stepJudge) achieved() {
 	s, b := j.step, j.bounds.Achieved
 	offered := s.Offered - float64(j.expected+s.Excused)
@@ -221,9 +221,9 @@ func (j *stepJudge) achieved() {
 	}
 }
 
-// queueing marks a step whose requests waited for a free client, whether its rate was
-// achieved or not: its response times are partly those of the queue. In a step that
-// overloads on purpose that is a result.
+// queueing marks a step whose requests waited for a free client, whether its rate was achieved or
+// not: its response times partly measure the queue. In a step that overloads on purpose that is a
+// result.
 func (j *stepJudge) queueing() {
 	s := j.step
 	if !s.Rated || s.due() == 0 || s.Overloads {
@@ -246,7 +246,7 @@ func (s Step) waited() share {
 // lateFrom is how late a request must be sent to be late.
 const lateFrom = time.Millisecond
 
-// late marks a client that sent late though it was free.
+// late marks a client that sent late although it was free.
 func (j *stepJudge) late() {
 	s := j.step
 	if !s.Rated || s.due() == 0 {
@@ -259,25 +259,24 @@ func (j *stepJudge) late() {
 	j.above(mark.Late, late, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waiting judges the clients' time without a server. Where the load expects to lose one,
-// it is a result.
+// waiting judges the clients' time without a server. It is a result where the load expects to
+// lose one.
 func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
 		j.above(mark.Waiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
 	}
 }
 
-// withoutServer reports whether clients had no server for so long as to be a mark.
+// withoutServer reports whether clients had no server for long enough to be marked.
 func (j *stepJudge) withoutServer() bool {
 	w := j.step.Waiting
 	return w != nil && w.Of > 0 && w.share("waited_seconds").exceeds(j.bounds.Waiting.Mark)
 }
 
-// clientDelay judges the delay that the client caused itself. How late it read answers is
-// taken from its timers, and on a shared machine the members may have taken its processors:
-// then that part makes the run invalid only if the client used up the processors itself.
-// What was recorded of each request, sent late or held up by a stop, is no answer of a
-// database on any machine.
+// clientDelay judges the delay that the client caused itself. Its timers show how late it read
+// answers. On a shared machine the members may have taken its processors, so that part makes the
+// run invalid only if the client used up the processors itself. The delay recorded of each
+// request, sent late or held up by a stop, is no part of a database's answer on any machine.
 func (j *stepJudge) clientDelay() {
 	d, own := j.step.ClientDelay, j.step.ClientOwn
 	if d == nil || d.Of <= 0 {
@@ -295,7 +294,7 @@ func (p Part) share(name string) share {
 // percent is between 0 and 100.
 func (p Part) percent() float64 { return 100 * float64(p.Is) / float64(p.Of) }
 
-// answered finds a step that measured nothing, which no bound makes valid.
+// answered marks a step that measured nothing, which no bound makes valid.
 func (j *stepJudge) answered() {
 	s := j.step
 	switch {
@@ -303,7 +302,7 @@ func (j *stepJudge) answered() {
 	case s.due() == 0:
 		j.mark(mark.Nothing, true, j.at(nil), nil)
 	case s.due() > j.expected+s.Excused:
-		// The curve of a sweep may end so, but one that never began is none.
+		// The curve of a sweep may end so, but a curve that never began is none.
 		began := !s.Swept || slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
 		j.mark(mark.Nothing, !j.isResult() || !began, j.at(mark.Values{"due": float64(s.due())}), nil)
 	}

@@ -6,16 +6,16 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// A client whose process did not run for longStop at once, or for more than
-// stoppedShare of the load, has a mark.
+// A client whose process did not run for longStop at once, or for more than stoppedShare of the
+// load, gets a mark.
 const (
 	longStop     = 100 * time.Millisecond
 	stoppedShare = 0.01
 )
 
-// stops marks a client that did not run for a part of the load: its requests were
-// late then, and it read answers late. Whether that makes the numbers invalid depends
-// on its share of the response times.
+// stops marks a client that did not run for a part of the load: it sent requests late then, and
+// read answers late. Whether that makes the numbers invalid depends on its share of the response
+// times.
 func (v *verdict) stops(c *Client) {
 	s := c.Stops
 	if s == nil || s.N == 0 {
@@ -35,8 +35,8 @@ func (v *verdict) stops(c *Client) {
 	v.mark(mark.Stopped, false, values, c.who(mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")}))
 }
 
-// largestOwn is the largest share in percent of a step's response times by which the client
-// sent late or was stopped. It is not known if a step did not record it.
+// largestOwn is the largest share, in percent, of a step's response times by which the client
+// sent late or was stopped. It is unknown if a step did not record it.
 func (v *verdict) largestOwn(c *Client) (percent float64, known bool) {
 	for _, s := range v.stepsOf(c) {
 		if s.ClientOwn == nil || s.ClientOwn.Of <= 0 {

@@ -20,25 +20,25 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Options are what a search needs.
+// Options are the inputs of a search.
 type Options struct {
 	workload.Capacity
-	// Stretch is what all windows have in common: clients and connections. Its rate is
-	// that of the first window.
+	// Stretch holds what all windows have in common: clients and connections. Its rate is the
+	// first window's.
 	Stretch workload.Step
 	// Trial counts from 1.
 	Trial int
-	// Dir is the tag's folder, and Sink what the recorder writes to.
+	// Dir is the tag's folder. The recorder writes to Sink.
 	Dir  string
 	Sink *Sink
-	// Step sends a window and returns when its last request has ended. An error ends the
-	// search, except that of its context.
+	// Step sends a window and returns when its last request has ended. An error ends the search,
+	// except the error of its context.
 	Step func(context.Context, load.Step) (load.StepResult, error)
-	// Before is called before each window, when no request is in flight: it keeps the
-	// store small and returns its size, -1 if that is not known.
+	// Before is called before each window, when no request is in flight. It keeps the store small
+	// and returns its size, -1 if not known.
 	Before func(context.Context) (size int64, err error)
-	// Last is called before each window whose records are those of the run, and may be
-	// followed by another one.
+	// Last is called before each window whose records are the run's. Another such window may
+	// follow.
 	Last func(rate float64) error
 	Say  func(format string, args ...any)
 }
@@ -46,15 +46,15 @@ type Options struct {
 // Outcome is a search that has ended.
 type Outcome struct {
 	results.Capacity
-	// Step and Result are the window that the records of the run are of; nil without one.
+	// Step and Result are the window of the run's records; nil without one.
 	Step   *load.Step
 	Result *load.StepResult
 }
 
-// errDecided ends a window early, which cannot pass any more.
+// errDecided ends a window early that can no longer pass.
 var errDecided = errors.New("the window can no longer pass")
 
-// search is a search that runs.
+// search is a running search.
 type search struct {
 	Options
 	machine *capacity.Search
@@ -75,8 +75,8 @@ func optionsOf(c workload.Capacity, first float64) capacity.Options {
 	return o
 }
 
-// Run searches until the state machine ends, ctx ends or a window can't be sent. What was
-// found until then is in the outcome.
+// Run searches until the state machine ends, ctx ends or a window can't be sent. The outcome
+// holds what it found until then.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	s := &search{Options: o, options: optionsOf(o.Capacity, o.Stretch.Rate)}
 	s.out.Capacity.Capacity = o.Capacity
@@ -135,8 +135,8 @@ func (s *search) windows(ctx context.Context) error {
 	return s.window(ctx, results.CapacityLast, rate)
 }
 
-// lastRate is that of the window after a search without a hold: the capacity, or the
-// highest rate that passed. It is 0 without one, and if the store is full.
+// lastRate is the rate of the window after a search without a hold: the capacity, else the
+// highest rate that passed, else the least rate. It is 0 if the store is full.
 func (s *search) lastRate() float64 {
 	v := s.machine.Verdict()
 	switch v.Reason {
@@ -157,7 +157,7 @@ func (s *search) lastRate() float64 {
 	return best
 }
 
-// repeat sends a window at the rate of an early one that passed, and compares both.
+// repeat sends a window at the rate of an early window that passed, and compares both.
 func (s *search) repeat(ctx context.Context) error {
 	v := s.machine.Verdict()
 	first, ok := repeated(s.rows, v.Rate)
@@ -175,9 +175,9 @@ func (s *search) repeat(ctx context.Context) error {
 	return nil
 }
 
-// repeated is the window that passed whose rate is nearest to what was found, among the
-// first half of a search: a low rate passes at the end as well, however much the cluster has
-// slowed down. Without a capacity it is the one with the highest rate.
+// repeated returns, from the first half of a search, the passed window whose rate is nearest to
+// the capacity: a low rate passes at the end as well, however much the cluster has slowed down.
+// Without a capacity it returns the one with the highest rate.
 func repeated(rows []results.CapacityWindow, found float64) (best results.CapacityWindow, ok bool) {
 	searched := slices.DeleteFunc(slices.Clone(rows), func(w results.CapacityWindow) bool { return w.Kind != results.CapacitySearch })
 	distance := func(w results.CapacityWindow) float64 {
@@ -249,8 +249,8 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 	return nil
 }
 
-// budget is how many requests of a window may miss the limit before it cannot pass any
-// more. The records of the run and the warm-up are not cut short: they have no bound.
+// budget is how many requests of a window may miss the limit before it can no longer pass. The
+// windows of the run's records and the warm-up are never cut short: they have no budget.
 func (s *search) budget(rate float64, length time.Duration, whole bool) int64 {
 	if whole {
 		return -1
@@ -276,8 +276,8 @@ func (s *search) record(kind results.CapacityKind, rate float64, res load.StepRe
 	row.Pass, row.Void, row.Early = number(outcome == capacity.Pass), number(outcome == capacity.Void), number(early)
 	s.rows = append(s.rows, row)
 	s.say(row, before)
-	// A control that is killed leaves what it measured; the end of the search reports
-	// the error of a file that can't be written.
+	// A control that is killed leaves its measurements. The end of the search reports the error
+	// of a file that can't be written.
 	_ = results.WriteCapacity(filepath.Join(s.Dir, results.FileCapacity), s.rows)
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Sink takes the records of all windows. Those of the search go to a folder of their own,
-// those of a last window to the tag's folder, from which they are moved if another one
-// follows. It counts what a window did. One goroutine at a time calls the methods of
-// [load.Sink].
+// Sink receives the records of all windows. The search's records go to a folder of their own. The
+// records of a last window go to the tag's folder, and are moved to the search's if another
+// window follows. Sink counts the requests of a window. One goroutine at a time calls the methods
+// of [load.Sink].
 type Sink struct {
 	dir   string
 	files *load.Files
@@ -43,7 +43,7 @@ func (s *Sink) openSearch() (err error) {
 	return err
 }
 
-// openLast opens the records of the run. Those that are there are moved to the search's.
+// openLast opens the records of the run. Existing ones are moved to the search's.
 func (s *Sink) openLast() (err error) {
 	if err := s.Close(); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (s *Sink) Close() error {
 	return err
 }
 
-// begin counts the next window from zero. Decided is called once more than budget
-// requests have missed the limit; a negative budget has no end.
+// begin counts the next window from zero. decided is called when more than budget requests have
+// missed the limit; a negative budget is unlimited.
 func (s *Sink) begin(limit time.Duration, budget int64, decided func()) *tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,18 +101,18 @@ func (s *Sink) Total(t load.Total) error { return s.files.Total(t) }
 // Member implements [load.MemberSink].
 func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
 
-// measured is what the requests that were due in a window did.
+// measured counts the requests that were due in a window by their outcomes.
 type measured struct {
-	// within and over kept the limit, or were answered later; slow were answered later
-	// than that counted from when they were sent.
+	// within kept the limit and over were answered later. slow were answered later even when
+	// timed from when they were sent.
 	due, within, over, slow, failed, declined, shed, unsent, late int64
 	// stopped is how long the client's process did not run, in ns.
 	stopped int64
 	full    bool
 }
 
-// tally counts a window. It is for the goroutine that writes seconds, and for another one
-// once the window has ended.
+// tally counts a window. The goroutine that writes seconds uses it, and another one after the
+// window has ended.
 type tally struct {
 	measured
 	limit, budget int64
@@ -154,23 +154,23 @@ func (t *tally) add(s load.Second) {
 	for _, e := range s.Errors {
 		t.full = t.full || database.Class(e.Class) == database.ClassSpaceExceeded
 	}
-	// The client's requests may be those that missed the limit. Too few clients excuse none
-	// here: their window is void whenever it ends.
+	// The requests that missed the limit may be the client's. Too few clients excuse none here:
+	// their window is void whenever it ends.
 	if t.budget >= 0 && t.over+t.lost()-t.belated(false, t.limit) > t.budget {
 		t.budget = -1
 		t.decided()
 	}
 }
 
-// end returns what was counted, once the window has ended.
+// end returns the counts, once the window has ended.
 func (t *tally) end() measured { return t.measured }
 
-// lost are the requests without an answer.
+// lost counts the requests without an answer.
 func (m *measured) lost() int64 { return m.failed - m.declined + m.shed + m.unsent }
 
-// delayed are the requests that the client delayed: late ones, and those shed where the
-// clients are too few for the rate, or where the client's process stood still for longer
-// than the limit in ns.
+// delayed counts the requests that the client delayed: late ones, and shed ones where the clients
+// are too few for the rate, or where the client's process stood still for longer than the limit
+// in ns.
 func (m *measured) delayed(few bool, limit int64) int64 {
 	if few || m.stopped > limit {
 		return m.late + m.shed
@@ -178,10 +178,10 @@ func (m *measured) delayed(few bool, limit int64) int64 {
 	return m.late
 }
 
-// belated are the delayed requests that missed the limit by the client's fault. Where the
-// client stood still or has too few clients, any of them may have. Otherwise they are at
-// most those that are within the limit counted from when they were sent: late by two
-// milliseconds and answered after ten times the limit is slow.
+// belated counts the delayed requests that missed the limit because of the client. Where the
+// client stood still or has too few clients, that may be any of them. Otherwise it is at most
+// those that kept the limit when timed from sending: a request sent two milliseconds late and
+// answered after ten times the limit is slow.
 func (m *measured) belated(few bool, limit int64) int64 {
 	delayed := m.delayed(few, limit)
 	if few || m.stopped > limit {

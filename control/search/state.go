@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// AddState adds to the windows in a tag's folder what the members' samples have of them:
-// the largest size of a store and the largest heap of any member, and the least free disk
-// space, at the end of the window. Samples that can't be read add nothing.
+// AddState adds facts from the members' samples to the windows in a tag's folder: the largest
+// store and the largest heap of any member, and the least free disk space, at the end of the
+// window. Samples that can't be read add nothing.
 func AddState(dir string, record *results.DatabaseRun) error {
 	path := filepath.Join(dir, results.FileCapacity)
 	windows, err := results.ReadCapacity(path)
@@ -50,7 +50,7 @@ func AddState(dir string, record *results.DatabaseRun) error {
 	return results.WriteCapacity(path, windows)
 }
 
-// larger keeps the largest of values that are known.
+// larger keeps the largest known value.
 func larger(is *int64, v float64) {
 	if v >= 0 {
 		*is = max(*is, int64(v))

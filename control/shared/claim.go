@@ -10,31 +10,31 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Claim says which run uses a prefix, and which keys below it are of runs of its owner. It
-// lies below the prefix itself: whoever finds the prefix finds the claim.
+// Claim names the run that uses a prefix, and the keys of its owner's runs below it. It lies
+// below the prefix itself: whoever finds the prefix finds the claim.
 type Claim struct {
 	// Run is the id of the run that uses the prefix, or used it last.
 	Run string `json:"run"`
 	// Owner is the user and the machine of that run.
 	Owner string `json:"owner"`
-	// Expires is when the run is given up unless it renews the claim; zero if it ended.
+	// Expires is when the run loses the prefix unless it renews the claim; zero if it ended.
 	Expires time.Time `json:"expires,omitzero"`
 	// Runs are the ids of the runs whose keys are here, oldest first.
 	Runs []string `json:"runs"`
-	// Keys are those that the runs may have written.
+	// Keys are the keys that the runs may have written.
 	Keys workload.KeySpans `json:"keys"`
 }
 
 // Live reports whether the run still uses the prefix.
 func (c *Claim) Live(now time.Time) bool { return c.Expires.After(now) }
 
-// Of reports whether keys of that run are here.
+// Of reports whether keys of a run are here.
 func (c *Claim) Of(run string) bool { return c.Run == run || slices.Contains(c.Runs, run) }
 
-// mostRuns is how many runs a claim names.
+// mostRuns bounds the runs that a claim names.
 const mostRuns = 50
 
-// join adds a run with keys to what a claim of the same owner had.
+// join adds a run with keys to an earlier claim of the same owner.
 func (c *Claim) join(earlier *Claim) {
 	if earlier == nil {
 		return
@@ -56,7 +56,7 @@ func (c *Claim) encode() ([]byte, error) {
 	return text, nil
 }
 
-// decodeClaim reads what is stored. Anyone may have written it.
+// decodeClaim decodes a stored claim. Anyone may have written it.
 func decodeClaim(text []byte) (*Claim, error) {
 	if len(text) > database.MaxClaim {
 		return nil, fmt.Errorf("the claim of the prefix has %d bytes, more than %d", len(text), database.MaxClaim)

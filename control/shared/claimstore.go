@@ -10,24 +10,24 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// claimStore reads and writes the claim of the target's prefix. It is not safe for
-// concurrent use, and is closed when it is not needed any more.
+// claimStore reads and writes the claim of the target's prefix. It is not safe for concurrent
+// use. The caller closes it.
 type claimStore struct {
 	driver database.Driver
 	target database.Target
-	// client is kept from one call to the next, nil before the first and after an error. A
-	// driver that keeps claims otherwise than as a key has none.
+	// client is kept between calls: nil before the first call and after an error. A driver that
+	// does not keep claims as keys has none.
 	client database.Client
 }
 
-// claimWithin bounds each call of a claimStore, and dialWithin a connection to one member: a
-// claim whose client lost a member is renewed by another one before it expires.
+// claimWithin bounds each call of a claimStore, and dialWithin a connection to one member. A
+// claim whose client lost its member is renewed through another member before the claim expires.
 const (
 	claimWithin = 15 * time.Second
 	dialWithin  = 10 * time.Second
 )
 
-// counted is how many keys a claim adds to a count of those below the prefix.
+// counted is how many keys the claim adds to a count of the keys below the prefix.
 func (s *claimStore) counted() int64 {
 	if _, ok := s.driver.(database.Claimer); ok {
 		return 0
@@ -59,8 +59,8 @@ func (s *claimStore) read(ctx context.Context) (c *Claim, version int64, err err
 	return c, version, err
 }
 
-// readKey returns the version and then the value of the claim, so that a claim that changes
-// in between has another version when it is written.
+// readKey returns the version and then the value of the claim: a claim that changes in between
+// has another version when it is written.
 func readKey(ctx context.Context, client database.Client) (text []byte, version int64, err error) {
 	if t, ok := client.(database.Transactor); ok {
 		if version, err = t.Version(ctx, []byte(database.ClaimKey)); err != nil {
@@ -77,7 +77,7 @@ func readKey(ctx context.Context, client database.Client) (text []byte, version 
 	return text, version, err
 }
 
-// write replaces the claim that has a version; another one is a conflict.
+// write replaces the claim of a version. Another version is a conflict.
 func (s *claimStore) write(ctx context.Context, c *Claim, version int64) error {
 	text, err := c.encode()
 	if err != nil {
@@ -91,9 +91,9 @@ func (s *claimStore) write(ctx context.Context, c *Claim, version int64) error {
 	return s.call(ctx, func(ctx context.Context, client database.Client) error { return writeKey(ctx, client, text, version) })
 }
 
-// writeKey writes the claim in a transaction. A proxy may know none: then it is put, and
-// must be what is read. After any other error nothing is put: another run may have claimed
-// the prefix meanwhile.
+// writeKey writes the claim in a transaction. A proxy may not support transactions: then the
+// claim is put, and must be read back equal. After any other error nothing is put: another run
+// may have claimed the prefix meanwhile.
 func writeKey(ctx context.Context, client database.Client, text []byte, version int64) error {
 	if t, ok := client.(database.Transactor); ok {
 		err := t.Txn(ctx, []database.GuardedPut{{Key: []byte(database.ClaimKey), Value: text, Version: version}})
@@ -127,7 +127,7 @@ func (s *claimStore) remove(ctx context.Context) error {
 	})
 }
 
-// call calls f with the client, which is kept unless f fails.
+// call calls f with the client. The client is kept unless f fails.
 func (s *claimStore) call(ctx context.Context, f func(context.Context, database.Client) error) error {
 	if s.client == nil {
 		var err error

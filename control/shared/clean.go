@@ -13,13 +13,13 @@ import (
 // batchTimeout bounds the wait for one batch of a cleanup, and a count.
 const batchTimeout = 60 * time.Second
 
-// rounds is how often keys are removed: a request of unknown outcome may create its key
+// rounds is how many times keys are removed: a request of unknown outcome may create its key
 // after the first round.
 const rounds = 4
 
-// Clean removes keys below a target's prefix until a round finds none. What is left of them
-// is then 0, else -1: not known. Progress is said once every few seconds. It ends with ctx,
-// or when a batch takes a minute.
+// Clean removes keys below a target's prefix until a round finds none. left is then 0, else -1:
+// not known. It reports progress every few seconds. It ends with ctx, or when a batch takes a
+// minute.
 func Clean(ctx context.Context, driver database.Driver, t database.Target, which database.Removable, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	began := time.Now()
 	left = -1

@@ -19,9 +19,9 @@ import (
 // Claimant is a run that wants to use a prefix.
 type Claimant struct {
 	Run, Owner string
-	// Reuse allows keys below the prefix that are not of earlier runs of the owner.
+	// Reuse allows keys below the prefix that do not belong to earlier runs of the owner.
 	Reuse bool
-	// Keys are those that the run may write before more are known.
+	// Keys are the keys that the run may write before more are known.
 	Keys workload.KeySpans
 }
 
@@ -42,9 +42,9 @@ type Hold struct {
 	lost  error // why the claim is not this run's any more
 }
 
-// Take claims the target's prefix. It refuses a prefix that a run uses, and keys that are
-// not of earlier runs of the owner, unless they may be reused. say is told what could not be
-// checked.
+// Take claims the target's prefix. It refuses a prefix that a run uses, and keys that do not
+// belong to earlier runs of the owner, unless they may be reused. say is called with checks that
+// could not be made.
 func Take(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(format string, args ...any)) (h *Hold, err error) {
 	if err := checkAbove(ctx, driver, t, who, say); err != nil {
 		return nil, err
@@ -85,10 +85,10 @@ func Take(ctx context.Context, driver database.Driver, t database.Target, who Cl
 	return h, nil
 }
 
-// reuseHint is what allows foreign keys.
+// reuseHint tells the user how to allow foreign keys.
 const reuseHint = "give another prefix, or reuse: true, which leaves them there and may overwrite keys with the numbers of the load"
 
-// describe names the run of a claim. The text is of others.
+// describe names the run of a claim, which somebody else may have written.
 func describe(c *Claim) string {
 	text := fmt.Sprintf("run %s of %s", plaintext.Line(c.Run), plaintext.Line(c.Owner))
 	if !c.Expires.IsZero() {
@@ -97,7 +97,7 @@ func describe(c *Claim) string {
 	return text
 }
 
-// checkForeign refuses keys below the prefix that no claim of the owner has.
+// checkForeign refuses keys below the prefix that belong to no claim of the owner.
 func checkForeign(ctx context.Context, store *claimStore, earlier, c *Claim, who Claimant, say func(string, ...any)) error {
 	n, err := Count(ctx, store.driver, store.target)
 	if err != nil {
@@ -120,7 +120,7 @@ func checkForeign(ctx context.Context, store *claimStore, earlier, c *Claim, who
 	return nil
 }
 
-// checkAbove looks for claims of the prefixes that the prefix lies below.
+// checkAbove looks for claims of the prefixes above the prefix.
 func checkAbove(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(string, ...any)) error {
 	for end := strings.LastIndexByte(t.Prefix, '/'); end > 0; end = strings.LastIndexByte(t.Prefix[:end], '/') {
 		above := t
@@ -144,7 +144,7 @@ func checkAbove(ctx context.Context, driver database.Driver, t database.Target, 
 	return nil
 }
 
-// keep renews the claim until ctx ends. A renewal that fails is repeated with the next.
+// keep renews the claim until ctx ends. A failed renewal is repeated with the next.
 func (h *Hold) keep(ctx context.Context) {
 	ticker := time.NewTicker(renewEach)
 	defer ticker.Stop()
@@ -158,7 +158,7 @@ func (h *Hold) keep(ctx context.Context) {
 	}
 }
 
-// update changes and renews the claim, which must still be this run's.
+// update changes and renews the claim, which must still belong to this run.
 func (h *Hold) update(ctx context.Context, change func(*Claim)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -191,15 +191,14 @@ func (h *Hold) Cover(ctx context.Context, keys workload.KeySpan) error {
 	return h.update(ctx, func(c *Claim) { c.Keys = c.Keys.Add(keys) })
 }
 
-// keys are those that the claim has, and why it is lost.
+// keys returns the claim's keys, or why the claim is lost.
 func (h *Hold) keys() (workload.KeySpans, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.claim.Keys, h.lost
 }
 
-// End stops the renewal and gives the prefix free. The claim stays for the keys that are
-// left.
+// End stops the renewal and releases the prefix. The claim stays for the remaining keys.
 func (h *Hold) End(ctx context.Context, change func(workload.KeySpans) workload.KeySpans) error {
 	h.stop()
 	err := h.update(ctx, func(c *Claim) {
@@ -223,8 +222,7 @@ func (h *Hold) Remove(ctx context.Context) error {
 	return errors.Join(h.store.remove(ctx), h.store.close())
 }
 
-// Count returns how many keys are below the prefix, those of others included, -1 if that is
-// not known.
+// Count returns how many keys are below the prefix, including those of others, -1 if not known.
 func (h *Hold) Count(ctx context.Context) (int64, error) {
 	n, err := Count(ctx, h.store.driver, h.store.target)
 	if n > 0 {
@@ -233,8 +231,8 @@ func (h *Hold) Count(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// CleanHeld removes the keys of a claim that ended, and then the claim. What is left of them
-// is 0 or not known; those of others stay, which is said.
+// CleanHeld removes the keys of a claim that ended, and then the claim. left is 0, or -1 if not
+// known. It reports the keys of others that stay.
 func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	keys, lost := h.keys()
 	if lost != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Left is what is found below the prefix of a run that ended.
+// Left describes what remains below the prefix of a run that ended.
 type Left struct {
-	// Keys is their number, those of others included.
+	// Keys is the number of keys, including those of others.
 	Keys int64
-	// Claimed is whether a claim is there, Claim the claim; zero without one.
+	// Claimed reports whether there is a claim. Claim is the claim; zero without one.
 	Claimed bool
 	Claim   Claim
 	// Which are the keys that may be removed, or Why none may.
@@ -22,7 +22,7 @@ type Left struct {
 	Why   error
 }
 
-// Find looks for the keys of a run below the target's prefix. It returns an error if a run
+// Find looks for the keys of a run below the target's prefix. It returns an error if some run
 // uses the prefix.
 func Find(ctx context.Context, driver database.Driver, t database.Target, run string) (Left, error) {
 	store := claimStore{driver: driver, target: t}
@@ -48,8 +48,7 @@ func Find(ctx context.Context, driver database.Driver, t database.Target, run st
 	return l, nil
 }
 
-// CleanLeft removes keys that were found, and the claim. What is left of them is 0 or not
-// known.
+// CleanLeft removes keys that were found, and the claim. left is 0, or -1 if not known.
 func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l Left, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	done, left = Clean(ctx, driver, t, l.Which, say)
 	if left != 0 {

@@ -11,12 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// CheckSpeed returns an error for every database of an experiment whose cluster others use
-// and whose load has a step without a rate, and for every one with more than
-// [deaths.MostShared] sessions there, held ones or those of its load, with more than
-// [locks.MostShared] contenders for locks, or with more than [watchers.MostShared] watchers, unless
-// full speed is allowed. A closed loop takes all
-// that the cluster can do.
+// CheckSpeed returns an error for every database on a shared cluster whose load has a step
+// without a rate: a closed loop takes all of the cluster's throughput. Unless full speed is
+// allowed, it also refuses more than [deaths.MostShared] sessions there, held or of the load,
+// more than [locks.MostShared] contenders for locks, and more than [watchers.MostShared]
+// watchers.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
 	for i := range e.Databases {

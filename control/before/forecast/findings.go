@@ -97,8 +97,8 @@ func text(f Forecast, need database.Need, limit int64, by string) string {
 // Bytes prints a size in powers of 1000, as reports do.
 func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
-// cause returns the key that decides most of a load's writes, and its place: in the
-// database, else in the file. before reports that only the keys before the load count.
+// cause returns the key that decides most of a load's writes, and its place: in the database,
+// else in the file. With before set, only the keys before the load count.
 func cause(e *config.Experiment, db *config.Database, before bool) (key, place string) {
 	l := &db.Load
 	if place := e.Place("capacity"); e.Capacity != nil && place != "" {

@@ -55,8 +55,8 @@ type Preparer struct {
 	Registry *database.Registry
 	// Installer builds checkouts and keeps the builds.
 	Installer *install.Installer
-	// Upstream gives the options that a file does not set the defaults of each release,
-	// unless the file has its own word for that.
+	// Upstream gives options that a file does not set the defaults of each release, unless the
+	// file decides that itself.
 	Upstream bool
 	// Capacity has sides search for a capacity. The sides are compared by it.
 	Capacity bool
