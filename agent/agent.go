@@ -1,15 +1,15 @@
 // Package agent runs one database member at a time on one machine, asked over
 // gRPC: it is opened for one run, started, watched, stopped and collected.
 //
-// An agent keeps no state outside its [Agent] value and its work directory, so
-// several can live in one process.
+// An agent keeps no state outside its [Agent] value and its work directory, so several can live
+// in one process.
 //
-// A session is idle, open, starting, running, stopping or stopped. Every verb carries
-// the run id; the same request again gets the same answer; Stop is allowed in every
-// state. A fault can be applied to a member: a death that it causes does not end the
-// session, and the agent undoes it when its time is over, before the session ends, and
-// after a restart. An agent that hears nothing for its lease (15 s) stops by itself, and
-// one that restarts ends only children whose pid and start ticks match its record.
+// A session is idle, open, starting, running, stopping or stopped. Every verb carries the run id.
+// A repeated request gets the same answer. Stop is allowed in every state. A fault can be applied
+// to a member: a death that it causes does not end the session. The agent undoes a fault when its
+// duration is over, before the session ends, and after a restart. An agent that hears nothing for
+// its lease (15 s) stops its session by itself. An agent that restarts ends only children whose
+// pid and start ticks match its record.
 package agent
 
 import (
@@ -44,14 +44,14 @@ const DefaultLease = 15 * time.Second
 type Options struct {
 	// Registry holds the databases this agent can run.
 	Registry *database.Registry
-	// WorkDir holds the session directories; it is made if absent and belongs to
-	// one agent at a time.
+	// WorkDir holds the session directories. It is made if absent and belongs to one agent at a
+	// time.
 	WorkDir string
-	// Tools are the executables or directories that plans may use, by the names
-	// of [database.Info.Tools].
+	// Tools are the executables or directories that plans may use, by the names in
+	// [database.Info.Tools].
 	Tools map[string]string
-	// Cache is the directory of releases, see [install.Installer]; agents of one
-	// machine may share it. Without one there are no releases.
+	// Cache is the directory of releases, see [install.Installer]. Agents on one machine may
+	// share it. Without a cache there are no releases.
 	Cache string
 	// Self is the argv that Self commands' arguments follow: this executable and
 	// its verb "serve".
@@ -71,20 +71,20 @@ type Options struct {
 	// AllowFaults are the kinds of faults that may be applied to the member.
 	AllowFaults []string
 	// Disk gives each member a disk of its own, which faults may fill: "loop:SIZE", see
-	// [owndisk.Size], which they may also cut, or a directory, see [owndisk.CheckDir]; "" gives
-	// it none.
+	// [owndisk.Size], which faults may also cut, or a directory, see [owndisk.CheckDir]. "" gives
+	// no disk.
 	Disk string
-	// Device and Interface are sampled; "" finds the data directory's device and
-	// the member's interface.
+	// Device and Interface are sampled; "" finds the data directory's device and the member's
+	// interface.
 	Device, Interface string
-	// LogBound is how much is kept of the log of each command of a member; zero is
+	// LogBound bounds the kept part of the log of each command of a member; zero is
 	// [logfile.DefaultBound].
 	LogBound logfile.Bound
-	// Log takes events that no verb asked for; nil discards them. A session's file
-	// [results.FileAgentLog] has them too; if the log is of a [runlog.Handler], it also
-	// has what the rest of the process logs meanwhile.
+	// Log receives events that no verb caused; nil discards them. A session's file
+	// [results.FileAgentLog] receives them too. If the log belongs to a [runlog.Handler], the
+	// file also has what the rest of the process logs meanwhile.
 	Log *slog.Logger
-	// Version is that of this program.
+	// Version is the version of this program.
 	Version string
 	// ClientNumPath, if not "", is a file that always holds the last number of
 	// clients as text.
@@ -118,10 +118,9 @@ type Agent struct {
 	closed  bool
 }
 
-// New returns an idle agent. If its work directory holds the session of an agent
-// that ended without closing it, children still alive are killed (only those
-// whose pid and start time match the record) and the session is kept, stopped,
-// until the next Open.
+// New returns an idle agent. If its work directory holds the session of an agent that ended
+// without closing it, New kills the session's children that are still alive, but only those whose
+// pid and start time match the record. It keeps the session, stopped, until the next Open.
 func New(opts Options) (*Agent, error) {
 	opts, err := opts.filled()
 	if err != nil {
@@ -223,16 +222,15 @@ func holdWorkDir(dir string) (*os.Root, *os.File, error) {
 	return root, hold, nil
 }
 
-// Register adds the agent's service to a server. Make the server with
-// [ServerOptions], so that a panic in a verb fails that call only.
+// Register adds the agent's service to a server. Make the server with [ServerOptions], so that a
+// panic in a verb fails only that call.
 func (a *Agent) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterAgentServer(r, bounded{service: service{agent: a}})
 }
 
-// Close stops the session, waits for every goroutine of the agent, and gives the
-// work directory back. The session's directory stays for the next agent there.
-// If ctx ends first, Close returns its error. The stop continues within its own
-// deadlines, and Close may be called again.
+// Close stops the session, waits for every goroutine of the agent, and releases the work
+// directory. The session's directory stays for the next agent there. If ctx ends first, Close
+// returns its error. The stop continues within its own deadlines, and Close may be called again.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
@@ -246,8 +244,8 @@ func (a *Agent) Close(ctx context.Context) error {
 	}
 }
 
-// waitAll returns a channel that closes when every goroutine has ended and the
-// work directory is free.
+// waitAll returns a channel that closes when every goroutine has ended and the work directory is
+// released.
 func (a *Agent) waitAll() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -264,7 +262,8 @@ func (a *Agent) waitAll() <-chan struct{} {
 	return done
 }
 
-// service is the agent's verbs, in the files named for them. [bounded] is their gRPC face.
+// service implements the agent's verbs, in the files named after them. [bounded] is their gRPC
+// interface.
 type service struct {
 	pb.UnimplementedAgentServer
 	agent *Agent

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// freeTimeout is how long the addresses of a member that was ended may stay taken before
-	// it is started again, and freeEvery how often that is tried.
+	// freeTimeout is how long the addresses of an ended member may stay in use before it is
+	// started again. freeEvery is how often the start is retried.
 	freeTimeout = 10 * time.Second
 	freeEvery   = 50 * time.Millisecond
-	// aftermath is how long after a fault that may end the member its death may still be due to
-	// it: a store ends itself once it has read that its disk failed.
+	// aftermath is how long after a fault that may end the member its death still counts as
+	// caused by it: a store ends itself once it has read that its disk failed.
 	aftermath = 5 * time.Second
 )
 
@@ -32,15 +32,15 @@ const (
 type attended struct {
 	life
 	member *member.Member // that ran last
-	// held is what faults need until they are over, by their ids.
+	// held are the resources that faults need until they are over, by their ids.
 	held map[string]io.Closer
 }
 
 var _ fault.Victim = (*attended)(nil)
 
-// attend applies faults and undoes those whose time is over, until the session ends or a
-// child dies that no fault has ended. What a fault would leave behind is undone then. It
-// returns the member that ran last.
+// attend applies faults and undoes them when their duration is over, until the session ends or a
+// child dies that no fault has ended. It then undoes what a fault would leave behind. It returns
+// the member that ran last.
 func (l life) attend(m *member.Member) *member.Member {
 	s, a := l.s, &attended{l, m, map[string]io.Closer{}}
 	defer a.release()
@@ -74,7 +74,7 @@ func (l life) attend(m *member.Member) *member.Member {
 	}
 }
 
-// next returns the fault whose time is over first, and a channel that says when.
+// next returns the fault that is over first, and a channel that fires when it is.
 func (a *attended) next() (next fault.Record, due <-chan time.Time) {
 	for _, r := range a.s.lasting() {
 		if due == nil || r.Applied.Add(r.For).Before(next.Applied.Add(next.For)) {
@@ -103,7 +103,7 @@ func (a *attended) carryOut(c *change) changed {
 	return a.apply(c.record)
 }
 
-// apply applies a fault. It is on record before.
+// apply applies a fault. The record holds the fault before.
 func (a *attended) apply(r fault.Record) changed {
 	s := a.s
 	k, err := fault.Check(r)
@@ -135,7 +135,7 @@ func (a *attended) apply(r fault.Record) changed {
 	return changed{record: r}
 }
 
-// undo undoes a fault and returns what became of it.
+// undo undoes a fault and returns its outcome.
 func (a *attended) undo(r fault.Record) fault.Record {
 	s := a.s
 	k, err := fault.Find(r.Kind)
@@ -152,8 +152,8 @@ func (a *attended) undo(r fault.Record) fault.Record {
 	return r
 }
 
-// release undoes what the faults would leave behind, or what would keep the member from
-// ending as members do.
+// release undoes what the faults would leave behind, and what would keep the member from ending
+// normally.
 func (a *attended) release() {
 	if t := a.Tap(); t != nil {
 		t.Set(tap.Effect{})
@@ -172,8 +172,8 @@ func (a *attended) release() {
 	}
 }
 
-// endedItself notes that the member has ended because of a fault, and ends the rest of it. It
-// is started again when the fault is over.
+// endedItself records that the member has ended because of a fault, and ends the rest of it. The
+// member is started again when the fault is over.
 func (a *attended) endedItself() {
 	s := a.s
 	a.quoteDead(a.member)
@@ -184,10 +184,10 @@ func (a *attended) endedItself() {
 	s.record()
 }
 
-// Tap is the method of [fault.Victim].
+// Tap implements [fault.Victim].
 func (a *attended) Tap() *tap.Tap { return a.p.tap }
 
-// Processes is the method of [fault.Victim].
+// Processes implements [fault.Victim].
 func (a *attended) Processes() (list []fault.Process) {
 	for _, c := range a.member.Children() {
 		if c.Running {
@@ -197,8 +197,8 @@ func (a *attended) Processes() (list []fault.Process) {
 	return list
 }
 
-// End is the method of [fault.Victim]. The session stays running, keeps sampling, and can be
-// stopped and collected from as always.
+// End implements [fault.Victim]. The session stays running and keeps sampling. It can be stopped
+// and collected from as always.
 func (a *attended) End(_ context.Context, graceful bool) error {
 	s := a.s
 	select {
@@ -218,8 +218,8 @@ func (a *attended) End(_ context.Context, graceful bool) error {
 	return nil
 }
 
-// Upgrade is the method of [fault.Victim]. What was planned with the release at the start of
-// the session is the member's from then on.
+// Upgrade implements [fault.Victim]. From then on the member is the one that was planned with
+// that release at the start of the session.
 func (a *attended) Upgrade(version string) error {
 	next := a.p.upgrades[version]
 	if next == nil {
@@ -235,7 +235,7 @@ func (a *attended) Upgrade(version string) error {
 	return nil
 }
 
-// Start is the method of [fault.Victim]. A member that cannot be started stays down.
+// Start implements [fault.Victim]. A member that cannot be started stays down.
 func (a *attended) Start(ctx context.Context) error {
 	s := a.s
 	if !s.isDown() {
@@ -251,7 +251,7 @@ func (a *attended) Start(ctx context.Context) error {
 	return nil
 }
 
-// resume starts the member as soon as it can be: what was killed may keep its addresses for a
+// resume starts the member as soon as possible: a killed process may keep its addresses for a
 // moment.
 func (a *attended) resume(ctx context.Context) (*member.Member, error) {
 	waiting, cancel := context.WithTimeout(ctx, freeTimeout)

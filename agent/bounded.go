@@ -11,14 +11,14 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// DefaultGrace is how long a verb may take to answer after the end of what it waits for.
+// DefaultGrace is how long a verb may take to answer after its wait has ended.
 const DefaultGrace = 900 * time.Millisecond
 
-// bounded is the service whose verbs all end: with their call, with the agent, and those
-// that wait for a session with the session, each within the grace. What a verb waits for
-// then, a driver or a client that does not read, is left to itself.
+// bounded is the service with verbs that all end: with their call, with the agent, and with the
+// session if they wait for one, each within the grace. A verb then abandons what it waits for, a
+// driver or a client that does not read.
 //
-// Stop and Close of a session wait for its children, for whose ends there are deadlines.
+// Stop and Close of a session wait for its children, whose ends have deadlines.
 type bounded struct {
 	pb.UnimplementedAgentServer
 	service service
@@ -76,8 +76,9 @@ func (b bounded) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return unary(ctx, b.service.agent, "Close", b.service.agent.ctx, req, b.service.Close)
 }
 
-// life returns a context that ends when the session of a run is to stop, or that of the
-// agent if the run has none or its session has stopped: then there is nothing to wait for.
+// life returns a context that ends when the session of a run is to stop. If the run has no
+// session, or its session has stopped, it returns the agent's context: then there is nothing to
+// wait for.
 func (a *Agent) life(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -113,9 +114,9 @@ func unary[Req, Resp any](ctx context.Context, a *Agent, verb string, over conte
 	return resp, err
 }
 
-// bound makes a call and returns its error, or why its time is over: over has ended, or
-// ctx has. The call has the grace to answer by itself; then its context is cancelled and
-// nobody waits for it any more. A panic of the call is an error.
+// bound makes a call and returns its error, or why its time is over: over has ended, or ctx has.
+// The call has the grace to answer by itself. Then its context is cancelled and it is abandoned.
+// A panic of the call is an error.
 func bound(ctx context.Context, a *Agent, verb string, over context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,9 +18,9 @@ import (
 // chunkBytes is the size of a message of Collect.
 const chunkBytes = 64 << 10
 
-// Collect streams one file of the session up to its present length. A log of a
-// running member may grow meanwhile; of one that grew past the bound of logs, what is
-// kept is sent. A file that does not exist yet is empty.
+// Collect streams one file of the session up to its current length. A log of a running member may
+// grow meanwhile. If it grew past the bound of logs, its kept part is sent. A file that does not
+// exist yet is empty.
 func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServer[pb.CollectChunk]) error {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -56,8 +56,8 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 	return send(stream, name, io.LimitReader(f, info.Size()))
 }
 
-// checkDir returns an error if the directory of the session was removed: what was in it
-// is lost, and must not pass for empty files.
+// checkDir returns an error if the directory of the session was removed: its files are lost, and
+// must not pass for empty ones.
 func (s *session) checkDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -71,11 +71,11 @@ func (s *session) checkDir(dir string) error {
 	return nil
 }
 
-// send streams r in chunks and the checksum of all of them last.
+// send streams r in chunks, followed by the checksum of all of them.
 func send(stream grpc.ServerStreamingServer[pb.CollectChunk], name string, r io.Reader) error {
 	sum := sha256.New()
 	for {
-		// gRPC may read a message after Send returned, so each has its own bytes.
+		// gRPC may read a message after Send returned, so each has its own buffer.
 		chunk := make([]byte, chunkBytes)
 		n, err := io.ReadFull(r, chunk)
 		if n > 0 {

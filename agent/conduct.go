@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tailLines is how much a child that died unasked is quoted.
+// tailLines is how many lines are quoted of a child that died by itself.
 const tailLines = 20
 
 // life is one start of a member, from the making of its directory to the end of its
@@ -32,8 +32,8 @@ type life struct {
 	p *planned
 }
 
-// prepare plans the member of a request and checks that it could run here and
-// now, limits aside. It touches nothing.
+// prepare plans the member of a request and checks that it could run here and now, apart from
+// limits. It has no effects.
 func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	a := s.agent
 	if err := a.checkWorkDir(); err != nil {
@@ -49,8 +49,8 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	return p, nil
 }
 
-// measurable finds what a planned member is sampled by, and the facts of its disk. It
-// touches nothing.
+// measurable finds what to sample for a planned member, and the facts of its disk. It has no
+// effects.
 func (s *session) measurable(p *planned) (err error) {
 	a := s.agent
 	dir := a.planner.dataOn()
@@ -75,8 +75,8 @@ func (s *session) measurable(p *planned) (err error) {
 	return nil
 }
 
-// checkWorkDir returns an error if the work directory was removed or replaced since the
-// agent opened it: what is written there would be lost.
+// checkWorkDir returns an error if the work directory was removed or replaced since the agent
+// opened it: files written there would be lost.
 func (a *Agent) checkWorkDir() error {
 	opened, err := a.root.Stat(".")
 	if err != nil {
@@ -88,8 +88,8 @@ func (a *Agent) checkWorkDir() error {
 	return nil
 }
 
-// checkable returns the options to check. A release that is still to be installed
-// has no executables yet; this program takes their place.
+// checkable returns the options to check. A release that is yet to be installed has no
+// executables, so this program takes their place.
 func (p *planned) checkable(o member.Options) member.Options {
 	if !p.tools.pending {
 		return o
@@ -101,9 +101,8 @@ func (p *planned) checkable(o member.Options) member.Options {
 	return o
 }
 
-// conduct runs a planned member, from the making of its directory to the end of its
-// commands. It returns with nothing running and the session's
-// context ended.
+// conduct runs a planned member, from the making of its directory to the end of its commands.
+// When it returns, nothing is running and the session's context has ended.
 func (l life) conduct(t *attempt) {
 	s, p := l.s, l.p
 	if p.tap != nil {
@@ -128,7 +127,7 @@ func (l life) conduct(t *attempt) {
 	if err != nil {
 		s.log.Warn("fdatasync was not probed", "error", err)
 	}
-	// Sampling goes first, so that it covers the member's start.
+	// Sampling starts first, so that it covers the member's start.
 	stopSampling, err := l.sample()
 	if err != nil {
 		s.fail(t, err)
@@ -183,7 +182,7 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	s.agent.mu.Unlock()
 	s.logTo(p.dir)
 	s.setClients(int64(req.GetClients()))
-	// A directory without a record would stay for ever after a crash.
+	// A directory without a record would stay forever after a crash.
 	if err := s.writeRecord(); err != nil {
 		return err
 	}
@@ -197,8 +196,8 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	return nil
 }
 
-// memberOptions returns how the plan is executed. The record is on disk before the
-// first child, and holds each child as soon as it is spawned.
+// memberOptions returns how to execute the plan. The record is on disk before the first child,
+// and holds each child as soon as it is spawned.
 func (l life) memberOptions() member.Options {
 	s, p := l.s, l.p
 	o := member.Options{
@@ -217,9 +216,8 @@ func (l life) memberOptions() member.Options {
 	return o
 }
 
-// sample starts sampling into the session directory. The first sample was taken when it
-// returns. The returned function ends it after one last sample. It may be called more than
-// once.
+// sample starts sampling into the session directory. It returns after the first sample. The
+// returned function takes one last sample and ends the sampling. It may be called more than once.
 func (l life) sample() (stop func(), err error) {
 	s, p := l.s, l.p
 	w, err := results.NewSampleWriter(filepath.Join(s.agent.opts.WorkDir, p.dir, results.FileServer))
@@ -279,8 +277,7 @@ func (l life) stop(m *member.Member) {
 	s.agent.mu.Unlock()
 }
 
-// quoteDead keeps the last log lines of the children that have ended, before
-// others are stopped.
+// quoteDead keeps the last log lines of the children that have ended, before others are stopped.
 func (l life) quoteDead(m *member.Member) {
 	s := l.s
 	tails := map[string]string{}
@@ -300,8 +297,8 @@ func (l life) quoteDead(m *member.Member) {
 	s.agent.mu.Unlock()
 }
 
-// pids returns the children to sample: those that were spawned and still run. A
-// process that got the number of a child later is not among them.
+// pids returns the children to sample: those that were spawned and still run. It leaves out a
+// process that later got the number of a child.
 func (s *session) pids() []int {
 	s.agent.mu.Lock()
 	spawned := s.now.spawned
@@ -315,8 +312,8 @@ func (s *session) pids() []int {
 	return pids
 }
 
-// response is the answer to a Start with these children, which run in the environment. fsync
-// is the median of the probed fdatasyncs, 0 without a probe.
+// response returns the answer to a Start with these children and their environment. fsync is the
+// median of the probed fdatasyncs, 0 without a probe.
 func (p *planned) response(children []*pb.Child, fsync time.Duration, env []environment.Facts) (*pb.StartResponse, error) {
 	resp := &pb.StartResponse{Children: children, Dir: p.member.Dir, FreeBytes: p.free, NetworkInterface: p.sampler.Interface()}
 	disk := p.disk

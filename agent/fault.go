@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// Bounds on what a control can have an agent remember.
+// Bounds on what a control can make an agent remember.
 const (
 	maxFaults     = 10_000
 	maxParameters = 4 << 10 // bytes
@@ -23,20 +23,20 @@ const (
 	longestFault  = 24 * time.Hour
 )
 
-// change asks the session's goroutine to apply a fault, or to undo the one of that id.
+// change asks the session's goroutine to apply a fault, or to undo the fault of an id.
 type change struct {
 	record fault.Record
 	undo   bool
 	done   chan changed // has room for the one answer
 }
 
-// changed answers a change.
+// changed is the answer to a change.
 type changed struct {
 	record fault.Record
 	err    error
 }
 
-// Fault applies a fault to the member. The same request again gets the same answer.
+// Fault applies a fault to the member. A repeated request gets the same answer.
 func (v service) Fault(ctx context.Context, req *pb.FaultRequest) (*pb.FaultResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -53,7 +53,7 @@ func (v service) Fault(ctx context.Context, req *pb.FaultRequest) (*pb.FaultResp
 	return s.change(ctx, &change{record: r})
 }
 
-// Heal undoes a fault of the member, or answers what became of one that is over.
+// Heal undoes a fault of the member, or returns the outcome of one that is over.
 func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -65,7 +65,7 @@ func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultRespon
 	return s.change(ctx, &change{record: fault.Record{ID: req.GetId()}, undo: true})
 }
 
-// allowsFault returns why a fault cannot be asked for on this machine.
+// allowsFault returns why a fault is not allowed on this machine.
 func (a *planner) allowsFault(r fault.Record) error {
 	if len(r.Parameters) > maxParameters {
 		return status.Errorf(codes.InvalidArgument, "the parameters of a fault have more than %d bytes", maxParameters)
@@ -116,7 +116,7 @@ func tapOf(req *pb.StartRequest) *tap.Tap {
 }
 
 // change has the session's goroutine carry out a change, and waits for it. If the call ends
-// early the change is carried out all the same.
+// early, the change is still carried out.
 func (s *session) change(ctx context.Context, c *change) (*pb.FaultResponse, error) {
 	if state := s.snapshot().state; state != pb.State_STATE_RUNNING {
 		return nil, status.Errorf(codes.FailedPrecondition, "the session must be running for a fault; it is %s", stateWord(state))
@@ -142,7 +142,7 @@ func (s *session) change(ctx context.Context, c *change) (*pb.FaultResponse, err
 	}
 }
 
-// abortedChange is the answer to a change that the session's end overtook.
+// abortedChange is the answer to a change if the session ends first.
 func (s *session) abortedChange() error {
 	return status.Errorf(codes.Aborted, "the session stopped: %s", s.reason())
 }
@@ -157,7 +157,7 @@ func (s *session) fault(id string) (fault.Record, bool) {
 	return fault.Record{}, false
 }
 
-// noteFault keeps what is known of a fault now, in place of what was known before.
+// noteFault replaces the record of a fault.
 func (s *session) noteFault(r fault.Record) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -170,21 +170,21 @@ func (s *session) noteFault(r fault.Record) {
 	s.now.faults = faults
 }
 
-// lasting are the faults that are not over.
+// lasting returns the faults that are not over.
 func (s *session) lasting() []fault.Record {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.now.faults), func(r fault.Record) bool { return !r.Over.IsZero() })
 }
 
-// lately are the faults that ended a moment ago.
+// lately returns the faults that ended a moment ago.
 func (s *session) lately() []fault.Record {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.now.faults), func(r fault.Record) bool { return time.Since(r.Over) > aftermath })
 }
 
-// isDown reports whether the member was ended by a fault.
+// isDown reports whether a fault ended the member.
 func (s *session) isDown() bool {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -197,7 +197,7 @@ func (s *session) setDownFlag(down bool) {
 	s.now.down = down
 }
 
-// faultMessage is what became of a fault for the wire.
+// faultMessage returns the outcome of a fault as a message.
 func (s *session) faultMessage(r fault.Record) (*pb.FaultResponse, error) {
 	release, err := s.upgradeOf(r)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *session) faultMessage(r fault.Record) (*pb.FaultResponse, error) {
 	return m, nil
 }
 
-// tooMany is the refusal of a fault beyond the bound.
+// tooMany refuses a fault beyond the bound.
 func tooMany() error {
 	return status.Error(codes.ResourceExhausted, fmt.Sprintf("the session has had %d faults already", maxFaults))
 }

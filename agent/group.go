@@ -16,15 +16,15 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// grouping is the control group of a planned member with limits, or with faults for which it
-// is told from other members of this machine.
+// grouping is the control group of a planned member with limits, or with faults that must
+// distinguish it from other members on this machine.
 type grouping struct {
 	limits resources.Limits
-	// tag is the member's, and apart is whether faults need the group.
+	// tag is the member's tag. apart reports whether faults need the group.
 	tag   string
 	apart bool
-	// run and name are the group's directories below the parent, which is nil where no group
-	// is needed.
+	// run and name are the group's directories below the parent. The parent is nil if no group is
+	// needed.
 	run, name string
 	parent    *cgroup.Parent
 	// group is nil before it is made.
@@ -48,10 +48,10 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 	return g, nil
 }
 
-// nameOf is the name of the group of a member, from 0.
+// nameOf returns the name of a member's group. Members count from 0.
 func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
-// facts are those of the machine that a member with the limits can use.
+// facts returns the resources of the machine that a member with the limits can use.
 func (g grouping) facts(memory int64, cpus int) database.HostFacts {
 	f := database.HostFacts{MemoryBytes: memory, CPUs: cpus}
 	if most := g.limits.MemoryBytes; most > 0 && (memory == 0 || most < memory) {
@@ -63,8 +63,8 @@ func (g grouping) facts(memory int64, cpus int) database.HostFacts {
 	return f
 }
 
-// limit puts the limits into the environment of the commands, where their own does not
-// have another value.
+// limit puts the limits into the environment of the commands, unless their own environment has
+// another value.
 func (g grouping) limit(plan *database.Plan) {
 	commands := make([]database.Command, len(plan.Commands))
 	for i, c := range plan.Commands {
@@ -74,8 +74,8 @@ func (g grouping) limit(plan *database.Plan) {
 	plan.Commands = commands
 }
 
-// find finds where the group can be made, and tries whether it can: it makes a group and
-// removes it, and may move this process to another group before. It is not to be left to itself.
+// find finds where the group can be made, and tests it: it makes a group and removes it, and may
+// first move this process to another group. The caller must wait for it.
 func (g *grouping) find() error {
 	if !g.limits.Any() && !g.apart {
 		return nil
@@ -98,7 +98,7 @@ func (g *grouping) find() error {
 	return nil
 }
 
-// dirs are the group's directories, also before it is made.
+// dirs are the group's directories, even before it is made.
 func (g *grouping) dirs() []string {
 	if g.parent == nil {
 		return nil
@@ -114,7 +114,7 @@ func (g *grouping) limited() []string {
 	return g.dirs()
 }
 
-// makeGroup makes the member's group, if it needs one. The record names it already.
+// makeGroup makes the member's group, if it needs one. The record already names it.
 func (l life) makeGroup() (err error) {
 	if g := &l.p.grouping; g.parent != nil {
 		g.group, err = g.parent.Make(g.run, g.name, g.limits)
@@ -122,7 +122,7 @@ func (l life) makeGroup() (err error) {
 	return err
 }
 
-// removeGroup notes what the member used, and removes its group with all that still
+// removeGroup records the member's use of resources, and removes its group with all that still
 // runs in it.
 func (l life) removeGroup() {
 	s, group := l.s, l.p.grouping.group
@@ -141,7 +141,7 @@ func (l life) removeGroup() {
 	}
 }
 
-// place has the member's commands begin in the group, and under the tap.
+// place has the member's commands start in the group, and under the tap.
 func (l life) place(o *member.Options) {
 	group, t := l.p.grouping.group, l.p.tap
 	switch {
@@ -167,7 +167,7 @@ func (l life) killedByLimit() bool {
 	return group != nil && group.Use().OOMKills > 0
 }
 
-// memoryLimit is the reason of a member that its limit killed.
+// memoryLimit is the reason for the end of a member that its limit killed.
 func (l life) memoryLimit() reason {
 	return reason(pb.ReasonMemoryLimit + l.p.grouping.limits.MemoryText())
 }
@@ -180,7 +180,7 @@ func (l life) explained(err error) error {
 	return fmt.Errorf("it was %w: %w", l.memoryLimit(), err)
 }
 
-// deathReason returns why a session ended whose child died.
+// deathReason returns why a session ended after its child died.
 func (l life) deathReason(m *member.Member) reason {
 	for _, c := range m.Children() {
 		if !c.Running && c.Exit.Signal == "SIGKILL" && l.killedByLimit() {

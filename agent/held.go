@@ -13,16 +13,16 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 )
 
-// resolveTimeout bounds the search for the addresses of a member that has a name.
+// resolveTimeout bounds the lookup of a member's name.
 const resolveTimeout = 5 * time.Second
 
-// Hold is the method of [fault.Victim].
+// Hold implements [fault.Victim].
 func (a *attended) Hold(id string, held io.Closer) { a.held[id] = held }
 
-// Held is the method of [fault.Victim].
+// Held implements [fault.Victim].
 func (a *attended) Held(id string) io.Closer { return a.held[id] }
 
-// LetGo is the method of [fault.Victim].
+// LetGo implements [fault.Victim].
 func (a *attended) LetGo(id string) error {
 	held := a.held[id]
 	delete(a.held, id)
@@ -32,7 +32,7 @@ func (a *attended) LetGo(id string) error {
 	return held.Close()
 }
 
-// Network is the method of [fault.Victim].
+// Network implements [fault.Victim].
 func (a *attended) Network() (fault.Network, error) {
 	p := a.p
 	n := fault.Network{Name: "dbtester-" + p.grouping.run + "-" + p.grouping.name, Member: p.member.Index, Shared: sharesMachine(p.member)}
@@ -60,7 +60,7 @@ func (a *attended) Network() (fault.Network, error) {
 	return n, nil
 }
 
-// addressesOf are the addresses of a member.
+// addressesOf returns the addresses of a member.
 func addressesOf(host string) (addrs []netip.Addr, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
@@ -74,8 +74,8 @@ func addressesOf(host string) (addrs []netip.Addr, err error) {
 	return addrs, nil
 }
 
-// sharesMachine reports whether other members have addresses of this machine, where the
-// source of a packet says nothing of who sent it.
+// sharesMachine reports whether other members have addresses of this machine. The source of a
+// packet then does not show who sent it.
 func sharesMachine(m database.Member) bool {
 	own := map[netip.Addr]bool{}
 	if list, err := net.InterfaceAddrs(); err == nil {
@@ -102,8 +102,8 @@ func sharesMachine(m database.Member) bool {
 	return false
 }
 
-// shares reports whether a start announces faults for which the members of this machine are
-// told apart, and there are others.
+// shares reports whether a start announces faults that must distinguish the members of this
+// machine, and there are others.
 func shares(req *pb.StartRequest, m database.Member) bool {
 	for _, f := range req.GetFaults() {
 		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}

@@ -12,10 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Install obtains a release into the agent's cache, unless it is there, and
-// streams its progress. Calls for one release wait for each other, also on other
-// agents with the same cache. An install whose call or session ends is cancelled and
-// leaves no files.
+// Install obtains a release into the agent's cache, unless it is there, and streams its progress.
+// Calls for one release wait for each other, even on other agents with the same cache. An install
+// whose call or session ends is cancelled and leaves no files.
 func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServer[pb.InstallProgress]) error {
 	a := v.agent
 	s, err := a.beginInstall(req.GetRunId())

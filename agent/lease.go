@@ -2,9 +2,8 @@ package agent
 
 import "time"
 
-// watchLease ends the session when its control has been silent for the lease. A
-// session that has stopped is only marked as expired: the next Open may then have
-// the agent.
+// watchLease ends the session when its control has been silent for the lease. A stopped session
+// is only marked as expired: the next Open may then take the agent.
 func watchLease(s *session) {
 	timer := time.NewTimer(s.agent.opts.Lease)
 	defer timer.Stop()

@@ -7,23 +7,23 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// What a connection may cost an agent. Requests are small: the largest holds options of
-// at most maxOptions and the hosts of a cluster.
+// Bounds on the cost of a connection. Requests are small: the largest holds options of at most
+// maxOptions and the hosts of a cluster.
 const (
 	// maxRequest bounds a request in bytes, maxHeaders its headers.
 	maxRequest = 1 << 20
 	maxHeaders = 64 << 10
-	// maxCalls bounds the calls at once on one connection; further ones wait.
+	// maxCalls bounds the concurrent calls on one connection; further calls wait.
 	maxCalls = 64
-	// greetTimeout is how long a new connection may take to show who it is.
+	// greetTimeout bounds the handshake of a new connection.
 	greetTimeout = 10 * time.Second
-	// A caller that sent nothing for quietTime is asked whether it is still there, and its
-	// connection ends if it does not answer within answerTime.
+	// A client that sent nothing for quietTime gets a keepalive ping. Its connection ends if it
+	// does not answer within answerTime.
 	quietTime  = time.Minute
 	answerTime = 20 * time.Second
 )
 
-// limits are the bounds as options of a server.
+// limits returns the bounds as options of a server.
 func limits() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxRequest),

@@ -19,8 +19,8 @@ func CheckListen(addr string, insecure bool) error {
 	return fmt.Errorf("listen address %q can be reached from other machines, and anyone there could run databases here: pass --certs (dbtester certs init makes the files), use a loopback address, or pass --insecure", addr)
 }
 
-// isLoopback reports whether only this machine reaches a host. A name may resolve to
-// anything by the time it is used; only numbers count.
+// isLoopback reports whether only this machine reaches a host. A name may resolve to anything by
+// the time it is used, so only addresses count.
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

@@ -10,8 +10,8 @@ import (
 )
 
 // logTo writes what this process logs to the session in a directory, until the session is
-// released. The log of an earlier agent continues. A log that cannot be written is a
-// problem of the run, and does not end it.
+// released. It appends to the log of an earlier agent. A log that cannot be written is a problem
+// of the run, and does not end it.
 func (s *session) logTo(dir string) {
 	f, err := s.agent.root.OpenFile(dir+"/"+results.FileAgentLog, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
@@ -25,8 +25,8 @@ func (s *session) logTo(dir string) {
 	s.problem("the agent's log is not recorded", err)
 }
 
-// boundLogs keeps the logs of the member's commands within the agent's bound until the
-// returned function is called, which cuts them for the last time.
+// boundLogs keeps the logs of the member's commands within the agent's bound, until the returned
+// function is called. That function cuts them for the last time.
 func (l life) boundLogs() (stop func()) {
 	s, p := l.s, l.p
 	keeper := logfile.Keeper{

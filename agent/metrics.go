@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// scrape begins to ask the member for its metrics, and to write them into the session
-// directory. The returned function asks a last time and ends that. It may be called
-// more than once.
+// scrape starts to fetch the member's metrics and to write them into the session directory. The
+// returned function fetches them a last time and ends the scraping. It may be called more than
+// once.
 func (l life) scrape() (stop func(), err error) {
 	s, p := l.s, l.p
 	if p.metrics == nil {
@@ -27,7 +27,7 @@ func (l life) scrape() (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the member's metrics: %w", err)
 	}
-	// Not s.ctx: the member is asked until it is stopped.
+	// Not s.ctx: the member is scraped until it is stopped.
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- scrape.New(*p.metrics, config).Run(ctx, w) }()

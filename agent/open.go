@@ -45,10 +45,10 @@ func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenRespons
 	}
 }
 
-// open opens a session, or returns the abandoned one to release first.
+// open opens a session, or returns the abandoned session to release first.
 //
-// A call that has ended is refused under the lock: its control may have sent the
-// Close already, and then no one would own the session until its lease expires.
+// A call that has ended is refused under the lock: its control may have sent the Close already,
+// and then no one would own the session until its lease expires.
 func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,8 +73,7 @@ func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error)
 	}
 }
 
-// Close ends the session and removes its directory. Close of an idle agent does
-// nothing.
+// Close ends the session and removes its directory. Close of an idle agent does nothing.
 func (v service) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if errors.Is(err, errIdle) {
@@ -89,8 +88,8 @@ func (v service) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return &pb.CloseResponse{}, nil
 }
 
-// release stops a session, removes its directory and makes the agent free. One of
-// several callers does it and the others wait.
+// release stops a session, removes its directory and frees the agent. Of several callers, one
+// does it and the others wait.
 func (a *Agent) release(ctx context.Context, s *session) error {
 	s.end(reasonAsked)
 	if err := wait(ctx, "stop session", s.ended); err != nil {
@@ -104,7 +103,7 @@ func (a *Agent) release(ctx context.Context, s *session) error {
 		return wait(ctx, "remove session", s.gone)
 	}
 	s.drop(reasonAsked)
-	// A record that is being written would come back into the directory.
+	// A record that is being written would reappear in the directory.
 	s.recording.Lock()
 	if err := a.runs.End(); err != nil {
 		s.log.Warn("close the log of the session", "error", err)
@@ -129,11 +128,11 @@ func (a *Agent) remove(dir string) error {
 	return nil
 }
 
-// errIdle is that no session is open.
+// errIdle reports that no session is open.
 var errIdle = status.Error(codes.FailedPrecondition, "no session is open on this agent")
 
-// own returns the session of a run and renews its lease. The error is why the run has
-// no session.
+// own returns the session of a run and renews its lease. The error says why the run has no
+// session.
 func (a *Agent) own(run string) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

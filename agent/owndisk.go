@@ -15,8 +15,8 @@ import (
 // fileDisk is the file of a member's own disk, in the session directory.
 const fileDisk = "disk.img"
 
-// holdDisk takes the disk that the user has mounted for the member, if there is one, after what
-// an earlier agent has left there was undone.
+// holdDisk locks the disk that the user has mounted for the member, if there is one, after
+// undoing what an earlier agent left there.
 func (a *Agent) holdDisk() (err error) {
 	if a.planner.own.Dir == "" {
 		return nil
@@ -28,7 +28,7 @@ func (a *Agent) holdDisk() (err error) {
 	return err
 }
 
-// memberDir is where the member of a session directory has its files.
+// memberDir returns the folder of the member's files for a session directory.
 func (a *planner) memberDir(session string) string {
 	if a.own.Dir != "" {
 		return owndisk.In(a.own.Dir).Point
@@ -36,10 +36,10 @@ func (a *planner) memberDir(session string) string {
 	return filepath.Join(a.opts.WorkDir, session, dirData)
 }
 
-// dataOn is a directory of the file system on which the data will be.
+// dataOn returns a directory of the file system that will hold the data.
 func (a *planner) dataOn() string { return cmp.Or(a.own.Dir, a.opts.WorkDir) }
 
-// allowsDisk returns why a fault cannot be one of the member's own disk.
+// allowsDisk returns why a fault cannot use the member's own disk.
 func (a *planner) allowsDisk(k fault.Kind) error {
 	switch {
 	case a.own == owndisk.Own{}:
@@ -55,8 +55,8 @@ func (a *planner) allowsDisk(k fault.Kind) error {
 	return nil
 }
 
-// makeDisk gives the member's directory a disk of its own, if the agent has such disks. It is on
-// record before.
+// makeDisk gives the member's directory a disk of its own, if the agent has such disks. The
+// record holds the disk before.
 func (l life) makeDisk() error {
 	s, p := l.s, l.p
 	own := s.agent.planner.own
@@ -82,8 +82,8 @@ func (l life) makeDisk() error {
 	return owndisk.Make(s.ctx, d, own.Bytes)
 }
 
-// removeDisk unmounts the member's own disk, if it has one. Its file goes with the session's
-// directory. A disk that the user has mounted loses the member's folder.
+// removeDisk unmounts the member's own disk, if it has one. The disk's file goes with the
+// session's directory. On a disk that the user has mounted, the member's folder is removed.
 func (l life) removeDisk() {
 	if d, ok := l.s.ownDisk(); ok {
 		// Not the session's context, which has ended: this has a bound of its own.
@@ -93,10 +93,10 @@ func (l life) removeDisk() {
 	}
 }
 
-// age puts on the member's own disk, once, what was written until the member was ready: its
-// configuration, and what a store writes at its first start. A kernel leaves that in its cache for
-// up to half a minute, and a power failure in that time would end a cluster of a minute's age in
-// ways in which it ends no other.
+// age syncs, once, what the member wrote on its own disk until it was ready: its configuration,
+// and what a store writes at its first start. A kernel keeps that in its cache for up to half a
+// minute. A power failure in that time would end a cluster that is a minute old in ways in which
+// it ends no other.
 func (s *session) age() error {
 	d, ok := s.ownDisk()
 	s.agent.mu.Lock()
@@ -114,7 +114,7 @@ func (s *session) age() error {
 	return nil
 }
 
-// ownDisk is the disk of the session's member, if it has one of its own.
+// ownDisk returns the own disk of the session's member, if it has one.
 func (s *session) ownDisk() (owndisk.Disk, bool) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -124,9 +124,9 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 	return *s.now.disk, true
 }
 
-// freeDisk gives a disk back that an earlier agent's session had.
+// freeDisk releases a disk of an earlier agent's session.
 func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
-	// Only what a session of this directory can have had: records may be edited.
+	// Only what a session of this directory can have had: records may have been edited.
 	own, given := filepath.Join(a.opts.WorkDir, l.dir), a.planner.own.Dir
 	var err error
 	switch {
@@ -142,5 +142,5 @@ func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
 	}
 }
 
-// Disk is the method of [fault.Victim].
+// Disk implements [fault.Victim].
 func (a *attended) Disk() (owndisk.Disk, bool) { return a.s.ownDisk() }

@@ -4,5 +4,5 @@ package agent
 
 import "errors"
 
-// openProcess works on Linux only, as agents do.
+// openProcess works only on Linux, like agents.
 func openProcess(int) (fd int, err error) { return 0, errors.ErrUnsupported }

@@ -27,15 +27,15 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Bounds on a request: far above any real cluster, so that a bad request is refused
-// before it exhausts anything.
+// Bounds on a request: far above any real cluster, so that a bad request is refused before it
+// exhausts anything.
 const (
 	maxHosts = 256
 	maxTag   = 128 // bytes
 )
 
-// Names of the files in a session directory, with results.FileServer, the member's
-// logs and results.FileAgentLog.
+// Names of the files in a session directory, besides results.FileServer, the member's logs and
+// results.FileAgentLog.
 const (
 	dirData    = "data"
 	fileRecord = "session.json"
@@ -57,19 +57,20 @@ type planned struct {
 	grouping grouping
 	sampler  *sysmetrics.Sampler
 	period   time.Duration // between two samples
-	// metrics is where the member reports numbers of itself; nil if it is not asked.
+	// metrics is where the member reports its metrics; nil without scraping.
 	metrics *database.MetricsSource
-	// tap has the member's calls that put writes on disk; nil if no fault was announced that
-	// needs it.
+	// tap intercepts the member's calls that put writes on disk; nil if no announced fault needs
+	// it.
 	tap *tap.Tap
-	// upgrades are the member with the releases that faults start it with, by version.
+	// upgrades are the plans of the member with the releases that faults start it with, by
+	// version.
 	upgrades map[string]*planned
 	disk     results.Disk // what the data lies on
 	free     int64        // bytes there that are free; 0 if that is not known
 }
 
-// planner turns requests into planned members, by the agent's options and the facts
-// of its machine. It is safe for concurrent use.
+// planner turns requests into planned members, using the agent's options and the facts of its
+// machine. It is safe for concurrent use.
 type planner struct {
 	opts Options
 	own  owndisk.Own
@@ -95,8 +96,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	if p.db, err = a.opts.Registry.Get(req.GetDatabase()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	// A missing release and wrong options are reported together: both take long to
-	// put right.
+	// A missing release and wrong options are reported together: both take long to fix.
 	var optionsErr, toolsErr error
 	p.driver, optionsErr = a.driver(p.db, req.GetOptions(), p.grouping.facts(a.host.MemoryBytes, a.host.CPUs))
 	p.tools, toolsErr = a.tools(p.db, req)
@@ -142,8 +142,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	return p, nil
 }
 
-// joined returns one status with the texts of all errs in one line, and the code of
-// the first.
+// joined returns one status with the texts of all errs in one line and the code of the first.
 func joined(errs ...error) error {
 	var code codes.Code
 	var texts []string
@@ -162,8 +161,7 @@ func joined(errs ...error) error {
 	return status.Error(code, strings.Join(texts, "; "))
 }
 
-// driver returns a driver with its options decoded and allowed on a machine of those
-// facts.
+// driver returns a driver with its options decoded and allowed on a machine with these facts.
 func (a *planner) driver(db database.Database, options []byte, facts database.HostFacts) (database.Driver, error) {
 	driver := db.New()
 	if err := yamlfile.DecodeOptions(options, driver); err != nil {
@@ -180,9 +178,8 @@ func (a *planner) driver(db database.Database, options []byte, facts database.Ho
 	return driver, nil
 }
 
-// commands returns the argv of every command of a plan. Only this program and the
-// tools may run, whatever the options of the request: any other executable is
-// refused.
+// commands returns the argv of every command of a plan. Whatever the options of the request, only
+// this program and the tools may run. Any other executable is refused.
 func (a *planner) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
 	argv := make([][]string, len(plan.Commands))
 	for i, c := range plan.Commands {
@@ -219,14 +216,13 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// printable reports whether text is at most that many bytes of printable UTF-8.
+// printable reports whether text is at most limit bytes of printable UTF-8.
 func printable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// hostsOf returns the cluster's hosts with every port filled in. All problems
-// are reported.
+// hostsOf returns the cluster's hosts with every port filled in. It reports all problems.
 func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) {
 	n := len(req.GetHosts())
 	if n == 0 || n > maxHosts {
@@ -265,7 +261,7 @@ func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) 
 	return hosts, errors.Join(append(problems, checkDistinct(hosts))...)
 }
 
-// checkHost returns why an address is not that of a member.
+// checkHost returns why an address cannot be a member's.
 func checkHost(addr string) error {
 	if err := address.CheckMember(addr); err != nil {
 		return err
@@ -299,8 +295,8 @@ func targetOf(hosts []database.Host) database.Target {
 	return t
 }
 
-// collectable lists the files of a session that Collect serves. The list depends on the
-// request alone, so an index means the same file for the whole session.
+// collectable lists the files of a session that Collect serves. The list depends only on the
+// request, so an index means the same file for the whole session.
 func (p *planned) collectable() []string {
 	files := []string{results.FileServer}
 	if p.metrics != nil {
@@ -312,11 +308,10 @@ func (p *planned) collectable() []string {
 	return append(files, results.FileAgentLog, fileRecord)
 }
 
-// logFile is where a command's log is in the session directory.
+// logFile returns the path of a command's log in the session directory.
 func logFile(command string) string { return results.DirLogs + "/" + command + ".log" }
 
-// planMessage is the plan as JSON: argv as they run, secret files without their
-// content.
+// planMessage returns the plan as JSON: argv as they run, secret files without their content.
 func (p *planned) planMessage() ([]byte, error) {
 	plan := p.plan
 	plan.Files = slices.Clone(plan.Files)

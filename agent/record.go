@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// recordFormat rises when an older agent would misread a record.
+// recordFormat increases when an older agent would misread a record.
 const recordFormat = 1
 
 // record is session.json: the facts of a session that an agent needs after a restart.
@@ -21,18 +21,18 @@ type record struct {
 	Owner  string    `json:"owner"`
 	Opened time.Time `json:"opened"`
 	Tag    string    `json:"tag"`
-	// State is the word for the session's state, Reason why it ended.
+	// State is the word for the session's state. Reason is why the session ended.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
 	// BootID is the boot in which pids and start ticks name these processes.
 	BootID   string        `json:"boot_id"`
 	Children []childRecord `json:"children"`
 	Files    []string      `json:"files"`
-	// Group holds the directories of the member's control group; none if it has no limits.
+	// Group holds the directories of the member's control group; empty without limits.
 	Group []string `json:"group,omitempty"`
 	// Disk is the member's own disk, if it has one.
 	Disk *owndisk.Disk `json:"disk,omitempty"`
-	// Faults are those that the member had, each recorded before it was applied.
+	// Faults are the faults that the member had, each recorded before it was applied.
 	Faults         []fault.Record `json:"faults,omitempty"`
 	ApparentBytes  int64          `json:"apparent_bytes"`
 	AllocatedBytes int64          `json:"allocated_bytes"`
@@ -48,15 +48,15 @@ type childRecord struct {
 	Exit string `json:"exit,omitempty"`
 }
 
-// record writes session.json, if the session has a directory. A failure is a problem of
-// the run and does not stop the transition.
+// record writes session.json, if the session has a directory. A failure is a problem of the run
+// and does not stop the transition.
 func (s *session) record() {
 	if err := s.writeRecord(); err != nil {
 		s.problem("the session was not recorded", err)
 	}
 }
 
-// writeRecord puts session.json on disk, whole.
+// writeRecord writes session.json to disk as a whole.
 func (s *session) writeRecord() error {
 	s.recording.Lock()
 	defer s.recording.Unlock()
@@ -74,7 +74,7 @@ func (s *session) writeRecord() error {
 	return nil
 }
 
-// currentRecord returns the present record of the session, and its directory.
+// currentRecord returns the current record of the session, and its directory.
 func (s *session) currentRecord() (record, string) {
 	now := s.snapshot()
 	children := now.children()

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// killTimeout bounds the wait for a leftover child to be gone.
+// killTimeout bounds the wait for the end of a leftover child.
 const killTimeout = 5 * time.Second
 
 // leftover is a session directory that an earlier agent left.
@@ -29,10 +29,10 @@ type leftover struct {
 	record record
 }
 
-// recoverSession kills the children that an earlier agent left running here. Its
-// last session becomes this agent's, stopped, so that it can still be collected
-// from. Older directories, which a crash between two sessions leaves, are removed. A
-// directory without a record is not a session's and is left alone.
+// recoverSession kills the children that an earlier agent left running here. The last session
+// becomes this agent's, stopped, so that it can still be collected from. Older directories, which
+// a crash between two sessions leaves, are removed. A directory without a record is not a
+// session's and stays.
 func (a *Agent) recoverSession() error {
 	left, err := a.leftovers()
 	if err != nil || len(left) == 0 {
@@ -73,7 +73,7 @@ func (a *Agent) leftovers() ([]leftover, error) {
 		}
 		l := leftover{dir: e.Name()}
 		if err := json.Unmarshal(data, &l.record); err != nil {
-			// Records are replaced whole, so a broken one tells nothing of the session.
+			// Records are replaced whole, so a broken one says nothing about the session.
 			a.opts.Log.Warn("session with a broken record is removed", "dir", e.Name(), "error", err)
 			if err := a.remove(e.Name()); err != nil {
 				return nil, err
@@ -91,8 +91,8 @@ func (a *Agent) leftovers() ([]leftover, error) {
 }
 
 // endLeftover undoes the faults of a session, kills the children that still run, and removes
-// their control group. Pids of another boot, or with other start ticks, belong to other processes and
-// are left alone.
+// their control group. Pids of another boot, or with other start ticks, belong to other
+// processes, which it leaves alone.
 func (a *Agent) endLeftover(l leftover) error {
 	if l.record.BootID != a.bootID {
 		return nil
@@ -114,8 +114,8 @@ func (a *Agent) endLeftover(l leftover) error {
 	return nil
 }
 
-// killLeftover kills the group of a process that is not our child, if it is the
-// one that started at those ticks, and waits until it is gone.
+// killLeftover kills the group of a process that is not our child, if the process started at
+// those ticks, and waits until it has ended.
 func killLeftover(pid int, ticks uint64) error {
 	if pid <= 1 {
 		return nil
@@ -156,8 +156,8 @@ func awaitEnd(fd int) error {
 	}
 }
 
-// recoveredSession returns the stopped session of an earlier agent. Its lease has
-// expired: its run may still collect, and the next Open may have the agent.
+// recoveredSession returns the stopped session of an earlier agent. Its lease has expired: its
+// run may still collect, and the next Open may take the agent.
 func (a *Agent) recoveredSession(l leftover) *session {
 	r := l.record
 	s := &session{

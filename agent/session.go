@@ -22,8 +22,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// reason is why a session ended. It is the cause its context is cancelled with:
-// the first one stays.
+// reason is why a session ended. It is the cause with which its context is cancelled: the first
+// one stays.
 type reason string
 
 const (
@@ -51,17 +51,17 @@ type session struct {
 	// ctx ends when the session is to stop, its cause being the reason.
 	ctx context.Context
 	end context.CancelCauseFunc
-	// attempts carries a Start from its verb to live; it has room for the one that
-	// state open lets in.
+	// attempts carries a Start from its verb to live. It has room for the one Start that state
+	// open accepts.
 	attempts chan *attempt
-	// changes carries faults to be applied or undone, while the member runs.
+	// changes carries faults to apply or undo while the member runs.
 	changes chan *change
 	ended   chan struct{} // closed once stopped
 	gone    chan struct{} // closed once the agent is free of this session
 	// kept ends, by drop, when the session's directory is to be removed.
 	kept context.Context
 	drop context.CancelCauseFunc
-	// clients is the number that control sent last, for the sampler.
+	// clients is the last number of clients from control, for the sampler.
 	clients atomic.Int64
 	// newest is the last sample of the member, nil before the first.
 	newest    atomic.Pointer[results.Sample]
@@ -88,7 +88,8 @@ type sessionState struct {
 	group    []string // the directories of the member's control group
 }
 
-// tenancy is who has a session. Its run and owner change when a detached session is taken over.
+// tenancy is the owner of a session. Its run and owner change when a detached session is taken
+// over.
 type tenancy struct {
 	run, owner string
 	since      time.Time
@@ -98,7 +99,7 @@ type tenancy struct {
 	expired    bool // the lease has ended: the next Open may have the agent
 }
 
-// faulted is what faults do to a session's member.
+// faulted is the state of faults on a session's member.
 type faulted struct {
 	disk   *owndisk.Disk  // the member's own, nil for none
 	faults []fault.Record // in the order in which they were asked for
@@ -106,7 +107,7 @@ type faulted struct {
 	older  bool           // what the member wrote until it was ready is on its own disk
 }
 
-// remains are what is known of a member that has ended.
+// remains are the facts about a member that has ended.
 type remains struct {
 	tails    map[string]string // the last log lines of children that died unasked, by name
 	exits    map[string]string // how children ended that an earlier agent saw end, by name
@@ -115,8 +116,7 @@ type remains struct {
 	problems []string       // what could not be recorded
 }
 
-// sizes are of the data directories after the stop, in bytes; -1 if they were not
-// measured.
+// sizes are the sizes of the data directories after the stop, in bytes; -1 if not measured.
 type sizes struct{ apparent, allocated int64 }
 
 // attempt is one Start: its request and, after done is closed, its answer.
@@ -160,8 +160,8 @@ func newSession(a *Agent, run, owner string) *session {
 	return s
 }
 
-// live is the session's goroutine: it waits for a Start that holds, conducts the
-// member, and returns with the session stopped.
+// live is the session's goroutine. It waits for a Start that is accepted, conducts the member,
+// and returns with the session stopped.
 func (s *session) live() {
 	for s.ctx.Err() == nil {
 		select {
@@ -177,8 +177,8 @@ func (s *session) live() {
 		s.problem("the agent's log is not whole", err)
 	}
 	close(s.ended)
-	// A Start that was accepted as the session ended still needs its answer. None is
-	// accepted after the state changed.
+	// A Start that was accepted as the session ended still needs its answer. None is accepted
+	// after the state has changed.
 	select {
 	case t := <-s.attempts:
 		t.answer(nil, s.abortedStart())
@@ -203,9 +203,9 @@ func (s *session) try(t *attempt) {
 	life{s, p}.conduct(t)
 }
 
-// prepared plans the member of a request and checks that it could run, or returns an error
-// if the session ends first. What has no effects may be left to itself then; the check of
-// limits makes and removes a group, so it is waited for.
+// prepared plans the member of a request and checks that it could run, or returns an error if the
+// session ends first. Work without effects may be abandoned then. The check of limits makes and
+// removes a group, so prepared waits for it.
 func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
 	p, err := s.unlessEnded(func() (*planned, error) { return s.prepare(req) })
 	if err == nil {
@@ -217,8 +217,8 @@ func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
 	return s.unlessEnded(func() (*planned, error) { return p, s.measurable(p) })
 }
 
-// unlessEnded returns what f returns, or an error if the session ends first: then f, which
-// has no effects, is left to itself.
+// unlessEnded returns what f returns, or an error if the session ends first: then it abandons f,
+// which has no effects.
 func (s *session) unlessEnded(f func() (*planned, error)) (*planned, error) {
 	type result struct {
 		p   *planned
@@ -239,15 +239,15 @@ func (s *session) unlessEnded(f func() (*planned, error)) (*planned, error) {
 	}
 }
 
-// checkLimits checks that the member can have its limits. It waits for the kernel, and at
-// most ten seconds for the removal of the group that it tries them on.
+// checkLimits checks that the member can have its limits. It waits for the kernel, and at most
+// ten seconds for the removal of the group on which it tests them.
 func (s *session) checkLimits(p *planned) (err error) {
 	defer recovered(s.agent.opts.Log, "check the limits", &err)
 	return p.grouping.find()
 }
 
-// accept returns the attempt that answers a request: a new one if the session is
-// open, the one under way or done if it was for the same.
+// accept returns the attempt that answers a request: a new one if the session is open, or the
+// attempt under way or done if it was for the same request.
 func (s *session) accept(req *pb.StartRequest) (*attempt, error) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -281,7 +281,7 @@ func (s *session) set(state pb.State) {
 // over reports whether the session has stopped. agent.mu is held.
 func (s *session) over() bool { return s.now.state == pb.State_STATE_STOPPED }
 
-// problem notes something that could not be recorded, once, for the run.
+// problem records, once, something that could not be recorded, for the run.
 func (s *session) problem(what string, err error) {
 	s.log.Warn(what, "error", err)
 	s.agent.mu.Lock()
@@ -300,7 +300,7 @@ func (s *session) reason() string {
 	return ""
 }
 
-// abortedStart is the answer to a Start that the session's end overtook.
+// abortedStart is the answer to a Start if the session ends first.
 func (s *session) abortedStart() error {
 	return status.Errorf(codes.Aborted, "the session stopped while starting: %s", s.reason())
 }
@@ -315,7 +315,7 @@ func wait(ctx context.Context, what string, c <-chan struct{}) error {
 	}
 }
 
-// setClients takes the number of clients from control, for the sampler and the file.
+// setClients sets the number of clients from control, for the sampler and the file.
 func (s *session) setClients(n int64) {
 	s.clients.Store(n)
 	if err := s.agent.clientFile.set(n); err != nil {
@@ -323,10 +323,10 @@ func (s *session) setClients(n int64) {
 	}
 }
 
-// takeOver makes the run of req the owner of a detached session, which may be nil, or
-// returns why not. The session must run what the request describes: its records would
-// otherwise be those of another cluster. Of two controls that want it, the first has it
-// until it leaves or is silent for a lease. agent.mu is held.
+// takeOver makes the run of req the owner of a detached session, which may be nil, or returns why
+// not. The session must run what the request describes: its records would otherwise be another
+// cluster's. Of two controls that want it, the first has it until it leaves or is silent for a
+// lease. agent.mu is held.
 func (s *session) takeOver(req *pb.OpenRequest) error {
 	want := req.GetTakeOver()
 	switch {
@@ -343,7 +343,7 @@ func (s *session) takeOver(req *pb.OpenRequest) error {
 	return nil
 }
 
-// leave takes the last sign of a control that leaves its member running.
+// leave records the last call of a control that leaves its member running.
 func (s *session) leave() {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()

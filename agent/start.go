@@ -8,8 +8,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Start has the session plan and spawn a member. If the call ends early the start
-// continues: the same request again waits for the same answer.
+// Start has the session plan and spawn a member. If the call ends early, the start continues: a
+// repeated request waits for the same answer.
 func (v service) Start(ctx context.Context, req *pb.StartRequest) (*pb.StartResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -25,7 +25,7 @@ func (v service) Start(ctx context.Context, req *pb.StartRequest) (*pb.StartResp
 	return t.resp, t.err
 }
 
-// sameStart compares requests except for their run ids, which a takeover changes.
+// sameStart compares requests except their run ids, which a takeover changes.
 func sameStart(a, b *pb.StartRequest) bool {
 	a, b = proto.CloneOf(a), proto.CloneOf(b)
 	a.RunId, b.RunId = "", ""

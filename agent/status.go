@@ -21,9 +21,9 @@ import (
 // probeTimeout bounds a readiness probe whose call has no deadline.
 const probeTimeout = 5 * time.Second
 
-// Heartbeat renews the lease, takes the number of clients and returns the agent's
-// clock. It answers in every state of its session, so that control learns of an end
-// it did not ask for.
+// Heartbeat renews the lease, sets the number of clients and returns the agent's clock. It
+// answers in every state of its session, so that control learns of an end that it did not
+// request.
 func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	received := time.Now()
 	s, err := v.agent.own(req.GetRunId())
@@ -49,8 +49,8 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 	return resp, nil
 }
 
-// Status returns the state of the agent and its owner. What the member is, ran and
-// logged is for the session's run only. It renews no lease.
+// Status returns the state of the agent and its owner. Only the session's run gets the facts,
+// executables and logs of the member. Status renews no lease.
 func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
 	a := v.agent
 	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: a.host}
@@ -152,8 +152,8 @@ func (n snapshot) children() []member.Child {
 	if n.member != nil {
 		return n.member.Children()
 	}
-	// Before the last one is spawned, after a start that failed, and after a restart
-	// there are only the children that were noted.
+	// Before the last child is spawned, after a failed start, and after a restart there are only
+	// the recorded children.
 	noted := make([]member.Child, len(n.spawned))
 	for i, c := range n.spawned {
 		noted[i] = c
@@ -162,7 +162,7 @@ func (n snapshot) children() []member.Child {
 	return noted
 }
 
-// childMessages are the children for the wire.
+// childMessages returns the children as messages.
 func (n snapshot) childMessages() []*pb.Child { return n.messagesOf(n.children()) }
 
 func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
@@ -182,15 +182,15 @@ func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
 	return messages
 }
 
-// Machine describes the agent's machine as it was when the agent began, as a record in
-// messages, and reports whether a member has a session.
+// Machine returns a record, for messages, of the agent's machine when the agent began, and
+// reports whether a member has a session.
 func (a *Agent) Machine() (host []byte, member bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.host, a.session != nil
 }
 
-// environmentOf returns what running children run in. Facts that cannot be read are
+// environmentOf returns the environment of running children. Facts that cannot be read are
 // missing.
 func environmentOf(log *slog.Logger, children []member.Child) (all []environment.Facts) {
 	for _, c := range children {
@@ -203,8 +203,8 @@ func environmentOf(log *slog.Logger, children []member.Child) (all []environment
 	return all
 }
 
-// fileMessages are the files of a session with their sizes now; a file that does
-// not exist yet is empty.
+// fileMessages returns the files of a session with their current sizes. A file that does not
+// exist yet is empty.
 func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 	messages := make([]*pb.FileInfo, len(files))
 	for i, name := range files {
@@ -216,7 +216,7 @@ func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 	return messages
 }
 
-// refusal is the error for another run: it names the owner. agent.mu is held.
+// refusal returns the error for another run. It names the owner. agent.mu is held.
 func (now *sessionState) refusal(code codes.Code) error {
 	owner := now.ownerMessage()
 	text := fmt.Sprintf("the agent belongs to %s (run %s) since %s, last heard from %s ago",
@@ -231,7 +231,7 @@ func (now *sessionState) refusal(code codes.Code) error {
 	return st.Err()
 }
 
-// ownerMessage is the owner of the session for the wire. agent.mu is held.
+// ownerMessage returns the owner of the session as a message. agent.mu is held.
 func (now *sessionState) ownerMessage() *pb.Owner {
 	return &pb.Owner{
 		RunHash:             pb.RunHash(now.run),

@@ -18,16 +18,16 @@ import (
 // tools are the executables that a plan may run in addition to this binary.
 type tools struct {
 	paths map[string]string
-	// release is the release in the cache that tools are of; nil for none.
+	// release is the release in the cache that holds the tools; nil for none.
 	release *install.Release
-	// given is whether the server is an executable that the agent was given.
+	// given reports whether the server is an executable that the agent was started with.
 	given bool
-	// pending is that the release is not installed yet: a dry run expects it there.
+	// pending reports that the release is not installed yet: a dry run expects it there.
 	pending bool
 }
 
-// tools returns the tools for a request. A release that is asked for must be in the
-// cache, unless this is the dry run of one that is to be installed.
+// tools returns the tools for a request. A requested release must be in the cache, unless this is
+// the dry run of one that is to be installed.
 func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, error) {
 	if err := a.checkBinary(db, req.GetBinary()); err != nil {
 		return tools{}, err
@@ -57,8 +57,8 @@ func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, erro
 	}
 }
 
-// checkBinary refuses an executable of control that this agent may not run, or
-// that nothing would run.
+// checkBinary refuses an executable from control that this agent may not run, or that nothing
+// would run.
 func (a *planner) checkBinary(db database.Database, binary string) error {
 	switch {
 	case binary == "":
@@ -74,8 +74,8 @@ func (a *planner) checkBinary(db database.Database, binary string) error {
 	}
 }
 
-// absent returns the tools of a release that is not in the cache: for a dry run
-// that is followed by an install, those that it will have.
+// absent returns the tools of a release that is not in the cache: in a dry run that precedes an
+// install, the tools that the release will have.
 func (a *planner) absent(db database.Database, req *pb.StartRequest, choice toolbox.Choice) (tools, error) {
 	recipes, err := db.Recipes(choice.Version)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *planner) absent(db database.Database, req *pb.StartRequest, choice tool
 		"%s %s is not installed here: dbtester install %[1]s@%[2]s, or install: true in the experiment file", db.Name, req.GetVersion())
 }
 
-// find returns a release of the cache, or [install.ErrAbsent].
+// find returns a release in the cache, or [install.ErrAbsent].
 func (a *planner) find(name, version string) (install.Release, error) {
 	if a.opts.Cache == "" {
 		return install.Release{}, install.ErrAbsent
@@ -97,9 +97,8 @@ func (a *planner) find(name, version string) (install.Release, error) {
 	return a.installer(nil).Find(name, version)
 }
 
-// pending returns the paths of tools as if the release were in the cache. The
-// programs of this machine that it needs must be there, else it cannot be
-// installed.
+// pending returns the paths of tools as if the release were in the cache. The programs that its
+// installation needs must exist on this machine.
 func (a *planner) pending(name, version string, recipes []recipe.Recipe) (map[string]string, error) {
 	paths := map[string]string{}
 	own, needed := recipe.Tools(recipes)
@@ -116,12 +115,12 @@ func (a *planner) pending(name, version string, recipes []recipe.Recipe) (map[st
 	return paths, nil
 }
 
-// installer returns an installer into this agent's cache, which reports progress.
+// installer returns an installer into this agent's cache. It reports progress.
 func (a *planner) installer(progress func(string)) *install.Installer {
 	return &install.Installer{Cache: a.opts.Cache, Progress: progress}
 }
 
-// releaseOf is a release as results record it; nil for nil.
+// releaseOf returns a release as results record it; nil for nil.
 func releaseOf(r *install.Release) *results.Release {
 	if r == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 )
 
 // upgraded plans a member with each release that an announced fault starts it with, by the
-// version in the fault. The plans differ in executables alone: files and directories are those
-// that the first start wrote.
+// version in the fault. The plans differ only in executables: their files and directories are
+// those that the first start wrote.
 func (a *planner) upgraded(req *pb.StartRequest, p *planned) (map[string]*planned, error) {
 	var upgrades map[string]*planned
 	for _, f := range req.GetFaults() {
@@ -65,8 +65,8 @@ func (a *planner) upgrade(req *pb.StartRequest, p *planned, version string) (*pl
 
 func sameName(a, b database.Command) bool { return a.Name == b.Name }
 
-// upgradeOf is the release that a fault has started the member with, as results record it; nil
-// for none.
+// upgradeOf returns the release with which a fault has started the member, as results record it;
+// nil for none.
 func (s *session) upgradeOf(r fault.Record) (release []byte, err error) {
 	version, err := r.Version()
 	if err != nil || version == "" {

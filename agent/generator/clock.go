@@ -2,16 +2,16 @@ package generator
 
 import "time"
 
-// sessionClock is the clock that control compares with its own: the wall clock of this
-// machine when the session began, which runs on by the monotonic clock. So the start of a
-// step and the seconds of a load stay where they are if somebody sets the wall clock.
+// sessionClock is the clock that control compares with its own: this machine's wall clock at the
+// start of the session, advanced by the monotonic clock. Setting the wall clock therefore moves
+// neither the start of a step nor the seconds of a load.
 type sessionClock struct {
 	wall func(time.Time) time.Time // what the wall clock shows at a time
 	base time.Time                 // when the session began
 	unix time.Time                 // what the wall clock showed then
 }
 
-// newSessionClock returns a clock that begins now. Nil is this machine's wall clock.
+// newSessionClock returns a clock that begins now. nil is this machine's wall clock.
 func newSessionClock(wall func(time.Time) time.Time) sessionClock {
 	if wall == nil {
 		wall = func(t time.Time) time.Time { return t.Round(0) }
@@ -26,12 +26,11 @@ func (c *sessionClock) start() time.Time { return c.unix }
 // at converts a time of this process to this clock.
 func (c *sessionClock) at(t time.Time) time.Time { return c.unix.Add(t.Sub(c.base)) }
 
-// now is the present time.
+// now returns the current time.
 func (c *sessionClock) now() time.Time { return c.at(time.Now()) }
 
-// set is by how much the wall clock was set forward since the session began, to the
-// microsecond. The process may be preempted while it reads both clocks, so the least of a
-// few readings counts.
+// set returns how far the wall clock was set forward since the session began, to the microsecond.
+// The process may be preempted while it reads both clocks, so the least of a few readings counts.
 func (c *sessionClock) set() (least time.Duration) {
 	for n := range 3 {
 		now := time.Now()

@@ -54,7 +54,7 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	return &pb.ConnectResponse{Connections: int32(s.issuer.Connections()), Clients: int32(clients)}, nil
 }
 
-// clientsOf checks a step and returns who opens its connections, and how many clients of it
+// clientsOf checks a step and returns the dialer of its connections, and how many of its clients
 // this part has.
 func (p *part) clientsOf(step load.Step, members []int32) (*connect.Dialer, int, error) {
 	own := p.spec.Part.Count(int64(step.Clients))

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// watch has the answers to this part judged if control asks for it, and returns what sees them.
+// watch returns a judge of the answers to this part, if control asks for judging.
 func (s *session) watch(req *pb.PrepareRequest) (load.Watch, error) {
 	if req.GetJudging() == nil {
 		return nil, nil
@@ -35,7 +35,7 @@ func (s *session) watch(req *pb.PrepareRequest) (load.Watch, error) {
 // longestBack bounds how long keys are read back.
 const longestBack = 10 * time.Minute
 
-// Judge ends the judging of answers, reads back what this part wrote, and streams what was found.
+// Judge ends the judging of answers, reads back what this part wrote, and streams the findings.
 func (v service) Judge(req *pb.JudgeRequest, stream grpc.ServerStreamingServer[pb.JudgeResponse]) error {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -70,7 +70,7 @@ func (v service) Judge(req *pb.JudgeRequest, stream grpc.ServerStreamingServer[p
 	})
 }
 
-// judge returns what was judged, as messages.
+// judge returns the findings as messages.
 func (s *session) judge(l *judging.Load, back judging.Back, d *connect.Dialer) (list []*pb.JudgeResponse, err error) {
 	defer recoveredIn(s.log, "Judge", &err)
 	report := l.End(s.issuing, back, func(ctx context.Context, n int) ([]database.Client, error) {

@@ -34,7 +34,7 @@ const (
 
 var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
-// part is what a generator issues, and to whom. It does not change.
+// part is the load that a generator issues, and its target. It does not change.
 type part struct {
 	database string
 	driver   database.Driver
@@ -44,8 +44,8 @@ type part struct {
 	period   time.Duration // of samples
 }
 
-// planned returns the part that a request describes. The error joins all problems of the
-// request; files that it names are not read yet.
+// planned returns the part that a request describes. The error joins all problems of the request.
+// Files that the request names are not read yet.
 func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error) {
 	p := &part{database: req.GetDatabase(), spec: load.Spec{
 		Seed: req.GetSeed(), FirstKey: req.GetFirstKey(), Part: schedule.Part{Index: int(req.GetPart()), Of: int(req.GetParts())},
@@ -87,7 +87,7 @@ func decodeOptions(data []byte, driver database.Driver) error {
 	return database.CheckOptions(driver)
 }
 
-// decodeLoad decodes a load strictly: a parameter that is not known here would be issued
+// decodeLoad decodes a load strictly: a load with an unknown parameter would be issued
 // differently.
 func decodeLoad(data []byte) (l workload.Load, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -115,8 +115,8 @@ func (p *part) setTarget(req *pb.PrepareRequest) error {
 	return nil
 }
 
-// readCredentials reads the files and the password that the request names, on this
-// machine, after [Secrets] allowed them. The error joins all problems, and holds no part of a password.
+// readCredentials reads the files and the password that the request names, on this machine, after
+// [Secrets] allowed them. The error joins all problems and holds no part of a password.
 func (p *part) readCredentials(req *pb.PrepareRequest) error {
 	var errs []error
 	if t := req.GetTls(); t != nil {
@@ -143,17 +143,16 @@ func checkPath(name, path string) error {
 	return fmt.Errorf("%s must be a plain absolute path on the generator's machine, got %q", name, path)
 }
 
-// printable reports whether text is at most that many bytes of printable UTF-8.
+// printable reports whether text is at most limit bytes of printable UTF-8.
 func printable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// share is how many of the clients or connections of the whole are of this part, at least
-// one.
+// share returns how many of all clients or connections belong to this part, at least one.
 func (p *part) share(n int32) int { return max(int(p.spec.Part.Count(int64(n))), 1) }
 
-// own is the load that this part has for itself, as a self-check needs it.
+// own returns this part's own load, as a self-check needs it.
 func (p *part) own() workload.Load {
 	l := p.spec.Load
 	of := float64(max(p.spec.Part.Of, 1))

@@ -55,10 +55,11 @@ func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *w
 	return s.issuer.Preload(s.issuing, d, how, progress.reach)
 }
 
-// written reports how many keys are written, and what became of the requests of each second.
+// written reports how many keys are written, and the outcomes of the requests of each second.
 type written struct {
 	out *outbox[pb.PreloadProgress]
-	// many is whether a request writes many keys: then each reports, and not each second.
+	// many reports whether a request writes many keys: then each request reports, not each
+	// second.
 	many bool
 
 	mu   sync.Mutex // guards the fields below
@@ -66,7 +67,7 @@ type written struct {
 	sent time.Time
 }
 
-// reach notes how far the keys are. It is safe for concurrent use.
+// reach records the progress of the keys. It is safe for concurrent use.
 func (w *written) reach(p load.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

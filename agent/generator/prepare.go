@@ -47,8 +47,7 @@ func (v service) Prepare(ctx context.Context, req *pb.PrepareRequest) (*pb.Prepa
 	}
 }
 
-// prepare reads and finds what the part needs on this machine. The session ends if that
-// fails.
+// prepare reads and finds what the part needs on this machine. The session ends if that fails.
 func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) (resp *pb.PrepareResponse, err error) {
 	defer func() {
 		if err != nil {
@@ -76,8 +75,8 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 	return resp, err
 }
 
-// selfCheck measures what this machine adds to the latencies of its part. A check that
-// fails says why in its result.
+// selfCheck measures what this machine adds to the latencies of its part. A failed check gives
+// the reason in its result.
 func (s *session) selfCheck(ctx context.Context) ([]byte, error) {
 	ctx, cancel := s.within(ctx)
 	defer cancel()

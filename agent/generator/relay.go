@@ -7,17 +7,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// queued is how many messages wait for control to read them: some minutes of a step.
+// queued is how many messages may wait for control to read them: some minutes of a step.
 const queued = 1024
 
-// outbox takes the messages of a stream.
+// outbox receives the messages of a stream.
 type outbox[M any] struct {
 	session *session
 	queue   chan *M
 }
 
-// put takes a message and returns at once. If control has not read for minutes, the
-// session ends and the message is lost.
+// put queues a message and returns at once. If control has not read for minutes, the session ends
+// and the message is lost.
 func (o *outbox[M]) put(m *M) error {
 	select {
 	case o.queue <- m:
@@ -28,7 +28,7 @@ func (o *outbox[M]) put(m *M) error {
 	}
 }
 
-// offer takes a message that need not arrive.
+// offer queues a message that need not arrive.
 func (o *outbox[M]) offer(m *M) {
 	select {
 	case o.queue <- m:
@@ -36,7 +36,7 @@ func (o *outbox[M]) offer(m *M) {
 	}
 }
 
-// last takes the last message, and waits for room.
+// last queues the last message, and waits for room.
 func (o *outbox[M]) last(m *M) {
 	select {
 	case o.queue <- m:
@@ -44,9 +44,9 @@ func (o *outbox[M]) last(m *M) {
 	}
 }
 
-// relay does the work of a streaming verb and sends what it puts out, in order. The work
-// ends when the session does, whatever happens to the stream. A stream that is lost ends
-// the session, and a session that ends ends the verb, also if control does not read.
+// relay does the work of a streaming verb and sends its messages in order. The work ends when the
+// session does, whatever happens to the stream. A broken stream ends the session, and a session
+// that ends ends the verb, even if control does not read.
 func relay[M any](ctx context.Context, s *session, send func(*M) error, work func(out *outbox[M]) error) error {
 	out := &outbox[M]{s, make(chan *M, queued)}
 	failed, sent := make(chan error, 1), make(chan error, 1)

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// Run runs the step that is connected and streams its records.
+// Run runs the connected step and streams its records.
 func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.RunResponse]) error {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -43,7 +43,7 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 	})
 }
 
-// runNext runs the step that is connected. An error is why it can't begin.
+// runNext runs the connected step. An error says why the step can't begin.
 func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end issuer.End, err error) {
 	defer recoveredIn(s.log, "Run", &err)
 	ctx, stop := context.WithCancelCause(s.issuing)
@@ -60,14 +60,14 @@ func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end 
 // furthestClock bounds how far control's clock may be from this machine's, and a start from now.
 const furthestClock = 50 * 365 * 24 * time.Hour
 
-// ready prepares the step that is connected, and returns its start in the clock of the
-// records.
+// ready prepares the connected step, and returns its start in the clock of the records.
 func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 	if next := s.issuer.Next().Index; next != int(req.GetStep()) {
 		return start, fmt.Errorf("the step must be the one that is connected, %d, got %d", next, req.GetStep())
 	}
 	ahead := time.Duration(req.GetOffsetNs())
-	// Beyond it the seconds of the load would wrap around, and those between would all be written.
+	// Beyond this bound the seconds of the load would wrap around, and all seconds between would
+	// be written.
 	if ahead.Abs() > furthestClock {
 		return start, fmt.Errorf("the clocks must differ by at most %v, got %v", furthestClock, ahead)
 	}
@@ -83,11 +83,11 @@ func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 	if req.GetForget() {
 		s.issuer.Forget()
 	}
-	// Both clocks may have drifted apart since the first step.
+	// The two clocks may have drifted apart since the first step.
 	return time.Unix(0, req.GetStartUnixNs()).Add(ahead - s.ahead), nil
 }
 
-// step runs a step and puts out its records.
+// step runs a step and sends its records.
 func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunResponse]) issuer.End {
 	s.records.out = out
 	s.out.Store(out)
@@ -108,14 +108,14 @@ func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunR
 	return end
 }
 
-// event sends what happened to a connection of the step that runs.
+// event sends an event of a connection of the running step.
 func (s *session) event(kind string, member int, text string) {
 	s.out.Load().offer(&pb.RunResponse{Record: &pb.RunResponse_Event{Event: &pb.LoadEvent{
 		Kind: kind, Member: int32(member), Text: strings.ToValidUTF8(text, "\uFFFD"), UnixNs: s.clock.now().Add(-s.ahead).UnixNano(),
 	}}})
 }
 
-// records is the sink of the recorder. It sends what the recorder makes as messages.
+// records is the recorder's sink. It sends the records as messages.
 type records struct {
 	encoder loadwire.Encoder
 	out     *outbox[pb.RunResponse] // of the present step
@@ -132,7 +132,7 @@ func (r *records) Second(s load.Second) error {
 	return r.out.put(&pb.RunResponse{Record: &pb.RunResponse_Second{Second: m}})
 }
 
-// Total ignores the total of a series: control makes totals of the seconds.
+// Total ignores the total of a series: control computes totals from the seconds.
 func (r *records) Total(load.Total) error { return nil }
 
 // Member sends the histogram of one member.

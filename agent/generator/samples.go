@@ -10,7 +10,7 @@ import (
 )
 
 // sample finds what to sample of this process and its machine while steps run. Control gets the
-// lines of the file that it has of its own machine.
+// same lines as in the file of its own machine.
 func (s *session) sample() (err error) {
 	o := s.server.opts
 	first, _, _ := net.SplitHostPort(s.part.target.Endpoints[0]) // was checked

@@ -13,18 +13,17 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Secrets are what a generator may read for the clients of a load, whoever asks. The zero
-// value is nothing.
+// Secrets are what a generator may read for the clients of a load, whoever sends the request. The
+// zero value allows nothing.
 type Secrets struct {
-	// Dirs are absolute paths of folders. Files are read below them only, also where links
-	// lead.
+	// Dirs are absolute paths of folders. Files are read only below them, even through links.
 	Dirs []string
 	// Variables are names of variables of the environment.
 	Variables []string
 }
 
-// check returns why files and variables that a request names may not be read. What is not
-// below a folder is not looked at.
+// check returns why files and variables that a request names may not be read. It accesses no path
+// outside the folders.
 func (s Secrets) check(req *pb.PrepareRequest) error {
 	var refused, errs []error
 	var folders []string
@@ -86,7 +85,7 @@ func (s Secrets) below(path string) error {
 	return fmt.Errorf("%q is not below %s", path, strings.Join(s.Dirs, " or "))
 }
 
-// inside reports whether a path lies below a folder, by its words alone.
+// inside reports whether a path lies below a folder, judging only by the text.
 func inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != "." && filepath.IsLocal(rel)

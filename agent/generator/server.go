@@ -28,8 +28,8 @@
 //	                    completes
 //	CloseLoad           the generator is free
 //
-// An agent may have a member and a part of a load at once, as on one machine for a test:
-// both then share the machine, and the answer of Prepare says so.
+// An agent may have a member and a part of a load at once, for example on one machine for a test.
+// Both then share the machine, and the answer of Prepare says so.
 package generator
 
 import (
@@ -58,15 +58,15 @@ type Options struct {
 	Registry *database.Registry
 	// Allowed lets loads be issued; without it every verb is refused.
 	Allowed bool
-	// Targets are what it may connect to, and Secrets what it may read.
+	// Targets are the addresses that it may connect to. Secrets are what it may read.
 	Targets Targets
 	Secrets Secrets
 	// Lease is how long a session lives without a verb of its run; 0 is [DefaultLease].
 	Lease time.Duration
-	// Version is that of this program. Runs of another version are refused.
+	// Version is the version of this program. Runs of another version are refused.
 	Version string
-	// Mirror is the command line that runs dbtester selfcheck mirror; without one there are
-	// no self-checks.
+	// Mirror is the command line of dbtester selfcheck mirror; without it there are no
+	// self-checks.
 	Mirror []string
 	// Device and Interface are sampled; "" finds the interface that leads to the first
 	// member, and the device of temporary files.
@@ -74,10 +74,11 @@ type Options struct {
 	// Machine describes this machine, as a record in messages, and reports whether a database's member has a session
 	// on its agent; nil means that neither is known.
 	Machine func() (host []byte, member bool)
-	// Log takes events that no verb asked for; nil discards them.
+	// Log receives events that no verb caused; nil discards them.
 	Log *slog.Logger
 
-	// wall is what this machine's wall clock shows at a time, if not that time. Tests set it.
+	// wall returns the reading of this machine's wall clock at a time. Tests set it; nil returns
+	// the time.
 	wall func(time.Time) time.Time
 }
 
@@ -142,7 +143,7 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 }
 
-// service is the generator's verbs, in the files named for them.
+// service implements the generator's verbs, in the files named after them.
 type service struct {
 	pb.UnimplementedGeneratorServer
 	server *Server
@@ -150,14 +151,13 @@ type service struct {
 
 var _ pb.GeneratorServer = service{}
 
-// errNotAllowed refuses every verb of an agent that was not asked to issue loads.
+// errNotAllowed refuses every verb of an agent that was started without loads.
 var errNotAllowed = status.Error(codes.PermissionDenied, "this agent does not issue loads: start it with dbtester agent --allow-load")
 
-// errFree is that no session is open.
+// errFree reports that no session is open.
 var errFree = status.Error(codes.FailedPrecondition, "no load is prepared on this generator")
 
-// own returns the session of a run and renews its lease. The error is why the run has
-// none.
+// own returns the session of a run and renews its lease. The error says why the run has none.
 func (s *Server) own(run string) (*session, error) {
 	if !s.opts.Allowed {
 		return nil, errNotAllowed
@@ -177,7 +177,7 @@ func (s *Server) own(run string) (*session, error) {
 	return o, nil
 }
 
-// GeneratorHeartbeat renews the lease and stamps the time.
+// GeneratorHeartbeat renews the lease and returns time stamps.
 func (v service) GeneratorHeartbeat(_ context.Context, req *pb.GeneratorHeartbeatRequest) (*pb.GeneratorHeartbeatResponse, error) {
 	received := time.Now()
 	s, err := v.server.own(req.GetRunId())
@@ -190,7 +190,7 @@ func (v service) GeneratorHeartbeat(_ context.Context, req *pb.GeneratorHeartbea
 	return resp, nil
 }
 
-// StopLoad has nothing more issued, of the load or of the step that runs.
+// StopLoad stops issuing requests, of the load or of the running step.
 func (v service) StopLoad(_ context.Context, req *pb.StopLoadRequest) (*pb.StopLoadResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {

@@ -38,8 +38,8 @@ type session struct {
 	owner  string
 	clock  sessionClock
 
-	// ctx ends when the session is to end, and issuing, its child, when nothing more is to
-	// be issued. Their causes are why.
+	// ctx ends when the session is to end. issuing, its child, ends when nothing more is to be
+	// issued. Their causes are the reasons.
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	issuing context.Context
@@ -48,8 +48,8 @@ type session struct {
 	gone    chan struct{}  // closed once all is freed
 	lost    atomic.Pointer[[]int32]
 
-	// part, issuer, judging, sampler and lines are set before any verb but Prepare is let in. One verb at a
-	// time uses the issuer and what follows.
+	// part, issuer, judging, sampler and lines are set before any verb but Prepare is accepted.
+	// One verb at a time uses the issuer and the fields after it.
 	part    *part
 	issuer  *issuer.Issuer
 	judging *judging.Load // nil unless answers are judged, and after Judge
@@ -57,7 +57,7 @@ type session struct {
 	lines   *results.SampleLines
 	records records
 	held    held
-	// ended is what became of the load's sessions, nil without any, once gone is closed.
+	// ended are the counts of the load's sessions, nil without any, once gone is closed.
 	ended *results.LoadSessions
 	out   atomic.Pointer[outbox[pb.RunResponse]] // of the last step
 	ahead time.Duration                          // of the session's clock, before the clock of the records
@@ -65,7 +65,7 @@ type session struct {
 	now sessionState
 }
 
-// verbPrepare uses a session before all others.
+// verbPrepare is the first verb that uses a session.
 const verbPrepare = "Prepare"
 
 // sessionState is the part of a session that changes, guarded by server.mu.
@@ -73,11 +73,11 @@ type sessionState struct {
 	alive time.Time // the last verb of its run
 	state pb.LoadState
 	busy  string // the verb that uses the session, "" if none does: verbPrepare at first
-	// stopStep ends the step that runs; nil if none does.
+	// stopStep ends the running step; nil without one.
 	stopStep context.CancelCauseFunc
 }
 
-// open opens the session of a run, with Prepare using it, or returns one to end first.
+// open opens the session of a run, with Prepare using it, or returns an old session to end first.
 func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old *session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 	return o, nil, nil
 }
 
-// live waits for the end of the session and frees what it has.
+// live waits for the end of the session and frees its resources.
 func (s *session) live() {
 	s.watchLease()
 	_ = s.state() // takes the lock: a verb that was let in before has counted itself then
@@ -138,8 +138,8 @@ func (s *session) free() error {
 	return err
 }
 
-// watchLease ends the session when its control has been silent for the lease, and returns
-// when the session is to end.
+// watchLease ends the session when its control has been silent for the lease. It returns when the
+// session is to end.
 func (s *session) watchLease() {
 	timer := time.NewTimer(s.server.opts.Lease)
 	defer timer.Stop()
@@ -159,8 +159,8 @@ func (s *session) watchLease() {
 	}
 }
 
-// begin lets a verb use the session, in one of some states, and sets its state meanwhile.
-// The verb calls done at its end.
+// begin lets a verb use the session in one of some states, and sets its state meanwhile. The verb
+// calls done at its end.
 func (s *session) begin(verb string, state pb.LoadState, from ...pb.LoadState) error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -194,7 +194,7 @@ func (s *session) state() pb.LoadState {
 	return s.now.state
 }
 
-// stopIssuing ends the load, and leaves the session.
+// stopIssuing ends the load but not the session.
 func (s *session) stopIssuing() {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -202,14 +202,14 @@ func (s *session) stopIssuing() {
 	s.stop(errStopped)
 }
 
-// stepping declares how the step that runs is stopped; nil is none.
+// stepping sets the function that stops the running step; nil without one.
 func (s *session) stepping(stop context.CancelCauseFunc) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	s.now.stopStep = stop
 }
 
-// endStep ends the step that runs, if one does, and leaves the load.
+// endStep ends the running step, if there is one, but not the load.
 func (s *session) endStep() {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -218,7 +218,7 @@ func (s *session) endStep() {
 	}
 }
 
-// wait waits until all is freed.
+// wait waits until everything is freed.
 func (s *session) wait(ctx context.Context) error {
 	select {
 	case <-s.gone:
@@ -228,7 +228,7 @@ func (s *session) wait(ctx context.Context) error {
 	}
 }
 
-// within returns a context that ends with a call, and when nothing more is to be issued.
+// within returns a context that ends with a call, or when nothing more is to be issued.
 func (s *session) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.issuing, func() { cancel(context.Cause(s.issuing)) })
@@ -238,7 +238,7 @@ func (s *session) within(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// lose notes which members are lost.
+// lose records which members are lost.
 func (s *session) lose(members []int32) {
 	list := slices.Clone(members)
 	s.lost.Store(&list)
@@ -253,12 +253,12 @@ func (s *session) allLost(members []int) bool {
 	return !slices.ContainsFunc(members, func(m int) bool { return !slices.Contains(*lost, int32(m)) })
 }
 
-// over is the error of verbs of a session that has ended.
+// over returns the error of verbs after the session has ended.
 func (s *session) over() error {
 	return status.Errorf(codes.Aborted, "the session of this load is over: %v", context.Cause(s.ctx))
 }
 
-// refusal is the error for another run: it names the owner. server.mu is held.
+// refusal returns the error for another run. It names the owner. server.mu is held.
 func (s *session) refusal(code codes.Code) error {
 	text := fmt.Sprintf("the generator belongs to %s (run %s) since %s, last heard from %s ago",
 		s.owner, pb.RunHash(s.run), s.clock.start().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
@@ -271,7 +271,7 @@ func (s *session) refusal(code codes.Code) error {
 	return st.Err()
 }
 
-// stateWord is the word for a state in errors.
+// stateWord returns the word for a state in errors.
 func stateWord(state pb.LoadState) string {
 	switch state {
 	case pb.LoadState_LOAD_STATE_PREPARED:

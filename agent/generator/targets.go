@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Targets are the addresses that a generator may connect to, whoever asks. The zero value is
-// none.
+// Targets are the addresses that a generator may connect to, whoever sends the request. The zero
+// value allows none.
 type Targets struct {
 	reserved bool
 	ranges   []netip.Prefix // without IPv4 addresses that are written as IPv6
@@ -24,15 +24,15 @@ type Targets struct {
 	texts    []string       // as they were given
 }
 
-// Reserved stands among the texts of [ParseTargets] for the members that control reserves at
-// their agents. Control's word is taken for which they are.
+// Reserved is the text in [ParseTargets] for the members that control reserves at their agents.
+// Control's claim about which members these are is trusted.
 const Reserved = "reserved"
 
 // hostName matches names of hosts.
 var hostName = pattern.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
 
-// ParseTargets reads [Reserved], ranges of addresses such as 10.0.0.0/24, addresses, and host
-// names. A name allows endpoints of that name, whatever its addresses are.
+// ParseTargets parses [Reserved], ranges of addresses such as 10.0.0.0/24, addresses, and host
+// names. A name allows endpoints with that name, whatever its addresses are.
 func ParseTargets(texts []string) (Targets, error) {
 	t := Targets{texts: texts}
 	var errs []error
@@ -61,8 +61,8 @@ func ParseTargets(texts []string) (Targets, error) {
 // allDigits reports whether a name is an address with a mistake, such as 10.0.0.256.
 func allDigits(name string) bool { return strings.Trim(name, "0123456789.") == "" }
 
-// check returns why a generator may not connect to one of some endpoints, each HOST:PORT, if
-// control reserves members on some hosts.
+// check returns why a generator may not connect to one of some endpoints, each HOST:PORT. Control
+// reserves members on the hosts in reserved.
 func (t Targets) check(endpoints, reserved []string) error {
 	var refused []string
 	for _, e := range endpoints {
@@ -82,7 +82,7 @@ func (t Targets) check(endpoints, reserved []string) error {
 		strings.Join(refused, ", "), cmp.Or(strings.Join(t.texts, ", "), "nothing"), strings.Join(slices.Concat(t.texts, refused), ","))
 }
 
-// has reports whether the ranges and names have a host.
+// has reports whether the ranges and names include a host.
 func (t Targets) has(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
@@ -91,7 +91,7 @@ func (t Targets) has(host string) bool {
 	return slices.ContainsFunc(t.ranges, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) }) // no range has an address with a zone
 }
 
-// sameHost reports whether two hosts are one address, or one name.
+// sameHost reports whether two hosts are the same address or the same name.
 func sameHost(a, b string) bool {
 	x, errX := netip.ParseAddr(a)
 	y, errY := netip.ParseAddr(b)
@@ -101,7 +101,7 @@ func sameHost(a, b string) bool {
 	return x.Unmap() == y.Unmap()
 }
 
-// rangeOf is a host as the flag takes it.
+// rangeOf returns a host as the flag takes it.
 func rangeOf(host string) string {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {

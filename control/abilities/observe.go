@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Observe writes what was observed during the load into the files of its group, and the
-// totals into the record. Nothing is written without an observation.
+// Observe writes the observations of the load into the files of their group, and the totals into
+// the record. It writes nothing without an observation.
 func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
 	if len(seconds) == 0 {
 		return nil
@@ -29,8 +29,8 @@ func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
 	return errors.Join(w.Write(seconds), w.Close(), ability.Observed().Set(&r.Record.Records, totals))
 }
 
-// StepAt returns the index of the step at a time of the load: the last one that began before
-// it. It reads the record.
+// StepAt returns the index of the step at a time of the load: the last step that began before it.
+// It reads the record.
 func (r *Run) StepAt(at time.Time) int {
 	step := 0
 	for _, s := range r.Record.Steps {

@@ -6,10 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// otherFiles is how many files a run has open besides connections of its abilities, and more.
+// otherFiles is at least the number of files that a run has open besides its abilities'
+// connections.
 const otherFiles = 500
 
-// OpenFiles is how many files this process may have open, 0 if that is not known.
+// OpenFiles returns how many files this process may have open, 0 if not known.
 func OpenFiles() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -18,8 +19,8 @@ func OpenFiles() uint64 {
 	return limit.Cur
 }
 
-// RoomFor returns an error if an ability cannot have a number of connections, which what names,
-// within a limit of open files; 0 is not known.
+// RoomFor returns an error if an ability's number of connections exceeds a limit of open files; 0
+// is not known. what names the connections.
 func RoomFor(what string, conns int, limit uint64) error {
 	if needed := uint64(conns) + otherFiles; conns > 0 && limit > 0 && needed > limit {
 		return fmt.Errorf("%s: the limit of open files must be at least %d, it is %d", what, needed, limit)

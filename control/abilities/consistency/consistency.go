@@ -40,7 +40,7 @@ func New(r *abilities.Run) *Half {
 	return h
 }
 
-// planned is the form of the verdict on a run, before it.
+// planned returns the verdict on a run before it starts.
 func planned(r *abilities.Run) consistency.Verdict {
 	l := &r.DB.Load
 	v := consistency.Verdict{Form: consistency.Judged, Read: l.Read, Promise: r.Info.Promises[l.Read].Text}
@@ -61,7 +61,7 @@ func planned(r *abilities.Run) consistency.Verdict {
 	return v
 }
 
-// Describe says what will be judged.
+// Describe names the judgements that will be made.
 func (h *Half) Describe() []string {
 	switch v := &h.verdict; v.Form {
 	case consistency.Judged:
@@ -79,7 +79,7 @@ func (h *Half) judges() bool {
 	return h.verdict.Form == consistency.Judged || h.verdict.Form == consistency.Measured
 }
 
-// Judging is how generators judge the answers to their parts.
+// Judging returns how generators judge the answers to their parts.
 func (h *Half) Judging() *dbtesterpb.Judging {
 	if !h.judges() {
 		return nil
@@ -88,7 +88,7 @@ func (h *Half) Judging() *dbtesterpb.Judging {
 	return &dbtesterpb.Judging{Weaker: h.verdict.Form == consistency.Measured}
 }
 
-// Watch returns what judges the requests of a load.
+// Watch returns the judge of a load's requests.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.judges() {
 		return nil, nil
@@ -101,11 +101,11 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	return l.Observe, nil
 }
 
-// atOnce is how many keys are read back at the same time. On clusters that others use it is
-// one, or one for each generator.
+// atOnce is how many keys are read back at the same time. On a shared cluster it is one, or one
+// for each generator.
 const atOnce = 16
 
-// End judges what was left open, and reads back what was written.
+// End judges the answers left open, and reads back what the load wrote.
 func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	if !h.judges() || h.load == nil && i.Judge == nil {
 		return
@@ -132,8 +132,8 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	}
 }
 
-// ofGenerators returns what generators judged, each the keys of its own. Without a report of one of
-// them, that the others found no violation says nothing of the load.
+// ofGenerators returns the judgements of generators, each on its own keys. If one report is
+// missing, it proves nothing about the load that the others found no violation.
 func (h *Half) ofGenerators(ctx context.Context, i abilities.Issued, back judging.Back) judging.Report {
 	reports, err := i.Judge(ctx, back)
 	r, v := judging.Merge(reports), &h.verdict
@@ -149,7 +149,7 @@ func (h *Half) ofGenerators(ctx context.Context, i abilities.Issued, back judgin
 	return r
 }
 
-// strongest is the mode in which keys are read back.
+// strongest returns the mode in which keys are read back.
 func (h *Half) strongest() workload.ReadMode {
 	for mode, p := range h.run.Info.Promises {
 		if p.Linearizable {
@@ -172,7 +172,7 @@ func (h *Half) Finish() error {
 	return errors.Join(append(errs, consistency.Record().Set(&h.run.Record.Records, h.verdict))...)
 }
 
-// write writes what was judged by second.
+// write writes the judgements by second.
 func (h *Half) write() error {
 	seconds := h.report.Seconds
 	if len(seconds) == 0 {
@@ -202,7 +202,7 @@ func (h *Half) write() error {
 	return errors.Join(w.Write(rec.Take(1<<62)), w.Close())
 }
 
-// histogram records how stale the reads of a weaker mode were.
+// histogram records the staleness of reads in a weaker mode.
 func (h *Half) histogram() error {
 	stale := h.report.Stale
 	if stale == nil {
@@ -219,7 +219,7 @@ func (h *Half) histogram() error {
 	return errors.Join(w.Write(start, h.run.Record.LoadEnd.Sub(start), consistency.ValueStaleness, stale), w.Close())
 }
 
-// mark marks a run whose answers or keys are not what they must be.
+// mark marks a run with wrong answers or keys.
 func (h *Half) mark() {
 	v := &h.verdict
 	if n := v.Violations(); n > 0 {

@@ -14,10 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// fileCommands is the log of what commands and undos write, in a tag's folder.
+// fileCommands is the log of the output of commands and undos, in a tag's folder.
 const fileCommands = "commands.log"
 
-// command runs a command of the user's and what undoes it, and notes it. The undo is on disk
+// command runs a command of the user's, later its undo, and records both. The undo is on disk
 // before the command runs.
 func (r *Runner) command(ctx context.Context, d faults.Due) {
 	id := fmt.Sprintf("%d-%d", d.Number+1, d.Repeat+1)
@@ -50,7 +50,7 @@ func (r *Runner) command(ctx context.Context, d faults.Due) {
 	r.over(h)
 }
 
-// noteUndo puts what is known of an undo on disk.
+// noteUndo saves the state of an undo on disk.
 func (r *Runner) noteUndo(u faults.Undo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,9 +63,9 @@ func (r *Runner) noteUndo(u faults.Undo) error {
 	return r.undos.Note(u)
 }
 
-// RunCommand runs a program with its arguments, and returns how it ended. What it writes is
-// appended to a log in a folder. A program that runs longer than [faults.CommandWithin] is killed
-// with its process group, and so is one that this process does not outlive.
+// RunCommand runs a program with its arguments and returns how it ended. It appends the program's
+// output to a log in a folder. A program is killed with its process group after
+// [faults.CommandWithin], and when this process ends before it.
 func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err error) {
 	log := filepath.Join(dir, fileCommands)
 	began := time.Now()
@@ -92,8 +92,8 @@ func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err
 }
 
 const (
-	// killWithin is how long a killed program may take to be gone.
+	// killWithin is how long a killed program may take to end.
 	killWithin = 5 * time.Second
-	// tailLines are how many lines of a command that failed are quoted.
+	// tailLines is how many lines of a failed command are quoted.
 	tailLines = 5
 )

@@ -31,12 +31,12 @@ type Runner struct {
 	plan   []faults.Due
 	prober *prober // nil without probes
 	repeat faults.Repeat
-	// follow follows the load for repeats that wait for it; nil if none do. missing are how many
-	// of those did not begin.
+	// follow follows the load for repeats that wait for it; nil if none do. missing is how many
+	// of them did not begin.
 	follow  *follow
 	missing int
 
-	// interrupted is whether the run ended before the load did.
+	// interrupted reports whether the run ended before the load.
 	interrupted bool
 
 	mu       sync.Mutex
@@ -61,7 +61,7 @@ func New(r *abilities.Run) *Runner {
 	return runner
 }
 
-// Name is that of the activity.
+// Name is the name of the activity.
 func (r *Runner) Name() string { return "apply faults" }
 
 // Describe lists the faults.
@@ -81,7 +81,7 @@ func (r *Runner) Describe() (lines []string) {
 	return lines
 }
 
-// describeCommand is a line of a command and of what undoes it.
+// describeCommand describes a command and its undo in a line.
 func describeCommand(f faults.Fault) string {
 	undo := faults.Argv(f.Undoes())
 	if undo == "" {
@@ -97,7 +97,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// repeated is when repeats begin.
+// repeated describes when repeats begin.
 func repeated(r faults.Repeat) (text string) {
 	if r.Every > 0 {
 		text = fmt.Sprintf(", every %v", r.Every)
@@ -130,7 +130,7 @@ func with(version string) string {
 	return " with " + version
 }
 
-// Run applies each fault when it is due. Those that are not over when ctx ends are undone.
+// Run applies each fault when it is due. It undoes the faults that are not over when ctx ends.
 func (r *Runner) Run(ctx context.Context) error {
 	if len(r.plan) == 0 {
 		return nil
@@ -158,7 +158,7 @@ func (r *Runner) Run(ctx context.Context) error {
 }
 
 // repeats applies faults when they are due after a start, and waits until all are over. It
-// returns false if the load ended before one was due.
+// returns false if the load ended before a fault was due.
 func (r *Runner) repeats(ctx context.Context, start time.Time, plan []faults.Due) (all bool) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -195,7 +195,7 @@ func (r *Runner) do(ctx context.Context, d faults.Due) {
 	}
 }
 
-// members are those that a fault names, asked of the running cluster.
+// members returns the members that a fault names. It asks the running cluster.
 func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 	n := len(r.run.Record.Members)
 	if number, err := strconv.Atoi(named); err == nil {
@@ -224,13 +224,13 @@ func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 	return []int{0}, nil
 }
 
-// one applies one fault to one member, waits for its end, and notes it.
+// one applies one fault to one member, waits for its end, and records it.
 func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	id := fmt.Sprintf("%d-%d-%d", d.Number+1, d.Repeat+1, turn+1)
 	h := faults.Happened{Asked: d.Asked(), Member: member, From: time.Now().UTC()}
 	h.Turn = turn
 	r.run.Step("fault: %s of member %d%s%s", d.Kind, member+1, lasting(d.For), with(d.Version))
-	// A fault that began is undone whatever happens, so that nothing waits for its timer.
+	// A fault that began is always undone, so nothing waits for its timer.
 	own := context.WithoutCancel(ctx)
 	reply, err := r.run.Agents.Fault(own, member, &dbtesterpb.FaultRequest{Id: id, Fault: d.Message(), ForNs: int64(d.For)})
 	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: member, Text: d.Kind + lasting(d.For) + with(d.Version)})
@@ -254,8 +254,8 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	r.overAt(h, over)
 }
 
-// unsure undoes a fault of which no answer tells whether it began. The agent would undo it when
-// its time is over, but what the load meets until then is not what the experiment asks for.
+// unsure undoes a fault if no answer says whether it began. The agent would undo it after its
+// duration, but until then the load would meet a fault that the experiment does not ask for.
 func (r *Runner) unsure(ctx context.Context, id string, h *faults.Happened, err error) {
 	h.Failed = oneLine(err)
 	reply, err := r.run.Agents.Heal(ctx, h.Member, id)
@@ -272,10 +272,10 @@ func (r *Runner) unsure(ctx context.Context, id string, h *faults.Happened, err 
 	}
 }
 
-// over notes a fault that is over.
+// over records a fault that is over.
 func (r *Runner) over(h faults.Happened) { r.overAt(h, time.Now().UTC()) }
 
-// overAt notes a fault that was over at a time.
+// overAt records a fault that was over at a time.
 func (r *Runner) overAt(h faults.Happened, at time.Time) {
 	h.To = at
 	r.run.Event(results.Event{Time: h.To, Kind: faults.EventOver, Member: h.Member, Text: cmp.Or(h.Failed, h.SawOver, "nothing to undo")})
@@ -293,7 +293,7 @@ func (r *Runner) note(h faults.Happened) {
 	r.happened = append(r.happened, h)
 }
 
-// oneLine is the text of an error without line breaks, "" for none.
+// oneLine returns the text of an error without line breaks, "" for nil.
 func oneLine(err error) string {
 	if err == nil {
 		return ""
@@ -301,7 +301,7 @@ func oneLine(err error) string {
 	return plaintext.Joined(err.Error())
 }
 
-// Record marks a run with faults that did not take hold, and with probes that were not
+// Record marks a run with faults that did not take effect, and with probes that were not
 // recorded.
 func (r *Runner) Record() {
 	for _, h := range r.happened {
@@ -362,7 +362,7 @@ func (r *Runner) Finish() error {
 	return faults.Record().Set(&r.run.Record.Records, r.happened)
 }
 
-// leaderChanges counts the changes of leader in a time.
+// leaderChanges counts the changes of leader in a stretch of time.
 func leaderChanges(events []results.Event, in results.Stretch) (n int) {
 	for _, e := range events {
 		if e.Kind == results.EventLeader && !e.Time.Before(in.From) && e.Time.Before(in.To()) {
@@ -372,7 +372,7 @@ func leaderChanges(events []results.Event, in results.Stretch) (n int) {
 	return n
 }
 
-// classes counts errors in the seconds of a time by class; nil for none.
+// classes counts errors by class in a stretch of time; nil for none.
 func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 	var n map[string]int64
 	for _, c := range counts {
@@ -386,11 +386,11 @@ func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 	return n
 }
 
-// patience is how long after the end of a fault another one must come for the load to have had
-// the time to recover.
+// patience is how long after the end of a fault the next must begin so that the load had the time
+// to recover.
 const patience = 5 * time.Second
 
-// measure finds what one fault did.
+// measure measures the effect of one fault.
 func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i int) {
 	h := &r.happened[i]
 	d := recovery.Disturbance{From: h.From, To: h.To}
@@ -422,7 +422,7 @@ func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i i
 	}
 }
 
-// goesOn reports whether another member has a fault after this one, which it has whatever the load
+// goesOn reports whether another member gets the same fault after this one, whatever the load
 // does meanwhile.
 func (r *Runner) goesOn(h *faults.Happened) bool {
 	return slices.ContainsFunc(r.happened, func(o faults.Happened) bool {
@@ -430,7 +430,7 @@ func (r *Runner) goesOn(h *faults.Happened) bool {
 	})
 }
 
-// Cut are the times between each fault and its recovery.
+// Cut returns the times between each fault and its recovery.
 func (r *Runner) Cut() (all []results.Stretch) {
 	for _, h := range r.happened {
 		all = append(all, h.Cut())

@@ -14,7 +14,7 @@ import (
 // follow follows a load for repeats that wait for it.
 type follow struct {
 	live *recovery.Live
-	// length is how long the load lasts, 0 if that is not known.
+	// length is the length of the load, 0 if not known.
 	length time.Duration
 }
 
@@ -26,16 +26,16 @@ func newFollow(l workload.Load) *follow {
 	return f
 }
 
-// See takes the progress of a second.
+// See receives the progress of a second.
 func (r *Runner) See(p load.Progress) {
 	if r.follow != nil {
 		r.follow.live.See(p.Step.Index, p.Step.Start, p.Ticks)
 	}
 }
 
-// waiting applies faults bout by bout: each no sooner than planned after the one before, and no
-// sooner than the load has recovered from it. A repeat that the load would end before is left out,
-// as are those that follow.
+// waiting applies faults bout by bout. Each bout begins no sooner than planned after the previous
+// one, and no sooner than the load has recovered from it. A repeat that would not be over before
+// the load's end is skipped, and so are those after it.
 func (r *Runner) waiting(ctx context.Context) {
 	f, start := r.follow, time.Now()
 	begun, over := start, start // when the present repeat began, but for the jitter, and the last bout was over
@@ -72,13 +72,13 @@ func (r *Runner) waiting(ctx context.Context) {
 	r.missing = 0
 }
 
-// planOf are the faults of a repeat.
+// planOf returns the faults of a repeat.
 func (r *Runner) planOf(repeat int) []faults.Due {
 	n := len(r.plan) / r.repeat.Times
 	return r.plan[repeat*n : (repeat+1)*n]
 }
 
-// end is when the last of some faults is planned to be over.
+// end returns when the last of some faults is planned to be over.
 func (r *Runner) end(plan []faults.Due) (end time.Duration) {
 	for _, d := range plan {
 		end = max(end, d.After+d.Lasts(len(r.run.Record.Members)))

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// mostProbes are how many probes of a member may be pending.
+	// mostProbes bounds the pending probes of a member.
 	mostProbes = 50
-	// probeTimeout bounds a probe with its connection.
+	// probeTimeout bounds a probe, including its connection.
 	probeTimeout = time.Second
 	// writeEvery is how often probes are written.
 	writeEvery = time.Second
 )
 
-// prober writes to every member over connections of its own: what a client sees that has just
-// come. It leaves no keys behind.
+// prober writes to every member over connections of its own, like a client that has just
+// connected. It leaves no keys behind.
 type prober struct {
 	run   *abilities.Run
 	every time.Duration
@@ -64,8 +64,8 @@ func (p *prober) do(ctx context.Context) {
 	p.failed(file.Close())
 }
 
-// end removes the keys of the probes, once they are over and so are the faults: a member that is
-// paused would not answer, and apply probes afterwards that were sent to it before.
+// end removes the keys of the probes once the probes and the faults are over: a paused member
+// would not answer, and would apply earlier probes afterwards.
 func (p *prober) end(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range p.members {
@@ -74,7 +74,7 @@ func (p *prober) end(ctx context.Context) {
 	wg.Wait()
 }
 
-// write writes what was probed.
+// write writes the results of probes.
 func (p *prober) write(file *linefile.TableWriter[faults.Probe]) {
 	p.mu.Lock()
 	rows := p.rows
@@ -139,10 +139,10 @@ func (m *memberProber) do(ctx context.Context) {
 	}
 }
 
-// key is that of a member's probes.
+// key returns the key of a member's probes.
 func (m *memberProber) key() []byte { return fmt.Appendf(nil, "dbtester-probe-%d", m.member+1) }
 
-// one sends a probe and notes what became of it, unless ctx ends meanwhile.
+// one sends a probe and records its outcome, unless ctx ends meanwhile.
 func (m *memberProber) one(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -164,7 +164,7 @@ func (m *memberProber) one(ctx context.Context) {
 	m.note(row)
 }
 
-// client returns a connection that nobody uses.
+// client returns an unused connection.
 func (m *memberProber) client(ctx context.Context) (database.Client, error) {
 	m.mu.Lock()
 	if n := len(m.idle); n > 0 {
@@ -179,7 +179,7 @@ func (m *memberProber) client(ctx context.Context) (database.Client, error) {
 	return m.run.Driver.Dial(ctx, target)
 }
 
-// giveBack keeps a connection for other probes. One with an error is closed.
+// giveBack keeps a connection for other probes. A connection with an error is closed.
 func (m *memberProber) giveBack(c database.Client, err error) {
 	if err != nil {
 		_ = c.Close() // its probe failed already
@@ -190,9 +190,9 @@ func (m *memberProber) giveBack(c database.Client, err error) {
 	m.idle = append(m.idle, c)
 }
 
-// end removes the key of the probes and closes the connections. It writes the key once more
-// first: what the member had before it comes before that. A probe that was still on its way may
-// come after all, which the count of keys would show.
+// end removes the key of the probes and closes the connections. It first writes the key once
+// more, after all that the member received before. A probe that is still on its way may arrive
+// later, and the count of keys would show it.
 func (m *memberProber) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// together applies a fault to several members at the same time, waits for its end, and notes
-// it as one.
+// together applies a fault to several members at the same time, waits for its end, and records it
+// as one fault.
 func (r *Runner) together(ctx context.Context, d faults.Due) {
 	h := faults.Happened{Asked: d.Asked(), Member: -1}
 	members, err := r.side(ctx, d.Member)
@@ -38,7 +38,7 @@ func (r *Runner) together(ctx context.Context, d faults.Due) {
 	r.run.Step("fault: %s of members %s%s", d.Kind, strings.Join(who, ", "), lasting(d.For))
 	r.run.Event(results.Event{Time: h.From, Kind: faults.EventFault, Member: h.Member, Text: d.Kind + " of members " + strings.Join(who, ", ") + lasting(d.For)})
 	id := fmt.Sprintf("%d-%d-1", d.Number+1, d.Repeat+1)
-	// A fault that began is undone whatever happens, so that nothing waits for its timer.
+	// A fault that began is always undone, so nothing waits for its timer.
 	own := context.WithoutCancel(ctx)
 	applied := atAll(members, func(m int) (*dbtesterpb.FaultResponse, error) {
 		return r.run.Agents.Fault(own, m, &dbtesterpb.FaultRequest{Id: id, Fault: d.Message(), ForNs: int64(d.For)})
@@ -56,7 +56,7 @@ func (r *Runner) together(ctx context.Context, d faults.Due) {
 	r.over(h)
 }
 
-// side are the members that have a fault together, the leader first if it is among them.
+// side returns the members that have a fault together, the leader first if it is one of them.
 func (r *Runner) side(ctx context.Context, named string) (members []int, err error) {
 	n := len(r.run.Record.Members)
 	most := n
@@ -81,7 +81,7 @@ func (r *Runner) side(ctx context.Context, named string) (members []int, err err
 	return members, nil
 }
 
-// answer is what the agent of one member says of a fault.
+// answer is the answer of one member's agent about a fault.
 type answer struct {
 	member int
 	reply  *dbtesterpb.FaultResponse
@@ -90,7 +90,7 @@ type answer struct {
 
 type answers []answer
 
-// atAll asks the agents of some members at the same time.
+// atAll calls the agents of some members at the same time.
 func atAll(members []int, ask func(member int) (*dbtesterpb.FaultResponse, error)) answers {
 	list := make(answers, len(members))
 	var wg sync.WaitGroup
@@ -104,7 +104,7 @@ func atAll(members []int, ask func(member int) (*dbtesterpb.FaultResponse, error
 	return list
 }
 
-// text are the agents' words for what they saw, and why it failed for some.
+// text returns the agents' reports of what they saw, and why the fault failed for some.
 func (list answers) text(saw func(*dbtesterpb.FaultResponse) string) (all, failed string) {
 	var said, wrong []string
 	for _, a := range list {
@@ -118,7 +118,7 @@ func (list answers) text(saw func(*dbtesterpb.FaultResponse) string) (all, faile
 	return strings.Join(said, "; "), strings.Join(wrong, "; ")
 }
 
-// spread tells within which time the fault was applied to all, by the clocks of their agents.
+// spread describes the time within which all agents applied the fault, by their clocks.
 func (list answers) spread() string {
 	first, last := list[0].reply.GetAppliedUnixNs(), list[0].reply.GetAppliedUnixNs()
 	for _, a := range list {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// versionTimeout bounds the wait until a member reports its version again, and versionEvery
-	// is how often it is asked.
+	// versionTimeout bounds the wait until a member reports its version again. versionEvery is
+	// the period of the requests for it.
 	versionTimeout = time.Minute
 	versionEvery   = 100 * time.Millisecond
 )
 
-// upgraded asks a member that was started with another release what it runs, until it answers,
-// and notes it. The error says that it is not the release that was asked for.
+// upgraded asks a member that was started with another release for its version, until it answers,
+// and records the version. It returns an error if that is not the requested release.
 func (r *Runner) upgraded(ctx context.Context, version string, member int, release []byte) error {
 	before := r.run.Record.Members[member]
 	u := faults.Upgrade{From: before.Version}
@@ -56,7 +56,7 @@ func (r *Runner) upgraded(ctx context.Context, version string, member int, relea
 	return err
 }
 
-// reported is the version that a member reports, as soon as it answers.
+// reported returns the version that a member reports, as soon as it answers.
 func (r *Runner) reported(ctx context.Context, v database.Versioner, member int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -77,7 +77,7 @@ func (r *Runner) reported(ctx context.Context, v database.Versioner, member int)
 }
 
 // ofRelease reports whether a version that a member reports is that of a release. Members may
-// add how they were built.
+// append how they were built.
 func ofRelease(reported, release string) bool {
 	reported, release = database.PlainVersion(reported), database.PlainVersion(release)
 	rest, ok := strings.CutPrefix(reported, release)

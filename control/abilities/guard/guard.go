@@ -19,7 +19,7 @@ import (
 // errPassed is the cause of the end of a load that passed a bound.
 var errPassed = errors.New("the guard ended the load")
 
-// Half is the half of control. It is safe for concurrent use after Bound.
+// Half is control's half. It is safe for concurrent use after Bound.
 type Half struct {
 	run    *abilities.Run
 	bounds guard.Bounds
@@ -36,7 +36,7 @@ var (
 	_ abilities.Bounder  = (*Half)(nil)
 )
 
-// New returns the guard of a run, which has no bounds unless the file gives some.
+// New returns the guard of a run. It has no bounds unless the file gives some.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, bounds: guard.Keys().Of(r.DB.Abilities)}
 }
@@ -44,10 +44,10 @@ func New(r *abilities.Run) *Half {
 // Bounded reports whether there is a bound.
 func (h *Half) Bounded() bool { return h.bounds.Any() }
 
-// Bound takes what ends the load.
+// Bound sets the function that ends the load.
 func (h *Half) Bound(end func(cause error)) { h.end = end }
 
-// See takes the progress of each second.
+// See receives the progress of each second.
 func (h *Half) See(p load.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *Half) Passed() error {
 	return errPassed
 }
 
-// Name is that of the activity.
+// Name is the name of the activity.
 func (h *Half) Name() string { return "watch the size of the store" }
 
 // Run compares the size of the store with its bound each second until ctx ends. A size that

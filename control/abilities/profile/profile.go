@@ -22,12 +22,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// grace is how long after the load's end a profile that is nearly complete
-// is awaited.
+// grace is how long after the load's end to wait for a profile that is nearly complete.
 const grace = 2 * time.Second
 
-// Profiles has every member profile itself during a load. Every failure is a mark and does
-// not fail the run.
+// Profiles has every member profile itself during a load. Every failure is a mark and does not
+// fail the run.
 type Profiles struct {
 	run      *abilities.Run
 	profiler database.Profiler // nil if nothing is profiled
@@ -65,9 +64,8 @@ func (p *Profiles) Prepare(context.Context) error {
 	return nil
 }
 
-// Length is how much of a profile fits into the load behind the first
-// step's warm-up, in whole seconds. A load of a number of requests may take any
-// time.
+// Length returns how much of a profile fits into the load after the first step's warm-up, in
+// whole seconds. A load of a number of requests may take any time.
 func Length(l workload.Load, asked time.Duration) time.Duration {
 	var all time.Duration
 	for _, s := range l.Stretches() {
@@ -79,8 +77,8 @@ func Length(l workload.Load, asked time.Duration) time.Duration {
 	return max(min(asked, all-l.WarmUp), 0).Truncate(time.Second)
 }
 
-// Run profiles every member behind the warm-up. When the load is over, profiles
-// that are nearly complete are awaited and the others cancelled.
+// Run profiles every member after the warm-up. When the load is over, it waits for profiles that
+// are nearly complete and cancels the others.
 func (p *Profiles) Run(ctx context.Context) error {
 	if p.profiler == nil {
 		return nil

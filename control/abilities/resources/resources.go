@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/resources"
 )
 
-// Half is the half of control. Agents limit their members.
+// Half is control's half. Agents limit their members.
 type Half struct{ Run *abilities.Run }
 
-// Describe lists the limits, and the environment by which Go programs keep them.
+// Describe lists the limits, and the environment variables with which Go programs keep them.
 func (h Half) Describe() []string {
 	l := resources.Keys().Of(h.Run.DB.Abilities)
 	if !l.Any() {

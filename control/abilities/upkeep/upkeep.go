@@ -27,7 +27,7 @@ import (
 // timeout bounds one piece of upkeep: a defragmentation of 8 GiB takes a minute or two.
 const timeout = 10 * time.Minute
 
-// Runner does the upkeep of a cluster, one piece after the other.
+// Runner does the upkeep of a cluster, one piece at a time.
 type Runner struct {
 	run    *abilities.Run
 	plan   upkeep.Plan
@@ -42,10 +42,10 @@ func New(r *abilities.Run) *Runner {
 	return &Runner{run: r, plan: upkeep.Keys().Of(r.DB.Abilities), counts: map[string]int{}}
 }
 
-// Name is that of the activity.
+// Name is the name of the activity.
 func (r *Runner) Name() string { return "keep up the cluster" }
 
-// Describe lists how often each kind is done.
+// Describe lists how often each kind runs.
 func (r *Runner) Describe() []string {
 	var parts []string
 	for _, k := range upkeep.Kinds() {
@@ -64,12 +64,13 @@ type job struct {
 	kind  string
 	every time.Duration
 	due   time.Time
-	// do does it once, with an event for each member.
+	// do runs it once, with an event for each member.
 	do func(ctx context.Context)
 }
 
-// Run does what is due until ctx ends: each kind one interval after the start, and then one
-// interval after it was last due. What is due while another piece runs comes after it.
+// Run runs upkeep when it is due until ctx ends: each kind one interval after the start, and then
+// one interval after it was last due. Upkeep that falls due while another piece runs comes after
+// it.
 func (r *Runner) Run(ctx context.Context) error {
 	jobs := r.jobs(time.Now())
 	for len(jobs) > 0 {
@@ -97,8 +98,8 @@ func (r *Runner) Record() {
 	}
 }
 
-// Between compacts a cluster of the run's own after each window, so that the store stays as
-// small as it was. Failures are a mark.
+// Between compacts a cluster of the run's own after each window, to keep the store as small as it
+// was. Failures are a mark.
 func (r *Runner) Between(ctx context.Context) {
 	compacter, ok := r.run.Driver.(database.Compacter)
 	l := r.run.DB.Load
@@ -117,7 +118,7 @@ func (r *Runner) Between(ctx context.Context) {
 	}
 }
 
-// Finish records what the upkeep did to the latencies.
+// Finish records the effect of the upkeep on the latencies.
 func (r *Runner) Finish() error {
 	effects, err := effect.Around(r.run.Dir, r.run.Record, upkeep.Events()...)
 	if err != nil {
