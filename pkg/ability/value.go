@@ -5,8 +5,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// List declares a key of an ability whose value is a list of mappings. That of a database
-// replaces that of the file.
+// List declares a key of an ability whose value is a list of mappings. The list of a database
+// replaces the file's.
 type List[T any] struct {
 	Key, Meaning string
 	Item         func() yamlfile.Section[T]
@@ -14,13 +14,13 @@ type List[T any] struct {
 	Resolved func(r *yamlfile.Reader, items []yamlfile.Written[T], d *Database, v Values) []T
 }
 
-// Of returns the value among those of a database.
+// Of returns the ability's value among those of a database.
 func (l List[T]) Of(v Values) []T { return valueOf[[]T](v, l.Key) }
 
-// With returns the values with another one in place of this ability's.
+// With returns the values with this ability's replaced.
 func (l List[T]) With(v Values, is []T) Values { return with(v, l.Key, is) }
 
-// Row is the method of [Keys].
+// Row implements [Keys].
 func (l List[T]) Row(database bool) yamlfile.Row {
 	row := yamlfile.Row{Name: l.Key, Unit: "list", Meaning: l.Meaning}
 	if database {
@@ -29,15 +29,15 @@ func (l List[T]) Row(database bool) yamlfile.Row {
 	return row
 }
 
-// Table is the method of [Keys].
+// Table implements [Keys].
 func (l List[T]) Table() string { return l.Item().Table() }
 
-// Schema is the method of [Keys].
+// Schema implements [Keys].
 func (l List[T]) Schema() yamlfile.Schema {
 	return yamlfile.Schema{"type": []string{"array", "null"}, "items": l.Item().Schema()}
 }
 
-// Read is the method of [Keys].
+// Read implements [Keys].
 func (l List[T]) Read(r *yamlfile.Reader, _, key string, node *yamlfile.Node) any {
 	nodes, _ := r.Items(key, node)
 	items := make([]yamlfile.Written[T], len(nodes)) // an empty list is given too
@@ -49,7 +49,7 @@ func (l List[T]) Read(r *yamlfile.Reader, _, key string, node *yamlfile.Node) an
 	return items
 }
 
-// Resolve is the method of [Keys].
+// Resolve implements [Keys].
 func (l List[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values {
 	items, given := own.([]yamlfile.Written[T])
 	if !given {
@@ -58,7 +58,7 @@ func (l List[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values
 	return l.With(v, l.Resolved(r, items, d, v))
 }
 
-// Show is the method of [Keys].
+// Show implements [Keys].
 func (l List[T]) Show(v Values, _ workload.Load) *yamlfile.Node {
 	items := l.Of(v)
 	if len(items) == 0 {
@@ -73,26 +73,26 @@ type Single[T any] struct {
 	// About is its row at the top of a file.
 	About yamlfile.Row
 	Kind  yamlfile.Kind[T]
-	// Resolved returns the value of a database from what the file gives for it, at a place
-	// that is nil if it gives nothing.
+	// Resolved returns the value of a database from the value in the file and its place, which is
+	// nil if the file gives none.
 	Resolved func(r *yamlfile.Reader, is T, at *yamlfile.Node, d *Database, v Values) T
 	// Shown reports whether the value is shown.
 	Shown func(T) bool
 }
 
-// single is a value that was read, and its place.
+// single is a value from a file, and its place.
 type single[T any] struct {
 	is T
 	at *yamlfile.Node
 }
 
-// Of returns the value among those of a database.
+// Of returns the ability's value among those of a database.
 func (s Single[T]) Of(v Values) T { return valueOf[T](v, s.About.Name) }
 
-// With returns the values with another one in place of this ability's.
+// With returns the values with this ability's replaced.
 func (s Single[T]) With(v Values, is T) Values { return with(v, s.About.Name, is) }
 
-// Row is the method of [Keys].
+// Row implements [Keys].
 func (s Single[T]) Row(database bool) yamlfile.Row {
 	row := s.About
 	if row.Unit == "" {
@@ -104,13 +104,13 @@ func (s Single[T]) Row(database bool) yamlfile.Row {
 	return row
 }
 
-// Table is the method of [Keys].
+// Table implements [Keys].
 func (s Single[T]) Table() string { return "" }
 
-// Schema is the method of [Keys].
+// Schema implements [Keys].
 func (s Single[T]) Schema() yamlfile.Schema { return s.Kind.Schema }
 
-// Read is the method of [Keys].
+// Read implements [Keys].
 func (s Single[T]) Read(r *yamlfile.Reader, _, key string, node *yamlfile.Node) any {
 	is, ok := s.Kind.Parse(r, key, node)
 	if !ok {
@@ -119,7 +119,7 @@ func (s Single[T]) Read(r *yamlfile.Reader, _, key string, node *yamlfile.Node) 
 	return single[T]{is, node}
 }
 
-// Resolve is the method of [Keys].
+// Resolve implements [Keys].
 func (s Single[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values {
 	given, ok := own.(single[T])
 	if !ok {
@@ -128,7 +128,7 @@ func (s Single[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Valu
 	return s.With(v, s.Resolved(r, given.is, given.at, d, v))
 }
 
-// Show is the method of [Keys].
+// Show implements [Keys].
 func (s Single[T]) Show(v Values, _ workload.Load) *yamlfile.Node {
 	is := s.Of(v)
 	if !s.Shown(is) {

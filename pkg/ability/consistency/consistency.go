@@ -18,17 +18,17 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "consistency", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Wish is whether a file asks for a verdict.
+// Wish is a file's wish for a verdict.
 type Wish string
 
-// The wishes. Without one, answers are judged where they can be.
+// The wishes. By default answers are judged where that is possible.
 const (
 	None Wish = ""
 	On   Wish = "on"
 	Off  Wish = "off"
 )
 
-// Wanted reports whether answers are to be judged where they can be.
+// Wanted reports whether answers are to be judged where that is possible.
 func (w Wish) Wanted() bool { return w == On }
 
 // Keys is the key in an experiment file.
@@ -60,56 +60,57 @@ func Keys() ability.Single[Wish] {
 	}
 }
 
-// LeastValue is the size in bytes of the smallest values that name the requests that wrote them.
+// LeastValue is the size in bytes of the smallest values that can name the requests that wrote
+// them.
 const LeastValue = 16
 
-// Shared is why answers to generators whose keys are not their own are not judged.
+// Shared is why the answers of generators that share keys are not judged.
 const Shared = "generators that share keys cannot be judged, as each knows only what it wrote itself and their clocks differ"
 
-// Form is what became of the answers of a load.
+// Form is the kind of judgement on the answers of a load.
 type Form string
 
 // The forms.
 const (
 	// Judged answers have a verdict.
 	Judged Form = "verdict"
-	// Measured answers are of a mode that promises less than linearizability: their staleness
-	// is known.
+	// Measured answers are those of a mode that promises less than linearizability: their
+	// staleness is known.
 	Measured Form = "staleness"
-	// Unjudged answers are neither. Why says why.
+	// Unjudged answers have neither, for the reason in Why.
 	Unjudged Form = "none"
 )
 
-// Verdict is what a run leaves in its record.
+// Verdict is the entry in a run's record.
 type Verdict struct {
 	Form Form `json:"form"`
-	// Why is why there is no verdict, "" with one.
+	// Why is the reason for no verdict, "" with one.
 	Why string `json:"why,omitempty"`
-	// Read is the mode of the reads, and Promise what the database promises of it.
+	// Read is the mode of the reads, and Promise the database's promise for that mode.
 	Read    workload.ReadMode `json:"read,omitempty"`
 	Promise string            `json:"promise,omitempty"`
-	// Counts are of the whole load.
+	// Counts count over the whole load.
 	Counts consistency.Counts `json:"counts"`
-	// Parts is how many generators judged it, each the keys of its own; 0 if control did.
+	// Parts is how many generators judged the load, each its own keys; 0 if control did.
 	Parts int `json:"parts,omitempty"`
-	// Staleness is of the stale reads, in nanoseconds; nil without any.
+	// Staleness is the staleness of stale reads, in nanoseconds; nil without any.
 	Staleness *results.Spread `json:"staleness,omitempty"`
-	// Held counts the keys that were written by what they have after the load, read back in
-	// the mode Back within a time; nil if none was read. NotReadBack is why some were not.
+	// Held counts the written keys by their state after the load, read back in the mode Back
+	// within a time; nil if none was read. NotReadBack is why some keys were not.
 	Held        *consistency.HeldKeys `json:"held,omitempty"`
 	Back        workload.ReadMode     `json:"back,omitempty"`
 	BackNS      int64                 `json:"back_ns,omitempty"`
 	NotReadBack string                `json:"not_read_back,omitempty"`
-	// TookNS is how long the judge worked, beside the clients. Waits and WaitedNS are of
-	// clients that waited for it.
+	// TookNS is how long the judge worked, in parallel with the clients. Waits and WaitedNS are
+	// about clients that waited for it.
 	TookNS   int64 `json:"took_ns"`
 	Waits    int64 `json:"waits"`
 	WaitedNS int64 `json:"waited_ns"`
-	// Since is the unix nanosecond from which the times of witnesses are shown.
+	// Since is the Unix time in nanoseconds from which the times of witnesses are shown.
 	Since int64 `json:"since_unix_ns,omitempty"`
 }
 
-// Violations is the number of answers that no register gives, 0 without a verdict.
+// Violations returns the number of answers that no register gives, 0 without a verdict.
 func (v *Verdict) Violations() int64 {
 	if v.Form != Judged {
 		return 0
@@ -117,8 +118,8 @@ func (v *Verdict) Violations() int64 {
 	return v.Counts.Violations.All()
 }
 
-// Record is the verdict of a run; its form is "" in records of releases without one, and if the
-// file asks for none.
+// Record is the verdict of a run. Its form is "" in records of releases without verdicts, and if
+// the file asks for none.
 func Record() ability.Record[Verdict] { return ability.Record[Verdict]{Key: "consistency"} }
 
 // The values by second.
@@ -134,7 +135,7 @@ const (
 	ValueKeys       = "judged_keys"
 )
 
-// Observed is what is counted by second. Its histogram of staleness has one line, of the whole
+// Observed declares the values by second. The histogram of staleness has one line, for the whole
 // load.
 func Observed() observation.Group {
 	most := func(name, unit, definition string) observation.Value {
@@ -153,5 +154,5 @@ func Observed() observation.Group {
 	}}
 }
 
-// Budget is how long keys are read back at most.
+// Budget bounds the time in which keys are read back.
 const Budget = 30 * time.Second

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileWitness has the witnesses of a run in a tag's folder, one in a line; a run without any has
-// no such file.
+// FileWitness holds the witnesses of a run in a tag's folder, one per line. A run without
+// witnesses has no such file.
 const FileWitness = "witness.jsonl"
 
 // WriteWitnesses writes a file of witnesses.
@@ -35,8 +35,8 @@ func WriteWitnesses(path string, witnesses []consistency.Witness) (err error) {
 	return file.Append(lines)
 }
 
-// ReadWitnesses reads a file of witnesses; none without the file. Those before an error are
-// good.
+// ReadWitnesses reads a file of witnesses; none without the file. The witnesses before an error
+// are valid.
 func ReadWitnesses(path string) (witnesses []consistency.Witness, err error) {
 	for line, err := range linefile.Lines(path) {
 		if errors.Is(err, fs.ErrNotExist) {

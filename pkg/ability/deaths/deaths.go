@@ -21,13 +21,13 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "deaths", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan is how many sessions are held, and how they end; 0 held is none.
+// Plan describes how many sessions are held, and how they end; 0 held is none.
 type Plan struct {
 	Held int `json:"held"`
-	// TTL is what is asked for, Keep the time between two renewals of a session.
+	// TTL is the requested TTL, and Keep the time between two renewals of a session.
 	TTL  time.Duration `json:"ttl_ns"`
 	Keep time.Duration `json:"keep_ns"`
-	// Release is how the holders die, After how long after the load's start.
+	// Release is how the holders die, and After how long after the load's start.
 	Release Release       `json:"release"`
 	After   time.Duration `json:"after_ns"`
 	// Keys is the number of keys of each session.
@@ -37,13 +37,13 @@ type Plan struct {
 // Release is how holders die: [AllAtOnce], [Never], or a number of them a second, "500/s".
 type Release string
 
-// The releases that are no rate.
+// The releases that are not rates.
 const (
 	AllAtOnce Release = "all at once"
 	Never     Release = "never"
 )
 
-// PerSecond is the rate, 0 for the others.
+// PerSecond is the rate, 0 for the releases that are not rates.
 func (r Release) PerSecond() float64 {
 	text, ok := strings.CutSuffix(string(r), "/s")
 	rate, err := strconv.ParseFloat(text, 64)
@@ -71,7 +71,7 @@ func releaseKind() yamlfile.Kind[Release] {
 	}
 }
 
-// The bounds of a plan. MostShared is how many sessions a cluster that others use has without
+// The bounds of a plan. MostShared is how many sessions a shared cluster may have without
 // --full-speed.
 const (
 	most       = 200_000
@@ -122,8 +122,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves the sessions of a database. What the whole file asks for holds for the
-// databases that have sessions.
+// resolve resolves the sessions of a database. The keys of the whole file apply to the databases
+// that have sessions.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -152,7 +152,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		if w.Has(key.name) {
 			continue
 		}
-		// A value that cannot be read was reported.
+		// A value that cannot be read is already reported.
 		if complete = false; !gives(own, key.name) && !gives(all, key.name) {
 			r.Errorf(cmp.Or(all.Node, own.Node), "sessions need %s: %s", key.name, key.such)
 		}
@@ -183,7 +183,7 @@ func required() []requiredKey {
 	return []requiredKey{{"held", "how many are held, such as held: 1000"}, {"ttl", "the time without a renewal after which one is to end, such as ttl: 10s"}}
 }
 
-// check reports values that cannot be.
+// check reports impossible values.
 func check(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *ability.Database) {
 	if p.Held < 1 || p.Held > most {
 		r.Errorf(place("held"), "sessions: held must be from 1 to %d, got %d", most, p.Held)

@@ -9,36 +9,36 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record is what became of the sessions of a run; 0 were granted without any.
+// Record is the outcome of a run's held sessions. Without any, 0 were granted.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
 
-// Outcome is what became of the sessions of a run. All of its fields are on one level in JSON.
+// Outcome is the outcome of a run's held sessions. All of its fields are on one level in JSON.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	Facts
-	// Earliest and Latest are when the rule ends sessions.
+	// Earliest and Latest are when the rule ends a session.
 	Earliest time.Duration `json:"earliest_ns"`
 	Latest   time.Duration `json:"latest_ns"`
 	Tally
 	// NotGranted sessions of the plan were not granted with all their keys.
 	NotGranted int `json:"not_granted,omitempty"`
-	// GrantsPerSecond is the rate at which they were granted, with their keys.
+	// GrantsPerSecond is the rate at which sessions were granted, with their keys.
 	GrantsPerSecond float64 `json:"grants_per_second"`
-	// Keeps are the times of renewals that were answered in nanoseconds.
+	// Keeps are the response times of answered renewals, in nanoseconds.
 	Keeps *results.Spread `json:"keeps,omitempty"`
 	Ends
-	// Before and During are the p99 of requests in the seconds before that of the first death,
-	// and in those from the first end to the last.
+	// Before and During are the p99 of requests in the seconds before the first death's, and in
+	// those from the first end to the last.
 	Before *Latency `json:"before,omitempty"`
 	During *Latency `json:"during,omitempty"`
 	// Machines is how many generators held the sessions, 0 if the client did. Each judged its own
-	// with its own clock. The times from Death on are of all, by clocks that are known to
-	// ClockError.
+	// sessions by its own clock. The times from Death on cover all sessions, by clocks that are
+	// known to ClockError.
 	Machines   int           `json:"machines,omitempty"`
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 }
 
-// Facts are those of the database.
+// Facts are the database's facts.
 type Facts struct {
 	What    string `json:"what"`
 	Rule    string `json:"rule"`
@@ -46,66 +46,66 @@ type Facts struct {
 	Watch   string `json:"watch"`
 }
 
-// Tally is what a machine counts of the sessions that it holds, or several of theirs together.
+// Tally holds a machine's counts of the sessions that it holds, or the sum of several machines'.
 type Tally struct {
-	// TTL is what members granted.
+	// TTL is the TTL that members granted.
 	TTL time.Duration `json:"ttl_ns"`
-	// Granted sessions had all their keys; Why is the first reason of the others.
+	// Granted sessions got all their keys. Why is the first reason that another did not.
 	Granted int    `json:"granted"`
 	Why     string `json:"why,omitempty"`
-	// KeepsLost are the renewals that were not answered, KeepsLate those sent later than planned
-	// by a tenth of the TTL or more.
+	// KeepsLost counts the unanswered renewals, KeepsLate those sent later than planned by a
+	// tenth of the TTL or more.
 	KeepsLost int64 `json:"keeps_lost,omitempty"`
 	KeepsLate int64 `json:"keeps_late,omitempty"`
 	// Abandoned holders died from the time of Death on.
 	Abandoned int       `json:"abandoned"`
 	Death     time.Time `json:"death,omitzero"`
-	// Early sessions ended before the rule allows. Unrenewed ones ended while they were held,
-	// because members did not answer their renewals, and Missed because the client sent none
-	// in time.
+	// Early sessions ended before the rule allows. Unrenewed sessions ended while held because
+	// members did not answer their renewals, and Missed ones because the client sent none in
+	// time.
 	Early     int `json:"early,omitempty"`
 	Unrenewed int `json:"unrenewed,omitempty"`
 	Missed    int `json:"missed,omitempty"`
-	// Resolution is the longest time between the last sight of a key and its end, 0 where
+	// Resolution is the longest time between the last read of a key and its observed end, 0 where
 	// members report the end.
 	Resolution time.Duration `json:"resolution_ns,omitempty"`
-	// Delayed ends were read right after a stop of this client, of which the longest took
+	// Delayed ends were read right after a stop of this client. The longest stop took
 	// LongestStop.
 	Delayed     int           `json:"delayed,omitempty"`
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
-	// Left sessions could not be ended at the end of the run, for the reason WhyLeft.
+	// Left sessions could not be ended at the end of the run, because of WhyLeft.
 	Left    int    `json:"left,omitempty"`
 	WhyLeft string `json:"why_left,omitempty"`
 }
 
-// Ends are how the abandoned sessions ended.
+// Ends describe how the abandoned sessions ended.
 type Ends struct {
-	// Expired sessions are those whose keys were all gone, NotExpired the others that were
-	// abandoned. FirstGone is from [Tally.Death] to the first end, AllGone to the last.
+	// Expired counts the abandoned sessions whose keys were all gone, NotExpired the other
+	// abandoned ones. FirstGone is the time from [Tally.Death] to the first end, AllGone to the
+	// last.
 	Expired    int           `json:"expired"`
 	NotExpired int           `json:"not_expired,omitempty"`
 	FirstGone  time.Duration `json:"first_gone_ns,omitempty"`
 	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
-	// RenewedNS is between the first and the last of their last renewals.
+	// RenewedNS is the time between the first and the last of their last renewals.
 	RenewedNS int64 `json:"renewed_ns,omitempty"`
-	// Late is by how much the ends came after the TTL in nanoseconds, counted from the sending
-	// of the last renewal. LateLeast is counted from its answer, and up to when the keys were
-	// seen for the last time.
+	// Late is how long after the TTL the ends came, in nanoseconds, timed from sending the last
+	// renewal. LateLeast is timed from its answer, up to the last time the keys were seen.
 	Late      *results.Spread `json:"late,omitempty"`
 	LateLeast *results.Spread `json:"late_least,omitempty"`
-	// PerSecond is the rate of ends, without the first and the last twentieth; 0 for few.
+	// PerSecond is the rate of ends without the first and the last twentieth; 0 if there are few.
 	PerSecond float64 `json:"per_second,omitempty"`
-	// Survivors are the sessions left by time after their TTL.
+	// Survivors are the remaining sessions by time after their TTL.
 	Survivors []Survivors `json:"survivors,omitempty"`
 }
 
-// Survivors are how many sessions were left at a time after their TTL.
+// Survivors is how many sessions remained at a time after their TTL.
 type Survivors struct {
 	After time.Duration `json:"after_ns"`
 	Left  int           `json:"left"`
 }
 
-// Latency is the p99 of the requests of some seconds that ended ok.
+// Latency is the p99 of ok requests in some seconds.
 type Latency = effect.Latency
 
 // The values by second.
@@ -118,7 +118,7 @@ const (
 	ValueEarly     = "early"
 )
 
-// Observed is what is counted and timed by second.
+// Observed declares the values that are counted and timed by second.
 func Observed() observation.Group {
 	return observation.Group{Name: "sessions", Values: []observation.Value{
 		observation.Timed(ValueGrant, "times until a session was granted"),

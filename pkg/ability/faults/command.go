@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// Command is the kind of a fault that control applies: a program of the user's, which
-	// needs no agent.
+	// Command is the kind of fault that control applies: a program of the user's, which needs no
+	// agent.
 	Command = "command"
-	// NoUndo is the undo of a command, in words, that has nothing to undo.
+	// NoUndo is the word for the undo of a command that has nothing to undo.
 	NoUndo = "none"
 
 	commandMeaning = "control runs the program of `run`, and that of `undo` after `for`; of any cluster, also one of `endpoints`, and only with `control --allow-commands`"
 )
 
-// Commands are those of some faults that are commands.
+// Commands returns the faults that are commands.
 func Commands(list []Fault) (commands []Fault) {
 	for _, f := range list {
 		if f.Kind == Command {
@@ -31,7 +31,7 @@ func Commands(list []Fault) (commands []Fault) {
 	return commands
 }
 
-// Undoes is the program with its arguments that undoes a command; nil for none.
+// Undoes returns the program, with its arguments, that undoes a command; nil for none.
 func (f Fault) Undoes() []string {
 	if slices.Equal(f.Undo, []string{NoUndo}) {
 		return nil
@@ -39,8 +39,8 @@ func (f Fault) Undoes() []string {
 	return f.Undo
 }
 
-// Argv is a program with its arguments for people, each quoted that a shell would not take as it
-// is; "" for none.
+// Argv returns a program with its arguments for people, with an argument quoted if a shell would
+// change it; "" for none.
 func Argv(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

@@ -14,23 +14,22 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The kinds of event that a fault was applied, that it is over, and what its member's agent
-// saw of it.
+// The kinds of event: a fault was applied, it is over, and its member's agent saw its effect.
 const (
 	EventFault    = "fault"
 	EventOver     = "fault over"
 	EventReadBack = "fault read back"
 )
 
-// The members that are named by what they do.
+// The names of members by their roles.
 const (
 	Leader   = "leader"
 	Follower = "follower"
 	Each     = "each"
 )
 
-// The groups of members that have a fault at the same time: all, as many with the leader as
-// are no majority, and as many without it.
+// The groups of members that have a fault at the same time: all, the largest minority with the
+// leader, and the largest minority without it.
 const (
 	All       = "all"
 	Minority  = "minority"
@@ -54,46 +53,44 @@ func Ability() ability.Ability {
 
 // Fault is one fault of a load.
 type Fault struct {
-	// Kind is that of package fault. Member is [Leader], [Follower], [Each] or a number from
-	// 1.
+	// Kind is a kind of package fault. Member is [Leader], [Follower], [Each] or a number from 1.
 	Kind   string `json:"kind"`
 	Member string `json:"member"`
-	// Fsync is what becomes of the calls of a disk.
+	// Fsync is the effect on the calls of a disk.
 	Fsync string `json:"fsync,omitempty"`
-	// Full is whether the member's own disk has no space left.
+	// Full reports whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
-	// From and Direction name the packets that are meant, Loss the share of them that is dropped,
-	// By by how much each is later, and Rate the bandwidth of all together.
+	// From and Direction select packets, Loss is the share of them that is dropped, By how much
+	// each is delayed, and Rate the bandwidth of all together.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
 	By        string `json:"by,omitempty"`
 	Rate      string `json:"rate,omitempty"`
-	// Version is the release that a restart starts, "" for the one before.
+	// Version is the release that a restart starts, "" for the previous one.
 	Version string `json:"version,omitempty"`
-	// Run is the program of a [Command] with its arguments, and Undo what undoes it, [NoUndo]
-	// for none.
+	// Run is the program of a [Command] with its arguments, and Undo its undo, [NoUndo] for none.
 	Run  []string `json:"run,omitempty"`
 	Undo []string `json:"undo,omitempty"`
-	// At is when it is applied, after the first request of the load, and For how long it
+	// At is when the fault is applied, after the first request of the load, and For how long it
 	// lasts. Gap is the time between the end of a member's fault and the next member's.
 	At  time.Duration `json:"at_ns"`
 	For time.Duration `json:"for_ns,omitempty"`
 	Gap time.Duration `json:"gap_ns,omitempty"`
 	// Overlap lets it overlap with others.
 	Overlap bool `json:"overlap,omitempty"`
-	// Beside are the members that have it at the same time, see [fault.Parameters].
+	// Beside are the members that have the fault at the same time, see [fault.Parameters].
 	Beside string `json:"-"`
-	// Place is where the file asks for it.
+	// Place is the fault's place in the file.
 	Place string `json:"-"`
 }
 
-// Parameters are those of its kind.
+// Parameters returns the parameters of its kind.
 func (f Fault) Parameters() fault.Parameters {
 	return fault.Parameters{Fsync: f.Fsync, Version: f.Version, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, By: f.By, Rate: f.Rate, Beside: f.Beside}
 }
 
-// Detail is what the file says of it besides its kind, its members and its times; fsync aside.
+// Detail describes the fault without its kind, members, times and fsync.
 func (f Fault) Detail() string {
 	var list []string
 	if f.Full {
@@ -107,8 +104,8 @@ func (f Fault) Detail() string {
 	return strings.Join(list, ", ")
 }
 
-// Lasts is how long it is planned to last in a cluster of some members, with those that have it
-// one after the other.
+// Lasts returns how long the fault is planned to last in a cluster with this many members,
+// including all members that have it one after the other.
 func (f Fault) Lasts(members int) time.Duration {
 	if f.Member != Each {
 		return f.For
@@ -117,39 +114,39 @@ func (f Fault) Lasts(members int) time.Duration {
 	return n*f.For + (n-1)*f.Gap
 }
 
-// Message is the fault as agents are asked for it.
+// Message returns the fault as in requests to agents.
 func (f Fault) Message() *dbtesterpb.FaultKind {
 	return &dbtesterpb.FaultKind{Kind: f.Kind, Parameters: f.Parameters().Encoded(), Place: f.Place}
 }
 
-// Repeat is how often all faults are applied.
+// Repeat describes how often all faults are applied.
 type Repeat struct {
 	Times int `json:"times,omitempty"`
-	// Every is the time between the beginnings of two repeats. Each is put off by a time up
-	// to Jitter that the seed decides.
+	// Every is the time between the starts of two repeats. The seed delays each by up to Jitter.
 	Every  time.Duration `json:"every_ns,omitempty"`
 	Jitter time.Duration `json:"jitter_ns,omitempty"`
-	// Until is [Recovered] if a repeat, and each fault in it that does not overlap with one
-	// before, begins no sooner than the load has recovered, else "". Every is the least time then.
+	// Until is [Recovered] if a repeat begins no sooner than the load has recovered, as does each
+	// fault in it that does not overlap with an earlier one; else "". Every is then the least
+	// time.
 	Until string `json:"until,omitempty"`
 }
 
-// Recovered is what repeats and their faults can wait for.
+// Recovered is the condition that repeats and their faults can wait for.
 const Recovered = "recovered"
 
-// Asked is a fault of a run as the file asks for it.
+// Asked is a fault of a run as the file describes it.
 type Asked struct {
-	// Number is the number of the fault in the file, Repeat that of its repeat, and Turn that
-	// of its member among those that have it one after the other; all count from 0.
+	// Number is the number of the fault in the file, Repeat the number of its repeat, and Turn
+	// its member's turn among those that have it one after the other. All count from 0.
 	Number int    `json:"number"`
 	Repeat int    `json:"repeat"`
 	Turn   int    `json:"turn,omitempty"`
 	Kind   string `json:"kind"`
 	Target string `json:"target"`
 	Fsync  string `json:"fsync,omitempty"`
-	// Detail is what else the file says of it, see [Fault.Detail].
+	// Detail describes the rest of the fault, see [Fault.Detail].
 	Detail string `json:"detail,omitempty"`
-	// Version is the release that the member was to be started with, "" for the one before.
+	// Version is the release with which the member was to be started, "" for the previous one.
 	Version string `json:"version,omitempty"`
 	// Run is the program of a command with its arguments.
 	Run []string      `json:"run,omitempty"`
@@ -159,39 +156,40 @@ type Asked struct {
 // Happened is one fault of a run.
 type Happened struct {
 	Asked
-	// Member counts from 0, and is -1 of a command, and if none could be found.
+	// Member counts from 0. It is -1 for a command, and if no member was found.
 	Member int `json:"member"`
-	// Members are all that had it at the same time, Member first; nil if it was one.
+	// Members are all members that had the fault at the same time, Member first; nil if only one
+	// had it.
 	Members []int `json:"members,omitempty"`
-	// From is when it was asked for, To when it was over, by control's clock.
+	// From is when the fault was requested, To when it was over, by control's clock.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Saw is what the agent read back once it was applied, and SawOver once it was undone.
+	// Saw is what the agent read back after applying the fault, and SawOver after undoing it.
 	Saw     string `json:"saw,omitempty"`
 	SawOver string `json:"saw_over,omitempty"`
-	// Failed is why it did not take hold or could not be undone.
+	// Failed is why the fault did not take effect or could not be undone.
 	Failed string `json:"failed,omitempty"`
-	// Silences are the longest times without an answered probe until the load had recovered,
-	// of all members and of each; none without probes.
+	// Silences are the longest times without an answered probe until the load had recovered, for
+	// all members together and for each; none without probes.
 	Silences []Silence `json:"silences,omitempty"`
-	// Back is the time from its end until a probe of its member was answered that was sent
-	// after it; [recovery.Never] if none was within five seconds of the recovery of the
-	// load, 0 without probes.
+	// Back is the time from the fault's end until a later probe of its member was answered. It is
+	// [recovery.Never] if none was within five seconds of the recovery of the load, and 0 without
+	// probes.
 	Back time.Duration `json:"back_ns,omitempty"`
-	// Leaders is how often another member was found to lead until the load had recovered.
+	// Leaders is how many times the leader changed until the load had recovered.
 	Leaders int `json:"leader_changes"`
-	// Errors counts the requests that did not end ok in the seconds until the load had
-	// recovered, by class.
+	// Errors counts, by class, the requests that did not end ok in the seconds until the load had
+	// recovered.
 	Errors map[string]int64 `json:"errors,omitempty"`
-	// P99 is of the requests that ended ok in the seconds until the load had recovered, and
-	// RestP99 of those in seconds that no fault touched; 0 if there were none.
+	// P99 is the p99 of requests that ended ok in the seconds until the load had recovered.
+	// RestP99 is the p99 of those in seconds that no fault touched. 0 means none.
 	P99     time.Duration `json:"p99_ns,omitempty"`
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
-	// Recovery is what it did to the load; nil if the load has no records of that time.
+	// Recovery is the fault's effect on the load; nil if the load has no records of that time.
 	Recovery *recovery.Recovery `json:"recovery,omitempty"`
 }
 
-// Cut is the time between the fault and its recovery.
+// Cut returns the time from the fault to its recovery.
 func (h Happened) Cut() results.Stretch {
 	until := h.To
 	if h.Recovery != nil {

@@ -119,7 +119,7 @@ func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Dat
 	return list
 }
 
-// cluster refuses clusters and loads that faults do not go with.
+// cluster refuses clusters and loads that do not allow faults.
 func (c checker) cluster(at *yamlfile.Node) {
 	switch d := c.d; {
 	case d.Running && slices.ContainsFunc(c.items, func(w yamlfile.Written[Fault]) bool { return w.Is.Kind != Command }):
@@ -179,11 +179,11 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	}
 }
 
-// lasts is how long a fault of all its members is planned to last.
+// lasts returns how long a fault of all its members is planned to last.
 func (c checker) lasts(f Fault) time.Duration { return f.Lasts(c.d.Members) }
 
-// overlaps refuses faults that overlap, unless one of them may. Who leads changes, so two
-// faults are of different members for sure only if both have a number.
+// overlaps refuses faults that overlap, unless one of them may. The leader changes, so two faults
+// certainly affect different members only if both have a number.
 func (c checker) overlaps() {
 	for i, w := range c.items {
 		for _, o := range c.items[:i] {
@@ -199,7 +199,7 @@ func (c checker) overlaps() {
 	}
 }
 
-// fits refuses faults that are not over when the load is, or when they begin again.
+// fits refuses faults that are not over when the load ends, or when they begin again.
 func (c checker) fits() {
 	var load, last time.Duration
 	for _, s := range c.d.Load.Stretches() {

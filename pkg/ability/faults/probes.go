@@ -13,22 +13,21 @@ import (
 type Probe struct {
 	// Member counts from 1.
 	Member int
-	// SentNS is when it was sent, in nanoseconds of the Unix epoch, and TookNS how long its
-	// answer took.
+	// SentNS is when it was sent, in nanoseconds since the Unix epoch, and TookNS its response
+	// time.
 	SentNS, TookNS int64
-	// Class is that of its error, "" for a probe that was answered, and [NotSent] for one that
-	// found all connections waiting.
+	// Class is the class of its error: "" for an answered probe, and [NotSent] for one that found
+	// all connections waiting.
 	Class string
 }
 
-// NotSent is the class of a probe that was due while the most probes were pending.
+// NotSent is the class of a probe that was due while the largest number of probes was pending.
 const NotSent = "not sent"
 
 // OK reports whether the probe was answered.
 func (p Probe) OK() bool { return p.Class == "" }
 
-// probeColumns declares the file of probes. A row that is read must be of one of so many
-// members.
+// probeColumns declares the file of probes. A row must name one of this many members.
 func probeColumns(members int) []linefile.Column[Probe] {
 	return []linefile.Column[Probe]{
 		linefile.IntColumn("member", func(p *Probe) *int { return &p.Member }).Checked(func(p *Probe) error { return declared.CheckMember(p.Member, 1, members) }),
@@ -43,13 +42,13 @@ func NewProbeWriter(path string) (linefile.TableWriter[Probe], error) {
 	return linefile.NewTableWriter(path, probeColumns(0))
 }
 
-// ReadProbes reads the file of probes of a run with so many members; a row of another is an
-// error.
+// ReadProbes reads the file of probes of a run with this many members. A row of another member is
+// an error.
 func ReadProbes(path string, members int) ([]Probe, error) {
 	return linefile.ReadTable(path, probeColumns(members), linefile.ZeroRows[Probe])
 }
 
-// Silence is the longest time in which a member answered no probe, or no member one.
+// Silence is the longest time in which one member, or all members together, answered no probe.
 type Silence struct {
 	// Member counts from 1; 0 is all members together.
 	Member  int           `json:"member"`
@@ -58,9 +57,9 @@ type Silence struct {
 	OK      int           `json:"ok"`
 }
 
-// Silences returns the longest time without an answered probe between two times, by member and
-// for all together first. A time that began before from or ends after until counts from the
-// answer before to the answer after it.
+// Silences returns the longest time without an answered probe between two times, first for all
+// members together and then by member. A silence that began before from or ends after until
+// counts from the answer before it to the answer after it.
 func Silences(probes []Probe, members int, from, until time.Time) []Silence {
 	list := make([]Silence, members+1)
 	ends := make([][]int64, members+1)
@@ -89,7 +88,7 @@ func Silences(probes []Probe, members int, from, until time.Time) []Silence {
 }
 
 // Back returns the time from a fault's end until a probe of a member was answered that was sent
-// after it, and before another time; [recovery.Never] if none was.
+// after it and before until; [recovery.Never] if none was.
 func Back(probes []Probe, member int, over, until time.Time) time.Duration {
 	back := time.Duration(recovery.Never)
 	for _, p := range probes {
@@ -103,7 +102,7 @@ func Back(probes []Probe, member int, over, until time.Time) time.Duration {
 	return back
 }
 
-// longest is the longest time between two answers that touches [from, until).
+// longest returns the longest time between two answers that touches [from, until).
 func longest(ends []int64, from, until int64) (most time.Duration) {
 	slices.Sort(ends)
 	last := from

@@ -6,14 +6,15 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// Row is one fault of a run in numbers: a row of faults.csv. Times are those of [Happened] and its
-// recovery; those that did not come are -1, and all of a fault without a recovery are 0.
+// Row is one fault of a run in numbers: a row of faults.csv. Its times are those of [Happened]
+// and its recovery. Times that did not come are -1, and all times of a fault without a recovery
+// are 0.
 type Row struct {
-	// Fault, Repeat, Turn and Member count from 1; Member is 0 if the fault is of none.
+	// Fault, Repeat, Turn and Member count from 1. Member is 0 if the fault has no member.
 	Fault, Repeat, Turn, Member int
 	Kind, Target                string
 	From, To, Until             time.Time
-	// Failed is 1 if the fault did not take hold or could not be undone, and Recovered if the
+	// Failed is 1 if the fault did not take effect or could not be undone. Recovered is 1 if the
 	// load had recovered at Until.
 	Failed, Recovered                                                              int
 	Level                                                                          float64
@@ -22,7 +23,7 @@ type Row struct {
 	Leaders                                                                        int
 }
 
-// rowOf is a fault as a row.
+// rowOf returns a fault as a row.
 func rowOf(h Happened) Row {
 	row := Row{
 		Fault: h.Number + 1, Repeat: h.Repeat + 1, Turn: h.Turn + 1, Member: h.Member + 1, Kind: h.Kind, Target: h.Target,

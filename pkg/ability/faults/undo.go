@@ -14,34 +14,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileUndo is the file, in a tag's folder, of what undoes the commands of a run.
+// FileUndo is the file, in a tag's folder, of the undos of a run's commands.
 const FileUndo = "undo.jsonl"
 
 // maxUndo bounds the file, in bytes.
 const maxUndo = 16 << 20
 
-// Undo is what undoes a command, which is on disk before the command runs: a line of [FileUndo].
-// Another line with its ID says that it was done.
+// Undo is the undo of a command: a line of [FileUndo], which is on disk before the command runs.
+// Another line with its ID says that it is done.
 type Undo struct {
 	ID string `json:"id"`
-	// Number is that of the fault in the file, from 0.
+	// Number is the number of the fault in the file, from 0.
 	Number int       `json:"number"`
 	Time   time.Time `json:"time"`
-	// Run is the command, and Argv undoes it.
+	// Run is the command. Argv undoes it.
 	Run  []string `json:"run"`
 	Argv []string `json:"undo"`
-	// Done is how the undo ended, "" before.
+	// Done is how the undo ended, "" before it ran.
 	Done string `json:"done,omitempty"`
 }
 
-// ErrInUse is that another process has the undos of a run.
+// ErrInUse reports that another process holds the undos of a run.
 var ErrInUse = errors.New("another dbtester has the commands of this run: is it still in progress?")
 
-// UndoFile is the file of a run's undos, and a lock on it. Its methods are called by one
-// goroutine at a time.
+// UndoFile is the file of a run's undos, and a lock on it. One goroutine at a time calls its
+// methods.
 type UndoFile struct{ file *os.File }
 
-// OpenUndo opens or creates a file of undos. The error is [ErrInUse] while another process has
+// OpenUndo opens or creates a file of undos. The error is [ErrInUse] while another process holds
 // it.
 func OpenUndo(path string, create bool) (*UndoFile, error) {
 	flags := os.O_RDWR | os.O_APPEND
@@ -61,7 +61,7 @@ func OpenUndo(path string, create bool) (*UndoFile, error) {
 	return &UndoFile{f}, nil
 }
 
-// Note puts a line on disk.
+// Note writes a line to disk.
 func (f *UndoFile) Note(u Undo) error {
 	data, err := json.Marshal(u)
 	if err == nil {
@@ -76,8 +76,8 @@ func (f *UndoFile) Note(u Undo) error {
 	return nil
 }
 
-// Pending are the undos that were not done, the last first. A line that was not written whole
-// is of a command that never ran.
+// Pending returns the undos that were not done, the last first. An incomplete line belongs to a
+// command that never ran.
 func (f *UndoFile) Pending() ([]Undo, error) {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read the undos: %w", err)
@@ -107,5 +107,5 @@ func pending(data []byte) (list []Undo, err error) {
 	return list, lines.Err()
 }
 
-// Close gives the file free.
+// Close releases the file.
 func (f *UndoFile) Close() error { return f.file.Close() }

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Event is the kind of event that the load has passed a bound.
+// Event is the kind of event for a load that has passed a bound.
 const Event = "guard"
 
 // Ability is the declaration.
 func Ability() ability.Ability { return ability.Ability{Name: "guard", Keys: Keys()} }
 
-// Bounds are the bounds of a cluster that others use. A load that passes one ends.
+// Bounds are the bounds of a shared cluster. A load that passes one ends.
 type Bounds struct {
 	// P99 bounds the 99th percentile of the requests of any second; 0 is no bound.
 	P99 time.Duration `json:"p99_ns,omitempty"`

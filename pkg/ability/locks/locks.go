@@ -20,23 +20,23 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "locks", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan is how many contenders want how many locks; no contenders is none.
+// Plan describes how many contenders want how many locks; no contenders is none.
 type Plan struct {
-	// Names is the number of locks, each with as many contenders of its own.
+	// Names is the number of locks. Each has this many contenders of its own.
 	Names int `json:"names"`
-	// Contenders are those of each lock, in one stage after the other.
+	// Contenders are the numbers of contenders of each lock, one number for each stage.
 	Contenders []int `json:"contenders"`
 	// Hold is how long a holder keeps its lock.
 	Hold time.Duration `json:"hold_ns"`
 	// Recipe is the way to take a lock.
 	Recipe string `json:"recipe"`
-	// TTL is asked for the contenders' sessions.
+	// TTL is the requested TTL of the contenders' sessions.
 	TTL time.Duration `json:"ttl_ns"`
-	// Delays means that the database has a LockDelay, for which nobody gets a lock whose holder
-	// died.
+	// Delays means that the database has a LockDelay: the time after a holder's death in which
+	// nobody gets its lock.
 	Delays    bool          `json:"delays,omitempty"`
 	LockDelay time.Duration `json:"lock_delay_ns,omitempty"`
-	// Elect means that holders do not release: they die one after the other.
+	// Elect means that holders die one after the other instead of releasing their locks.
 	Elect bool `json:"elect,omitempty"`
 }
 
@@ -51,13 +51,13 @@ func (p Plan) Most() int {
 	return p.Names * slices.Max(p.Contenders)
 }
 
-// Options are those of the contenders.
+// Options returns the contenders' options.
 func (p Plan) Options() database.LockOptions {
 	return database.LockOptions{Recipe: p.Recipe, TTL: p.TTL, Delay: p.LockDelay}
 }
 
-// Stage is the length of a stage in a load: one for each number of contenders, and as long a time
-// without any before them. It is 0 if the load has no certain length.
+// Stage returns the length of a stage in a load: one for each number of contenders, after an
+// equally long time without any. It is 0 if the length of the load is not certain.
 func (p Plan) Stage(l workload.Load) time.Duration {
 	var length time.Duration
 	for _, s := range l.Stretches() {
@@ -69,7 +69,7 @@ func (p Plan) Stage(l workload.Load) time.Duration {
 	return length / time.Duration(len(p.Contenders)+1)
 }
 
-// The bounds of a plan. MostShared is how many contenders a cluster that others use has without
+// The bounds of a plan. MostShared is how many contenders a shared cluster may have without
 // --full-speed.
 const (
 	most       = 10_000
@@ -133,7 +133,7 @@ const (
 	elected = time.Second
 )
 
-// resolve resolves the locks of a database. What the whole file asks for holds for the databases
+// resolve resolves the locks of a database. The keys of the whole file apply to the databases
 // that have locks.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
@@ -188,7 +188,7 @@ func gives(w yamlfile.Written[Plan]) bool {
 	return w.Given() && yamlfile.HasKey(w.Node, "contenders")
 }
 
-// check reports values that cannot be.
+// check reports impossible values.
 type check struct {
 	r     *yamlfile.Reader
 	d     *ability.Database
@@ -205,7 +205,7 @@ func (c check) recipe(p *Plan) {
 	p.Recipe = cmp.Or(recipe.Name, p.Recipe)
 }
 
-// numbers checks how many contenders there are.
+// numbers checks the numbers of contenders.
 func (c check) numbers(p Plan) {
 	least := 1
 	if p.Elect {
@@ -235,7 +235,7 @@ func (c check) numbers(p Plan) {
 	}
 }
 
-// times checks the times, against one another and those that the database grants.
+// times checks the times against one another and against the TTLs that the database grants.
 func (c check) times(p Plan) {
 	switch granted := c.facts.Session.Granted(p.TTL); {
 	case p.TTL <= 0:
@@ -268,6 +268,6 @@ func (c check) times(p Plan) {
 	}
 }
 
-// Margin is how much longer than the rule a lock may take to pass: a holder that has less time
-// left does not die.
+// Margin is how much longer than the rule says a lock may take to pass on. A holder with less
+// time left does not die.
 const Margin = time.Second

@@ -9,14 +9,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record is what became of the locks of a run; it has no stages without any.
+// Record is the outcome of a run's locks. It has no stages without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "locks_held"} }
 
-// Outcome is what became of the locks of a run.
+// Outcome is the outcome of a run's locks.
 type Outcome struct {
 	Plan Plan `json:"plan"`
-	// What, By, Waits and Fence are the facts of the database and of the recipe, and Queue
-	// whether contenders get the lock in the order of their places by them.
+	// What, By, Waits and Fence are the facts of the database and of the recipe. By them, Queue
+	// reports whether contenders get the lock in the order of their places.
 	What  string `json:"what"`
 	By    string `json:"by"`
 	Waits string `json:"waits"`
@@ -24,8 +24,8 @@ type Outcome struct {
 	Queue bool   `json:"queue,omitempty"`
 	// Delayed is the database's name for the time of [Plan.LockDelay].
 	Delayed string `json:"delayed,omitempty"`
-	// TTL is what members grant, Rule when they end a session, and Earliest and Latest when a lock
-	// passes after its holder's death by it.
+	// TTL is the TTL that members grant, Rule is when they end a session, and Earliest and Latest
+	// are when a lock passes on after its holder's death by that rule.
 	TTL      time.Duration `json:"ttl_ns"`
 	Rule     string        `json:"rule"`
 	Earliest time.Duration `json:"earliest_ns"`
@@ -33,65 +33,67 @@ type Outcome struct {
 	// Began is the zero of the turns' clock.
 	Began  time.Time `json:"began"`
 	Stages []Stage   `json:"stages"`
-	// Before is of the requests before the first stage.
+	// Before is the latency of the requests before the first stage.
 	Before *Latency `json:"before,omitempty"`
-	// Stops are those of this process, of which the longest took LongestStop.
+	// Stops counts the stops of this process. The longest took LongestStop.
 	Stops       int64         `json:"stops,omitempty"`
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
-	// Left is what could not be closed after the load, for the reason WhyLeft.
+	// Left counts the contenders that could not be closed after the load, because of WhyLeft.
 	Left    int    `json:"left,omitempty"`
 	WhyLeft string `json:"why_left,omitempty"`
 }
 
-// Stage is what became of one number of contenders.
+// Stage is the outcome for one number of contenders.
 type Stage struct {
-	// Contenders are those of each lock. Missing ones could not be opened, for the reason Why.
+	// Contenders is the number of contenders of each lock. Missing ones could not be opened,
+	// because of Why.
 	Contenders int    `json:"contenders"`
 	Missing    int    `json:"missing,omitempty"`
 	Why        string `json:"why,omitempty"`
 	// From and To are when they competed, since [Outcome.Began]. Full means that there was no
-	// room for more turns.
+	// room to record more turns.
 	From int64 `json:"from_ns"`
 	To   int64 `json:"to_ns"`
 	Full bool  `json:"full,omitempty"`
-	// Acquired is how often a lock was acquired.
+	// Acquired is how many times a lock was acquired.
 	Acquired  int64   `json:"acquired"`
 	PerSecond float64 `json:"per_second"`
-	// Wait is from asking to holding, and Held from holding to the release, in nanoseconds.
+	// Wait is the time from the request to the lock, and Held from the lock to its release, in
+	// nanoseconds.
 	Wait *results.Spread `json:"wait,omitempty"`
 	Held *results.Spread `json:"held,omitempty"`
-	// HandOff is from the sending of a release to the next holder, while somebody waited, without
-	// the stops of this client. Delayed of them were delayed by such.
+	// HandOff is the time from sending a release to the next holder, while somebody waited,
+	// without the stops of this client. Such stops delayed Delayed of them.
 	HandOff  *results.Spread `json:"hand_off,omitempty"`
 	Delayed  int64           `json:"delayed,omitempty"`
 	Safety   Safety          `json:"safety"`
 	Fairness Fairness        `json:"fairness"`
 	FailOver FailOver        `json:"fail_over,omitzero"`
-	// Refused requests for a lock, and Unclear releases, ended with an error, of which the first
-	// is WhyRefused.
+	// Refused requests for a lock and Unclear releases ended with an error. WhyRefused is the
+	// first.
 	Refused    int64  `json:"refused,omitempty"`
 	Unclear    int64  `json:"unclear,omitempty"`
 	WhyRefused string `json:"why_refused,omitempty"`
-	// Meanwhile is of the requests of the load.
+	// Meanwhile is the latency of the load's requests in the stage.
 	Meanwhile *Latency `json:"meanwhile,omitempty"`
 }
 
-// Safety is whether a lock did what it is for.
+// Safety describes whether locks excluded other holders.
 type Safety struct {
 	// Overlaps are turns that began while another holder believed that it held the same lock.
 	Overlaps int64 `json:"overlaps"`
-	// Disorder counts fences that were not greater than that of the holder before.
+	// Disorder counts fences that were not greater than the previous holder's.
 	Disorder int64 `json:"fences_out_of_order"`
-	// Believed are holders that believed to hold a lock after its session had ended, because this
-	// client was stopped: by the rule, as another got it, or as members said. LongestBelieved is
-	// the longest time of those by the rule.
+	// Believed counts holders that believed to hold a lock after its session had ended, because
+	// this client was stopped. The end is known by the rule, because another got the lock, or
+	// because members reported it. LongestBelieved is the longest time by the rule.
 	Believed        int64         `json:"believed"`
 	LongestBelieved time.Duration `json:"longest_believed_ns,omitempty"`
-	// Lost locks were not held any more when they were given up.
+	// Lost locks were no longer held when they were released.
 	Lost int64 `json:"lost,omitempty"`
 }
 
-// Safety is that of all stages, and how often a lock was acquired in them.
+// Safety returns the sum over all stages, and how many times a lock was acquired in them.
 func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	for i := range o.Stages {
 		s := &o.Stages[i].Safety
@@ -103,7 +105,7 @@ func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	return sum, acquired
 }
 
-// Order is in which order contenders got a lock.
+// Order is the order in which contenders got a lock.
 type Order string
 
 // The orders.
@@ -113,15 +115,15 @@ const (
 	Undecided Order = "undecided"
 )
 
-// Fairness is how turns were shared.
+// Fairness describes how turns were shared.
 type Fairness struct {
 	// Most and Fewest are the turns of the luckiest and the unluckiest contender as shares of
-	// those of their lock, and Jain is Jain's index of all.
+	// their lock's turns, and Jain is Jain's index over all.
 	Most   float64 `json:"most_share"`
 	Fewest float64 `json:"fewest_share"`
 	Jain   float64 `json:"jain"`
 	// LongestWithout is the longest time that a contender waited, to the end of the stage if it
-	// got nothing, and LongestTurns the largest number of turns of others meanwhile.
+	// got nothing. LongestTurns is the largest number of others' turns in such a time.
 	LongestWithout time.Duration `json:"longest_without_ns"`
 	LongestTurns   int64         `json:"longest_turns"`
 	// Order is by Overtook of Decided turns, those before whose lock another contender had waited
@@ -134,28 +136,28 @@ type Fairness struct {
 	Overtook  int64 `json:"overtook"`
 	Overtakes int64 `json:"overtakes"`
 	Assumed   bool  `json:"assumed,omitempty"`
-	// Again is how often the releaser got the lock again, of Chances in which others waited, and
-	// ByChance how often it would by lot among those who waited and itself.
+	// Again is how often the releaser got the lock again, out of Chances in which others waited.
+	// ByChance is how often it would by lot among the waiting contenders and itself.
 	Again    int64   `json:"again"`
 	Chances  int64   `json:"chances"`
 	ByChance float64 `json:"by_chance"`
-	// Shares are the parts of all turns that the luckiest contenders had: the first of n shares is
-	// of an n-th of the contenders, the last is 1.
+	// Shares are the luckiest contenders' parts of all turns: the first of n shares belongs to an
+	// n-th of the contenders, and the last is 1.
 	Shares []float64 `json:"shares,omitempty"`
 }
 
-// FailOver is what happened after holders died.
+// FailOver describes what happened after holders died.
 type FailOver struct {
 	// Dead are holders that died, and NotTaken those whose lock nobody got in the stage.
 	Dead     int64 `json:"dead,omitempty"`
 	NotTaken int64 `json:"not_taken,omitempty"`
-	// Passed is from a death to the next holder in nanoseconds. Early ones came before the rule
-	// allows.
+	// Passed is the time from a death to the next holder, in nanoseconds. Early ones came before
+	// the rule allows.
 	Passed *results.Spread `json:"passed,omitempty"`
 	Early  int64           `json:"early,omitempty"`
 }
 
-// Latency is the p99 of the requests of some seconds that ended ok.
+// Latency is the p99 of ok requests in some seconds.
 type Latency = effect.Latency
 
 // The values by second.
@@ -168,7 +170,7 @@ const (
 	ValueRefused  = "refused"
 )
 
-// Observed is what is counted and timed by second.
+// Observed declares the values that are counted and timed by second.
 func Observed() observation.Group {
 	return observation.Group{Name: "locks", Values: []observation.Value{
 		observation.Timed(ValueWait, "times from asking for a lock to holding it, in the second in which it was acquired"),

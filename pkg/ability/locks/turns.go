@@ -9,22 +9,23 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileTurns has every turn of a run in a tag's folder.
+// FileTurns holds every turn of a run in a tag's folder.
 const FileTurns = "turns.csv"
 
-// Turn is one time that a contender wanted a lock. Times are nanoseconds since [Outcome.Began] on
-// the clock of one process, 0 for what did not happen.
+// Turn is one attempt of a contender to get a lock. Times are nanoseconds since [Outcome.Began]
+// on the clock of one process, 0 for events that did not happen.
 type Turn struct {
-	// Asked is before the request for the lock. Placed is when its place was confirmed, if the
-	// recipe reports that.
+	// Asked is just before the request for the lock. Placed is when its place was confirmed, if
+	// the recipe reports that.
 	Asked, Placed int64
-	// Acquired is when the contender knew that it holds the lock. Sent is before its request to
-	// release it, or when it died or learned that it had lost it; Released after the answer.
+	// Acquired is when the contender learned that it holds the lock. Sent is just before its
+	// request to release it, or when it died or learned that it had lost it. Released is after
+	// the answer.
 	Acquired, Sent, Released int64
-	// Stopped is for how long this process was stopped, of the time since the lock was free.
+	// Stopped is how long this process was stopped in the time since the lock was free.
 	Stopped int64
 	Fence   int64
-	// Stage, Name and Contender count from 0, contenders in a stage.
+	// Stage, Name and Contender count from 0, contenders within a stage.
 	Stage, Name, Contender int32
 	End                    End
 }
@@ -36,13 +37,13 @@ type End uint8
 const (
 	// Waiting turns had no lock when their stage was over.
 	Waiting End = iota
-	// Refused ones had an error in place of a lock.
+	// Refused turns got an error instead of a lock.
 	Refused
-	// Released locks were given up, and Abandoned ones were of a holder that died.
+	// Released locks were released, and Abandoned ones belonged to a holder that died.
 	Released
 	Abandoned
-	// Lost locks were not held any more when they were given up, and Unclear ones were given up
-	// with another error.
+	// Lost locks were no longer held when they were released, and Unclear ones were released with
+	// another error.
 	Lost
 	Unclear
 )
@@ -52,7 +53,7 @@ func ends() []string {
 	return []string{Waiting: "waiting", Refused: "refused", Released: "released", Abandoned: "abandoned", Lost: "lost", Unclear: "unclear"}
 }
 
-// String is the word of the end.
+// String returns the word for the end.
 func (e End) String() string { return ends()[e] }
 
 // Held reports whether the contender had the lock.
@@ -105,7 +106,7 @@ func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 // atOnce is how many turns are written at once.
 const atOnce = 4096
 
-// WriteTurns writes a file of turns, and none without any.
+// WriteTurns writes a file of turns. Without turns it writes none.
 func WriteTurns(path string, turns []Turn) (err error) {
 	if len(turns) == 0 {
 		return nil
@@ -123,7 +124,7 @@ func WriteTurns(path string, turns []Turn) (err error) {
 	return nil
 }
 
-// ReadTurns reads a file of turns. Those before an error are good.
+// ReadTurns reads a file of turns. The turns before an error are valid.
 func ReadTurns(path string) ([]Turn, error) {
 	return linefile.ReadTable(path, columns(), linefile.ZeroRows[Turn])
 }

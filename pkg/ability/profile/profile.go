@@ -26,7 +26,7 @@ type Profile struct {
 	Kind string `json:"kind"`
 	// File is below the tag's folder.
 	File string `json:"file"`
-	// Start is when it was asked for, in the client's clock, and Length how long it
+	// Start is when the profile was requested, by the client's clock, and Length how long it
 	// took.
 	Start  time.Time     `json:"start"`
 	Length time.Duration `json:"length_ns"`
@@ -35,7 +35,7 @@ type Profile struct {
 // Dir is the folder of profiles below a tag's folder.
 const Dir = "profiles"
 
-// File is the file of a member's CPU profile below the tag's folder. Members count from 0.
+// File returns the file of a member's CPU profile below the tag's folder. Members count from 0.
 func File(member int) string { return path.Join(Dir, fmt.Sprintf("%d-cpu.pprof", member+1)) }
 
 // Keys are the keys in an experiment file.

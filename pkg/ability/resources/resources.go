@@ -17,7 +17,7 @@ import (
 // Ability is the declaration.
 func Ability() ability.Ability { return ability.Ability{Name: "resources", Keys: Keys(), Start: start} }
 
-// start asks an agent to limit its member.
+// start sets the limits in the request to start a member.
 func start(v ability.Values, req *dbtesterpb.StartRequest) (err error) {
 	if l := Keys().Of(v); l.Any() {
 		req.Limits, err = dbtesterpb.Record("limits", l)
@@ -40,7 +40,7 @@ func Keys() ability.Section[resources.Limits] {
 	}
 }
 
-// section declares what the processes of a member may use together.
+// section declares the limits for the processes of a member together.
 func section() yamlfile.Section[resources.Limits] {
 	limited := func(l *resources.Limits) bool { return l.CPUs > 0 }
 	return yamlfile.Section[resources.Limits]{
@@ -64,7 +64,7 @@ func section() yamlfile.Section[resources.Limits] {
 	}
 }
 
-// check reports limits that are out of their bounds and returns the others.
+// check reports limits that are out of bounds and returns the others.
 func check(r *yamlfile.Reader, w yamlfile.Written[resources.Limits]) resources.Limits {
 	l := section().Filled(w)
 	if l.CPUs == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The kinds of event that a piece of upkeep of the cluster has ended, which control did
-// during a load. Its time is when it began.
+// The kinds of event that a piece of upkeep by control during a load has ended. The event's time
+// is when the piece began.
 const (
 	EventCompact  = "compact"
 	EventDefrag   = "defragment"
@@ -27,10 +27,11 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// SnapshotBytes is the observed value of what snapshots held.
+// SnapshotBytes is the observed size of snapshots.
 const SnapshotBytes = "snapshot_bytes"
 
-// Observed is how long pieces of upkeep took, by their keys in a file, and what snapshots held.
+// Observed declares how long pieces of upkeep took, by their keys in a file, and the size of
+// snapshots.
 func Observed() observation.Group {
 	g := observation.Group{Name: "upkeep"}
 	for _, k := range Kinds() {
@@ -46,7 +47,7 @@ func Observed() observation.Group {
 	return g
 }
 
-// Record is what upkeep did to latency, by kind of event.
+// Record is the effect of upkeep on latency, by kind of event.
 func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.Effect]{Key: "upkeep"} }
 
 // Keys are the keys in an experiment file.
@@ -57,10 +58,10 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan is how often control keeps up a cluster during a load; 0 is never.
+// Plan is how often control does upkeep of a cluster during a load; 0 is never.
 type Plan struct {
-	// Compact forgets the history of keys, Defrag gives unused space of each member's store
-	// back, and Snapshot copies the data of one member, each in turn.
+	// Compact drops the history of keys, Defrag releases the unused space of each member's store,
+	// and Snapshot copies the data of one member, each in turn.
 	Compact  time.Duration `json:"compact_ns,omitempty"`
 	Defrag   time.Duration `json:"defrag_ns,omitempty"`
 	Snapshot time.Duration `json:"snapshot_ns,omitempty"`
@@ -71,7 +72,7 @@ const shortest = time.Second
 
 // Kind is one kind of upkeep.
 type Kind struct {
-	// Key is its key in a file, Event its kind of event.
+	// Key is its key in a file, and Event its kind of event.
 	Key, Event string
 	// At is its place in a plan.
 	At      func(*Plan) *time.Duration
@@ -126,8 +127,8 @@ func section() yamlfile.Section[Plan] {
 	return s
 }
 
-// resolve resolves the upkeep of a database under its load. What the whole file asks for holds
-// for the kinds of databases that can do it.
+// resolve resolves the upkeep of a database under its load. The keys of the whole file apply to
+// the kinds of databases that support them.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	w := section().Over(own, all)
 	plan := w.Is
@@ -154,9 +155,9 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return plan
 }
 
-// planSnapshots has members started so that they can be asked for snapshots, which is given in
-// w. A release or a cluster that can't be asked is refused, also where the whole file asks:
-// others of its kind can, so that the report would compare members with and without.
+// planSnapshots has members started so that they serve snapshots. w gives the snapshots. It
+// refuses a release or a cluster that cannot serve them, even if the whole file asks: others of
+// its kind can, so the report would compare members with and without snapshots.
 func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own bool, d *ability.Database) {
 	undo := ""
 	if !own {
@@ -167,8 +168,8 @@ func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own 
 	}
 }
 
-// CheckSnapshots changes the options of a database so that its members can be asked for the
-// snapshots of a plan. The error is why there can be none.
+// CheckSnapshots changes the options of a database so that its members serve the snapshots of a
+// plan. The error says why there can be none.
 func CheckSnapshots(plan Plan, d *ability.Database) error {
 	planner, must := d.Options.(database.SnapshotPlanner)
 	if plan.Snapshot == 0 || !must {
@@ -177,7 +178,7 @@ func CheckSnapshots(plan Plan, d *ability.Database) error {
 	return planner.PlanSnapshots(database.SnapshotTarget{Version: database.PlainVersion(d.Version), Running: d.Running, Secret: d.Secret})
 }
 
-// show shows the upkeep, also that there is none where a default is possible.
+// show shows the upkeep, even if there is none where a default is possible.
 func show(plan Plan, l workload.Load) *yamlfile.Node {
 	if plan == (Plan{}) && !overwrites(l) {
 		return nil
@@ -185,7 +186,7 @@ func show(plan Plan, l workload.Load) *yamlfile.Node {
 	return section().Show(&plan).Flow()
 }
 
-// overwrites reports whether a load leaves history of keys behind.
+// overwrites reports whether a load leaves a history of keys behind.
 func overwrites(l workload.Load) bool {
 	return l.Any(workload.Op.Deletes) || l.Any(func(op workload.Op) bool { return op.SendsValue() && (l.SameKey || !op.Creates()) })
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record is what became of the watchers of a run; it has no stages without any.
+// Record is the outcome of a run's watchers. It has no stages without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "watched"} }
 
-// Outcome is what became of the watchers of a run.
+// Outcome is the outcome of a run's watchers.
 type Outcome struct {
 	Plan Plan `json:"plan"`
-	// Kind and How are the database's facts, as Ordered and Coalesces.
+	// Kind, How, Ordered and Coalesces are the database's facts.
 	Kind      database.WatchKind `json:"kind"`
 	How       string             `json:"how"`
 	Ordered   bool               `json:"ordered"`
@@ -28,57 +28,57 @@ type Outcome struct {
 	Counts Counts  `json:"counts"`
 	// Witnesses are the first wrong events.
 	Witnesses []Witness `json:"witnesses,omitempty"`
-	// Broken is why the first connection ended before its time, BehindWhy why watchers may have
-	// been behind at the end. Both are "" if nothing of the kind happened.
+	// Broken is why the first connection ended early. BehindWhy is why watchers may have been
+	// behind at the end. Both are "" if that did not happen.
 	Broken string `json:"broken,omitempty"`
-	// SlowEnded slow connections ended before their time, SlowWhy the first.
+	// SlowEnded slow connections ended early. SlowWhy is why the first one did.
 	SlowEnded int    `json:"slow_ended,omitempty"`
 	SlowWhy   string `json:"slow_why,omitempty"`
 	BehindWhy string `json:"behind_why,omitempty"`
 }
 
-// Counts are of a whole load. A delivery is one write as one watcher heard of it.
+// Counts count over a whole load. A delivery is one write as received by one watcher.
 type Counts struct {
-	// Writes were answered ok, and were of keys that are watched. Unknown are the others that
-	// may have been made.
+	// Writes are the writes of watched keys that were answered ok. Unknown are the others that
+	// may have taken effect.
 	Writes  int64 `json:"writes"`
 	Unknown int64 `json:"unknown,omitempty"`
-	// Delivered are all deliveries, Coalesced those that were replaced by a newer write of the
-	// key, and Woken the reports without one.
+	// Delivered counts all deliveries, Coalesced those that a newer write of the key replaced,
+	// and Woken the events without a write.
 	Delivered int64 `json:"delivered"`
 	Coalesced int64 `json:"coalesced,omitempty"`
 	Woken     int64 `json:"woken,omitempty"`
-	// Lost deliveries never came, Duplicate ones came again, and Reordered ones came after a newer
-	// version.
+	// Lost deliveries never came, Duplicate ones came again, and Reordered ones came after a
+	// newer version.
 	Lost      int64 `json:"lost,omitempty"`
 	Duplicate int64 `json:"duplicate,omitempty"`
 	Reordered int64 `json:"reordered,omitempty"`
-	// Behind had not come when the run ended, but may come.
+	// Behind deliveries had not come when the run ended, but may still come.
 	Behind int64 `json:"behind,omitempty"`
-	// Unjudged could not be judged, because too much was kept of other deliveries.
+	// Unjudged deliveries could not be judged, because the record of other deliveries was full.
 	Unjudged int64 `json:"unjudged,omitempty"`
-	// Foreign events are of writes that this load is not known to have made.
+	// Foreign events are events of writes that this load is not known to have made.
 	Foreign int64 `json:"foreign,omitempty"`
 }
 
-// Stage is a part of a load with a number of watchers. Its numbers are of the writes that were
-// sent from when all of them watched until the next ones were added.
+// Stage is a part of a load with a number of watchers. Its numbers cover the writes that were
+// sent from when all of them watched until the next watchers were added.
 type Stage struct {
 	Watchers    int `json:"watchers"`
 	Connections int `json:"connections"`
-	// Added watchers began, in Establish.
+	// Added watchers started within Establish.
 	Added     int           `json:"added"`
 	Establish time.Duration `json:"establish_ns"`
 	Start     time.Time     `json:"start"`
 	Length    time.Duration `json:"length_ns"`
-	// Writes were heard of or ought to have been. BeforeAck of the Deliveries came before the
-	// answer to the writer.
+	// Writes are the writes that were or should have been delivered. BeforeAck of the Deliveries
+	// came before the answer to the writer.
 	Writes     int64 `json:"writes"`
 	Deliveries int64 `json:"deliveries"`
 	BeforeAck  int64 `json:"before_ack"`
-	// Sent and Due are from when a write was sent and was due to a delivery, in nanoseconds. All
-	// is from when it was sent until the last watcher had heard of it or of a newer write of the
-	// key.
+	// Sent and Due are the times to a delivery from when its write was sent and was due, in
+	// nanoseconds. All is the time from when a write was sent until the last watcher had received
+	// it or a newer write of the key.
 	Sent *results.Spread `json:"from_sent,omitempty"`
 	Due  *results.Spread `json:"from_due,omitempty"`
 	All  *results.Spread `json:"all_heard,omitempty"`
@@ -86,43 +86,43 @@ type Stage struct {
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
 	P99      time.Duration `json:"p99_ns"`
-	// Slow watchers have their own part, nil without any. The other numbers are of the others.
+	// Slow is the part of slow watchers, nil without any. The other numbers leave them out.
 	Slow *SlowStage `json:"slow,omitempty"`
 }
 
-// SlowStage is of the slow watchers of a stage.
+// SlowStage describes the slow watchers of a stage.
 type SlowStage struct {
 	Watchers    int `json:"watchers"`
 	Connections int `json:"connections"`
-	// Start and Length are when the connections read nothing.
+	// Start and Length are when the connections did not read.
 	Start  time.Time     `json:"start"`
 	Length time.Duration `json:"length_ns"`
-	// Sent is from when the writes of the stage were sent to deliveries to slow watchers.
+	// Sent is the time from sending the stage's writes to their deliveries to slow watchers.
 	Sent *results.Spread `json:"from_sent,omitempty"`
-	// CaughtUp connections had all that was written by the end of the pause after CatchUp
-	// together, the last after Longest. Changes came to a watcher meanwhile, added up over the
+	// CaughtUp connections had received everything written by the end of the pause: together
+	// after CatchUp, the last after Longest. Changes came to a watcher meanwhile, summed over the
 	// connections.
 	CaughtUp int           `json:"caught_up"`
 	CatchUp  time.Duration `json:"catch_up_ns"`
 	Longest  time.Duration `json:"longest_ns"`
 	Changes  float64       `json:"changes"`
-	// Before and During are of the requests of the load in the stage's whole seconds before the
-	// pause and in it.
+	// Before and During are the latencies of the load's requests in the stage's whole seconds
+	// before the pause and in it.
 	Before Latency `json:"before"`
 	During Latency `json:"during"`
 }
 
-// Latency is of the requests of a load that ended ok in whole seconds.
+// Latency is the latency of a load's ok requests in whole seconds.
 type Latency struct {
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// Fault is what is wrong with a delivery.
+// Fault is an error of a delivery.
 type Fault string
 
-// What can be wrong.
+// The faults.
 const (
 	Lost      Fault = "lost"
 	Duplicate Fault = "duplicate"
@@ -133,8 +133,8 @@ const (
 type Witness struct {
 	Fault   Fault `json:"fault"`
 	Watcher int32 `json:"watcher"`
-	// Version is the write's, 0 if no watcher heard of it. Request is its number and Key that of
-	// its key, -1 if not known.
+	// Version is the write's version, 0 if no watcher received it. Request is the write's number
+	// and Key its key's number, -1 if not known.
 	Version int64 `json:"version,omitempty"`
 	Request int64 `json:"request"`
 	Key     int64 `json:"key"`
@@ -155,8 +155,8 @@ const (
 	ValueSlow      = "from_sent_slow"
 )
 
-// Observed is what is counted and timed by second: that in which the write was sent, or in which
-// an event arrived that is of no new write. The step is the stage.
+// Observed declares the values by second: the second in which the write was sent, or in which an
+// event arrived that belongs to no new write. The step is the stage.
 func Observed() observation.Group {
 	return observation.Group{Name: "watch", Values: []observation.Value{
 		observation.Timed(ValueSent, "times from the sending of a write until a watcher had the event"),

@@ -22,18 +22,19 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "watchers", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan is who watches what; without watchers nobody does.
+// Plan describes the watchers and what they watch. Without watchers there is no plan.
 type Plan struct {
-	// Watchers are the numbers of them, one for each stage: equal parts of the load's duration.
+	// Watchers are the numbers of watchers, one for each stage. Stages are equal parts of the
+	// load's duration.
 	Watchers []int `json:"watchers"`
-	// Connections are the most that they share, unless each has its own.
+	// Connections bounds the connections that watchers share, unless each has its own.
 	Connections int                `json:"connections"`
 	Of          Of                 `json:"of"`
 	Kind        database.WatchKind `json:"kind"`
 	Slow        Slow               `json:"slow,omitzero"`
 }
 
-// Slow is which connections of watchers read nothing for a time.
+// Slow describes which connections of watchers do not read for a time.
 type Slow struct {
 	Share workload.Percent `json:"share"`
 	Pause time.Duration    `json:"pause_ns"`
@@ -45,7 +46,7 @@ func (s Slow) Wanted() bool { return s.Share > 0 }
 // Wanted reports whether there are watchers.
 func (p Plan) Wanted() bool { return p.Most() > 0 }
 
-// Most is the greatest number of watchers.
+// Most returns the largest number of watchers.
 func (p Plan) Most() int {
 	if len(p.Watchers) == 0 {
 		return 0
@@ -53,7 +54,7 @@ func (p Plan) Most() int {
 	return p.Watchers[len(p.Watchers)-1]
 }
 
-// Of is what each watcher watches: [All], [Key], or a share of the load's keys such as 10%.
+// Of names what each watcher watches: [All], [Key], or a share of the load's keys such as 10%.
 type Of string
 
 // What can be watched.
@@ -64,7 +65,7 @@ const (
 	Key Of = "key"
 )
 
-// Share is the share of the keys that each watches, 0 unless it is a share.
+// Share is the share of the keys that each watcher watches, 0 for [All] and [Key].
 func (o Of) Share() float64 {
 	percent, is := strings.CutSuffix(string(o), "%")
 	if share, err := strconv.ParseFloat(percent, 64); is && err == nil {
@@ -73,16 +74,17 @@ func (o Of) Share() float64 {
 	return 0
 }
 
-// Each is how many of a load's keys each watches: consecutive ones. It is not used for [All].
+// Each returns how many of a load's keys each watcher watches, in consecutive order. It is not
+// used for [All].
 func (o Of) Each(keys int64) int64 {
 	if share := o.Share(); share > 0 {
-		// A product that is whole but for rounding is not rounded up.
+		// A product that is whole except for rounding is not rounded up.
 		return max(1, int64(math.Ceil(share*float64(keys)-1e-9*float64(keys))))
 	}
 	return 1
 }
 
-// Ranges is how many different ones are watched, of which the last may be shorter.
+// Ranges returns how many different ranges are watched. The last may be shorter.
 func (o Of) Ranges(keys int64) int64 {
 	if o == All {
 		return 1
@@ -92,7 +94,7 @@ func (o Of) Ranges(keys int64) int64 {
 	return (keys + each - 1) / each
 }
 
-// Text says in words what each of the watchers watches.
+// Text describes what each watcher watches.
 func (o Of) Text() string {
 	switch o {
 	case All:
@@ -107,14 +109,13 @@ func (o Of) Text() string {
 const (
 	most      = 100_000
 	mostConns = 10_000
-	// leastValue is the size in bytes of the smallest values that name the requests that wrote
-	// them.
+	// leastValue is the size in bytes of the smallest values that can name the requests that
+	// wrote them.
 	leastValue = 16
-	// mostPause is less than the 15 s after which a connection without an answer is taken for
-	// lost.
+	// mostPause is less than the 15 s after which a connection without an answer counts as lost.
 	mostPause = 10 * time.Second
 	mostSlow  = 50 // percent
-	// MostShared is how many watchers a cluster that others use has without --full-speed.
+	// MostShared is how many watchers a shared cluster may have without --full-speed.
 	MostShared = 1000
 )
 
@@ -213,8 +214,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves the watchers of a database. What the whole file asks for holds for the
-// databases that have such watches.
+// resolve resolves the watchers of a database. The keys of the whole file apply to the databases
+// that have such watches.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -235,7 +236,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		return at
 	}
 	if !w.Has("watchers") {
-		// A value that cannot be read was reported.
+		// A value that cannot be read is already reported.
 		if !gives(own) && !gives(all) {
 			r.Errorf(cmp.Or(all.Node, own.Node), "watch needs watchers: how many there are, such as watchers: 100")
 		}
@@ -263,7 +264,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 // gives reports whether a mapping of the file has watchers, whatever their value.
 func gives(w yamlfile.Written[Plan]) bool { return w.Given() && yamlfile.HasKey(w.Node, "watchers") }
 
-// checkPlan reports values that cannot be.
+// checkPlan reports impossible values.
 func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 	if p.Most() < 1 || p.Most() > most {
 		r.Errorf(place("watchers"), "watch: watchers must be from 1 to %d, got %v", most, p.Watchers)
@@ -278,7 +279,7 @@ func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 	}
 }
 
-// checkSlow reports slow watchers that cannot be.
+// checkSlow reports impossible slow watchers.
 func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l *workload.Load) {
 	stages := time.Duration(len(p.Watchers))
 	switch {
