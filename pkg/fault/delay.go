@@ -14,9 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/queue"
 )
 
-// delay has packets between a member and others go on later. The kernel's qdiscs are no
-// alternative: one that delays takes the place of an interface's own, and outlives an agent that is
-// killed.
+// delay delays packets between a member and others. The kernel's qdiscs are no alternative: one
+// that delays replaces the interface's own, and outlives a killed agent.
 func delay() Kind {
 	return Kind{
 		Name:     "delay",
@@ -35,7 +34,7 @@ func delay() Kind {
 	}
 }
 
-// delayPossible makes a queue and a table that hands packets to it, and removes both.
+// delayPossible makes a queue and a table that sends packets to it, and removes both.
 func delayPossible() error {
 	q, err := queue.Open(queue.Line{Delay: time.Nanosecond})
 	if err != nil {
@@ -51,7 +50,7 @@ func delayPossible() error {
 // longestBy bounds the delay of a packet.
 const longestBy = 10 * time.Second
 
-// line is what the packets pass, and the share of them that is dropped.
+// line returns the line that the packets pass, and the share of them that is dropped.
 func (p Parameters) line() (l queue.Line, share int, err error) {
 	if p.By == "" && p.Rate == "" && p.Loss == "" {
 		return l, 0, wrong("by", "delay needs by, rate or loss: what becomes of the packets")
@@ -72,7 +71,7 @@ func (p Parameters) line() (l queue.Line, share int, err error) {
 	return l, share, err
 }
 
-// bandwidth reads bits of a second, such as 10Mbit.
+// bandwidth parses bits per second, such as 10Mbit.
 func bandwidth(text string) (int64, error) {
 	number := strings.TrimRight(text, "kMGbit")
 	n, err := strconv.ParseInt(number, 10, 32)
@@ -88,13 +87,13 @@ const (
 	mostRate  = 100_000_000_000
 )
 
-// slowed is what a delay needs until it is over. The queue is nil if packets are dropped alone.
+// slowed holds what a delay needs until it is over. The queue is nil if packets are only dropped.
 type slowed struct {
 	table *nft.Table
 	queue *queue.Queue
 }
 
-// Close hands nothing to the queue any more, and lets go on what it holds.
+// Close sends nothing more to the queue, and releases the packets that it holds.
 func (s slowed) Close() error {
 	err := s.table.Close()
 	if s.queue != nil {
@@ -103,7 +102,7 @@ func (s slowed) Close() error {
 	return err
 }
 
-// hold holds packets of a victim until the fault is over.
+// hold delays packets of a victim until the fault is over.
 func hold(_ context.Context, v Victim, r Record) (string, error) {
 	p, err := r.decoded()
 	if err != nil {
@@ -125,7 +124,7 @@ func hold(_ context.Context, v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%d rules hold packets", len(rules)), nil
 }
 
-// slow makes what a delay needs.
+// slow makes the table and the queue of a delay.
 func slow(name string, rules []nft.Rule, l queue.Line, share int) (s slowed, err error) {
 	if l == (queue.Line{}) {
 		s.table, err = nft.Drop(name, rules, share)
@@ -140,8 +139,8 @@ func slow(name string, rules []nft.Rule, l queue.Line, share int) (s slowed, err
 	return s, nil
 }
 
-// goOn lets the packets go on as they come again, and tells what became of them beside what was
-// asked for.
+// goOn lets packets pass without delay again, and reports what happened to them beside what was
+// requested.
 func goOn(v Victim, r Record) (string, error) {
 	s, ok := v.Held(r.ID).(slowed)
 	if !ok {
@@ -171,7 +170,7 @@ func goOn(v Victim, r Record) (string, error) {
 	return passed(p, n, c), nil
 }
 
-// passed is what became of packets.
+// passed describes what happened to packets.
 func passed(p Parameters, n nft.Counted, c queue.Counted) string {
 	var list []string
 	if p.By != "" || p.Rate != "" {

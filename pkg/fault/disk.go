@@ -17,7 +17,7 @@ const (
 	fsyncNoSpace = "ENOSPC"
 )
 
-// disk has the calls by which a member puts its writes on disk take longer, wait or fail.
+// disk makes the calls by which a member puts its writes on disk take longer, wait or fail.
 func disk() Kind {
 	return Kind{
 		Name:     "disk",
@@ -80,7 +80,7 @@ func disk() Kind {
 	}
 }
 
-// effectOf reads the parameter of a disk.
+// effectOf parses the parameter of a disk fault.
 func effectOf(fsync string) (e tap.Effect, err error) {
 	switch fsync {
 	case fsyncStall:

@@ -1,7 +1,7 @@
 // Package fault declares what can be done to a member of a cluster on purpose, and how it is
 // undone. Each kind of fault is a file: what it needs of the machine, what it does, and what it
 // undoes. A fault is data: its [Record] is on disk before the fault is applied, so that a later
-// process can undo what an earlier one has left.
+// process can undo what an earlier process left.
 package fault
 
 import (
@@ -20,70 +20,70 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// Kind is a kind of fault. Its functions are called by one goroutine at a time.
+// Kind is a kind of fault. One goroutine at a time calls its functions.
 type Kind struct {
 	Name string
-	// Meaning describes it in the documentation.
+	// Meaning describes the kind in the documentation.
 	Meaning string
-	// Immediate faults last as long as they take: none has a length.
+	// Immediate faults have no length: they last as long as they take.
 	Immediate bool
-	// Taps is whether the member's processes must be started under a tap.
+	// Taps reports whether the member's processes must be started under a tap.
 	Taps bool
-	// groups is whether members of one machine are told apart by their control groups.
+	// groups reports whether control groups must distinguish members on one machine.
 	groups bool
-	// disk is whether the member needs a disk of its own, which is cut.
+	// disk reports whether the member needs a disk of its own, which the fault cuts.
 	disk bool
-	// keys are the parameters that it has, by their names in JSON and in files.
+	// keys are the fault's parameters, by their names in JSON and in files.
 	keys []string
-	// possible returns why this machine cannot have the fault, and check why the parameters
-	// are not those of one. Nil functions refuse nothing.
+	// possible returns why this machine cannot have the fault, and check why the parameters are
+	// not valid for it. Nil functions refuse nothing.
 	possible func() error
 	check    func(Parameters) error
-	// apply does it, and undo undoes it while the member's session lasts. Both return what
-	// the machine shows of it then, and an error if that is not what was asked for.
+	// apply applies the fault, and undo undoes it while the member's session lasts. Both return
+	// the state that the machine then shows, and an error if that is not the requested state.
 	apply, undo func(context.Context, Victim, Record) (saw string, err error)
-	// mayEnd reports whether the member may end itself because of it. Nil is no.
+	// mayEnd reports whether the member may end itself because of the fault. Nil reports false.
 	mayEnd func(Parameters) bool
-	// release undoes what would outlive the member's processes or keep them from ending. It
-	// knows the record alone, and may be called again. Nil leaves nothing.
+	// release undoes effects that would outlive the member's processes or keep them from ending.
+	// It uses only the record, and may be called again. Nil means that there are none.
 	release func(Record) error
 }
 
-// Parameters are what a fault is asked to do besides its length. Each kind has its own.
+// Parameters describe a fault besides its length. Each kind has its own.
 type Parameters struct {
-	// Fsync is what becomes of calls that put writes on disk: a time by which each takes
-	// longer, "stall", "EIO" or "ENOSPC".
+	// Fsync is the effect on calls that put writes on disk: a time by which each takes longer,
+	// "stall", "EIO" or "ENOSPC".
 	Fsync string `json:"fsync,omitempty"`
-	// Full is whether the member's own disk has no space left.
+	// Full reports whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
-	// From is whose packets are meant, Direction whether those that come in, go out, or
-	// both, and Loss the share of them that is dropped, such as 5%.
+	// From selects packets by their origin, Direction selects incoming packets, outgoing packets,
+	// or both, and Loss is the share of them that is dropped, such as 5%.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
-	// By is by how much each of them is later, and Rate the bandwidth of all together, such as
+	// By is how much each of them is delayed, and Rate the bandwidth of all together, such as
 	// 10Mbit.
 	By   string `json:"by,omitempty"`
 	Rate string `json:"rate,omitempty"`
-	// Beside are the members on the victim's side of a partition, which it is not cut from:
-	// numbers from 1 with commas between them.
+	// Beside are the members on the victim's side of a partition, from which it is not cut off:
+	// numbers from 1 separated by commas.
 	Beside string `json:"beside,omitempty"`
-	// Version is the release that a member runs after a restart; "" for the one before.
+	// Version is the release that a member runs after a restart; "" for the previous one.
 	Version string `json:"version,omitempty"`
 }
 
-// ParameterError is of a parameter of a fault. Key is its name in JSON and in files.
+// ParameterError reports a wrong parameter of a fault. Key is its name in JSON and in files.
 type ParameterError struct{ Key, Text string }
 
-// Error is the text, which names the parameter.
+// Error returns the text, which names the parameter.
 func (e *ParameterError) Error() string { return e.Text }
 
-// wrong is a [*ParameterError].
+// wrong returns a [*ParameterError].
 func wrong(key, format string, args ...any) error {
 	return &ParameterError{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// Encoded returns the parameters as they stand in a [Record], nil for none.
+// Encoded returns the parameters as in a [Record], nil for none.
 func (p Parameters) Encoded() json.RawMessage {
 	if p == (Parameters{}) {
 		return nil
@@ -95,7 +95,7 @@ func (p Parameters) Encoded() json.RawMessage {
 	return data
 }
 
-// given are the names of the parameters that are not zero, in alphabetical order.
+// given returns the names of the parameters that are not zero, in alphabetical order.
 func (p Parameters) given() []string {
 	var all map[string]json.RawMessage
 	if data := p.Encoded(); data != nil {
@@ -106,59 +106,58 @@ func (p Parameters) given() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Victim is the member that a fault is applied to.
+// Victim is the member to which a fault is applied.
 type Victim interface {
-	// Processes are the commands that run.
+	// Processes returns the running commands.
 	Processes() []Process
-	// End ends the commands: at once, or as the agent ends those of a member at the end of
-	// a session. Start starts them again on the data that they left.
+	// End ends the commands: at once, or as the agent ends a member's commands at the end of a
+	// session. Start starts them again on the data that they left.
 	End(ctx context.Context, graceful bool) error
 	Start(ctx context.Context) error
-	// Upgrade has the commands be those of another release from the next start on, which the
-	// start of the member has announced.
+	// Upgrade replaces the commands, from the next start on, by those of another release, which
+	// the start of the member has announced.
 	Upgrade(version string) error
-	// Tap has the calls by which the processes put writes on disk; nil if they were started
-	// without one.
+	// Tap intercepts the calls by which the processes put writes on disk; nil if they were
+	// started without one.
 	Tap() *tap.Tap
-	// Disk is the member's own disk, if it has one.
+	// Disk returns the member's own disk, if it has one.
 	Disk() (owndisk.Disk, bool)
-	// Network is where the members listen.
+	// Network returns where the members listen.
 	Network() (Network, error)
-	// Hold keeps what a fault needs until it is over, by the fault's id; LetGo closes it, and
-	// so does the end of the session. Held returns it, nil for none.
+	// Hold keeps what a fault needs until it is over, by the fault's id. LetGo closes it, and so
+	// does the end of the session. Held returns it, nil for none.
 	Hold(id string, held io.Closer)
 	Held(id string) io.Closer
 	LetGo(id string) error
 }
 
-// Process is the leader of a process group, by its pid and its start in clock ticks since
-// boot.
+// Process is the leader of a process group: its pid and its start in clock ticks since boot.
 type Process struct {
 	Pid        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"`
 }
 
-// Record is one fault of a member: what was asked, and what became of it.
+// Record is one fault of a member: its request and its outcome.
 type Record struct {
 	// ID is its name among the faults of a session.
 	ID         string          `json:"id"`
 	Kind       string          `json:"kind"`
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// For is how long it lasts.
+	// For is the length of the fault.
 	For time.Duration `json:"for_ns"`
-	// Processes are those that it was applied to.
+	// Processes are the processes to which it was applied.
 	Processes []Process `json:"processes"`
-	// Applied and Over are zero before.
+	// Applied and Over are zero until then.
 	Applied time.Time `json:"applied,omitzero"`
 	Over    time.Time `json:"over,omitzero"`
-	// Saw is what the machine showed once it was applied, SawOver what it showed once it was
-	// undone. Failed is why it did not take hold or could not be undone.
+	// Saw is the state that the machine showed after the fault was applied, SawOver the state
+	// after it was undone. Failed is why the fault did not take effect or could not be undone.
 	Saw     string `json:"saw,omitempty"`
 	SawOver string `json:"saw_over,omitempty"`
 	Failed  string `json:"failed,omitempty"`
 }
 
-// Same reports whether two records are of the same request.
+// Same reports whether two records belong to the same request.
 func (r Record) Same(o Record) bool {
 	return r.ID == o.ID && r.Kind == o.Kind && bytes.Equal(r.Parameters, o.Parameters) && r.For == o.For
 }
@@ -196,7 +195,7 @@ func Find(name string) (Kind, error) {
 	return Kind{}, fmt.Errorf("no kind of fault has the name %q: want %s", name, strings.Join(Names(), ", "))
 }
 
-// Check returns the kind of a record, or why it is none that can be asked for.
+// Check returns the kind of a record, or why the record is no valid request.
 func Check(r Record) (Kind, error) {
 	k, err := Find(r.Kind)
 	if err != nil {
@@ -220,7 +219,7 @@ func Check(r Record) (Kind, error) {
 	return k, k.check(p)
 }
 
-// NeedsDisk reports whether a fault of these parameters is one of the member's own disk.
+// NeedsDisk reports whether a fault with these parameters needs the member's own disk.
 func (k Kind) NeedsDisk(r Record) bool {
 	p, err := r.decoded()
 	return k.disk || err == nil && p.Full
@@ -229,7 +228,7 @@ func (k Kind) NeedsDisk(r Record) bool {
 // Cuts reports whether the fault cuts the member's own disk.
 func (k Kind) Cuts() bool { return k.disk }
 
-// MayEnd reports whether one of some faults may have had their member end itself.
+// MayEnd reports whether one of some faults may have made their member end itself.
 func MayEnd(records []Record) bool {
 	return slices.ContainsFunc(records, func(r Record) bool {
 		k, err := Find(r.Kind)
@@ -246,20 +245,20 @@ func (k Kind) Possible() error {
 	return k.possible()
 }
 
-// Apply applies a fault to a member, and returns what the machine shows of it. If the error is
-// not nil, it did not take hold, and is to be undone all the same.
+// Apply applies a fault to a member, and returns the state that the machine shows. If the error
+// is not nil, the fault did not take effect but must still be undone.
 func (k Kind) Apply(ctx context.Context, v Victim, r Record) (saw string, err error) {
 	return k.apply(ctx, v, r)
 }
 
-// Undo undoes a fault, and returns what the machine shows of it. It may be called in any order
-// with those of other faults.
+// Undo undoes a fault, and returns the state that the machine shows. Faults may be undone in any
+// order.
 func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err error) {
 	return k.undo(ctx, v, r)
 }
 
-// Release undoes what faults would leave behind once the session of their member is over: its
-// processes end as usual then. Faults that are over are left alone.
+// Release undoes what faults would leave behind after their member's session, so that its
+// processes end as usual. It ignores faults that are over.
 func Release(records []Record) error {
 	var errs []error
 	for _, r := range slices.Backward(records) {
@@ -274,7 +273,7 @@ func Release(records []Record) error {
 	return errors.Join(errs...)
 }
 
-// decoded are the parameters of a record.
+// decoded returns the parameters of a record.
 func (r Record) decoded() (p Parameters, err error) {
 	if len(r.Parameters) == 0 {
 		return p, nil

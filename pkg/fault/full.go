@@ -20,7 +20,7 @@ func fill(ctx context.Context, v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%s were left of the disk", humanize.IBytes(uint64(n))), err
 }
 
-// drain gives the space of the disk back. A member that has ended itself is started again.
+// drain frees the space of the disk. A member that has ended itself is started again.
 func drain(ctx context.Context, v Victim) (string, error) {
 	d, ok := v.Disk()
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// kill ends the commands of a member by SIGKILL, and starts them again on their data.
+// kill ends the commands of a member with SIGKILL, and starts them again on their data.
 func kill() Kind {
 	return Kind{
 		Name:    "kill",
@@ -36,7 +36,7 @@ func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error)
 	return fmt.Sprintf("%d of %d processes ended", len(r.Processes), len(r.Processes)), nil
 }
 
-// again starts the commands of a member that were ended.
+// again restarts the commands of a member after they were ended.
 func again(ctx context.Context, v Victim, r Record) (string, error) {
 	if err := v.Start(ctx); err != nil {
 		return "", err
@@ -55,5 +55,5 @@ func again(ctx context.Context, v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%d processes run, none of those before", len(running)), nil
 }
 
-// errNotRunning is that a member has no processes that run.
+// errNotRunning reports that a member has no running processes.
 var errNotRunning = errors.New("no process of the member runs")

@@ -14,14 +14,14 @@ import (
 
 // Network is where the members of a cluster listen.
 type Network struct {
-	// Name begins the names of what faults add to the machine for this member.
+	// Name is the prefix of the names that faults give this member's tables.
 	Name string
 	// Member is the victim among Hosts.
 	Member int
 	Hosts  []Host
-	// Shared is whether other members have addresses of this machine: the sockets of the
-	// victim are told from theirs by its control group of version 2, whose directory is Group,
-	// and the sockets of each other by Groups.
+	// Shared reports whether other members have addresses of this machine. Then the victim's
+	// sockets are recognized by its control group of version 2, whose directory is Group, and the
+	// sockets of each other member by Groups.
 	Shared bool
 	Group  string
 	Groups []string
@@ -45,11 +45,11 @@ const (
 	directionOut  = "out"
 )
 
-// Origins and Directions are what packets can be dropped of, the default first.
+// Origins and Directions are the values of From and Direction, the default first.
 func Origins() []string    { return []string{fromMembers, fromClients, fromAll} }
 func Directions() []string { return []string{directionBoth, directionIn, directionOut} }
 
-// checkCut returns why the parameters name no packets.
+// checkCut returns why the parameters select no packets.
 func checkCut(p Parameters) error {
 	if p.From != "" && !slices.Contains(Origins(), p.From) {
 		return wrong("from", "from must be one of %s, got %q", strings.Join(Origins(), ", "), p.From)
@@ -61,7 +61,7 @@ func checkCut(p Parameters) error {
 	return err
 }
 
-// besides are the members on the victim's side, from 0.
+// besides returns the members on the victim's side, from 0.
 func besides(p Parameters) (list []int, err error) {
 	for field := range strings.SplitSeq(p.Beside, ",") {
 		n, err := strconv.Atoi(field)
@@ -76,14 +76,14 @@ func besides(p Parameters) (list []int, err error) {
 	return list, nil
 }
 
-// SharesGroups reports whether a fault of these parameters must tell the sockets of members
-// that share a machine from one another.
+// SharesGroups reports whether a fault with these parameters must distinguish the sockets of
+// members that share a machine.
 func (k Kind) SharesGroups(r Record) bool {
 	p, err := r.decoded()
 	return err == nil && k.groups && p.From != fromClients
 }
 
-// rules match the packets that the parameters name.
+// rules match the packets that the parameters select.
 func (n Network) rules(p Parameters) (list []nft.Rule, err error) {
 	from, direction := cmp.Or(p.From, fromMembers), cmp.Or(p.Direction, directionBoth)
 	own := n.Hosts[n.Member]
@@ -118,20 +118,20 @@ func (n Network) rules(p Parameters) (list []nft.Rule, err error) {
 
 // stream is the packets of connections to one listener, in both directions.
 type stream struct {
-	// listener is the end that does not change, and peer the address of the other; zero for
+	// listener is the end that does not change, and peer the address of the other end; zero for
 	// any.
 	listener nft.End
 	peer     netip.Addr
-	// group has the sockets that were connected; "" for any. ours is whether the victim is the
-	// side that connects: what comes in then comes from the listener.
+	// group is the control group of the connecting sockets; "" for any. ours reports whether the
+	// victim is the connecting side: incoming packets then come from the listener.
 	group string
 	ours  bool
 }
 
-// rule matches what comes in to the victim, or goes out of it.
+// rule matches packets that come in to the victim, or that go out of it.
 func (s stream) rule(in bool) nft.Rule {
-	// The sockets of a group are the side that connects, also where that is the other side of
-	// the victim's packets on one machine.
+	// The sockets of a group are the connecting side, even if that is the other side of the
+	// victim's packets on one machine.
 	toListener := in != s.ours
 	r := nft.Rule{In: in, Group: s.group}
 	if s.group != "" && !s.ours {
@@ -148,7 +148,7 @@ func (s stream) rule(in bool) nft.Rule {
 	return r
 }
 
-// streams are those of the ports of a listener.
+// streams are the streams of a listener's ports.
 func streams(h Host, ports []uint16, peers []netip.Addr, group string) (list []stream) {
 	if len(peers) == 0 {
 		peers = []netip.Addr{{}}
@@ -165,7 +165,7 @@ func streams(h Host, ports []uint16, peers []netip.Addr, group string) (list []s
 	return list
 }
 
-// members are the streams between the victim and all others but those beside it.
+// members are the streams between the victim and all other members except those beside it.
 func (n Network) members(beside []int) (list []stream, err error) {
 	own := n.Hosts[n.Member]
 	if n.Shared && n.Group == "" {
@@ -193,7 +193,7 @@ func (n Network) members(beside []int) (list []stream, err error) {
 	return list, nil
 }
 
-// tableOf returns the rules for the packets that a fault means, and a name for their table.
+// tableOf returns the rules for the packets that a fault selects, and a name for their table.
 func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	p, err := r.decoded()
 	if err != nil {
@@ -237,7 +237,7 @@ func pass(v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%d of %d packets were dropped", n.Dropped, n.Matched), nil
 }
 
-// shareOf reads a share of packets in parts of [nft.Whole].
+// shareOf parses a share of packets in parts of [nft.Whole].
 func shareOf(loss string) (int, error) {
 	text, ok := strings.CutSuffix(loss, "%")
 	percent, err := strconv.ParseFloat(text, 64)

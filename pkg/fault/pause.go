@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// pause stops the processes of a member by SIGSTOP. The freezer of control groups is no
-// alternative: a frozen process ignores SIGKILL where groups are of version 1.
+// pause stops the processes of a member with SIGSTOP. The freezer of control groups is no
+// alternative: in groups of version 1 a frozen process ignores SIGKILL.
 func pause() Kind {
 	return Kind{
 		Name:    "pause",
@@ -36,7 +36,7 @@ func pause() Kind {
 	}
 }
 
-// signalAll signals the groups of those processes that still run.
+// signalAll signals the groups of the processes that still run.
 func signalAll(processes []Process, sig unix.Signal) error {
 	var errs []error
 	for _, p := range processes {
@@ -51,14 +51,14 @@ func signalAll(processes []Process, sig unix.Signal) error {
 }
 
 const (
-	// stateEvery is how often the states of processes are read until a signal has taken
-	// effect, and stateTimeout how long that may take: threads inside the kernel stop late.
+	// stateEvery is how often the states of processes are read until a signal has taken effect.
+	// stateTimeout bounds that time: threads inside the kernel stop late.
 	stateEvery   = 5 * time.Millisecond
 	stateTimeout = 10 * time.Second
 )
 
-// states waits until all processes are stopped, or none is, and describes them. Processes that
-// have ended are not stopped.
+// states waits until all processes are stopped, or until none is, and describes them. Processes
+// that have ended are not stopped.
 func states(ctx context.Context, processes []Process, stopped bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// power ends a member as a power failure would: what its disk has not written is lost.
+// power ends a member like a power failure: what its disk has not written is lost.
 func power() Kind {
 	return Kind{
 		Name:     "power",
@@ -37,8 +37,8 @@ func power() Kind {
 	}
 }
 
-// powerOff stops the processes, so that none answers to what is to come, cuts their disk, and
-// only then kills them: what is killed first gives the kernel time to write.
+// powerOff first stops the processes, so that none of them answers meanwhile, then cuts their
+// disk, and only then kills them: killing them first would give the kernel time to write.
 func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 	d, ok := v.Disk()
 	if !ok {
@@ -66,5 +66,5 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 	return fmt.Sprintf("cut within %v, and refused a file; %s", took.Round(time.Millisecond/10), saw), err
 }
 
-// errNoDisk is that a member has no disk of its own.
+// errNoDisk reports that a member has no disk of its own.
 var errNoDisk = errors.New("the member has no disk of its own, which may be filled or cut: start its agent with --disk loop:SIZE, or with --disk DIR to fill it")

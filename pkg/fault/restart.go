@@ -10,7 +10,7 @@ import (
 const longestVersion = 64
 
 // restart ends the commands of a member as its agent does at the end of a session, and starts
-// them again at once, those of another release if there is a version.
+// them again at once: those of another release if there is a version.
 func restart() Kind {
 	return Kind{
 		Name:      "restart",
@@ -39,7 +39,7 @@ func restart() Kind {
 	}
 }
 
-// Version is the release that a fault starts its member with, "" for the one that it ran.
+// Version returns the release with which a fault starts its member, "" for the previous one.
 func (r Record) Version() (string, error) {
 	p, err := r.decoded()
 	return p.Version, err

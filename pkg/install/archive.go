@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// obtainArchive fetches the checksum first, then the archive, and unpacks nothing that
-// does not agree with it.
+// obtainArchive fetches the checksum first, then the archive, and unpacks only an archive that
+// matches it.
 func (s *stage) obtainArchive(ctx context.Context, a recipe.Archive) error {
 	url, sumURL := recipe.Expand(a.URL, s.id.version), recipe.Expand(a.ChecksumURL, s.id.version)
 	base := path.Base(url)

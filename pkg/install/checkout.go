@@ -31,9 +31,9 @@ const (
 	shownChanges = 8
 )
 
-// CheckoutVersion is the version that [Installer.Get] keeps the build under. Equal versions have
-// equal sources and compilers: it is made of the commit, a hash of what is not committed,
-// if anything, and Go's version. Files that git ignores are not in it.
+// CheckoutVersion returns the version under which [Installer.Get] keeps the build. Equal versions
+// have equal sources and compilers: the version consists of the commit, a hash of uncommitted
+// changes, if any, and Go's version. It ignores files that git ignores.
 func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (string, error) {
 	commit, changes, err := in.checkoutState(ctx, c)
 	if err != nil {
@@ -55,7 +55,7 @@ func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (st
 }
 
 // checkoutState returns the commit of the checkout, and a hash of the changes since, "" without
-// any.
+// changes.
 func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (commit, changes string, err error) {
 	git, err := in.tool("git")
 	if err != nil {
@@ -127,8 +127,8 @@ func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// buildCheckout builds in the checkout's own module. The checkout stays as it is: one that others
-// change before the build has ended is an error, for the version would name other sources.
+// buildCheckout builds in the checkout's own module. The checkout is not modified. If others
+// change it before the build has ended, that is an error: the version would name other sources.
 func (s *stage) buildCheckout(ctx context.Context, c recipe.Checkout) error {
 	if err := s.unchanged(ctx, c); err != nil {
 		return err

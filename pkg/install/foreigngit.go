@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// A checkout may be of others, and its git configuration can name programs that git runs:
-// hooks, a file system monitor, filters, a pager. Its source is compiled, and run only where
+// Somebody else may have written a checkout, and its git configuration can name programs that git
+// runs: hooks, a file system monitor, filters, a pager. Its source is compiled, and run only if
 // the user asks for that.
 
-// askGit asks git in a checkout. Nothing that the checkout names is run.
+// askGit runs git in a checkout. Git runs nothing that the checkout names.
 func askGit(ctx context.Context, git, dir string, args ...string) ([]byte, error) {
 	off := []string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat", "-c", "core.untrackedCache=false",
@@ -29,9 +29,9 @@ var harmless = regexp.MustCompile(`^(core\.(repositoryformatversion|filemode|bar
 // runs are keys below the harmless sections whose values git runs.
 var runs = regexp.MustCompile(`(^|\.)([a-z]*command|[a-z]*program|driver|helper|proxy|sslcertpasswordprotected|uploadpack|receivepack|vcs|update)$`)
 
-// refuseConfigured returns an error for a checkout whose configuration has a key that may
-// make git run something. It reads the files of configuration itself: git includes no others
-// of them.
+// refuseConfigured returns an error for a checkout whose configuration has a key that may make
+// git run something. It reads the configuration files itself: git includes no other files from
+// them.
 func refuseConfigured(ctx context.Context, git, dir string) error {
 	places, err := askGit(ctx, git, dir, "rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir")
 	if err != nil {

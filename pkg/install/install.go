@@ -44,9 +44,9 @@ const (
 	defaultStall      = time.Minute
 )
 
-// Get returns the release from the cache, or obtains it by the first recipe
-// that works. A release that another process is obtaining is waited for. The
-// error joins those of all recipes. A recipe that fails leaves no files. A cached release is compared with its recorded hashes first.
+// Get returns the release from the cache, or obtains it by the first recipe that works. It first
+// compares a cached release with its recorded hashes. It waits for a release that another process
+// is obtaining. The error joins those of all recipes. A recipe that fails leaves no files.
 func (in *Installer) Get(ctx context.Context, name, version string, recipes []recipe.Recipe) (Release, error) {
 	id, err := newID(name, version)
 	if err != nil {

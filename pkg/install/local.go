@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// copyLocal copies. Links are followed, because the user named the place; links
-// inside a linked directory are not.
+// copyLocal copies. It follows links, because the user named the place, but not links inside a
+// linked directory.
 func (s *stage) copyLocal(ctx context.Context, l recipe.Local) error {
 	layout := l.Layout()
 	for _, tool := range slices.Sorted(maps.Keys(l.Files)) {

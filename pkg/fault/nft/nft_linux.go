@@ -35,13 +35,13 @@ type Table struct {
 	chains []*nftables.Chain
 }
 
-// opening is held while a connection of this process is opened or closed. The kernel removes
-// the tables of a port shortly after it has given the port free, and would remove those of a
-// connection that got it meanwhile.
+// opening is held while a connection of this process is opened or closed. The kernel removes the
+// tables of a port shortly after it has freed the port, and would remove those of a connection
+// that got the port meanwhile.
 var opening sync.Mutex
 
-// Check makes a table that matches packets to an address of documentation, and removes it. It
-// returns what is missing.
+// Check makes a table that matches packets to a documentation address, and removes it. It returns
+// what is missing.
 func Check() error {
 	t, err := Drop(fmt.Sprintf("dbtester-check-%d-%d", os.Getpid(), time.Now().UnixNano()), []Rule{{To: End{netip.MustParseAddr("192.0.2.1"), 9}}}, 1)
 	if err != nil {
@@ -68,14 +68,14 @@ func Names() (names []string, err error) {
 	return names, nil
 }
 
-// Drop makes a table of that name that drops a share of the packets, in parts of [Whole], that
+// Drop makes a table with this name that drops a share, in parts of [Whole], of the packets that
 // one of the rules matches.
 func Drop(name string, rules []Rule, share int) (*Table, error) {
 	return have(name, rules, dropped(share))
 }
 
-// Queue makes a table of that name that drops a share of these packets and hands the others to the
-// queue of a number, or lets them pass while nobody has that.
+// Queue makes a table with this name that drops a share of the matched packets and sends the
+// others to the queue with this number. The others pass while nobody has that queue.
 func Queue(name string, rules []Rule, share int, number uint16) (*Table, error) {
 	var errs []error
 	for _, to := range [][]expr.Any{queued(number), xtQueued(number)} {
@@ -129,7 +129,7 @@ func open(name string) (*Table, error) {
 	return t, nil
 }
 
-// own makes the table, owned by this connection, which the library cannot ask for.
+// own makes the table, owned by this connection, for which the library has no option.
 func (t *Table) own() error {
 	attributes, err := netlink.MarshalAttributes([]netlink.Attribute{
 		{Type: unix.NFTA_TABLE_NAME, Data: append([]byte(t.table.Name), 0)},
@@ -158,7 +158,7 @@ func (t *Table) own() error {
 	return err
 }
 
-// fill adds the rules, each once for every thing that is done with its packets.
+// fill adds the rules, each once for every action on its packets.
 func (t *Table) fill(rules []Rule, what [][]expr.Any) error {
 	for _, hook := range []struct {
 		name string
@@ -188,7 +188,7 @@ func (t *Table) fill(rules []Rule, what [][]expr.Any) error {
 	return nil
 }
 
-// send has the kernel do what was asked of the connection.
+// send has the kernel carry out the connection's requests.
 func (t *Table) send() error {
 	if err := t.link.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (t *Table) send() error {
 	return nil
 }
 
-// matches are the expressions by which a rule matches packets of a protocol.
+// matches returns the expressions with which a rule matches packets of a protocol.
 func (r Rule) matches(protocol byte) ([]expr.Any, error) {
 	list := []expr.Any{&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1}, is([]byte{protocol})}
 	family, from, to, size := byte(unix.NFPROTO_IPV4), uint32(12), uint32(16), uint32(4)
@@ -235,8 +235,8 @@ func (r Rule) matches(protocol byte) ([]expr.Any, error) {
 // is compares the first register.
 func is(data []byte) expr.Any { return &expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: data} }
 
-// dropped are the expressions that drop a share of the packets that come so far, and count
-// both.
+// dropped returns the expressions that drop a share of the packets that reach them, and count
+// both kinds.
 func dropped(share int) []expr.Any {
 	if share >= Whole {
 		return []expr.Any{&expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop}}
@@ -251,8 +251,9 @@ func dropped(share int) []expr.Any {
 	}
 }
 
-// queued are the expressions that count the packets that come so far and hand them to a queue, and
-// xtQueued those for a kernel that has this as a target of xtables alone: struct xt_NFQ_info_v3.
+// queued returns the expressions that count the packets that reach them and send them to a queue.
+// xtQueued returns those for a kernel that has this only as a target of xtables: struct
+// xt_NFQ_info_v3.
 func queued(number uint16) []expr.Any {
 	return []expr.Any{&expr.Counter{}, &expr.Queue{Num: number, Flag: expr.QueueFlagBypass}}
 }
@@ -265,7 +266,7 @@ func xtQueued(number uint16) []expr.Any {
 	return []expr.Any{&expr.Counter{}, &expr.Target{Name: "NFQUEUE", Rev: 3, Info: &info}}
 }
 
-// group returns the kernel's number of a control group, and how far below the root it is.
+// group returns the kernel's number of a control group, and its depth below the root.
 func group(dir string) (id uint64, level uint32, err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -287,7 +288,7 @@ func group(dir string) (id uint64, level uint32, err error) {
 	return info.Sys().(*syscall.Stat_t).Ino, level - 1, nil // the root is level 0
 }
 
-// Counted returns how many packets there were so far.
+// Counted returns the counts so far.
 func (t *Table) Counted() (n Counted, err error) {
 	if err := t.link.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return n, err
@@ -311,7 +312,7 @@ func (t *Table) Counted() (n Counted, err error) {
 	return n, nil
 }
 
-// counters are the first and the last count of a rule, and whether it drops packets.
+// counters returns the first and the last count of a rule, and whether it drops packets.
 func counters(list []expr.Any) (first, last uint64, drops bool) {
 	seen := false
 	for _, e := range list {

@@ -6,19 +6,19 @@ import "errors"
 
 var errLinux = errors.New("tables of nftables need Linux")
 
-// Check returns that this machine cannot have tables.
+// Check returns an error: only Linux has tables.
 func Check() error { return errLinux }
 
-// Names returns that this machine has no tables.
+// Names returns an error: only Linux has tables.
 func Names() ([]string, error) { return nil, errLinux }
 
 // Table cannot be made.
 type Table struct{}
 
-// Drop returns that this machine cannot have tables.
+// Drop returns an error: only Linux has tables.
 func Drop(string, []Rule, int) (*Table, error) { return nil, errLinux }
 
-// Queue returns that this machine cannot have tables.
+// Queue returns an error: only Linux has tables.
 func Queue(string, []Rule, int, uint16) (*Table, error) { return nil, errLinux }
 
 // Counted counts nothing.

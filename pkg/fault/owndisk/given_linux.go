@@ -16,20 +16,20 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// fillable are the types of file systems whose space is their own and can be reserved: those of
-// btrfs and zfs share a pool, and others are of other machines.
+// fillable are the types of file systems whose space is their own and can be reserved. File
+// systems of btrfs and zfs share a pool, and others belong to other machines.
 var fillable = []string{"ext4", "f2fs", "tmpfs", "xfs"}
 
 // emptyDisk are the names that an empty file system may have at its top.
 var emptyDisk = []string{"lost+found", memberDir}
 
-// memoryShare is the part of the memory, one of so many, that a file system in memory may take:
-// the size of one that was mounted without a size is half of it.
+// memoryShare divides the memory: a file system in memory may have at most one such part. A file
+// system that is mounted without a size has half of the memory.
 const memoryShare = 4
 
-// CheckDir returns why the file system at a directory may not be filled: it must be mounted there
-// for this alone, so that neither the machine, nor the agent of a work directory, nor another
-// member needs it. A directory that is checked again may have the member's folder.
+// CheckDir returns why the file system at a directory may not be filled. It must be mounted there
+// only for this, so that neither the machine, nor the agent of a work directory, nor another
+// member needs it. At a second check the directory may contain the member's folder.
 func CheckDir(dir, workDir string) error {
 	all, err := mounted()
 	if err != nil {
@@ -78,7 +78,7 @@ func CheckDir(dir, workDir string) error {
 	return nil
 }
 
-// mountAt returns what is mounted at a directory.
+// mountAt returns the mount at a directory.
 func mountAt(dir string, all []mounts.Mount) (mounts.Mount, error) {
 	for _, m := range slices.Backward(all) { // later ones cover earlier ones
 		if m.Point == dir {
@@ -108,8 +108,8 @@ func mounted() ([]mounts.Mount, error) {
 	return mounts.Parse(data)
 }
 
-// sameFileSystem reports whether a path, or its nearest parent that exists, is on the file system
-// of a directory.
+// sameFileSystem reports whether a path, or its nearest existing parent, is on the file system of
+// a directory.
 func sameFileSystem(dir, path string) (bool, error) {
 	var d, p unix.Stat_t
 	if err := unix.Stat(dir, &d); err != nil {
@@ -128,7 +128,7 @@ func sameFileSystem(dir, path string) (bool, error) {
 	}
 }
 
-// smallEnough returns why a file system in memory would take too much of it once it is full.
+// smallEnough returns an error if a file system in memory would take too much memory when full.
 func smallEnough(dir string) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
@@ -145,8 +145,8 @@ func smallEnough(dir string) error {
 	return nil
 }
 
-// Hold keeps a disk that the user has mounted for one agent, until it is closed. The lock is that
-// of the file system's top, wherever it is mounted.
+// Hold locks a disk that the user has mounted for one agent, until it is closed. The lock is on
+// the file system's top, wherever it is mounted.
 func Hold(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -161,8 +161,8 @@ func Hold(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// MakeIn makes the member's folder on a disk that the user has mounted. What an earlier member
-// has left there is removed.
+// MakeIn makes the member's folder on a disk that the user has mounted. It removes what an
+// earlier member left there.
 func (d Disk) MakeIn() error {
 	if err := d.clear(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (d Disk) clear() error {
 	return nil
 }
 
-// reachable reports whether the member's folder is on what the user has mounted.
+// reachable reports whether the member's folder is on the mount of the user.
 func (d Disk) reachable() (bool, error) {
 	all, err := mounted()
 	if err != nil || !slices.ContainsFunc(all, func(m mounts.Mount) bool { return m.Point == d.Dir }) {
@@ -199,8 +199,9 @@ func (d Disk) reachable() (bool, error) {
 	return same && d == In(d.Dir), err
 }
 
-// DrainBelow frees the disks of members whose sessions lie below a work directory of agents: what
-// fills them is removed. Members' folders stay with their data, until the next member has the disk.
+// DrainBelow frees the disks of members whose sessions lie below a work directory of agents: it
+// removes what fills them. Members' folders stay with their data until the next member gets the
+// disk.
 func DrainBelow(dir string) error {
 	links, err := filepath.Glob(filepath.Join(dir, "*", "*", "data"))
 	if err != nil {

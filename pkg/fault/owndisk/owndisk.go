@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Disk is a file system of a member. It is data: a later process can undo what an earlier one
-// has done.
+// Disk is a file system of a member. It is data: a later process can undo what an earlier process
+// did.
 type Disk struct {
 	// Image is the file of the file system, and Point where it is mounted. Both are absolute.
 	Image string `json:"image,omitempty"`
@@ -22,20 +22,20 @@ type Disk struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// memberDir is the folder of the member on a disk that the user has mounted: all that is ever
-// written there.
+// memberDir is the folder of the member on a disk that the user has mounted. Nothing is ever
+// written outside it.
 const memberDir = "dbtester-member"
 
-// In returns the disk of a member whose folder is on the file system that is mounted at dir.
+// In returns the disk of a member whose folder is on the file system mounted at dir.
 func In(dir string) Disk { return Disk{Dir: dir, Point: filepath.Join(dir, memberDir)} }
 
-// errKept is that a disk which the user has mounted cannot be cut.
+// errKept reports that a disk that the user has mounted cannot be cut.
 var errKept = errors.New("a disk that was mounted before the agent started cannot be cut, since nobody would mount it again after an agent that was killed")
 
 // Least is the smallest size in bytes: what ext4 and a store need.
 const Least = 64 << 20
 
-// Own is what each member has of its own; zero is nothing.
+// Own describes the disk that each member has of its own; zero is none.
 type Own struct {
 	// Bytes is the size of a file system in a file.
 	Bytes int64
@@ -43,8 +43,8 @@ type Own struct {
 	Dir string
 }
 
-// Asked reads a text such as loop:2GiB or /mnt/disk, and returns an error if this machine cannot
-// have such disks; "" is nothing. Whether a directory may be filled is for [CheckDir].
+// Asked parses a text such as loop:2GiB or /mnt/disk, and returns an error if this machine cannot
+// have such disks; "" is none. [CheckDir] decides whether a directory may be filled.
 func Asked(text string) (own Own, err error) {
 	switch {
 	case text == "":
@@ -65,7 +65,7 @@ func Asked(text string) (own Own, err error) {
 	return own, err
 }
 
-// Size reads the size of "loop:SIZE" in bytes, such as loop:2GiB.
+// Size parses the size in "loop:SIZE" in bytes, such as loop:2GiB.
 func Size(text string) (int64, error) {
 	size, ok := strings.CutPrefix(text, "loop:")
 	number := strings.TrimRight(size, "KMGTiB")

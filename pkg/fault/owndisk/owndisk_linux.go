@@ -19,21 +19,20 @@ import (
 )
 
 const (
-	// makeFS is the program that makes the file system, and loopControl the kernel's giver of
+	// makeFS is the program that makes the file system. loopControl is the kernel's allocator of
 	// loop devices.
 	makeFS      = "mkfs.ext4"
 	loopControl = "/dev/loop-control"
 	// ballast is the file that fills a disk, at its top.
 	ballast = ".dbtester-ballast"
-	// shutdown is FS_IOC_SHUTDOWN, and noLogFlush has it lose what the journal has not
-	// written.
+	// shutdown is FS_IOC_SHUTDOWN. noLogFlush makes it lose what the journal has not written.
 	shutdown   = 0x8004587d
 	noLogFlush = 2
-	// busyTimeout is how long a disk may stay in use by processes that were killed, and
-	// busyEvery how often that is tried.
+	// busyTimeout is how long killed processes may keep a disk in use. busyEvery is the interval
+	// between attempts.
 	busyTimeout = 10 * time.Second
 	busyEvery   = 10 * time.Millisecond
-	// tries bounds how often another process may take the loop device that was free.
+	// tries bounds how often another process may take the free loop device first.
 	tries = 20
 )
 
@@ -55,7 +54,7 @@ func Check() error {
 	return f.Close()
 }
 
-// Make makes the file and its file system of a size in bytes, and mounts it. The point must
+// Make makes the file with a file system of size bytes, and mounts it. The mount point must
 // exist.
 func Make(ctx context.Context, d Disk, size int64) error {
 	f, err := os.OpenFile(d.Image, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -65,7 +64,7 @@ func Make(ctx context.Context, d Disk, size int64) error {
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		return fmt.Errorf("make a disk: %w", err)
 	}
-	// Without blocks that only root may use, since members may be root's.
+	// Without blocks that only root may use, because members may run as root.
 	cmd := exec.CommandContext(ctx, makeFS, "-q", "-F", "-m", "0", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.Image)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("make a disk: %w: %s", err, strings.TrimSpace(string(out)))
@@ -73,7 +72,7 @@ func Make(ctx context.Context, d Disk, size int64) error {
 	return d.Mount()
 }
 
-// Mount mounts the disk, with what its journal has.
+// Mount mounts the disk and replays its journal.
 func (d Disk) Mount() error {
 	loop, err := d.attach()
 	if err != nil {
@@ -86,7 +85,7 @@ func (d Disk) Mount() error {
 	return nil
 }
 
-// attach puts the file behind a free loop device, which is open until it is mounted.
+// attach attaches the file to a free loop device, which stays open until it is mounted.
 func (d Disk) attach() (*os.File, error) {
 	image, err := os.OpenFile(d.Image, os.O_RDWR, 0)
 	if err != nil {
@@ -120,7 +119,8 @@ func (d Disk) attach() (*os.File, error) {
 	return nil, err
 }
 
-// Mounted reports whether a file system is mounted at the point, or where the user has mounted one.
+// Mounted reports whether a file system is mounted at the point, or where the user has mounted
+// one.
 func (d Disk) Mounted() (bool, error) {
 	if d.Dir != "" {
 		return d.reachable()
@@ -135,8 +135,8 @@ func (d Disk) Mounted() (bool, error) {
 	}), err
 }
 
-// UnmountBelow unmounts the disks that are mounted below a directory, which processes that were
-// killed have left. Their files stay.
+// UnmountBelow unmounts the disks that killed processes left mounted below a directory. Their
+// files stay.
 func UnmountBelow(ctx context.Context, dir string) error {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -159,8 +159,8 @@ func UnmountBelow(ctx context.Context, dir string) error {
 	return errors.Join(errs...)
 }
 
-// Unmount unmounts the disk, if it is mounted. Its file stays. One that the user has mounted loses
-// the folder of the member, with all that fills it, and stays mounted.
+// Unmount unmounts the disk, if it is mounted. Its file stays. A disk that the user has mounted
+// stays mounted, but the member's folder and all that fills the disk are removed.
 func (d Disk) Unmount(ctx context.Context) error {
 	if d.Dir != "" {
 		return d.clear()
@@ -188,7 +188,7 @@ func (d Disk) Unmount(ctx context.Context) error {
 	}
 }
 
-// Sync puts all on disk that was written.
+// Sync puts all writes on disk.
 func (d Disk) Sync() error {
 	f, err := os.Open(d.Point)
 	if err != nil {
@@ -201,8 +201,8 @@ func (d Disk) Sync() error {
 	return nil
 }
 
-// Cut has the file system lose all that is not on disk, and refuse everything from now on,
-// until it is unmounted and mounted again.
+// Cut makes the file system lose everything that is not on disk, and refuse everything until it
+// is unmounted and mounted again.
 func (d Disk) Cut() error {
 	if d.Dir != "" {
 		return errKept
@@ -257,7 +257,7 @@ func (d Disk) Fill(ctx context.Context) (size int64, err error) {
 	return size, nil
 }
 
-// Free returns how many bytes of the disk can be had.
+// Free returns how many bytes of the disk are free.
 func (d Disk) Free() (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(d.Point, &s); err != nil {

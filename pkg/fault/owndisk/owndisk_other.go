@@ -10,10 +10,10 @@ import (
 
 var errLinux = errors.New("disks of members' own need Linux")
 
-// Check returns that this machine cannot have them.
+// Check returns an error: only Linux has such disks.
 func Check() error { return errLinux }
 
-// CheckDir returns that this machine cannot have them.
+// CheckDir returns an error: only Linux has such disks.
 func CheckDir(dir, workDir string) error { return errLinux }
 
 // Hold holds none.
@@ -37,7 +37,7 @@ func UnmountBelow(context.Context, string) error { return nil }
 // Unmount has nothing to do.
 func (d Disk) Unmount(context.Context) error { return nil }
 
-// Mounted reports that it is not.
+// Mounted returns false.
 func (d Disk) Mounted() (bool, error) { return false, nil }
 
 // Sync synchronizes none.

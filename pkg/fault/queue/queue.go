@@ -1,42 +1,44 @@
-// Package queue holds packets back: those that a table of nftables hands to a [Queue] go on later,
-// at a bandwidth, or both. The kernel holds them, and this process decides when each goes on. Those
-// that a process has held when it ends, however it does, are lost, and no later ones are held.
+// Package queue holds packets back: those that a table of nftables hands to a [Queue] go on
+// later, at a bandwidth, or both. The kernel holds the packets, and this process decides when
+// each continues. When the process ends, for whatever reason, the packets that it held are lost,
+// and later packets are not held.
 package queue
 
 import (
 	"time"
 )
 
-// Line is what packets pass. What is zero lets all pass at once.
+// Line describes the line that packets pass. A zero field does not delay them.
 type Line struct {
-	// Delay is by how much each packet is later.
+	// Delay is how much each packet is delayed.
 	Delay time.Duration
-	// Rate is the bits of a second of all packets together, with the headers of IP.
+	// Rate is the bandwidth of all packets together in bits per second, including IP headers.
 	Rate int64
 }
 
-// Counted are the packets that came.
+// Counted counts the packets that came.
 type Counted struct {
-	// Packets went on, with Bytes in all. Mean and Longest are how long they were held.
+	// Packets and Bytes count what passed. Mean and Longest are how long packets were held.
 	Packets, Bytes uint64
 	Mean, Longest  time.Duration
-	// Busiest is the most bits that went on in a second.
+	// Busiest is the largest number of bits that passed in a second.
 	Busiest uint64
-	// Dropped are those that came while others of over [LongestWait] waited for the bandwidth, and
-	// Lost those that the kernel could not hold.
+	// Dropped packets came while more than [LongestWait] of packets waited for the bandwidth.
+	// Lost packets did not fit into the kernel's queue.
 	Dropped, Lost uint64
 }
 
-// LongestWait is how much may wait for a bandwidth.
+// LongestWait bounds the backlog for a bandwidth.
 const LongestWait = 100 * time.Millisecond
 
-// line is a [Line] at work. Times are since its beginning.
+// line is a [Line] in operation. Times are since its start.
 type line struct {
 	Line
 	free time.Duration // when all that it took has passed its bandwidth
 }
 
-// take returns when a packet of a size that comes now goes on. It is false if too much waits.
+// take returns when a packet of a size that comes now is due. It returns false if the backlog is
+// too long.
 func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 	if l.Rate <= 0 {
 		return now + l.Delay, true
@@ -49,11 +51,11 @@ func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 	return l.free + l.Delay, true
 }
 
-// tally counts packets as they go on.
+// tally counts packets as they pass.
 type tally struct {
 	counted Counted
 	held    time.Duration // of all together
-	// second is the number of the present second, and bits what went on in it.
+	// second is the number of the current second, and bits what passed in it.
 	second time.Duration
 	bits   uint64
 }
@@ -70,7 +72,7 @@ func (t *tally) pass(now, came time.Duration, bytes int) {
 	c.Busiest = max(c.Busiest, t.bits)
 }
 
-// sums are all counts until now.
+// sums returns all counts so far.
 func (t *tally) sums() Counted {
 	c := t.counted
 	if c.Packets > 0 {

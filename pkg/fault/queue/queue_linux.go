@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's words of nfnetlink_queue.
+// The kernel's constants of nfnetlink_queue.
 const (
 	msgPacket  = unix.NFNL_SUBSYS_QUEUE << 8
 	msgVerdict = unix.NFNL_SUBSYS_QUEUE<<8 | 1
@@ -41,12 +41,14 @@ const (
 const (
 	// answerTimeout bounds the wait for the kernel.
 	answerTimeout = 10 * time.Second
-	// most is how many packets the kernel holds, and buffer how many bytes of messages about them.
+	// most is how many packets the kernel may hold, and buffer how many bytes of messages about
+	// them.
 	most   = 1 << 20
 	buffer = 16 << 20
-	// tries bounds how many numbers are taken by others.
+	// tries bounds how many queue numbers are tried that others use.
 	tries = 256
-	// copied is how much of a packet is in its message: with none, its size would not be.
+	// copied is how many bytes of a packet its message has: with 0 the message would lack the
+	// packet's size.
 	copied = 1
 )
 
@@ -68,14 +70,14 @@ type Queue struct {
 	wg   sync.WaitGroup
 }
 
-// held is a packet that waits. Times are since the beginning of the queue.
+// held is a waiting packet. Times are since the start of the queue.
 type held struct {
 	id        uint32
 	came, due time.Duration
 	bytes     int
 }
 
-// Open makes a queue of a number that no other process has here.
+// Open makes a queue with a number that no other process uses here.
 func Open(l Line) (*Queue, error) {
 	link, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
@@ -90,12 +92,13 @@ func Open(l Line) (*Queue, error) {
 	return q, nil
 }
 
-// begin takes the first number that is free, and has the kernel send messages.
+// begin takes the first free number, and has the kernel send messages.
 func (q *Queue) begin() error {
 	if err := q.link.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
 	}
-	// A message that finds no room in the socket costs a packet, which the kernel counts.
+	// A message that does not fit into the socket's buffer costs a packet, which the kernel
+	// counts.
 	if err := errors.Join(q.link.SetReadBuffer(buffer), q.link.SetOption(netlink.NoENOBUFS, true)); err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func (q *Queue) begin() error {
 	return errors.Join(err, q.link.SetDeadline(time.Time{}))
 }
 
-// message is one for the kernel about this queue.
+// message returns a message to the kernel about this queue.
 func (q *Queue) message(kind netlink.HeaderType, flags netlink.HeaderFlags, attributes ...netlink.Attribute) (netlink.Message, error) {
 	data, err := netlink.MarshalAttributes(attributes)
 	head := binary.BigEndian.AppendUint16([]byte{unix.AF_UNSPEC, unix.NFNETLINK_V0}, q.number)
@@ -138,7 +141,7 @@ func (q *Queue) config(attributes ...netlink.Attribute) error {
 	return err
 }
 
-// verdict has the kernel do something with a packet, or with all up to one.
+// verdict gives the kernel a verdict on a packet, or on all packets up to one.
 func (q *Queue) verdict(kind netlink.HeaderType, what, id uint32) {
 	be := binary.BigEndian
 	m, err := q.message(kind, 0, netlink.Attribute{Type: attrVerdict, Data: be.AppendUint32(be.AppendUint32(nil, what), id)})
@@ -150,7 +153,7 @@ func (q *Queue) verdict(kind netlink.HeaderType, what, id uint32) {
 	}
 }
 
-// fail notes the first error.
+// fail records the first error.
 func (q *Queue) fail(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,13 +162,13 @@ func (q *Queue) fail(err error) {
 	}
 }
 
-// Number is that by which a table of nftables hands packets to the queue.
+// Number is the number by which a table of nftables sends packets to the queue.
 func (q *Queue) Number() uint16 { return q.number }
 
-// now is the time since the beginning.
+// now is the time since the start.
 func (q *Queue) now() time.Duration { return time.Since(q.began) }
 
-// read takes packets until the queue is closed.
+// read receives packets until the queue is closed.
 func (q *Queue) read() {
 	for {
 		list, err := q.link.Receive()
@@ -195,7 +198,7 @@ func (q *Queue) read() {
 	}
 }
 
-// packet reads the message of one.
+// packet parses the message of a packet.
 func packet(data []byte) (id uint32, bytes int, err error) {
 	const head = 4
 	if len(data) < head {
@@ -222,7 +225,7 @@ func packet(data []byte) (id uint32, bytes int, err error) {
 	return id, bytes, nil
 }
 
-// take has a packet wait, or drops it.
+// take makes a packet wait, or drops it.
 func (q *Queue) take(id uint32, bytes int) {
 	now := q.now()
 	due, ok := q.line.take(now, bytes)
@@ -246,7 +249,7 @@ func (q *Queue) take(id uint32, bytes int) {
 	}
 }
 
-// pass lets packets go on when they are due, until the queue is closed.
+// pass releases packets when they are due, until the queue is closed.
 func (q *Queue) pass() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -263,7 +266,7 @@ func (q *Queue) pass() {
 	}
 }
 
-// passDue lets all that are due go on, and returns when the next one is.
+// passDue releases all packets that are due, and returns when the next one is.
 func (q *Queue) passDue() (next time.Duration, any bool) {
 	q.mu.Lock()
 	now, n := q.now(), 0
@@ -287,15 +290,15 @@ func (q *Queue) passDue() (next time.Duration, any bool) {
 	return next, any
 }
 
-// Counted returns what came so far. The error is that of the queue, if it has failed.
+// Counted returns the counts so far. The error is the queue's, if it has failed.
 func (q *Queue) Counted() (Counted, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.tally.sums(), q.err
 }
 
-// Close lets all packets go on that it holds, and then closes it. Nothing may be handed to it any
-// more. It may be called more than once.
+// Close releases all packets that the queue holds, and then closes it. The caller must no longer
+// send it packets. It may be called more than once.
 func (q *Queue) Close() error {
 	select {
 	case <-q.ends:
@@ -305,7 +308,7 @@ func (q *Queue) Close() error {
 	q.mu.Lock()
 	last := q.last
 	q.mu.Unlock()
-	// Half the numbers after the last: those too whose messages were not read.
+	// Half of all numbers after the last: this includes packets whose messages were not read.
 	q.verdict(msgBatch, accept, last+math.MaxInt32)
 	close(q.ends)
 	err := q.link.Close()

@@ -9,7 +9,7 @@ var errLinux = errors.New("queues of packets need Linux")
 // Queue cannot be made.
 type Queue struct{}
 
-// Open returns that this machine cannot have queues.
+// Open returns an error: only Linux has queues.
 func Open(Line) (*Queue, error) { return nil, errLinux }
 
 // Number is none.

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns text with every control character but line breaks and tabs, every
-// character that changes the direction of text, and the line breaks that only Unicode has,
-// written as an escape: a terminal or a parser obeys them.
+// Visible returns text with some characters escaped: control characters except line breaks and
+// tabs, characters that change the direction of text, and line breaks that only Unicode has. A
+// terminal or a parser would obey them.
 func Visible(text string) string {
 	if !strings.ContainsFunc(text, hidden) && strings.ToValidUTF8(text, "") == text {
 		return text
@@ -36,8 +36,8 @@ func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
-// JSON returns a JSON text with the characters that [Visible] escapes as escapes of JSON, which
-// mean the same to its readers. Encoders leave some of them in strings.
+// JSON returns a JSON text in which JSON escapes replace the characters that [Visible] escapes.
+// Its meaning stays the same. Encoders leave some of these characters in strings.
 func JSON(text string) string {
 	if !strings.ContainsFunc(text, hidden) {
 		return text
@@ -82,7 +82,7 @@ func Line(text string) string {
 	}, Visible(text))
 }
 
-// Joined returns text with single spaces in place of white space, so on one line.
+// Joined returns text on one line, with single spaces in place of white space.
 func Joined(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // Cell returns text for a Markdown table cell that it cannot close.
@@ -111,7 +111,7 @@ func Table(header []string, rows [][]string, left int) string {
 	return b.String()
 }
 
-// Field returns a CSV field, like [Visible], that no spreadsheet takes for a formula: text that
+// Field returns a CSV field, like [Visible], that no spreadsheet treats as a formula: text that
 // looks like a formula gets an apostrophe in front. Numbers are unchanged.
 func Field(text string) string {
 	text = Visible(text)
@@ -129,7 +129,7 @@ func Link(path string) string {
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: path}).EscapedPath())
 }
 
-// Word returns text as a shell takes it for one word, on one line.
+// Word returns text quoted as one word for a shell, on one line.
 func Word(text string) string {
 	text = Line(text)
 	special := func(r rune) bool {

@@ -46,8 +46,8 @@ func Read(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Only returns an error if dir is no folder, or if anything below it is neither a folder nor
-// a regular file: what is written there would be written elsewhere.
+// Only returns an error if dir is not a folder, or if anything below it is neither a folder nor a
+// regular file: data written there would go elsewhere.
 func Only(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// Recipe is one way to obtain a release, as data: an [Archive], a [GoBuild], a
-// [Checkout], a [Maven] or a [Local]. The set is closed. A recipe is for one version; a
-// driver returns its recipes for a version in the order they are to be tried.
+// Recipe is one way to obtain a release, as data: an [Archive], a [GoBuild], a [Checkout], a
+// [Maven] or a [Local]. The set is closed. A recipe is for one version. A driver returns its
+// recipes for a version in the order in which they are tried.
 type Recipe interface {
-	// Kind is the word that results print for how a release was obtained.
+	// Kind is the word in results for how a release was obtained.
 	Kind() string
-	// Facts are those that recipes of every kind have.
+	// Facts returns the facts that recipes of every kind have.
 	Facts() About
 	// Layout maps each tool to its path below the release's directory.
 	Layout() map[string]string
@@ -40,9 +40,9 @@ var (
 type About struct {
 	// Source is where the recipe's facts are documented.
 	Source string
-	// Needs are executables of the machine that the release runs with, such as
-	// "java". They are looked up before the recipe is tried, and again whenever the
-	// release is found, and join the tools of the release.
+	// Needs are executables of the machine that the release needs to run, such as "java". They
+	// are looked up before the recipe is tried, and again whenever the release is found. They
+	// join the tools of the release.
 	Needs []string
 	// Notes are printed wherever the release is named in a result.
 	Notes []string
@@ -59,11 +59,11 @@ type Archive struct {
 	// ChecksumURL is a text file with SHA-256 or SHA-512 sums: lines of "HASH
 	// FILE" of which one names the archive, or one hash alone.
 	ChecksumURL string
-	// TopFolder is the folder that everything in the archive is in, with the same
-	// placeholders; empty without one.
+	// TopFolder is the folder that contains everything in the archive, with the same
+	// placeholders; "" without one.
 	TopFolder string
-	// Files maps each tool to a file or folder below TopFolder. Nothing else of
-	// the archive is kept.
+	// Files maps each tool to a file or folder below TopFolder. Nothing else in the archive is
+	// kept.
 	Files map[string]string
 }
 
@@ -77,8 +77,8 @@ type GoBuild struct {
 	GoMod, GoSum string
 	// Packages maps each tool to the import path of its main package.
 	Packages map[string]string
-	// Module is the module that the main packages belong to. Its version in the
-	// built executables must be the release's.
+	// Module is the module of the main packages. Its version in the built executables must be the
+	// release's.
 	Module string
 	// Env entries are added to the environment of the build.
 	Env []string
@@ -90,12 +90,12 @@ type Maven struct {
 	// POM is the text of a pom.xml whose runtime dependencies are the release. It
 	// may hold {version}.
 	POM string
-	// Sums are lines of "SHA256  FILE.jar", one for every jar there must be. Empty:
-	// the jars are checked only by the checksums of their repository.
+	// Sums are lines of "SHA256  FILE.jar", one for every required jar. Without Sums, only the
+	// checksums of the repository check the jars.
 	Sums string
 	// Artifact is "GROUP:ARTIFACT" of the dependency whose version is the release's.
 	Artifact string
-	// Tool is the name by which the directory of jars is known.
+	// Tool is the name of the directory of jars.
 	Tool string
 }
 
@@ -112,8 +112,8 @@ type Local struct {
 // cgo, with the Go of the machine and the workspace of the checkout.
 type Checkout struct {
 	About
-	// Dir is the checkout, Module the folder of its Go module below Dir, and Package the
-	// import path of the main package as seen from there.
+	// Dir is the checkout, Module the folder of its Go module below Dir, and Package the import
+	// path of the main package relative to that folder.
 	Dir, Module, Package string
 	// Tool is the name of the executable.
 	Tool string
@@ -139,9 +139,8 @@ func (Checkout) Kind() string { return "checkout" }
 // Facts returns a.
 func (a About) Facts() About { return a }
 
-// At returns the same archive at a mirror: base is an http or https URL, a file
-// URL or a directory that holds the archive and its checksum file by their own
-// names.
+// At returns the same archive at a mirror. base is an http or https URL, a file URL or a
+// directory. It contains the archive and its checksum file under their own names.
 func (a Archive) At(base string) Archive {
 	base = strings.TrimRight(base, "/")
 	a.URL = base + "/" + path.Base(a.URL)
@@ -149,10 +148,9 @@ func (a Archive) At(base string) Archive {
 	return a
 }
 
-// From returns the recipes for a release at the place where, which the user named: the
-// base URL of a mirror, a directory that holds either the archives of a mirror
-// or an unpacked release, or an executable. recipes are those of the release's
-// driver, which know the layout.
+// From returns the recipes for a release at a place that the user named: the base URL of a
+// mirror, a directory with either the archives of a mirror or an unpacked release, or an
+// executable. recipes are the driver's recipes for the release, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {
 	if IsWeb(where) {
 		return mirrored(where, recipes)
@@ -190,9 +188,9 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 	return out, nil
 }
 
-// Tools returns the names, in order, of the tools that a release has when one of
-// recipes obtained it, and of those of the machine that it needs besides. They are
-// those of the first recipe: ways to one release give the same tools.
+// Tools returns the names, in order, of the release's own tools, and of the machine's tools that
+// it also needs. They are those of the first recipe: all recipes of a release give the same
+// tools.
 func Tools(recipes []Recipe) (own, needed []string) {
 	if len(recipes) == 0 {
 		return nil, nil

@@ -16,10 +16,10 @@ import (
 // insideEnv is set in the process that runs the test again.
 const insideEnv = "DBTESTER_TEST_NAMESPACE"
 
-// Again reports whether this process is the one in namespaces of their own, which flags name
-// besides the one of users. If not, it runs the test there, as a user of a number, and the test has
-// nothing more to do. It is skipped where there are no namespaces. The loopback interface of a
-// network of its own is up.
+// Again reports whether this process runs in namespaces of its own: a user namespace and those in
+// flags. If not, it runs the test there again with a user id, and the test has nothing more to
+// do. The test is skipped where namespaces are not available. In a network namespace of its own
+// the loopback interface is up.
 func Again(t *testing.T, flags uintptr, uid int) (inside bool) {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {
@@ -68,10 +68,10 @@ func up(name string) error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
 }
 
-// Inside reports whether this process is one that [Again] has started.
+// Inside reports whether [Again] started this process.
 func Inside() bool { return os.Getenv(insideEnv) != "" }
 
-// Rights reports whether this process has rights as [Again] gives them: root has them anywhere.
+// Rights reports whether this process has the rights that [Again] gives: root has them anywhere.
 func Rights(t *testing.T, flags uintptr) bool {
 	t.Helper()
 	return os.Geteuid() == 0 && !Inside() || Again(t, flags, 0)

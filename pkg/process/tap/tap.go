@@ -1,10 +1,10 @@
 // Package tap delays, holds or refuses the calls by which processes have their writes put on
 // disk: fsync, fdatasync, msync and sync_file_range. Calls of io_uring, and files opened with
-// O_SYNC or O_DSYNC, do not pass it.
+// O_SYNC or O_DSYNC, bypass it.
 //
-// The kernel notifies this process of each call (seccomp), which needs no rights. The filter
-// is on the thread that starts a process, and the process inherits it. A tap lives as long as
-// its processes: without it their calls would fail.
+// The kernel notifies this process of each call (seccomp), which needs no rights. The thread that
+// starts a process installs the filter, and the process inherits it. A tap lives as long as its
+// processes: without it their calls would fail.
 package tap
 
 import (
@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Effect is what becomes of calls; the zero value lets all pass.
+// Effect describes what happens to calls; the zero value lets all pass.
 type Effect struct {
-	// Delay is how long each call is held before it is made, and Stall holds them until the
-	// effect ends.
+	// Delay is how long each call is held before it is made. Stall holds calls until the effect
+	// ends.
 	Delay time.Duration
 	Stall bool
-	// Errno is returned in place of the call, 0 for none.
+	// Errno is returned instead of making the call, 0 for none.
 	Errno syscall.Errno
 }
 
@@ -28,7 +28,7 @@ type Effect struct {
 type Tap struct {
 	mu     sync.Mutex
 	effect Effect
-	// affected counts the calls that the present effect had.
+	// affected counts the calls that the current effect changed.
 	affected int64
 	held     map[*call]*time.Timer // with nil timers if they are stalled or frozen
 	// frozen is set while no call is made or answered.
@@ -38,7 +38,7 @@ type Tap struct {
 	serving sync.WaitGroup
 }
 
-// call is one call that waits for its answer.
+// call is a call that waits for its answer.
 type call struct {
 	listener int
 	id       uint64
@@ -47,8 +47,8 @@ type call struct {
 // New returns a tap that lets all calls pass.
 func New() *Tap { return &Tap{held: map[*call]*time.Timer{}, end: make(chan struct{})} }
 
-// Set changes what becomes of calls from now on. Those that are held are made at once, unless the
-// tap is frozen.
+// Set changes what happens to calls from now on. Held calls are made at once, unless the tap is
+// frozen.
 func (t *Tap) Set(e Effect) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,8 +58,8 @@ func (t *Tap) Set(e Effect) {
 	}
 }
 
-// Freeze holds all calls, those that are held already and those that come, whatever the effect is,
-// until [Tap.Thaw]: the machine of the processes has no power.
+// Freeze holds all calls, held and new ones, whatever the effect is, until [Tap.Thaw]: the
+// machine of the processes has no power.
 func (t *Tap) Freeze() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,8 +72,8 @@ func (t *Tap) Freeze() {
 	}
 }
 
-// Thaw lets the effect decide about calls again. Those that are held are made, if their callers are
-// still there.
+// Thaw lets the effect decide about calls again. Held calls are made, if their callers still
+// exist.
 func (t *Tap) Thaw() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,14 +81,14 @@ func (t *Tap) Thaw() {
 	t.releaseAll()
 }
 
-// Now returns what becomes of calls now.
+// Now returns the current effect.
 func (t *Tap) Now() Effect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.effect
 }
 
-// Affected returns how many calls the present effect had so far.
+// Affected returns how many calls the current effect has changed so far.
 func (t *Tap) Affected() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +103,7 @@ func (t *Tap) Close() {
 	t.serving.Wait()
 }
 
-// got takes a call that the kernel told of.
+// got receives a call of which the kernel notified the tap.
 func (t *Tap) got(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +125,7 @@ func (t *Tap) got(c *call) {
 	}
 }
 
-// release makes a call that was delayed, unless it was made already.
+// release makes a delayed call, unless it was already made.
 func (t *Tap) release(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +135,7 @@ func (t *Tap) release(c *call) {
 	}
 }
 
-// releaseAll makes all calls that are held. The tap is locked.
+// releaseAll makes all held calls. The tap is locked.
 func (t *Tap) releaseAll() {
 	for c, timer := range t.held {
 		if timer != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the kernel's headers call seccomp_notif and seccomp_notif_resp.
+// The kernel's structs seccomp_notif and seccomp_notif_resp.
 type (
 	notification struct {
 		id    uint64
@@ -32,8 +32,8 @@ type (
 
 const (
 	setModeFilter = 1
-	// newListener returns a descriptor of the notifications; waitKillable (5.19) keeps a
-	// call that is held from being interrupted by signals that do not end its process.
+	// newListener returns a descriptor of the notifications. waitKillable (5.19) keeps signals
+	// that do not end its process from interrupting a held call.
 	newListener  = 1 << 3
 	waitKillable = 1 << 5
 
@@ -43,11 +43,11 @@ const (
 	ioctlReceive = 0xc0502100
 	ioctlSend    = 0xc0182101
 
-	// flagContinue has the kernel make the call.
+	// flagContinue makes the kernel continue the call.
 	flagContinue = 1
 )
 
-// endEvery is how often the end of a tap is looked at while no call comes.
+// endEvery is how often the end of a tap is checked while no call comes.
 const endEvery = 200 * time.Millisecond
 
 // Check returns why this machine cannot have taps. It tries one on a thread of its own.
@@ -64,7 +64,7 @@ func Check() error {
 	return <-done
 }
 
-// Place has the process that this thread starts next pass the tap. It is a Place of package
+// Place makes the next process that this thread starts pass the tap. It is a Place of package
 // process: the thread keeps the filter and ends with its goroutine.
 func (t *Tap) Place(*syscall.SysProcAttr) (leave func() error, err error) {
 	leave = func() error { return nil }
@@ -97,8 +97,8 @@ func install() (listener int, err error) {
 	return -1, fmt.Errorf("tap fsync by seccomp (needs Linux 5.5): %w", err)
 }
 
-// program is the filter. Numbers of calls are those of the architecture that this program was
-// built for; a process of another one has other numbers, so its calls pass.
+// program is the filter. Its call numbers are those of the architecture for which this program
+// was built. A process of another architecture has other numbers, so its calls pass.
 func program() []unix.SockFilter {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_MSYNC, unix.SYS_SYNC_FILE_RANGE}
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}}
@@ -110,7 +110,7 @@ func program() []unix.SockFilter {
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: retNotify})
 }
 
-// serve takes the calls of a process until nobody has the filter, or the tap ends.
+// serve handles the calls of a process until no process has the filter, or the tap ends.
 func (t *Tap) serve(listener int) {
 	defer unix.Close(listener)
 	for {
@@ -136,12 +136,12 @@ func (t *Tap) serve(listener int) {
 	}
 }
 
-// answer has the kernel make the call, or fail it.
+// answer makes the kernel carry out the call, or fail it.
 func (c *call) answer(errno syscall.Errno) {
 	r := response{id: c.id, flags: flagContinue}
 	if errno != 0 {
 		r.errno, r.flags = -int32(errno), 0
 	}
-	// It fails only for a caller that is gone.
+	// It fails only if the caller has ended.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(c.listener), ioctlSend, uintptr(unsafe.Pointer(&r)))
 }

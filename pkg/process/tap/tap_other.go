@@ -9,10 +9,10 @@ import (
 
 var errLinux = errors.New("taps of fsync need Linux")
 
-// Check returns that this machine cannot have taps.
+// Check returns an error: only Linux has taps.
 func Check() error { return errLinux }
 
-// Place returns that this machine cannot have taps.
+// Place returns an error: only Linux has taps.
 func (t *Tap) Place(*syscall.SysProcAttr) (leave func() error, err error) {
 	return func() error { return nil }, errLinux
 }
