@@ -95,13 +95,13 @@ type Options struct {
 // concurrent use.
 type Agent struct {
 	opts     Options
-	host     []byte    // this machine, as a record in messages
+	host     []byte    // this machine, as a record for messages
 	bootID   string    // of this machine
-	diskHold io.Closer // keeps the disk that the user has mounted for the member; nil for none
+	diskHold io.Closer // locks the disk that the user has mounted for the member; nil for none
 	planner  *planner
 	runs     *runlog.Handler // of opts.Log
 	root     *os.Root        // of WorkDir; sessions write and remove files through it
-	hold     *os.File        // locked while this agent has WorkDir
+	hold     *os.File        // locked while this agent owns WorkDir
 
 	// ctx ends with Close; every session's context is a child of it.
 	ctx  context.Context

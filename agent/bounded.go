@@ -109,7 +109,7 @@ func unary[Req, Resp any](ctx context.Context, a *Agent, verb string, over conte
 	})
 	select {
 	case resp = <-answered:
-	default: // the verb was left to itself
+	default: // the verb was abandoned
 	}
 	return resp, err
 }

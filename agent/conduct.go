@@ -188,7 +188,7 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	}
 	data := filepath.Join(p.dir, dirData)
 	if s.agent.planner.own.Dir != "" {
-		return root.Symlink(p.member.Dir, data) // by which a disk is found that a killed agent has left
+		return root.Symlink(p.member.Dir, data) // with which a killed agent's disk is found
 	}
 	if err := root.Mkdir(data, 0o755); err != nil {
 		return fmt.Errorf("make data directory: %w", err)

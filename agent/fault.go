@@ -60,7 +60,7 @@ func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultRespon
 		return nil, err
 	}
 	if r, ok := s.fault(req.GetId()); ok && !r.Over.IsZero() {
-		return s.faultMessage(r) // also of a session that has ended
+		return s.faultMessage(r) // also after the session has ended
 	}
 	return s.change(ctx, &change{record: fault.Record{ID: req.GetId()}, undo: true})
 }

@@ -149,7 +149,7 @@ func (l life) place(o *member.Options) {
 		o.Place = func(attr *syscall.SysProcAttr) (leave func() error, err error) {
 			leave, err = group.Place(attr)
 			if err == nil {
-				_, err = t.Place(attr) // its leave has nothing to do
+				_, err = t.Place(attr) // its leave does nothing
 			}
 			return leave, err
 		}

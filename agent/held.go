@@ -91,7 +91,7 @@ func sharesMachine(m database.Member) bool {
 		}
 		addrs, err := addressesOf(h.Addr)
 		if err != nil {
-			continue // not of this machine, whose names are known here
+			continue // not this machine: its names are known here
 		}
 		for _, a := range addrs {
 			if a.IsLoopback() || own[a] {

@@ -133,7 +133,7 @@ func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
 	case d == owndisk.Disk{Image: filepath.Join(own, fileDisk), Point: filepath.Join(own, dirData)}, given != "" && d == owndisk.In(given):
 		err = d.Unmount(a.ctx)
 	case d.Dir != "" && d == owndisk.In(d.Dir):
-		err = d.Drain() // of an agent that had another disk: the data stays until that disk is given again
+		err = d.Drain() // it belongs to an agent with another disk: the data stays until that disk is given again
 	default:
 		a.opts.Log.Warn("the disk of an earlier agent's session is not in its directory and is left alone", "disk", d)
 	}

@@ -65,8 +65,8 @@ type planned struct {
 	// upgrades are the plans of the member with the releases that faults start it with, by
 	// version.
 	upgrades map[string]*planned
-	disk     results.Disk // what the data lies on
-	free     int64        // bytes there that are free; 0 if that is not known
+	disk     results.Disk // the file system that holds the data
+	free     int64        // free bytes there; 0 if not known
 }
 
 // planner turns requests into planned members, using the agent's options and the facts of its

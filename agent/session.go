@@ -102,17 +102,17 @@ type tenancy struct {
 // faulted is the state of faults on a session's member.
 type faulted struct {
 	disk   *owndisk.Disk  // the member's own, nil for none
-	faults []fault.Record // in the order in which they were asked for
-	down   bool           // a fault ended the member: its end is no end of the session
-	older  bool           // what the member wrote until it was ready is on its own disk
+	faults []fault.Record // in the order of their requests
+	down   bool           // a fault ended the member: the session goes on
+	older  bool           // the member's writes until it was ready are on its own disk
 }
 
 // remains are the facts about a member that has ended.
 type remains struct {
-	tails    map[string]string // the last log lines of children that died unasked, by name
-	exits    map[string]string // how children ended that an earlier agent saw end, by name
+	tails    map[string]string // the last log lines of children that died by themselves, by name
+	exits    map[string]string // how children of an earlier agent ended, by name
 	sizes    sizes
-	use      *resources.Use // what the member used, once its group is removed
+	use      *resources.Use // the member's use of resources, once its group is removed
 	problems []string       // what could not be recorded
 }
 
@@ -255,7 +255,7 @@ func (s *session) accept(req *pb.StartRequest) (*attempt, error) {
 	case pb.State_STATE_OPEN:
 		s.now.attempt = &attempt{req: proto.CloneOf(req), done: make(chan struct{})}
 		s.now.state = pb.State_STATE_STARTING
-		s.attempts <- s.now.attempt // has room: live took the one before to reopen
+		s.attempts <- s.now.attempt // has room: live received the previous one before it reopened
 		return s.now.attempt, nil
 	case pb.State_STATE_STARTING, pb.State_STATE_RUNNING:
 		if sameStart(s.now.attempt.req, req) {

@@ -41,7 +41,7 @@ func (l *loader) search(ctx context.Context, sink *search.Sink) (err error) {
 	}
 	l.run.journal.say("capacity (%s): %s", out.SLO(), search.Describe(&out.Capacity))
 	if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
-		return nil // the lost servers are marks, and the rest is recorded
+		return nil // lost servers are marks, and the rest is recorded
 	}
 	return err
 }

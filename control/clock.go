@@ -41,7 +41,7 @@ func (h *heartbeats) Record() {
 type clockFile struct {
 	mu  sync.Mutex
 	out *clocks.Writer // nil unless open
-	err error          // of the first row that was not written
+	err error          // from the first row that was not written
 }
 
 func (c *clockFile) open(path string) (err error) {

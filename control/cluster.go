@@ -34,7 +34,7 @@ func fleetOf(o Options, db *config.Database) fleet.Options {
 type cluster struct {
 	run   *run
 	fleet *fleet.Fleet   // empty for a cluster without agents
-	disks []results.Disk // of the members' data, by index; zero if unknown
+	disks []results.Disk // with the members' data, by index; zero if unknown
 	// reserved reports whether this run reserved all agents.
 	reserved bool
 	// mark names the sessions for a control that fetches their records after this one
@@ -73,7 +73,7 @@ func (c *cluster) close(ctx context.Context) error {
 
 func (c *cluster) release(ctx context.Context) error {
 	if c.leavesRunning() || !c.reserved && !c.run.db.Steps.Start {
-		return c.fleet.Leave(ctx) // all members, or those that were taken over before another refused
+		return c.fleet.Leave(ctx) // all members, or those taken over before another refused
 	}
 	if err := c.fleet.Close(ctx); err != nil {
 		return fmt.Errorf("close agents: %w", err)
@@ -146,7 +146,7 @@ func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error
 
 // startRecords are the records in an agent's answer to a start.
 type startRecords struct {
-	release     *results.Release // nil for tools that are of no release
+	release     *results.Release // nil for tools that belong to no release
 	environment []environment.Facts
 	disk        results.Disk
 }

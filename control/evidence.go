@@ -104,7 +104,7 @@ func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) (
 		return nil, err
 	}
 	var steps []judge.Step
-	swept := run.Swept != nil && run.Swept.Key == workload.SweepRate // past what is served, on purpose
+	swept := run.Swept != nil && run.Swept.Key == workload.SweepRate // overloads on purpose
 	for _, r := range run.Steps {
 		s := judge.Step{Index: r.Index, Clients: r.Clients, Rated: r.Rate > 0, Overloads: r.RateEnd > 0 || swept, Swept: swept,
 			Excused: excused[r.Index], Waiting: waiting(run, r), Members: memberShares(run, r, answers[r.Index])}
@@ -225,7 +225,7 @@ func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n
 	for _, sent := range inFlight {
 		n -= sent
 	}
-	for _, g := range run.Generators { // no row has what was in flight on a lost one
+	for _, g := range run.Generators { // no row counts requests in flight on a lost generator
 		if last := len(g.Steps) - 1; g.Lost != "" && g.Totals != nil && last >= 0 && g.Steps[last].Index == s.Index {
 			n -= g.Totals.Pending()
 		}

@@ -79,7 +79,7 @@ func (j *journal) update(u Update) {
 type textLog struct {
 	mu   sync.Mutex
 	file *os.File
-	err  error // the first that a write returned; the log ends there
+	err  error // the first write error; the log ends there
 }
 
 func openTextLog(path string) (*textLog, error) {

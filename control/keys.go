@@ -60,7 +60,7 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 	l, end := &r.db.Load, int64(math.MaxInt64)
 	switch finder, ok := r.driver.(database.KeyFinder); {
 	case r.record.Totals == nil:
-	case l.SameKey, !l.Any(workload.Op.Creates): // an open span is of an earlier run, which was killed
+	case l.SameKey, !l.Any(workload.Op.Creates): // an open span belongs to an earlier run, which was killed
 	case r.experiment.Capacity == nil && !r.record.ByGenerators():
 		first := max(r.record.Load.FirstKey, l.Keys)
 		end = first + max(l.KeyNumbers(r.record.Totals.Offered)-max(l.Keys, l.Preload), 0)

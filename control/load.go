@@ -185,7 +185,7 @@ func (l *loader) steps(ctx context.Context) (err error) {
 		l.run.record.Generators = l.issue.Records()
 		l.recordStep(s, res)
 		if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
-			return load.Without(err, load.ErrMembersGone) // the lost servers are marks, and the rest is recorded
+			return load.Without(err, load.ErrMembersGone) // lost servers are marks, and the rest is recorded
 		}
 		if err != nil {
 			return err
@@ -219,7 +219,7 @@ func (l *loader) recordStep(s load.Step, res load.StepResult) {
 func (l *loader) spec() load.Spec {
 	spec := load.Spec{Load: l.run.db.Load, Seed: l.run.experiment.Seed}
 	if spec.Preload > spec.Keys {
-		spec.FirstKey = spec.Preload // behind the keys that are there
+		spec.FirstKey = spec.Preload // after the existing keys
 	}
 	return spec
 }

@@ -78,7 +78,7 @@ func (l *loader) preload(ctx context.Context) error {
 			return fmt.Errorf("write %d keys before the load: the database counted %d keys before and %d after", n, before, p.Counted)
 		}
 	}
-	spec.Keys = n // the last of all keys are written last
+	spec.Keys = n // the last keys are written last
 	return awaitKeys(ctx, l.dialer, spec, last)
 }
 

@@ -16,7 +16,7 @@ func Reach(e *config.Experiment) (list []forecast.Finding) {
 	}
 	add := func(db *config.Database, key, text string) {
 		f := forecast.Finding{Place: e.DatabasePlace(db, key), Text: key + ": " + text}
-		if !slices.Contains(list, f) { // points of a sweep have one place
+		if !slices.Contains(list, f) { // points of a sweep share a place
 			list = append(list, f)
 		}
 	}

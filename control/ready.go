@@ -46,7 +46,7 @@ func (p *probes) waitReady(ctx context.Context) error {
 				switch {
 				case err == nil:
 					last[i] = nil
-				case ctx.Err() == nil: // else the probe was cut short
+				case ctx.Err() == nil: // otherwise the probe was cut short
 					last[i] = fmt.Errorf("member %d: %w", i+1, err)
 				}
 				return err

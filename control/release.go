@@ -49,7 +49,7 @@ func Releases(e *config.Experiment, registry *database.Registry, known Agents) [
 			continue
 		}
 		for _, one := range append([]forecast.Finding{releaseFinding(e, entry, db, known)}, upgradeFindings(entry, db, known)...) {
-			if one.Text != "" && !slices.Contains(list, one) { // points of a sweep have one place
+			if one.Text != "" && !slices.Contains(list, one) { // points of a sweep share a place
 				list = append(list, one)
 			}
 		}
@@ -126,7 +126,7 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	_, err := entry.Recipes(version)
 	_, builds := entry.New().(database.SourceBuilder)
 	switch {
-	case builds && install.IsCheckout(version) && !db.Install: // only a cache can have it
+	case builds && install.IsCheckout(version) && !db.Install: // only a cache can contain it
 	case err != nil && e.Classic:
 		// Agents that were started with an executable ignore the label.
 		text = fmt.Sprintf("%v (--use-version %s=VERSION runs another release%s)", err, entry.Name, orFlag(entry))

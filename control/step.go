@@ -61,7 +61,7 @@ func withCause(ctx context.Context, err error) error {
 	switch {
 	case cause == nil || errors.Is(err, cause):
 		return err
-	case errors.Is(err, context.Canceled): // carries no reason of its own
+	case errors.Is(err, context.Canceled): // has no reason of its own
 		return cause
 	default:
 		return errors.Join(cause, err)

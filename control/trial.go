@@ -142,7 +142,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	}
 	p := newParts(t.opts, r, t.save)
 	err = conduct(ctx, p.steps(), func(text string) { r.journal.step("%s", text) })
-	disks := p.cluster.disks // the last use of p: what the load was issued with is garbage from here on
+	disks := p.cluster.disks // the last use of p: the load's memory is garbage from here on
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
@@ -179,7 +179,7 @@ func (t *trial) newRun(db *config.Database) (*run, error) {
 	})
 	if err == nil {
 		r.target.Prefix = prefixOf(db, r.driver, t.manifest.RunID)
-		owner, _, _ := strings.Cut(t.opts.Owner, " pid ") // of all processes of the user
+		owner, _, _ := strings.Cut(t.opts.Owner, " pid ") // for all processes of the user
 		r.claimant = shared.Claimant{Run: t.manifest.RunID, Owner: cmp.Or(owner, "unknown")}
 	}
 	return r, err

@@ -52,7 +52,7 @@ func contradicted(run *results.DatabaseRun) bool {
 // The words for commands of a member that are not of a release.
 const (
 	builtIn  = "built-in"      // in the agent's own binary
-	builtFor = "an executable" // that the agent was given; its origin is unknown
+	builtFor = "an executable" // given to the agent; its origin is unknown
 )
 
 // originOf describes the origin of a member's executables: in one word, or per command of the

@@ -6,9 +6,9 @@ import "time"
 // start of the session, advanced by the monotonic clock. Setting the wall clock therefore moves
 // neither the start of a step nor the seconds of a load.
 type sessionClock struct {
-	wall func(time.Time) time.Time // what the wall clock shows at a time
+	wall func(time.Time) time.Time // the wall clock's reading at a time
 	base time.Time                 // when the session began
-	unix time.Time                 // what the wall clock showed then
+	unix time.Time                 // the wall clock's reading then
 }
 
 // newSessionClock returns a clock that begins now. nil is this machine's wall clock.

@@ -118,7 +118,7 @@ func (s *session) event(kind string, member int, text string) {
 // records is the recorder's sink. It sends the records as messages.
 type records struct {
 	encoder loadwire.Encoder
-	out     *outbox[pb.RunResponse] // of the present step
+	out     *outbox[pb.RunResponse] // of the current step
 }
 
 var _ load.MemberSink = (*records)(nil)

@@ -44,8 +44,8 @@ type session struct {
 	end     context.CancelCauseFunc
 	issuing context.Context
 	stop    context.CancelCauseFunc
-	work    sync.WaitGroup // verbs that use what is freed at the end
-	gone    chan struct{}  // closed once all is freed
+	work    sync.WaitGroup // verbs that use resources freed at the end
+	gone    chan struct{}  // closed once everything is freed
 	lost    atomic.Pointer[[]int32]
 
 	// part, issuer, judging, sampler and lines are set before any verb but Prepare is accepted.
@@ -72,7 +72,7 @@ const verbPrepare = "Prepare"
 type sessionState struct {
 	alive time.Time // the last verb of its run
 	state pb.LoadState
-	busy  string // the verb that uses the session, "" if none does: verbPrepare at first
+	busy  string // the verb that uses the session, verbPrepare at first; "" if none does
 	// stopStep ends the running step; nil without one.
 	stopStep context.CancelCauseFunc
 }
@@ -115,7 +115,7 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 // live waits for the end of the session and frees its resources.
 func (s *session) live() {
 	s.watchLease()
-	_ = s.state() // takes the lock: a verb that was let in before has counted itself then
+	_ = s.state() // takes the lock: a verb accepted before has counted itself by then
 	s.work.Wait()
 	if err := s.free(); err != nil {
 		s.log.Warn("close the connections of a load", "error", err)
@@ -152,7 +152,7 @@ func (s *session) watchLease() {
 		s.server.mu.Lock()
 		left := s.server.opts.Lease - time.Since(s.now.alive)
 		if left <= 0 {
-			s.end(errLease) // under the lock: no verb can come between
+			s.end(errLease) // under the lock, so no verb can come between
 		}
 		s.server.mu.Unlock()
 		timer.Reset(max(left, 0))

@@ -19,9 +19,9 @@ import (
 // value allows none.
 type Targets struct {
 	reserved bool
-	ranges   []netip.Prefix // without IPv4 addresses that are written as IPv6
+	ranges   []netip.Prefix // IPv4 addresses are not written as IPv6
 	names    []string       // in lower case
-	texts    []string       // as they were given
+	texts    []string       // as the user wrote them
 }
 
 // Reserved is the text in [ParseTargets] for the members that control reserves at their agents.

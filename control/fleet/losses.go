@@ -12,7 +12,7 @@ type Losses struct {
 
 	mu      sync.Mutex
 	why     []string // by member; "" while it is not lost
-	suspect []bool   // by member: its agent may tell more than why
+	suspect []bool   // by member: its agent may know a better reason
 }
 
 // NewLosses returns a record of a number of members, none of them lost. report is called once for

@@ -78,7 +78,7 @@ func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequ
 	ctx, cancel := Within(ctx, CallTimeout)
 	defer cancel()
 	reply, err := s.client.Open(ctx, &pb.OpenRequest{RunId: s.runID, Owner: owner, TakeOver: takeOver})
-	s.opened = err == nil || ctx.Err() != nil // the agent may have carried out an Open whose answer was not awaited
+	s.opened = err == nil || ctx.Err() != nil // the agent may have carried out an Open whose answer did not arrive
 	if err != nil {
 		return nil, Held(err, s.failed(ctx, err))
 	}

@@ -21,7 +21,7 @@ type counter struct {
 	step   load.Step
 	start  time.Time
 	counts Counts
-	before results.Totals // of the steps that are left out
+	before results.Totals // of the steps that Restart left out
 }
 
 func newCounter(out load.MemberSink, ops []workload.Op, progress func(load.Progress)) *counter {

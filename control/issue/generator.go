@@ -75,7 +75,7 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 	request := proto.Clone(whole).(*pb.PrepareRequest)
 	request.Part = int32(g.index)
 	reply, err := g.client.Prepare(ctx, request)
-	g.prepared = g.prepared || err == nil || ctx.Err() != nil // it may have carried out one whose answer was not awaited
+	g.prepared = g.prepared || err == nil || ctx.Err() != nil // it may have carried out a Prepare whose answer did not arrive
 	if err != nil {
 		return fleet.Held(err, g.failed(ctx, err))
 	}

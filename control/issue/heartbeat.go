@@ -17,7 +17,7 @@ const exchanges = 16
 type clockState struct {
 	all   clocks.Estimate // of all exchanges
 	since clocks.Estimate // from the last comparison on
-	set   time.Duration   // the most by which the machine's wall clock was set
+	set   time.Duration   // the largest change of the machine's wall clock
 }
 
 // compareClocks exchanges time stamps with a generator, one exchange after the other. Their

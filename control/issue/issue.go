@@ -113,8 +113,8 @@ type Set struct {
 	// mu guards merger, over and returned.
 	mu       sync.Mutex
 	merger   *merge.Merger // nil before Begin
-	over     bool          // the load has ended: nothing of a generator is missed any more
-	returned error         // the merger's that a method returned last
+	over     bool          // the load has ended: losing a generator no longer matters
+	returned error         // the merger's error that a method returned last
 
 	counts *counter // nil before Begin
 	// previous is how many request numbers the previous step used up in all parts.

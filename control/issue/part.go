@@ -26,7 +26,7 @@ type part struct {
 	// out.
 	ended  issuer.End
 	before results.Totals
-	sent   bool // records of the present step came
+	sent   bool // records of the current step came
 	// sessions are the sessions that its requests took, nil without any; known after close.
 	sessions *results.LoadSessions
 

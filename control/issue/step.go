@@ -220,7 +220,7 @@ func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResul
 			gone++
 		}
 	}
-	if n > 0 && len(s.parts) > 1 { // parts know their own answers alone, and some may be lost
+	if n > 0 && len(s.parts) > 1 { // parts know only their own answers, and some may be lost
 		all.LargestGap = s.longestGap(step, all)
 	}
 	s.previous = all.Requests

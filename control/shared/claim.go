@@ -68,6 +68,6 @@ func decodeClaim(text []byte) (*Claim, error) {
 	if c.Run == "" || c.Owner == "" {
 		return nil, fmt.Errorf("the claim of the prefix names no run or no owner: %q", text)
 	}
-	c.Keys = c.Keys.Add() // merged, without spans that are none
+	c.Keys = c.Keys.Add() // merged, without empty spans
 	return c, nil
 }

@@ -49,7 +49,7 @@ func (s *claimStore) read(ctx context.Context) (c *Claim, version int64, err err
 		}
 		kept := s.client != nil
 		if err = s.call(ctx, read); err != nil && kept {
-			err = s.call(ctx, read) // its member may have been lost since
+			err = s.call(ctx, read) // its member may have been lost meanwhile
 		}
 	}
 	if err != nil || version == database.NoVersion {

@@ -40,7 +40,7 @@ func (l List[T]) Schema() yamlfile.Schema {
 // Read implements [Keys].
 func (l List[T]) Read(r *yamlfile.Reader, _, key string, node *yamlfile.Node) any {
 	nodes, _ := r.Items(key, node)
-	items := make([]yamlfile.Written[T], len(nodes)) // an empty list is given too
+	items := make([]yamlfile.Written[T], len(nodes)) // an empty list counts as given
 	item := l.Item()
 	for i, n := range nodes {
 		items[i] = item.Read(r, "", key, n)

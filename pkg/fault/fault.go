@@ -90,7 +90,7 @@ func (p Parameters) Encoded() json.RawMessage {
 	}
 	data, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // texts alone can always be encoded
+		panic(err) // texts can always be encoded
 	}
 	return data
 }

@@ -49,7 +49,7 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 	}
 	begin := time.Now()
 	if t := v.Tap(); t != nil {
-		t.Freeze() // a call that is held would be made by the kernel of a process that is stopped
+		t.Freeze() // otherwise the kernel of a stopped process would make the held call
 		defer t.Thaw()
 	}
 	if err := signalAll(r.Processes, unix.SIGSTOP); err != nil {

@@ -110,7 +110,7 @@ func hashNew(hash io.Writer, dir, name string) error {
 		}
 		fmt.Fprintf(hash, "%s  %s\n", sum, name)
 		if target, err := os.Stat(path); err != nil || !target.Mode().IsRegular() {
-			return nil // it does not lead to a source
+			return nil // it does not point to a source
 		}
 	}
 	sum, _, err := hashTree(path)

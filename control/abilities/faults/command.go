@@ -22,7 +22,7 @@ const fileCommands = "commands.log"
 func (r *Runner) command(ctx context.Context, d faults.Due) {
 	id := fmt.Sprintf("%d-%d", d.Number+1, d.Repeat+1)
 	h := faults.Happened{Asked: d.Asked(), Member: -1, From: time.Now().UTC()}
-	own := context.WithoutCancel(ctx) // what began is undone whatever happens
+	own := context.WithoutCancel(ctx) // a command that began is always undone
 	undo := faults.Undo{ID: id, Number: d.Number, Time: h.From, Run: d.Run, Argv: d.Undoes()}
 	if h.Failed = oneLine(r.noteUndo(undo)); h.Failed != "" {
 		r.over(h)
@@ -87,7 +87,7 @@ func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err
 	if ended && exit.Code == 0 {
 		return fmt.Sprintf("%s ended with exit 0 after %v", argv[0], took), nil
 	}
-	tail, _ := process.Tail(log, tailLines) // a help to readers
+	tail, _ := process.Tail(log, tailLines) // helps readers
 	return "", fmt.Errorf("%s ended with %s after %v: %s", faults.Argv(argv), exit, took, plaintext.Joined(tail))
 }
 

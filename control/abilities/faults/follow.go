@@ -38,7 +38,7 @@ func (r *Runner) See(p load.Progress) {
 // the load's end is skipped, and so are those after it.
 func (r *Runner) waiting(ctx context.Context) {
 	f, start := r.follow, time.Now()
-	begun, over := start, start // when the present repeat began, but for the jitter, and the last bout was over
+	begun, over := start, start // when the current repeat began, without its jitter, and when the last bout was over
 	for n := range r.repeat.Times {
 		r.missing = r.repeat.Times - n
 		if n > 0 {
@@ -51,7 +51,7 @@ func (r *Runner) waiting(ctx context.Context) {
 			}
 		}
 		plan := r.planOf(n)
-		base := begun.Add(-time.Duration(n) * r.repeat.Every) // what faults are due after
+		base := begun.Add(-time.Duration(n) * r.repeat.Every) // the time after which faults are due
 		for i, bout := range faults.Bouts(plan, len(r.run.Record.Members)) {
 			if i > 0 {
 				if !f.live.Await(ctx, over) {

@@ -32,7 +32,7 @@ func (r *Runner) together(ctx context.Context, d faults.Due) {
 	for i, m := range members {
 		who[i] = strconv.Itoa(m + 1)
 	}
-	if d.Member != faults.All && len(members) > 1 { // else each is cut from each
+	if d.Member != faults.All && len(members) > 1 { // otherwise each is cut off from each
 		d.Beside = strings.Join(who, ",")
 	}
 	r.run.Step("fault: %s of members %s%s", d.Kind, strings.Join(who, ", "), lasting(d.For))

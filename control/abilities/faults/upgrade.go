@@ -39,7 +39,7 @@ func (r *Runner) upgraded(ctx context.Context, version string, member int, relea
 		if unanswered != nil {
 			return fmt.Errorf("ask the member for its version: %w", unanswered)
 		}
-		name, _, _ := strings.Cut(u.From, " ") // of a database behind proxies
+		name, _, _ := strings.Cut(u.From, " ") // for a database behind proxies
 		if u.To = runs; strings.Contains(u.From, " ") {
 			u.To = name + " " + runs
 		}

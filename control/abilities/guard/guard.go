@@ -27,7 +27,7 @@ type Half struct {
 
 	mu     sync.Mutex
 	reason string        // the first; "" before
-	silent time.Duration // for which nothing was answered
+	silent time.Duration // how long no request was answered
 	flying bool          // requests were in flight at the end of the last second
 }
 

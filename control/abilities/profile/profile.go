@@ -31,7 +31,7 @@ type Profiles struct {
 	run      *abilities.Run
 	profiler database.Profiler // nil if nothing is profiled
 	length   time.Duration
-	members  [][]profile.Profile // by member, as the errors
+	members  [][]profile.Profile // by member, like the errors
 	errs     []error
 }
 
@@ -122,7 +122,7 @@ func (p *Profiles) member(ctx context.Context, i int) ([]profile.Profile, error)
 	})
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return nil, ctx.Err() // whatever error the driver made of it
+		return nil, ctx.Err() // whatever error the driver returned
 	case err != nil:
 		return nil, err
 	}

@@ -31,7 +31,7 @@ const timeout = 10 * time.Minute
 type Runner struct {
 	run    *abilities.Run
 	plan   upkeep.Plan
-	failed error // the first that is not the load's end
+	failed error // the first error other than the load's end
 	counts map[string]int
 	// marked is set once a compaction between two windows of a search has failed.
 	marked bool

@@ -17,7 +17,7 @@ type work struct {
 	// least is the data that is written at any throughput.
 	least  database.Data
 	length time.Duration
-	exact  bool // length depends on none
+	exact  bool // length depends on no assumed throughput
 }
 
 // searchOf returns the work of a search for a capacity: windows at rates near the capacity, which

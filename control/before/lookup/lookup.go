@@ -108,7 +108,7 @@ type missingError struct {
 	name string
 	have []netip.Addr
 	want int
-	err  error // why none can be used; nil if there are some
+	err  error // why no address can be used; nil if there are some
 }
 
 func (e *missingError) Unwrap() error { return e.err }
@@ -234,7 +234,7 @@ func known(hosts []config.Host, found map[string][]netip.Addr, target string) ([
 		h.Addr = found[name][next[name]].String()
 		next[name]++
 		if len(found[name]) > 1 {
-			h.DNS = "" // it does not name this agent alone
+			h.DNS = "" // it does not name only this agent
 		} else if name == target {
 			target = h.Addr
 		}

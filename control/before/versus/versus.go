@@ -73,7 +73,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	}
 	e, warnings, err := s.Read(p.Registry.All())
 	if err != nil {
-		return warnings, MistakeError{err} // also of a file that cannot be opened
+		return warnings, MistakeError{err} // also for a file that cannot be opened
 	}
 	if err := p.oneRun(e, s.File); err != nil {
 		return warnings, MistakeError{err}

@@ -57,7 +57,7 @@ type logNotes struct {
 	member *results.Member
 	rules  *logrule.Matcher
 	track  clocks.Track
-	began  time.Time // of events before any time of the log
+	began  time.Time // for events before the log's first time
 	seen   map[string]int
 	events []results.Event
 }

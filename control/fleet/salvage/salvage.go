@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	end(&m.State, &m.Ended)
 	for _, db := range m.Databases {
-		end(&db.State, &db.Ended) // one without agents, or whose agents were not opened yet
+		end(&db.State, &db.Ended) // a database without agents, or with agents that were not opened yet
 	}
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
@@ -92,7 +92,7 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	mark := &Mark{dir: dir, lock: lock}
 	agents := fleet.Resume(fleet.Options{Connect: o.Connect, Agents: note.Agents, RunID: note.RunID})
 	var errs []error
-	again := false // what failed may be tried again
+	again := false // a failed fetch may be retried
 	var fetched []int
 	for i := range note.Agents {
 		if i >= len(db.Members) || len(db.Members[i].Files) > 0 {

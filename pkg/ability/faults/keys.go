@@ -148,7 +148,7 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
 	switch n, notNumber := strconv.Atoi(f.Member); {
 	case f.Kind == "" || err != nil:
-		if !yamlfile.HasKey(w.Node, "kind") { // else the reader reports the word
+		if !yamlfile.HasKey(w.Node, "kind") { // otherwise the reader reports the word
 			c.Errorf(w.Node, "a fault needs a kind: %s", strings.Join(append(fault.Names(), Command), ", "))
 		}
 	case k.Immediate && f.For > 0:
@@ -219,7 +219,7 @@ func (c checker) fits() {
 	}
 	every := c.repeat.Every
 	if c.repeat.Until != "" {
-		every = max(every, last) // at the least
+		every = max(every, last) // at least
 	}
 	for _, w := range c.items {
 		end := w.Is.At + c.lasts(w.Is)

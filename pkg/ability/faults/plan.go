@@ -48,7 +48,7 @@ func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 // planned to overlap or touch: a fault begins a new bout if all faults before it are over when it
 // is due, unless it may overlap with them.
 func Bouts(plan []Due, members int) (bouts [][]Due) {
-	var end time.Duration // when the present bout is planned to be over
+	var end time.Duration // when the current bout is planned to be over
 	for i, d := range plan {
 		if i == 0 || d.After >= end && !d.Overlap {
 			bouts = append(bouts, nil)

@@ -160,14 +160,14 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		return at
 	}}
 	if !w.Has("contenders") {
-		if !gives(own) && !gives(all) { // a value that cannot be read was reported
+		if !gives(own) && !gives(all) { // a value that cannot be read is already reported
 			r.Errorf(cmp.Or(all.Node, own.Node), "locks need contenders: how many compete for each, such as contenders: [2, 10, 100]")
 		}
 		return Plan{}
 	}
 	p := section().Filled(w)
 	if !p.Wanted() && len(c.place("contenders").Content) > 0 {
-		return Plan{} // each was reported
+		return Plan{} // each is already reported
 	}
 	if !w.Has("hold") {
 		if p.Hold = briefly; p.Elect {

@@ -87,7 +87,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[resources.Limits], d 
 	}
 	w, before := section().Over(own, all), r.Errors()
 	if l = check(yamlfile.New(""), w); own.Given() && all.Given() {
-		check(r, w) // they may not fit one another
+		check(r, w) // they may contradict one another
 	}
 	fitter, fits := d.Options.(database.MemoryFitter)
 	if r.Errors() > before || !fits || l.MemoryBytes == 0 {

@@ -84,7 +84,7 @@ func Queue(name string, rules []Rule, share int, number uint16) (*Table, error) 
 			what = [][]expr.Any{dropped(share), to}
 		}
 		t, err := have(name, rules, what...)
-		if !errors.Is(err, unix.ENOENT) { // which is that the kernel does not know the expression
+		if !errors.Is(err, unix.ENOENT) { // ENOENT: the kernel does not know the expression
 			return t, err
 		}
 		errs = append(errs, err)
@@ -308,7 +308,7 @@ func (t *Table) Counted() (n Counted, err error) {
 			n.Dropped += last
 		}
 	}
-	n.Matched = max(n.Matched, n.Queued) // where a share is dropped before, that counts all
+	n.Matched = max(n.Matched, n.Queued) // if a share is dropped first, that rule counts all packets
 	return n, nil
 }
 

@@ -139,7 +139,7 @@ func smallEnough(dir string) error {
 		return err
 	}
 	size, most := s.Blocks*uint64(s.Bsize), memory.Totalram*uint64(memory.Unit)/memoryShare
-	if size == 0 || size > most { // 0 has no bound
+	if size == 0 || size > most { // 0 means no bound
 		return fmt.Errorf("a tmpfs must be at most %d MiB, a quarter of the memory, got %d MiB: mount it with -o size=", most>>20, size>>20)
 	}
 	return nil
@@ -212,7 +212,7 @@ func DrainBelow(dir string) error {
 		if point, err := os.Readlink(link); err == nil && filepath.Base(point) == memberDir {
 			errs = append(errs, In(filepath.Dir(point)).Drain())
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EINVAL) {
-			errs = append(errs, err) // EINVAL is of what is no link
+			errs = append(errs, err) // EINVAL: not a link
 		}
 	}
 	return errors.Join(errs...)

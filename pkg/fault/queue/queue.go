@@ -34,7 +34,7 @@ const LongestWait = 100 * time.Millisecond
 // line is a [Line] in operation. Times are since its start.
 type line struct {
 	Line
-	free time.Duration // when all that it took has passed its bandwidth
+	free time.Duration // when all packets so far will have passed the bandwidth
 }
 
 // take returns when a packet of a size that comes now is due. It returns false if the backlog is

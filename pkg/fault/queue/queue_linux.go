@@ -27,7 +27,7 @@ const (
 	configFlags   = 5
 	bind          = 1
 	copyPacket    = 2
-	segments      = 4 // NFQA_CFG_F_GSO: a packet is what a socket sent, not what a wire takes
+	segments      = 4 // NFQA_CFG_F_GSO: a packet is as the socket sent it, not as on the wire
 
 	attrHeader  = 1
 	attrVerdict = 2
@@ -102,7 +102,7 @@ func (q *Queue) begin() error {
 	if err := errors.Join(q.link.SetReadBuffer(buffer), q.link.SetOption(netlink.NoENOBUFS, true)); err != nil {
 		return err
 	}
-	err := error(unix.EPERM) // as of a number that another process has
+	err := error(unix.EPERM) // as for a number that another process uses
 	for n := 0; n < tries && errors.Is(err, unix.EPERM); n++ {
 		q.number = uint16(os.Getpid() + n)
 		err = q.config(netlink.Attribute{Type: configCommand, Data: []byte{bind, 0, 0, 0}})
@@ -178,7 +178,7 @@ func (q *Queue) read() {
 		default:
 		}
 		switch {
-		case errors.Is(err, unix.ENOENT): // the kernel has let the packet go, such as with its device
+		case errors.Is(err, unix.ENOENT): // the kernel no longer has the packet, for example after its device was removed
 			continue
 		case err != nil:
 			q.fail(err)
@@ -230,7 +230,7 @@ func (q *Queue) take(id uint32, bytes int) {
 	now := q.now()
 	due, ok := q.line.take(now, bytes)
 	q.mu.Lock()
-	q.tally.counted.Lost += uint64(id - q.last - 1) // of which a message found no room
+	q.tally.counted.Lost += uint64(id - q.last - 1) // packets whose message found no room
 	q.last = id
 	if !ok {
 		q.tally.counted.Dropped++
@@ -281,7 +281,7 @@ func (q *Queue) passDue() (next time.Duration, any bool) {
 	if q.held = q.held[n:]; len(q.held) > 0 {
 		next, any = q.held[0].due-now, true
 	} else {
-		q.held = nil // else the list would keep what it had
+		q.held = nil // otherwise the list would keep its packets in memory
 	}
 	q.mu.Unlock()
 	if n > 0 {
