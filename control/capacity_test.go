@@ -30,8 +30,8 @@ func TestDryRunSearch(t *testing.T) {
 }
 
 // TestCapacity searches for the capacity of a cluster in short windows, from this process and
-// from generators. A busy machine may end it anyhow, so the test is about the records, not about
-// the rate.
+// from generators. A busy machine may end the search in any way, so the test checks the records,
+// not the rate.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 3} {
@@ -100,7 +100,7 @@ databases: {fake: {options: {delay: 1ms}}}
 	}
 }
 
-// checkSearched checks that what is recorded of generators is of the last window of a search.
+// checkSearched checks that the records of generators are about the last window of a search.
 func checkSearched(t *testing.T, rec record, n int) {
 	t.Helper()
 	if len(rec.run.Generators) != n {

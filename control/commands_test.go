@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// A command runs only if control allows it, and is undone, on a cluster without agents.
+// A command runs only if control allows it, and is undone, even on a cluster without agents.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -38,7 +38,7 @@ func TestCommands(t *testing.T) {
 	if h := list[0]; h.Failed != "" || h.Member != -1 || !strings.HasPrefix(h.Saw, "mkdir ended with exit 0") || !strings.HasPrefix(h.SawOver, "rmdir ended with exit 0") || h.Recovery == nil {
 		t.Errorf("the command: %+v", h)
 	}
-	// Once undone, the folder is not there any more, which the second command finds out.
+	// Once undone, the folder no longer exists, which the second command finds out.
 	if h := list[1]; !strings.HasPrefix(h.Failed, "test -d "+made+" ended with exit 1") || h.SawOver != "" {
 		t.Errorf("the command that fails: %+v", h)
 	}

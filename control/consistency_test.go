@@ -83,7 +83,8 @@ databases: {fake: {options: {lie: %q, lie_every: %d}}}
 	}
 }
 
-// mustShow fails unless the witnesses in a folder show violations, one of them of a class.
+// mustShow fails unless the witnesses in a folder show violations, at least one of them of a
+// class.
 func mustShow(t *testing.T, dir string, class judge.Class) {
 	t.Helper()
 	witnesses, err := consistency.ReadWitnesses(filepath.Join(dir, consistency.FileWitness))
@@ -103,8 +104,9 @@ func mustShow(t *testing.T, dir string, class judge.Class) {
 	}
 }
 
-// TestConsistencyOfGenerators: two generators with keys of their own judge what one machine would.
-// An honest store has no violation, lies are found, and lost writes are when keys are read back.
+// TestConsistencyOfGenerators: two generators with keys of their own judge like one machine. An
+// honest store has no violation, lies are found, and lost writes are found when keys are read
+// back.
 func TestConsistencyOfGenerators(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -148,8 +150,8 @@ databases: {fake: {options: {lie: %q, lie_every: 7}}}
 	}
 }
 
-// TestWeakerPromise: of reads that promise less than linearizability, as those of ZooKeeper's sync and
-// get, older values are staleness and never a violation.
+// TestWeakerPromise: in reads that promise less than linearizability, such as ZooKeeper's sync
+// and get, older values are staleness and never a violation.
 func TestWeakerPromise(t *testing.T) {
 	t.Parallel()
 	db := fake.Database()

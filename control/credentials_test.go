@@ -81,7 +81,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What is missing is told of all databases at once, before anything runs.
+// Missing credentials are reported for all databases at once, before anything runs.
 func TestMissingCredentials(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, database.NewRegistry(etcd.Database()))
@@ -101,8 +101,8 @@ databases:
 	}
 }
 
-// Members that agents start serve TLS with the files of the experiment, and the
-// agents and the client get in with them.
+// Members that agents start serve TLS with the files of the experiment, and the agents and the
+// client are authenticated with them.
 func TestStartWithTLS(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, database.NewRegistry(etcd.Database()))

@@ -11,11 +11,11 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// cyclesEnv has the cycles be fifty of etcd: make cycles.
+// cyclesEnv runs fifty cycles of etcd: make cycles.
 const cyclesEnv = "DBTESTER_CYCLES_ETCD"
 
-// An agent that starts and stops members again and again keeps nothing of them: no
-// goroutine, open file, process or file.
+// An agent that repeatedly starts and stops members retains nothing of them: no goroutine, open
+// file, process or file.
 func TestCycles(t *testing.T) {
 	if os.Getenv(cyclesEnv) == "" {
 		cycles(t, "fake", "", 8)

@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Sessions are held beside a load, die, and end by the law of the store. What the record says
-// of them is what was observed, an end that comes too early makes the run invalid, and no key
-// of theirs is counted with those of the load.
+// Sessions are held beside a load, die, and end by the store's rule. The record says what was
+// observed, an end that comes too early makes the run invalid, and none of the sessions' keys is
+// counted with the load's keys.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

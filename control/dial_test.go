@@ -21,9 +21,9 @@ import (
 // threeSteps is a load in three steps, each on connections of its own.
 const threeSteps = "load: {key_size: 32, value_size: 64, timeout: 1s, steps: [{clients: 3, duration: 1500ms}, {clients: 6, duration: 500ms}, {clients: 6, connections: 6, requests: 60}]}\n"
 
-// mustLose checks a run that lost one member and continued: its records are whole,
-// and it is not valid for that reason first. The first step, which lost the member,
-// may have failed requests.
+// mustLose checks a run that lost one member and continued: its records are whole, and the loss
+// is the first reason why it is not valid. The first step, which lost the member, may have failed
+// requests.
 func (r *rig) mustLose(out *Outcome, err error, steps int, why string) record {
 	r.t.Helper()
 	if err != nil {
@@ -64,8 +64,8 @@ func (c heraldClient) Put(ctx context.Context, key, value []byte) error {
 	return c.Client.Put(ctx, key, value)
 }
 
-// A member that dies during one step is left out of the next ones, which go on
-// over the others without a failure.
+// A member that dies during one step is left out of later steps, which continue over the others
+// without a failure.
 func TestMemberDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
 	db := fake.Database()
@@ -94,8 +94,8 @@ func TestMemberDiesBetweenSteps(t *testing.T) {
 	}
 }
 
-// A loss that no heartbeat noticed is noticed when connections are opened, and
-// told by the member's agent in the member's own last words.
+// A loss that no heartbeat noticed is noticed when connections are opened. The member's agent
+// reports it in the member's last words.
 func TestMemberDiesUnnoticed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -112,7 +112,7 @@ func TestMemberDiesUnnoticed(t *testing.T) {
 	}
 }
 
-// Of a cluster without agents, only the connections tell.
+// In a cluster without agents, only the connections show a loss.
 func TestEndpointDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -126,7 +126,7 @@ func TestEndpointDiesBetweenSteps(t *testing.T) {
 	}
 }
 
-// Nobody stands in for the one member that a load is meant for.
+// No other member replaces the only member that a load targets.
 func TestTargetDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -48,8 +48,8 @@ func fillDisk(t *testing.T, dir string) {
 	}
 }
 
-// TestDisks: a run on a disk that is full or read-only says so and leaves nothing, and the next
-// one works once the disk does.
+// TestDisks: a run on a disk that is full or read-only reports that and leaves nothing, and the
+// next one works once the disk does.
 func TestDisks(t *testing.T) {
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
@@ -141,7 +141,8 @@ func makeWritable(t *testing.T, dir string) {
 	}
 }
 
-// named is the text of an error in which folders and addresses have the names of their owners.
+// named returns the text of an error with folders and addresses replaced by the names of their
+// owners.
 func (r *rig) named(err error) string {
 	if err == nil {
 		return "complete"
@@ -153,8 +154,8 @@ func (r *rig) named(err error) string {
 	return "failed: " + strings.NewReplacer(append(names, "\n", "; ")...).Replace(err.Error())
 }
 
-// TestResultsReadOnly: folders of the results that become read-only during a load end the run
-// with an error that says so, and the next one works.
+// TestResultsReadOnly: result folders that become read-only during a load end the run with an
+// error that says so, and the next one works.
 func TestResultsReadOnly(t *testing.T) {
 	if !namespacetest.Again(t, 0, 1000) {
 		return

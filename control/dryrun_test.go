@@ -84,8 +84,7 @@ func TestDryRunTools(t *testing.T) {
 	}
 }
 
-// What is wrong with one database hides no other, and what a run refuses a plan
-// does too.
+// An error in one database hides no other, and a plan refuses what a run refuses.
 func TestDryRunRefused(t *testing.T) {
 	t.Parallel()
 	r := releasedRegistry(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 )
 
-// noted is an activity that notes what becomes of it.
+// noted is an activity that records its calls.
 type noted struct {
 	name     string
 	refuses  error
@@ -82,7 +82,7 @@ func TestDuringInterrupt(t *testing.T) {
 	}
 }
 
-// What cannot be prepared does not run, and has nothing to record.
+// An activity that cannot be prepared does not run, and has nothing to record.
 func TestDuringRefused(t *testing.T) {
 	t.Parallel()
 	var did []string

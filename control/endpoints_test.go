@@ -50,14 +50,13 @@ func startEtcdWith(t *testing.T, tls func(addrs []string) *database.TLS) *runnin
 	return &running{rig: r, Cluster: c, endpoints: c.Target().Endpoints, leader: leads}
 }
 
-// file is an experiment of that load on the members, which are in the order of
-// their addresses.
+// file is an experiment with a load on the members, which are in the order of their addresses.
 func (r *running) file(load string) string {
 	return fmt.Sprintf("title: elsewhere\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s']}}\n",
 		r.results, load, strings.Join(r.endpoints, "', '"))
 }
 
-// puts are the puts that each member was asked for, by its own count.
+// puts returns how many puts each member received, by its own count.
 func (r *running) puts() []int {
 	r.rig.t.Helper()
 	var all []int
@@ -112,7 +111,7 @@ func TestTarget(t *testing.T) {
 		for i, now := range r.puts() {
 			got := now - before[i]
 			sum += got
-			// Clients take requests as they can, so shares are only about even.
+			// Clients take requests as they can, so shares are only roughly even.
 			if least := requests / len(tc.want) / 10; !want[i] && got != 0 || want[i] && got < least {
 				t.Errorf("target %s: member %d of leader %d got %d of %d puts", tc.target, i+1, r.leader+1, got, requests)
 			}
@@ -124,8 +123,8 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// mustBeElsewhere fails the test unless the records are those of a cluster whose
-// machines nobody measured.
+// mustBeElsewhere fails the test unless the records are those of a cluster on machines that
+// nobody measured.
 func (r *running) mustBeElsewhere(folder, target string) {
 	t := r.rig.t
 	t.Helper()
@@ -153,8 +152,8 @@ func (r *running) mustBeElsewhere(folder, target string) {
 	}
 }
 
-// wantMarks fails the test unless the marks are these, beside one that depends on
-// how busy the machine is.
+// wantMarks fails the test unless the marks are these, apart from one that depends on how busy
+// the machine is.
 func wantMarks(t *testing.T, rec record, want ...string) {
 	t.Helper()
 	got := slices.DeleteFunc(rec.marks(), func(code string) bool { return slices.Contains(ofMachine[:], strings.TrimPrefix(code, "!")) })
@@ -163,7 +162,7 @@ func wantMarks(t *testing.T, rec record, want ...string) {
 	}
 }
 
-// A target that is none of the members ends the run before any load.
+// A target that is not a member ends the run before any load.
 func TestNoSuchTarget(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)

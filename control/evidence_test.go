@@ -104,9 +104,9 @@ func TestClientDelay(t *testing.T) {
 	}
 }
 
-// TestStopIsCountedOnce has the record of a closed loop of 20 clients whose process was
-// stopped for 3 s: each of them had a request in flight, and 60 s are the client's. The stop
-// is also the longest lag of its timers.
+// TestStopIsCountedOnce has the record of a closed loop of 20 clients whose process was stopped
+// for 3 s. Each client had a request in flight, so the client caused 60 s. The stop is also the
+// longest lag of its timers.
 func TestStopIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	lag := &results.Spread{N: 898, P50: 82_000, P99: 98_000, P999: 2_993_684_479}
@@ -117,7 +117,7 @@ func TestStopIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestWrongValues counts those of every phase, and no other errors.
+// TestWrongValues counts the wrong values of every phase, and no other errors.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -198,8 +198,8 @@ func TestExcusedFailures(t *testing.T) {
 	}
 }
 
-// TestInFlightAtEnd: what a healthy cluster has in flight when a window ends is no
-// missed rate, and a backlog is.
+// TestInFlightAtEnd: requests that a healthy cluster has in flight when a window ends do not
+// count against the rate, but a backlog does.
 func TestInFlightAtEnd(t *testing.T) {
 	step := results.Step{Step: workload.Step{Clients: 20, Rate: 100}}
 	for service, want := range map[time.Duration]time.Duration{
@@ -211,8 +211,7 @@ func TestInFlightAtEnd(t *testing.T) {
 	}
 }
 
-// TestWaits: the backlog grows by two requests in each row, for 500 ms and in what
-// follows the window too.
+// TestWaits: the backlog grows by two requests in each row, for 500 ms and also after the window.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)

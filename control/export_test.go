@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// classicRig returns an experiment of two databases that analyze reads under uploaded
-// names below dir.
+// classicRig returns an experiment with two databases that analyze reads under uploaded names
+// below dir.
 func classicRig(t *testing.T, r *rig, dir string) *config.Experiment {
 	t.Helper()
 	e := r.experiment(`load: {key_size: 32, value_size: 64, timeout: 2s, clients: 2, requests: 50}
@@ -41,8 +41,8 @@ databases:
 	return e
 }
 
-// Several databases of one file keep their own copies, each with its manifest, and
-// analyze finds them where the file names them.
+// Several databases in one file keep their own copies, each with its manifest, and analyze finds
+// them where the file names them.
 func TestExportsOfSeveral(t *testing.T) {
 	t.Parallel()
 	r, dir := newRig(t), t.TempDir()
@@ -67,8 +67,8 @@ func TestExportsOfSeveral(t *testing.T) {
 	}
 }
 
-// Copies are left out, with the reason, where another program's files lie and where this
-// process may not write. The run is not affected.
+// Copies are left out, with the reason, where another program's files are and where this process
+// may not write. The run is not affected.
 func TestExportsLeftOut(t *testing.T) {
 	t.Parallel()
 	r, dir := newRig(t), t.TempDir()
@@ -131,8 +131,8 @@ func TestAdviceForClassicFiles(t *testing.T) {
 	}
 }
 
-// TestSameNumbersFromBothFiles reads one short load from its records and from its classic
-// files: the counters grew as much by both.
+// TestSameNumbersFromBothFiles reads one short load from its records and from its classic files:
+// the counters grew equally in both.
 func TestSameNumbersFromBothFiles(t *testing.T) {
 	t.Parallel()
 	r, dir := newRig(t), t.TempDir()

@@ -27,29 +27,29 @@ import (
 )
 
 const (
-	// faultPoints are the moments of a fault at which someone is killed in the whole matrix: from
-	// when it is asked for, over its second, until as long after it.
+	// faultPoints is the number of moments of a fault at which a process is killed in the whole
+	// matrix: from its request, over its second, until as long after it.
 	faultPoints = 20
 	faultLasts  = time.Second
 	// heals is how long after the lease everything must be undone.
 	heals = 5 * time.Second
 )
 
-// pointsEnv is how many moments of a fault someone is killed at in the whole matrix, instead of
-// [faultPoints]. scripts/faults.sh sets it.
+// pointsEnv is the number of moments of a fault in the whole matrix, instead of [faultPoints].
+// scripts/faults.sh sets it.
 const pointsEnv = "DBTESTER_FAULT_POINTS"
 
-// faultKeys are a fault of each kind, on a fake member that shares its address with no other; full
-// stands for a full disk, and MARK for a file that a command makes and its undo removes.
+// faultKeys are a fault of each kind, on a fake member that shares its address with no other.
+// full stands for a full disk, and MARK for a file that a command makes and its undo removes.
 var faultKeys = map[string]string{
 	"kill": "for: 1s", "restart": "", "pause": "for: 1s", "disk": "for: 1s, fsync: stall", "full": "for: 1s, full: true", "power": "for: 1s",
 	"partition": "for: 1s, from: clients", "partition in": "for: 1s, from: clients, direction: in", "partition out": "for: 1s, from: clients, direction: out",
 	faults.Command: "for: 1s, run: [touch, MARK], undo: [rm, -f, MARK]", "loss": "for: 1s, from: clients, loss: 50%", "delay": "for: 1s, from: clients, by: 20ms, rate: 10Mbit",
 }
 
-// TestFaultKill kills control, an agent and a member while a fault of each kind lasts: nothing is
-// left of it, and the next run works. An agent that was killed is started again at once. Without
-// make faults, one of the three is killed at one moment of each kind.
+// TestFaultKill kills control, an agent and a member while a fault of each kind lasts: nothing
+// remains of it, and the next run works. A killed agent is restarted at once. Without make
+// faults, one of the three is killed at one moment of each kind.
 func TestFaultKill(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
@@ -135,8 +135,8 @@ func (c counts) String() string {
 	return strings.Join(list, "; ")
 }
 
-// killAt kills someone at a moment after a fault was asked for, fails the test if anything of the
-// fault is left, and returns how the run ended. mark is the file that a command makes.
+// killAt kills a process at a moment after a fault was requested, fails the test if anything of
+// the fault remains, and returns how the run ended. mark is the file that a command makes.
 func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	s.t.Helper()
 	p := s.play("control", s.file, "")
@@ -193,8 +193,8 @@ func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	return state
 }
 
-// heal runs what undoes the command of a run whose control was killed. A command that did
-// something has it on record.
+// heal runs the undo of the command of a run whose control was killed. A command that had an
+// effect is on record.
 func (s *stage) heal(mark string) {
 	s.t.Helper()
 	m, err := s.last().Manifest()
@@ -231,8 +231,8 @@ type faulted struct {
 	agents []int  // their pids at the time of the fault
 }
 
-// left lists what is left of the fault and of the members: processes, which may be stopped, tables,
-// queues, mounts, loop devices and control groups.
+// left lists what remains of the fault and of the members: processes, which may be stopped,
+// tables, queues, mounts, loop devices and control groups.
 func (f faulted) left() (list []string) {
 	f.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Faults of a load are applied, undone and recorded: their members are not lost, the probes
-// leave no keys behind, and what the load lost meanwhile does not count against it.
+// Faults of a load are applied, undone and recorded: their members are not lost, the probes leave
+// no keys behind, and failures of the load meanwhile do not count against it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, registry(), fault.Names()...)
@@ -84,7 +84,7 @@ func TestFaultsNotAllowed(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// Times in which an ability disturbed the load are left out where it is judged.
+// Times in which an ability disturbed the load are left out of its judgement.
 func TestOutside(t *testing.T) {
 	start := time.Unix(1, 0)
 	run := &results.DatabaseRun{Steps: []results.Step{{Index: 0, Start: start}}}

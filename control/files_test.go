@@ -8,12 +8,12 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 )
 
-// fewFiles are fewer files than a load of many clients needs.
+// fewFiles is fewer files than a load with many clients needs.
 const fewFiles = 64
 
 // TestFewFiles: control, an agent or a generator that may open few files works with a small load.
-// With a large one the run ends and says why, leaves nothing, and the next one works where there
-// are more.
+// With a large load the run ends and says why, and leaves nothing. The next one works where more
+// files are allowed.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	table := matrix.New(t, "files", fmt.Sprintf("%d file descriptors", fewFiles))
@@ -41,8 +41,8 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// withFewFiles plays a run in which someone may open few files, and gives it as many as the
-// others afterwards. It returns how the run ended.
+// withFewFiles plays a run in which one process may open few files, and afterwards as many as the
+// others. It returns how the run ended.
 func (s *stage) withFewFiles(who string) string {
 	s.t.Helper()
 	few := []string{fmt.Sprintf("%s=%d", filesEnv, fewFiles)}

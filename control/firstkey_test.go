@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// mustCount fails the test if the keys that a run found do not lie between its ok
-// requests and those that may have been applied.
+// mustCount fails the test if the number of keys that a run found is not between its ok requests
+// and those that may have been applied.
 func mustCount(t *testing.T, out *Outcome, rec record) {
 	t.Helper()
 	for _, reason := range out.Invalid {
@@ -32,8 +32,8 @@ func mustCount(t *testing.T, out *Outcome, rec record) {
 	}
 }
 
-// TestSameFileTwice: one write of ten fails, so the numbers of the first run's keys have
-// gaps. The second run creates keys above all of them.
+// TestSameFileTwice: one write in ten fails, so the numbers of the first run's keys have gaps.
+// The second run creates keys above all of them.
 func TestSameFileTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

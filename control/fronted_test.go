@@ -15,8 +15,8 @@ func (fronted) Behind(hosts []database.Host) (string, database.Driver, database.
 	return "fake", fake.New(), database.Target{Prefer: -1, Endpoints: []string{hosts[0].Addr + ":1"}}
 }
 
-// Proxies that agents run are not asked, but what is behind them; those of a cluster that
-// ran before are as unknown as what is behind them.
+// Control does not ask proxies that agents run, but the database behind them. The proxies of a
+// cluster that ran before are as unknown as the database behind them.
 func TestProxiesAreAskedForWhatIsBehind(t *testing.T) {
 	r := &run{db: &config.Database{Hosts: []config.Host{{Addr: "10.0.0.1"}}}, driver: fronted{}, target: database.Target{Endpoints: []string{"10.0.0.1:2"}}}
 	if name, driver, target := r.asked(); name != "fake" || target.Endpoints[0] != "10.0.0.1:1" || driver == r.driver {

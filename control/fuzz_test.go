@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// FuzzStartReply gives control any answer to a Start. What it records can be written.
+// FuzzStartReply gives control any answer to a Start. Whatever it records can be written.
 func FuzzStartReply(f *testing.F) {
 	add := func(plan, release, disk, env string) {
 		data, err := proto.Marshal(&pb.StartResponse{

@@ -33,8 +33,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// ledger counts the requests of all clients of a database by operation, key and the hash
-// of the value, which holds the request's number.
+// ledger counts the requests of all clients of a database by operation, key and the hash of the
+// value, which contains the request's number.
 type ledger struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -48,7 +48,7 @@ func (l *ledger) note(op string, key, value []byte) {
 	l.calls[fmt.Sprintf("%s %s %x", op, key, h.Sum64())]++
 }
 
-// notedDriver is the fake with clients that note what they send.
+// notedDriver is the fake with clients that record their requests.
 type notedDriver struct {
 	*fake.Options `yaml:",inline"`
 	ledger        *ledger
@@ -77,7 +77,7 @@ func (c notedClient) Get(ctx context.Context, key []byte, mode workload.ReadMode
 	return c.Client.Get(ctx, key, mode)
 }
 
-// newNotedRig is a rig whose database "noted" notes its requests.
+// newNotedRig is a rig whose database "noted" records its requests.
 func newNotedRig(t *testing.T) (*rig, *ledger) {
 	l := &ledger{calls: map[string]int{}}
 	db := fake.Database()
@@ -122,7 +122,8 @@ func (r *rig) generate(n int, allowed bool) string {
 	return "generators: [" + strings.Join(names, ", ") + "]\n"
 }
 
-// targets are what generators may connect to: the tests' members, whoever runs them.
+// targets are the addresses that generators may connect to: the tests' members, whoever runs
+// them.
 func (r *rig) targets() generator.Targets {
 	r.t.Helper()
 	t, err := generator.ParseTargets([]string{"127.0.0.0/8"})
@@ -163,8 +164,8 @@ func dues(t *testing.T, dir string) map[string]int64 {
 	return due
 }
 
-// TestGenerators: two and four generators send together what one machine would, request
-// for request, with keys written before the load and in two steps, and one record is made.
+// TestGenerators: two and four generators send the same requests together as one machine, with
+// keys written before the load and in two steps, and produce one record.
 func TestGenerators(t *testing.T) {
 	t.Parallel()
 	const load = `load:
@@ -262,8 +263,8 @@ func checkGenerated(t *testing.T, rec record, n int) {
 	}
 }
 
-// TestGeneratorDies: the others issue their parts to the end, the run is on record and not
-// valid, and the lost generator is named.
+// TestGeneratorDies: the others issue their parts to the end, the run is recorded but not valid,
+// and the lost generator is named.
 func TestGeneratorDies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// released is the fake with releases: 1.0.0 is in this binary, 1.1.0 a script that
-// runs it, and of 2.0.0 the script is missing.
+// released is the fake with releases: 1.0.0 is in this binary, 1.1.0 is a script that runs it,
+// and the script of 2.0.0 is missing.
 type released struct {
 	*fake.Options `yaml:",inline"`
 	dir           string
@@ -107,7 +107,7 @@ func TestInstall(t *testing.T) {
 		}
 	}
 
-	// What is in the cache runs without an install, and is recorded too.
+	// A cached release runs without an install, and is recorded too.
 	e = r.experiment(small + "databases: {released: {version: v1.1.0}}\n")
 	rec = r.read(r.mustRun(e, nil).Folders[0], 0)
 	if rec.run.Members[2].Release == nil || rec.run.Built != "local" {
@@ -124,7 +124,7 @@ func TestEmbeddedVersion(t *testing.T) {
 	}
 }
 
-// Every release that cannot be had is told before anything starts.
+// Every release that is not available is reported before anything starts.
 func TestMissingReleases(t *testing.T) {
 	r := newRigOf(t, releasedRegistry(t))
 	out, err := r.run(r.experiment(small+`databases:
@@ -168,8 +168,8 @@ func TestInstallFails(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// In a classic file a version is a label: what is built in runs, and only a
-// database without a server of its own must have that release.
+// In a classic file a version is a label: the built-in server runs, and only a database without a
+// server of its own must have that release.
 func TestClassicVersions(t *testing.T) {
 	r := newRigOf(t, releasedRegistry(t))
 	e := r.experiment(small + "databases:\n  released__v3_3: {version: v3.3.0}\n")

@@ -141,7 +141,7 @@ func TestInterruptAnywhere(t *testing.T) {
 	}
 }
 
-// The agents are released also if the Open that was interrupted succeeded.
+// The agents are released even if the interrupted Open succeeded.
 func TestInterruptOpen(t *testing.T) {
 	t.Parallel()
 	for _, which := range []int64{1, 2, 3, 4, 5, 6} { // three to check, three to run
@@ -156,7 +156,7 @@ func TestInterruptOpen(t *testing.T) {
 					if opened.Add(1) != which {
 						return c.Open(ctx, req)
 					}
-					// The agent gets it, and nobody waits for the answer.
+					// The agent receives it, and nobody waits for the answer.
 					if _, err := c.Open(context.WithoutCancel(ctx), req); err != nil {
 						t.Errorf("open the agent: %v", err)
 					}

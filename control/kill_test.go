@@ -20,13 +20,13 @@ import (
 // killEnv plays the kills on three members of etcd: make kill.
 const killEnv = "DBTESTER_KILL_ETCD"
 
-// Loads that are played: one that takes a moment, and one that lasts while things are done to it.
+// The loads: one that takes a moment, and one that lasts while a process is killed or stopped.
 const (
 	playedLoad  = "load: {requests: 100, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\n"
 	lastingLoad = "load: {rate: 100, duration: 3s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\n"
 )
 
-// deed is what is done to someone at a point of a run.
+// deed is an action on a process at a point of a run.
 type deed struct {
 	who   string // control, or the second agent, member or generator
 	stops bool   // SIGSTOP, and SIGCONT later; else SIGKILL
@@ -40,10 +40,10 @@ func (d deed) String() string {
 }
 
 // TestKill kills control, an agent, a member and a generator at every step of a run, and at its
-// last words, and stops them for a while: the record is readable, nothing is left, and the next
-// run works. Without make matrix, stops and kills of a generator are at one point each, and
-// other kills at three: the first, the load and the last. make kill and make test-long have
-// them at every step.
+// last words, and stops them for a while: the record is readable, nothing remains, and the next
+// run works. Without make matrix, stops and kills of a generator happen at one point each, and
+// other kills at three: the first, the load and the last. make kill and make test-long do them at
+// every step.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	table := matrix.New(t, "kills", "Kills and stops")
@@ -114,7 +114,7 @@ func (s *stage) do(table *matrix.Table, d deed, i int, point string) {
 	table.Add(s.t, row)
 }
 
-// pids are the processes of whom a deed is done to.
+// pids returns the processes that a deed is done to.
 func (s *stage) pids(who string, control *player) (list []int) {
 	s.t.Helper()
 	switch who {
@@ -135,8 +135,8 @@ func (s *stage) pids(who string, control *player) (list []int) {
 	return list
 }
 
-// hit kills or stops processes, and lets control go on from its point. Stopped ones go on after
-// a while.
+// hit kills or stops processes, and lets control continue from its point. Stopped processes
+// continue after a while.
 func (s *stage) hit(d deed, p *player, pids []int) {
 	s.t.Helper()
 	send := func(signal syscall.Signal) {
@@ -164,8 +164,8 @@ func (s *stage) hit(d deed, p *player, pids []int) {
 	send(syscall.SIGCONT)
 }
 
-// stopFor is how long someone is stopped whom control does not wait for: longer than leases, and
-// for the whole matrix long enough that heartbeats fail three times.
+// stopFor is how long a process is stopped that control does not wait for: longer than leases,
+// and for the whole matrix long enough that three heartbeats fail.
 func stopFor() time.Duration {
 	if matrix.Whole() {
 		return 20 * time.Second
@@ -208,7 +208,7 @@ func (s *stage) collected(i int, point string) string {
 	return s.ending(m) + ", by the collection"
 }
 
-// mustBeNamed fails the test if a run failed and does not say whose fault it was.
+// mustBeNamed fails the test if a run failed and does not name the culprit.
 func (s *stage) mustBeNamed(d deed, m *results.Manifest, point string) {
 	s.t.Helper()
 	names := []string{"member 2", s.members[1].addr, "agent "}

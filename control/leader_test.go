@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// elected is a driver whose members are led by one after the other; nobody leads
-// where the list says -1, and no member answers where it says -2.
+// elected is a driver with a list of leaders, one after the other. Nobody leads at -1, and no
+// member answers at -2.
 type elected struct {
 	database.Driver
 	leaders []int
@@ -42,7 +42,7 @@ func (d *elected) Leader(ctx context.Context, _ database.Target) (int, error) {
 	return leader, nil
 }
 
-// next is the next leader of the list; the last one stays.
+// next returns the next leader in the list; the last one stays.
 func (d *elected) next() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,8 +50,8 @@ func (d *elected) next() int {
 	return d.leaders[min(len(d.asked), len(d.leaders))-1]
 }
 
-// watched watches the leaders of a driver for so long and returns the members of
-// the events, the reported texts, and the watch.
+// watched watches the leaders of a driver for d and returns the members of the events, the
+// reported texts, and the watch.
 func watched(t *testing.T, driver database.Driver, auth *database.Auth, first int, d time.Duration) (members []int, said []string, w *leaderWatch) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), results.FileEvents)
@@ -140,8 +140,8 @@ func TestWatchLeaderByPassword(t *testing.T) {
 	})
 }
 
-// A question that a paused member holds up delays no other, and its answer does not
-// replace that of a later one.
+// A request that a paused member delays does not delay others, and its answer does not replace a
+// later request's.
 func TestWatchLeaderOverlaps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestWatchNoLeader(t *testing.T) {
 // errElected ends a run whose leader changed.
 var errElected = errors.New("another member leads")
 
-// The leader of a real cluster is killed while a load runs, and the next one is on
-// record, whether agents run the members or nobody does.
+// The leader of a real cluster is killed while a load runs, and the next one is recorded, whether
+// or not agents run the members.
 func TestLeaderDiesInLoad(t *testing.T) {
 	t.Parallel()
 	const load = "rate: 50, duration: 40s, clients: 4, key_size: 32, value_size: 64, timeout: 1s"
@@ -228,8 +228,8 @@ func loseLeader(t *testing.T, r *rig, e *config.Experiment, kill func(int), targ
 	}
 }
 
-// The leader of a real cluster is paused or killed. The watch
-// names the next one within a second of the members' own status.
+// The leader of a real cluster is paused or killed. The watch names the next one within a second
+// of the members' own status.
 func TestWatchNamesLeaderInTime(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*running){
@@ -274,8 +274,8 @@ func TestWatchNamesLeaderInTime(t *testing.T) {
 	}
 }
 
-// elected asks the other members themselves until one reports another leader, and
-// returns that and when.
+// elected polls the other members itself until one reports another leader, and returns that
+// leader and the time.
 func (r *running) elected() (leader int, since time.Time) {
 	deadline := time.Now().Add(30 * time.Second)
 	var others database.Target

@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Requests take locks, of this process or of generators. Each lock that was acquired is accounted for,
-// a lock that two hold and an old fence make the run invalid, and nothing of locks is left or counted
-// with the keys.
+// Requests take locks, of this process or of generators. Each acquired lock is accounted for. A
+// lock with two holders, or an old fence, makes the run invalid. No key of a lock remains or is
+// counted with the keys.
 func TestLoadLocks(t *testing.T) {
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprint(generators), func(t *testing.T) {
@@ -62,7 +62,8 @@ databases:
 	}
 }
 
-// What waits for a lock of our own holders is in the latency, and what holds it is not.
+// The latency includes the wait for a lock of our own holders, but not the time that the lock is
+// held.
 func TestLoadLocksTimed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -78,7 +79,7 @@ databases:
 		for _, row := range rec.intervals {
 			total += row.Latency(results.TimingService, workload.OK).SumNS
 		}
-		// All but the first ask while another holds it, unless this machine is busy.
+		// All except the first wait while another holds the lock, unless this machine is busy.
 		if least := int64(100 * time.Millisecond); waits && total < least {
 			t.Errorf("%s: 20 requests waited %v together, want at least %v", rec.run.Tag, time.Duration(total), time.Duration(least))
 		}

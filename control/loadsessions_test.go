@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Requests begin, renew and end sessions, of this process or of generators. Each session that was
-// granted is accounted for, and none is left.
+// Requests begin, renew and end sessions, of this process or of generators. Each granted session
+// is accounted for, and none remains.
 func TestLoadSessions(t *testing.T) {
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprint(generators), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// locksOf is what became of the locks of a run, and its turns.
+// locksOf returns the outcome of a run's locks, and its turns.
 func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 	t.Helper()
 	o, err := locks.Record().Of(rec.run.Records)
@@ -29,8 +29,8 @@ func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 }
 
 // Contenders compete beside a load, in stages. The numbers of the record follow from the file of
-// turns, the order of the store is found, a lock that two hold and an old fence make the run invalid,
-// and no key of a lock is counted with those of the load.
+// turns, and the order of the store is found. A lock with two holders, or an old fence, makes the
+// run invalid. No key of a lock is counted with the load's keys.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -68,7 +68,7 @@ databases:
 		if want.lies != (s.Overlaps > 0) || want.lies != (s.Disorder > 0) || want.lies != hasMark(rec.run, mark.LocksOverlap) || want.lies != hasMark(rec.run, mark.LocksFences) {
 			t.Errorf("%s: %+v and the marks %q, want lies to be found: %v", rec.run.Tag, s, rec.marks(), want.lies)
 		}
-		// On a machine that is too busy too few turns are certain.
+		// On a machine that is too busy, too few turns are certain.
 		if f := o.Stages[1].Fairness; !want.lies && f.Order != want.order && (f.Order != locks.Undecided || f.Decided > 100) {
 			t.Errorf("%s: %+v, want a %s", rec.run.Tag, f, want.order)
 		}
@@ -83,7 +83,7 @@ databases:
 	}
 }
 
-// Holders that are elected die, and the lock passes after the TTL.
+// Elected holders die, and the lock passes on after the TTL.
 func TestElection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -109,7 +109,8 @@ databases:
 	turnsAgree(t, rec, o, turns)
 }
 
-// turnsAgree fails unless the outcome follows from the turns of the file, computed in another way.
+// turnsAgree fails unless the outcome follows from the turns in the file, computed in another
+// way.
 func turnsAgree(t *testing.T, rec record, o locks.Outcome, turns []locks.Turn) {
 	t.Helper()
 	for n, stage := range o.Stages {

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// kill ends a member as a crash does.
+// kill ends a member like a crash.
 func (r *rig) kill(member int) {
 	r.t.Helper()
 	pids := r.agents[member].servers(r.t)
@@ -37,7 +37,7 @@ func (r *rig) kill(member int) {
 	}
 }
 
-// A load goes on without a member that dies; the run is on record, and not valid.
+// A load continues without a member that dies. The run is recorded, but not valid.
 func TestMemberDiesInLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -74,7 +74,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 		t.Errorf("the leader ended with %q, want exit 0 after interrupt", got)
 	}
 	want := "member 3: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL"
-	// What its clients lost of the load is judged too.
+	// The clients' losses are judged too.
 	if len(out.Invalid) < 2 || out.Invalid[0] != "fake: server lost: "+want || !strings.Contains(out.Invalid[1], "step 1, 6 clients: ") {
 		t.Errorf("invalid: want %q first, then a verdict on step 1, got %q", want, out.Invalid)
 	}
@@ -149,19 +149,18 @@ func TestNoQuorum(t *testing.T) {
 	}
 	lines := strings.Split(err.Error(), "\n")
 	want := []string{"fake: wait for a quorum: no quorum within 1s", "member 1: ", "member 2: ", "member 3: "}
-	// What they say depends on how far they came: that they are not there, or not
-	// yet ready.
+	// Their errors depend on how far they came: they do not exist, or are not yet ready.
 	if !slices.EqualFunc(lines, want, strings.HasPrefix) {
 		t.Errorf("error %q, want %q", lines, want)
 	}
 	r.mustBeIdle()
 }
 
-// errGone is the answer of agents that do not run any more.
+// errGone is the answer of agents that no longer run.
 var errGone = errors.New("gone")
 
-// Files that one agent does not send, or sends wrong, are reported. Those of the
-// others are collected.
+// Files that one agent does not send, or sends wrong, are reported. Those of the other agents are
+// collected.
 func TestAgentFailsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -268,7 +267,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 	}
 }
 
-// A disk that is full ends the load, and the cluster is stopped all the same.
+// A full disk ends the load, and the cluster is still stopped.
 func TestUnwritableRecords(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{results.FileIntervals, results.FileTotal, results.FileClient} {

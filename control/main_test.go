@@ -37,8 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }
 
-// registry is what the tests run: the fake, and a fake whose server ends as soon
-// as it starts.
+// registry has the fake, and a fake whose server ends as soon as it starts.
 func registry() *database.Registry {
 	frailDatabase := fake.Database()
 	frailDatabase.Name = "frail"

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestMemberAnswers counts what was measured, and leaves out a step with requests of which
-// the member is not known.
+// TestMemberAnswers counts the measured requests, and leaves out a step in which the member of
+// some request is not known.
 func TestMemberAnswers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -48,8 +48,8 @@ func TestMemberAnswers(t *testing.T) {
 	}
 }
 
-// TestMemberShares deals clients to connections, and connections to the members that the
-// load targets.
+// TestMemberShares deals clients to connections, and connections to the members that the load
+// targets.
 func TestMemberShares(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -93,9 +93,9 @@ func TestMemberShares(t *testing.T) {
 	}
 }
 
-// TestStoppedMemberShare stops a follower for most of a load. Clients of the others send
-// what its clients can't, and the run has a mark of it. Bound to their clients, the
-// requests wait, and there is none.
+// TestStoppedMemberShare stops a follower for most of a load. Clients of the other members send
+// what its clients can't, and the run has a mark for it. With requests bound to their clients,
+// they wait, and there is no mark.
 func TestStoppedMemberShare(t *testing.T) {
 	t.Parallel()
 	for _, bind := range []workload.Bind{workload.BindAny, workload.BindClient} {

@@ -23,9 +23,8 @@ func (n nameTable) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return []netip.Addr{netip.MustParseAddr(n[host])}, nil
 }
 
-// Hosts that are DNS names are looked up once a run starts: members have addresses, which
-// databases need to listen on, and agents are called by their names, which certificates
-// hold.
+// Hosts that are DNS names are looked up once a run starts. Members have addresses, which
+// databases need to listen on, and agents are called by their names, which certificates contain.
 func TestHostsByName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

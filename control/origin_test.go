@@ -44,7 +44,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// Of members that this run did not start nobody knows how they were built.
+// Nobody knows how members were built that this run did not start.
 func TestOriginWhatRanAlready(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -68,8 +68,7 @@ func (r *rig) mustRunLeft(e *config.Experiment) *results.DatabaseRun {
 	return r.read(out.Folders[0], 0).run
 }
 
-// mute is the fake behind something that passes on neither its version nor its
-// leader.
+// mute is the fake behind something that forwards neither its version nor its leader.
 type mute struct {
 	*fake.Options `yaml:",inline"`
 }
@@ -88,8 +87,8 @@ func (*mute) Leader(context.Context, database.Target) (int, error) {
 	return 0, errors.New("no such path")
 }
 
-// Members that do not report their leader run all the same; a load for their leader is
-// refused before anything starts.
+// Members that do not report their leader still run. A load for their leader is refused before
+// anything starts.
 func TestMuteMembers(t *testing.T) {
 	t.Parallel()
 	db := fake.Database()
@@ -112,7 +111,7 @@ func TestMuteMembers(t *testing.T) {
 	}
 }
 
-// few is the fake behind something that passes on reads and writes only.
+// few is the fake behind something that forwards only reads and writes.
 type few struct {
 	*fake.Options `yaml:",inline"`
 }
@@ -146,8 +145,8 @@ func TestMembersWithFewOperations(t *testing.T) {
 	}
 }
 
-// A release of what stands behind a proxy holds no proxy, and what agents were told
-// of goes first.
+// A release of the database behind a proxy contains no proxy, and the executables of agents take
+// precedence.
 func TestToolsOfAReleaseBehindAProxy(t *testing.T) {
 	db, err := releasedRegistry(t).Get("released")
 	if err != nil {

@@ -33,8 +33,8 @@ import (
 //	play agent ADDRESS WORKDIR   until SIGTERM
 //	play control FILE POINT      a run that waits at a point, if it is not ""
 //
-// A point is a text that the run reports. The run writes each to standard output; at the
-// point it writes "at POINT" and waits for a line of standard input.
+// A point is a text that the run reports. The run writes each to standard output. At the point it
+// writes "at POINT" and waits for a line on standard input.
 func play(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,10 +52,10 @@ func play(args []string) error {
 // filesEnv is how many files a player may have open, if it is set.
 const filesEnv = "DBTESTER_PLAY_FILES"
 
-// diskEnv is the disk that members of agents that are played have of their own, if it is set.
+// diskEnv is the disk that each member of the played agents has of its own, if it is set.
 const diskEnv = "DBTESTER_PLAY_DISK"
 
-// played is what is played: the fake, or etcd.
+// played returns the databases that are played: the fake, and etcd.
 func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
 
 // playedLease is the lease of the agents that are played: several heartbeats.
@@ -142,7 +142,7 @@ func plainTCP(addr string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// pointOf is an update as a point of a run.
+// pointOf returns an update as a point of a run.
 func pointOf(u Update) string {
 	switch {
 	case u.Load != nil:
@@ -154,8 +154,8 @@ func pointOf(u Update) string {
 	}
 }
 
-// points are the points of a run in their order: what a whole run reported, each once,
-// without what only this run could report.
+// points returns the points of a run in their order: the reports of a whole run, each once,
+// without those that only this run could make.
 func points(reported []string, steps []step) (list []string) {
 	for _, text := range reported {
 		fixed := slices.ContainsFunc(steps, func(s step) bool { return s.name == text }) ||

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestPreload: the database counts the data before a load, of a write load too, whose
-// keys come after it; on a cluster that has some of it already, and with requests of one
-// key and of many.
+// TestPreload: the database counts the data before a load. This includes a write load, whose keys
+// come after it, a cluster that already has some of the data, and requests of one key and of
+// many.
 func TestPreload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -43,8 +43,8 @@ func TestPreload(t *testing.T) {
 	}
 }
 
-// TestPreloadRefused: a request of the data before a load that fails ends the run, which
-// names the keys.
+// TestPreloadRefused: a failed request for the data before a load ends the run, which names the
+// keys.
 func TestPreloadRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

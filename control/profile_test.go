@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// profiled is a fake whose first member profiles itself, whose second refuses to,
-// and whose third never comes to an end.
+// profiled is a fake whose first member profiles itself, whose second refuses to, and whose third
+// never finishes.
 type profiled struct {
 	*fake.Options `yaml:",inline"`
 }
@@ -67,8 +67,8 @@ func profilesOf(t *testing.T, m results.Member) []declared.Profile {
 	return profiles
 }
 
-// TestProfile: what came is in the folder and the manifest, what did not is a
-// mark, and nothing fails. Half a file stays nowhere.
+// TestProfile: profiles that arrived are in the folder and the manifest, the others are a mark,
+// and nothing fails. No incomplete file remains.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	r := newProfiledRig(t)
@@ -105,7 +105,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestProfileFits: a load of a known length is not outlasted.
+// TestProfileFits: a profile does not outlast a load of known length.
 func TestProfileFits(t *testing.T) {
 	t.Parallel()
 	r := newProfiledRig(t)

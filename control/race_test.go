@@ -15,16 +15,15 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
-// racer is a control that wants all agents of a rig, keeps them for a while, and gives
-// them back. Each of its calls to an agent waits for its turn; of those that it makes at
-// once, one after the other.
+// racer is a control that wants all agents of a rig, keeps them for a while, and releases them.
+// Each of its calls to an agent waits for its turn, and concurrent calls go one after the other.
 type racer struct {
 	calling sync.Mutex // held by the call that waits for its turn, or is made
 	name    string
 	fleet   *fleet.Fleet
 	turn    chan struct{}
-	// news has one word before each call, once the racer keeps all agents, and at its
-	// end: "call", "keeps", "ended".
+	// news receives a word before each call, when the racer keeps all agents, and at its end:
+	// "call", "keeps", "ended".
 	news chan string
 	won  bool
 	had  int // agents that it opened
@@ -75,7 +74,7 @@ func (c *racer) await(news string) {
 	<-c.turn
 }
 
-// race is the racer's life. release gives the agents back.
+// race is the racer's life. release releases the agents.
 func (c *racer) race(ctx context.Context, takeOver func(int) *pb.StartRequest, release func(*fleet.Fleet) error) {
 	if c.err = c.fleet.Connect(ctx); c.err == nil {
 		c.err = c.fleet.Open(ctx, takeOver, nil)
@@ -90,9 +89,9 @@ func (c *racer) race(ctx context.Context, takeOver func(int) *pb.StartRequest, r
 	c.news <- "ended"
 }
 
-// race has several controls race for the rig's agents. The dice choose who makes the
-// next call, and when a winner gives its agents back; with together, not before all
-// others have ended. It returns the winners.
+// race has several controls race for the rig's agents. The dice choose who makes the next call,
+// and when a winner releases its agents; with together, only after all others have ended. It
+// returns the winners.
 func (r *rig) race(dice *rand.Rand, racers []*racer, together bool, takeOver func(int) *pb.StartRequest, release func(*fleet.Fleet) error) (winners []string) {
 	r.t.Helper()
 	var moving, keeping []*racer
@@ -141,10 +140,9 @@ func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 	return list
 }
 
-// However the calls of several controls fall between each other, one of them has all
-// agents while the others are refused. If it gives them back meanwhile, others may have
-// them after it, and there is still no control that is refused by an agent after
-// it had another.
+// However the calls of several controls interleave, one of them gets all agents while the others
+// are refused. If it releases them meanwhile, others may get them after it, but no control is
+// refused by an agent after it has got another.
 func TestRaceForAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -192,7 +190,7 @@ func TestRaceToTakeOver(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// Controls that race without any order have the same outcome.
+// Controls that race in any order have the same outcome.
 func TestRaceFreely(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -15,8 +15,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// mustRefuse runs an experiment that must be refused before anything is made,
-// with all of these texts.
+// mustRefuse runs an experiment that must be refused before anything is made, with all of these
+// texts.
 func (r *rig) mustRefuse(opts Options, texts ...string) {
 	r.t.Helper()
 	began := time.Now()
@@ -84,8 +84,7 @@ func TestTakenPort(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// What is wrong with any database keeps all of them from running, and all of it
-// is told.
+// An error in any database keeps all of them from running, and all errors are reported.
 func TestRefusedOptions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,8 +118,7 @@ func TestConnectFails(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// Of two controls that want the same agents one gets them all, and the other
-// none.
+// If two controls want the same agents, one gets them all and the other none.
 func TestTwoControls(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -133,7 +131,7 @@ func TestTwoControls(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				// The winner has all agents, and does not end before the other was refused:
-				// else both could win.
+				// otherwise both could win.
 				o := r.options(r.experiment(small+"databases: {fake: {}}"), once(at("start members"), func() {
 					select {
 					case <-over:

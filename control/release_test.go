@@ -28,8 +28,8 @@ func releasesOf(t *testing.T, registry *database.Registry, text string, classic 
 	return lines
 }
 
-// TestReleases: a version that no agent can run is refused at its place, with what would be
-// accepted. What depends on the machine is a warning, and only if it is known.
+// TestReleases: a version that no agent can run is refused at its place, with the accepted ones.
+// A problem that depends on the machine is a warning, and only if it is known.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	registry := database.NewRegistry(append(all.Registry().All(), fake.Database())...)
@@ -90,8 +90,8 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestInstallOtherVersion: a run with install and another release than the file names
-// installs the one that it runs.
+// TestInstallOtherVersion: a run with install and another release than the file's installs the
+// one that it runs.
 func TestInstallOtherVersion(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))

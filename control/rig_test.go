@@ -32,17 +32,17 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// rig is agents inside this process, each on a loopback address of its own, and
-// what tests do with them.
+// rig is agents inside this process, each on a loopback address of its own, with helpers for
+// tests.
 type rig struct {
 	t        *testing.T
 	registry *database.Registry
 	results  string
 	cache    string      // of releases, shared by the agents
 	agents   []*rigAgent // by member
-	// tap may replace the client of an agent by one that misbehaves.
+	// tap may replace the client of an agent with one that misbehaves.
 	tap func(member int, c pb.AgentClient) pb.AgentClient
-	// generators are those of a test, by their agents' addresses.
+	// generators are a test's generators, by their agents' addresses.
 	generators map[string]*rigGenerator
 }
 
@@ -55,8 +55,7 @@ type rigAgent struct {
 	listener *bufconn.Listener
 }
 
-// rigs numbers the rigs: those of tests that run at the same time have addresses
-// of their own.
+// rigs numbers the rigs: concurrent tests use different addresses.
 var rigs atomic.Int64
 
 const (
@@ -92,7 +91,7 @@ func freePort(t *testing.T, host string) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// serve runs an agent until the test ends. By then nothing of it may be left.
+// serve runs an agent until the test ends. By then nothing of it may remain.
 func (r *rig) serve(a *rigAgent, allowed ...string) {
 	t := r.t
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -197,10 +196,10 @@ func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Upda
 	return Run(ctx, r.options(e, report))
 }
 
-// ofMachine are the codes of the marks that a busy test machine gives.
+// ofMachine are the codes of the marks that a busy test machine causes.
 var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Rate, mark.Stopped, mark.OtherLoad}
 
-// ofRun are the reasons that do not depend on how busy the machine is.
+// ofRun returns the reasons that do not depend on how busy the machine is.
 func ofRun(invalid []string) []string {
 	return slices.DeleteFunc(slices.Clone(invalid), func(reason string) bool {
 		return slices.ContainsFunc(ofMachine[:], func(code string) bool { return strings.Contains(reason, ": "+code+": ") })
@@ -221,8 +220,7 @@ func (r *rig) mustRun(e *config.Experiment, report func(Update)) *Outcome {
 	return out
 }
 
-// mustBeIdle fails the test unless all agents are free and nothing they ran is
-// left.
+// mustBeIdle fails the test unless all agents are free and nothing that they ran remains.
 func (r *rig) mustBeIdle() {
 	r.t.Helper()
 	for i, a := range r.agents {
@@ -282,8 +280,8 @@ type record struct {
 	events    []results.Event
 }
 
-// read reads the records of the folder's database number n, which must be whole:
-// seconds sum to totals, and every request ended as one outcome.
+// read reads the records of the folder's database number n, which must be whole: seconds sum to
+// totals, and every request has one outcome.
 func (r *rig) read(folder string, n int) record {
 	r.t.Helper()
 	f, err := results.Open(folder)
@@ -335,8 +333,7 @@ func (r *rig) read(folder string, n int) record {
 	return rec
 }
 
-// kinds are the kinds of the events in order, each with its member from 1 if it
-// has one.
+// kinds returns the kinds of the events in order, each with its member, from 1, if it has one.
 func (r record) kinds() []string {
 	var kinds []string
 	for _, e := range r.events {
@@ -380,7 +377,7 @@ func at(text string) func(Update) bool {
 // loading tells the first second of the load.
 func loading(u Update) bool { return u.Load != nil }
 
-// checkDigests wants a digest of every file that was recorded, and each as the file is.
+// checkDigests requires a digest of every recorded file, equal to the digest of the file.
 func (r *rig) checkDigests(rec record) {
 	r.t.Helper()
 	files, err := results.Digest(rec.dir)

@@ -74,8 +74,7 @@ databases:
 	}
 }
 
-// checkRunning looks at the manifest that a control would leave if it were killed
-// while loading.
+// checkRunning checks the manifest that a control would leave if it were killed while loading.
 func (r *rig) checkRunning() {
 	paths, err := filepath.Glob(filepath.Join(r.results, "*", "*", results.FileManifest))
 	if err != nil || len(paths) != 1 {
@@ -98,7 +97,7 @@ func (r *rig) checkRunning() {
 	}
 }
 
-// checkTimes looks at what the steps say of when they ran.
+// checkTimes checks the times of the steps.
 func checkTimes(t *testing.T, run *results.DatabaseRun) {
 	t.Helper()
 	if len(run.Steps) != 2 {
@@ -117,7 +116,7 @@ func checkTimes(t *testing.T, run *results.DatabaseRun) {
 	}
 }
 
-// checkMembers looks at what the manifest says of the members.
+// checkMembers checks the members in the manifest.
 func checkMembers(t *testing.T, rec record) {
 	t.Helper()
 	for i, m := range rec.run.Members {
@@ -146,7 +145,7 @@ func checkMembers(t *testing.T, rec record) {
 	}
 }
 
-// checkSamples wants the last sample of a member after the load, while its process ran.
+// checkSamples requires the last sample of a member after the load, while its process ran.
 func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	t.Helper()
 	samples, err := results.ReadSamples(path)
@@ -159,12 +158,11 @@ func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	}
 }
 
-// memberFiles is the number of files that an agent has of a member: samples, the log of
-// its command, and the agent's own log.
+// memberFiles is the number of an agent's files of a member: samples, the log of its command, and
+// the agent's own log.
 const memberFiles = 3
 
-// checkFiles wants every canonical file and every classic one, and nothing that
-// is half done.
+// checkFiles requires every canonical file and every classic one, and nothing incomplete.
 func checkFiles(t *testing.T, dir string, members int) {
 	t.Helper()
 	want := []string{
@@ -306,7 +304,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// A cluster that one run leaves running is the next one's by its tag.
+// A cluster that one run leaves running is taken over by the next one by its tag.
 func TestLeftRunning(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -360,7 +358,7 @@ func TestLeftRunning(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// A cluster that was to be left running, but never ran, is not left.
+// A cluster that was to be left running, but never ran, is stopped.
 func TestLeftOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -403,7 +401,7 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// Trials that an interrupted run lacks are made later, with the numbers and in the order that
+// Trials missing from an interrupted run are made later, with the numbers and in the order that
 // they would have had.
 func TestSomeTrials(t *testing.T) {
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// A cluster that runs already, with TLS and users, is loaded by who may; whoever may
-// not is told so at once. The password is nowhere in what is shown or kept.
+// A running cluster with TLS and users accepts only loads of permitted users; others get an error
+// at once. The password appears nowhere in output or records.
 func TestSecureEndpoints(t *testing.T) {
 	t.Parallel()
 	const password = "hunter2-3f9c"
@@ -85,7 +85,7 @@ func TestSecureEndpoints(t *testing.T) {
 	}
 }
 
-// contents are all files of a folder in one text.
+// contents returns all files of a folder in one text.
 func contents(t *testing.T, folder string) string {
 	t.Helper()
 	var all strings.Builder
@@ -103,7 +103,7 @@ func contents(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// enableUsers lets nobody but root into an etcd.
+// enableUsers restricts an etcd to root.
 func enableUsers(t *testing.T, files *database.TLS, endpoint string, root database.Auth) {
 	t.Helper()
 	config, err := files.Config()

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestSelfCheck looks at the manifest of a run that was given a self-check.
+// TestSelfCheck checks the manifest of a run with a self-check.
 func TestSelfCheck(t *testing.T) {
 	t.Parallel()
 	host, err := sysmetrics.HostFacts()
@@ -58,8 +58,8 @@ func TestSelfCheck(t *testing.T) {
 	}
 }
 
-// TestSelfCheckOfLoads: a load that cannot be checked, or whose check fails, runs, and
-// the manifest has the reason.
+// TestSelfCheckOfLoads: a load that cannot be checked, or whose check fails, still runs, and the
+// manifest has the reason.
 func TestSelfCheckOfLoads(t *testing.T) {
 	t.Parallel()
 	for db, want := range map[string]string{

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// sharedFile is an experiment of that load and those keys of a database on the members.
+// sharedFile is an experiment with this load and these keys of a database on the members.
 func (r *running) sharedFile(load, keys string) string {
 	return fmt.Sprintf("title: shared\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s'], %s}}\n",
 		r.results, load, strings.Join(r.endpoints, "', '"), keys)
@@ -37,8 +37,8 @@ func (r *running) keysBelow(prefix string) int64 {
 	return n
 }
 
-// others writes keys that a load without a prefix would write too, and returns what
-// fails the test if one of them changed.
+// others writes keys that a load without a prefix would write too. The returned function fails
+// the test if one of them changed.
 func (r *running) others() (unchanged func()) {
 	t := r.rig.t
 	t.Helper()
@@ -68,8 +68,8 @@ func (r *running) others() (unchanged func()) {
 	}
 }
 
-// On a cluster of others a load leaves nothing but its keys, which a cleanup removes:
-// after the load, after an interrupt, or later.
+// On a shared cluster a load leaves nothing except its keys, which a cleanup removes: after the
+// load, after an interrupt, or later.
 func TestSharedCluster(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -144,7 +144,7 @@ func TestSharedCluster(t *testing.T) {
 	})
 }
 
-// cleanup is a cleanup of a run's keys that nobody need confirm.
+// cleanup returns a cleanup of a run's keys that needs no confirmation.
 func (r *running) cleanup(folder *results.Folder, prefix string) CleanupOptions {
 	return CleanupOptions{
 		Folder: folder, Registry: r.registry, Prefix: prefix, Say: r.rig.t.Logf,
@@ -173,7 +173,7 @@ func (r *running) write(prefix string, keys int) {
 	}
 }
 
-// whoseKeys runs loads below a prefix that others write below too.
+// whoseKeys runs loads below a prefix that others write to as well.
 func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	load := "requests: 50, clients: 2, connections: 2, key_size: 32, value_size: 64"
 	all := func(prefix string) {
@@ -209,7 +209,7 @@ func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	}
 	all("victim")
 
-	// The same owner goes on from the next free number, another one does not.
+	// The same owner continues from the next free number, another one does not.
 	_, first, err := run("prefix: mine", "ann@desk pid 1")
 	if err != nil {
 		t.Fatalf("run: %v", err)
@@ -232,7 +232,7 @@ func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	if n := r.keysBelow("mine"); n != 20 {
 		t.Errorf("%d keys are left below the prefix, want the others' 20", n)
 	}
-	// Nothing says whose the last keys are.
+	// Nothing says who owns the last keys.
 	if err := Cleanup(t.Context(), r.cleanup(first, "")); err == nil || !strings.Contains(err.Error(), "--prefix mine") {
 		t.Errorf("keys without a claim: want the flag that removes them, got %v", err)
 	}
@@ -245,7 +245,7 @@ func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// editedPrefixes cleans up by manifests whose prefix somebody edited.
+// editedPrefixes cleans up with manifests whose prefix somebody edited.
 func (r *running) editedPrefixes(t *testing.T, folder *results.Folder, prefix string) {
 	t.Helper()
 	before := r.keysBelow("")
@@ -269,7 +269,7 @@ func (r *running) editedPrefixes(t *testing.T, folder *results.Folder, prefix st
 	}
 }
 
-// keptUp runs a load until each kind of upkeep was done.
+// keptUp runs a load until each kind of upkeep has run.
 func (r *running) keptUp(t *testing.T, unchanged func()) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stop := errors.New("interrupted")
@@ -308,8 +308,8 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// guarded runs loads of ten minutes that pass a bound in their first seconds, or while keys
-// are written before them. Key names the generators, "" is this process.
+// guarded runs loads of ten minutes that pass a bound in their first seconds, or while keys are
+// written before them. key names the generators, "" for this process.
 func (r *running) guarded(t *testing.T, key string, unchanged func()) {
 	for _, tc := range []struct {
 		guard, more, want string
@@ -361,7 +361,7 @@ func hasMark(rec *results.DatabaseRun, code string) bool {
 	return false
 }
 
-// A default prefix is of the run and the tag, and drivers without a cleanup have none.
+// A default prefix consists of the run and the tag, and drivers without a cleanup have none.
 func TestPrefixOf(t *testing.T) {
 	db := &config.Database{Tag: "etcd-a+b", Endpoints: []string{"127.0.0.1:1"}}
 	if got, want := prefixOf(db, etcd.New(), "0123456789abcdef0123"), "dbtester-0123456789abcdef-etcd-a-b"; got != want || db.PrefixSize() != len(want)+1 {

@@ -29,7 +29,7 @@ import (
 // patience is how long anything may take on a busy machine.
 const patience = 2 * time.Minute
 
-// stage is where the matrix of kills is played: agents, with members and with generators, in
+// stage is where the matrix of kills is played: agents with members and with generators, in
 // processes of their own, and runs on them in others.
 type stage struct {
 	t       *testing.T
@@ -37,7 +37,7 @@ type stage struct {
 	file    string
 	members []*rigAgent
 	agents  []*player
-	// generators are addresses of agents that issue parts of the load, and issuers their
+	// generators are the addresses of agents that issue parts of the load, and issuers their
 	// processes; none if control issues it.
 	generators []string
 	issuers    []*player
@@ -54,7 +54,7 @@ type player struct {
 	erred bytes.Buffer // standard error, once it has ended
 }
 
-// newStage returns a stage of so many members of a database, which is YAML, and generators.
+// newStage returns a stage with members of a database, which is YAML, and generators.
 func newStage(t *testing.T, members, generators int, load, database string) *stage {
 	t.Helper()
 	s := &stage{t: t, dir: t.TempDir()}
@@ -148,8 +148,8 @@ func (s *stage) play(args ...string) *player {
 	return p
 }
 
-// says waits for a line, or with "" for the end of the player. It returns false if the
-// player ended before.
+// says waits for a line, or with "" for the end of the player. It returns false if the player
+// ended first.
 func (s *stage) says(p *player, line string) bool {
 	s.t.Helper()
 	late := time.After(patience)
@@ -191,7 +191,7 @@ func (s *stage) listen(addr, workDir string) *player {
 	return p
 }
 
-// ends waits for the end of a player, and no longer than a time.
+// ends waits for the end of a player, at most for a time.
 func (p *player) ends(within time.Duration) {
 	late := time.After(within)
 	for {
@@ -250,7 +250,7 @@ func (s *stage) clear() {
 	}
 }
 
-// rehearse plays a whole run and returns its points. Every step is among them.
+// rehearse plays a whole run and returns its points. They include every step.
 func (s *stage) rehearse() []string {
 	s.t.Helper()
 	p := s.mustPlay("before the rehearsal")
@@ -297,7 +297,7 @@ func (s *stage) mustBeReadable(point string) *results.Manifest {
 	return m
 }
 
-// mustPlay plays a whole run as soon as the agents are free, and the machine is not too busy for
+// mustPlay plays a whole run once the agents are free and the machine is not too busy for
 // generators.
 func (s *stage) mustPlay(point string) *player {
 	s.t.Helper()
@@ -349,7 +349,7 @@ func (s *stage) ending(m *results.Manifest) string {
 	return strings.NewReplacer(names...).Replace(text)
 }
 
-// mustBeClean fails the test if a run left anything but its results.
+// mustBeClean fails the test if a run left anything except its results.
 func (s *stage) mustBeClean() {
 	s.t.Helper()
 	for _, what := range s.left() {
@@ -357,7 +357,8 @@ func (s *stage) mustBeClean() {
 	}
 }
 
-// left lists what a run left but its results: a process, a session, a port, or a file elsewhere.
+// left lists what a run left besides its results: a process, a session, a port, or a file
+// elsewhere.
 func (s *stage) left() (list []string) {
 	s.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -400,7 +401,7 @@ func (s *stage) left() (list []string) {
 	return list
 }
 
-// status asks the agent of a member for its status.
+// status requests the status of a member's agent.
 func (s *stage) status(member int) (*pb.StatusResponse, error) {
 	s.t.Helper()
 	client, conn, err := dialTCP(s.t.Context(), s.members[member].addr)

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Every fact that a step needs is left by a step before it, in runs of every kind.
-// A step that a run leaves out gives nothing: its fact holds already, or is not
-// needed.
+// Every fact that a step needs is left by an earlier step, in runs of every kind. A step that a
+// run skips gives nothing: its fact already holds, or is not needed.
 func TestStepsInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

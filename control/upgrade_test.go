@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Members restart with another release, which is installed before the load and recorded. That
-// they then report another version than it has is found.
+// Members restart with another release, which is installed before the load and recorded. A member
+// that then reports another version than its release's is found.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t), "restart")

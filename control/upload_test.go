@@ -14,10 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// uploading is an experiment that asks for an upload.
+// uploading is an experiment with an upload.
 const uploading = "upload: {url: 'file:///nowhere'}\nsteps: {upload: true}\n" + small + "databases: {fake: {}}"
 
-// An upload is asked for the folders that are whole.
+// An upload is requested for the complete folders.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -37,8 +37,7 @@ func TestUpload(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// An upload that cannot be is refused before anything starts, beside what else is
-// wrong.
+// An impossible upload is refused before anything starts, beside other errors.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

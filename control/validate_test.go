@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// Options that a database refuses are found when the file is read, each at its place,
-// also for a cluster that no agent starts.
+// Options that a database refuses are found when the file is read, each at its place, even for a
+// cluster that no agent starts.
 func TestOptionsAreValidated(t *testing.T) {
 	t.Parallel()
 	_, _, err := config.Parse("x.yaml", []byte(`title: Wrong options
@@ -44,7 +44,7 @@ databases:
 	}
 }
 
-// An experiment that no file was read for meets the same check before anything starts.
+// An experiment that was not read from a file passes the same check before anything starts.
 func TestDriverIsValidated(t *testing.T) {
 	t.Parallel()
 	registry := all.Registry()

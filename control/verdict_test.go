@@ -25,7 +25,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The reason of a search without a capacity is that of its mark, or else that of the search.
+// The reason for no capacity is the mark's, or else the search's.
 func TestNoCapacity(t *testing.T) {
 	found, below := &results.Capacity{Reason: "found", Rate: 100}, &results.Capacity{Reason: "below the least rate", EndedAt: 12}
 	marks := []results.Mark{{Code: mark.OtherLoad, Text: "x"}, results.NewMark(mark.Capacity, false, mark.Values{"below_per_second": 12}, nil)}

@@ -9,9 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Watchers hear of the writes of a load, as the store reports them. What the record says is what
-// was observed, and an honest store has no fault while one that loses deliveries makes the run
-// invalid.
+// Watchers receive the writes of a load as the store reports them. The record says what was
+// observed. An honest store has no fault, and one that loses deliveries makes the run invalid.
 func TestWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -67,7 +66,7 @@ databases:
 	}
 }
 
-// Slow watchers have rows of their own, and what they hear late is not lost.
+// Slow watchers have rows of their own, and their late deliveries are not lost.
 func TestSlowWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

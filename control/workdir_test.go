@@ -13,11 +13,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// long is a load that ends soon, but not before a test has done something to it.
+// long is a load that ends soon, but lasts long enough for a test to disturb it.
 const long = "load: {rate: 200, duration: 2s, clients: 6, key_size: 32, value_size: 64, timeout: 1s}\n"
 
-// mustBeFailed fails the test unless a run ended with an error of all words, which is on
-// record beside a whole load.
+// mustBeFailed fails the test unless a run ended with an error containing all words, recorded
+// beside a whole load.
 func (r *rig) mustBeFailed(out *Outcome, err error, words ...string) record {
 	r.t.Helper()
 	if err == nil {
@@ -46,8 +46,8 @@ func (r *rig) mustBeFailed(out *Outcome, err error, words ...string) record {
 	return rec
 }
 
-// A work directory that is removed under a run costs that member's records, and the run
-// says so.
+// A work directory that is removed during a run costs that member's records, and the run reports
+// it.
 func TestWorkDirRemovedInLoad(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(*testing.T, string) string{
@@ -100,8 +100,8 @@ func TestDiskFull(t *testing.T) {
 	checkFiles(t, rec.dir, rigSize)
 }
 
-// A work directory that becomes read-only can neither be written nor be cleaned, and the
-// run says both.
+// A work directory that becomes read-only can neither be written nor cleaned, and the run reports
+// both.
 func TestWorkDirReadOnly(t *testing.T) {
 	if !namespacetest.Again(t, 0, 1000) {
 		return

@@ -2,7 +2,7 @@ package abilities
 
 import "testing"
 
-// Connections need open files, of which a run has others too.
+// Connections need open files, besides the other files of a run.
 func TestRoomFor(t *testing.T) {
 	for _, c := range []struct {
 		conns int

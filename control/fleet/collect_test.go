@@ -10,7 +10,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// saidSum is the checksum of what an agent of [answers] sends.
+// saidSum is the checksum of the file that an agent of [answers] sends.
 var saidSum = func() []byte { sum := sha256.Sum256([]byte("said\n")); return sum[:] }()
 
 func TestRecordName(t *testing.T) {
@@ -61,7 +61,7 @@ func TestCollectStaysInside(t *testing.T) {
 	}
 }
 
-// Files of another run are not taken for this one's.
+// Files of another run are not mistaken for this run's.
 func TestCollectOfAnother(t *testing.T) {
 	t.Parallel()
 	tap := answers("run")

@@ -22,16 +22,16 @@ import (
 // errSignal is why the tests' contexts end.
 var errSignal = errors.New("a signal came")
 
-// errGone is the answer of agents that do not run any more.
+// errGone is the answer of agents that no longer run.
 var errGone = errors.New("gone")
 
-// hung blocks as an agent behind a cut cable does.
+// hung blocks like an agent behind a cut cable.
 func hung[Req, Resp any](ctx context.Context, _ Req) (resp Resp, err error) {
 	<-ctx.Done()
 	return resp, status.FromContextError(ctx.Err()).Err()
 }
 
-// answers is an agent that has one file and one child, and says yes to all.
+// answers is an agent that has one file and one child, and accepts every request.
 func answers(run string) *fleettest.Agent {
 	child := []*pb.Child{{Name: "db", Exit: "exit 0 after interrupt"}}
 	return &fleettest.Agent{
@@ -53,7 +53,7 @@ func answers(run string) *fleettest.Agent {
 	}
 }
 
-// scripted is a fleet of those agents, each with an open session, and their losses.
+// scripted is a fleet of these agents, each with an open session, and their losses.
 func scripted(taps ...*fleettest.Agent) *Fleet {
 	o := Options{RunID: "run", Clients: 1, Losses: NewLosses(len(taps), func(int, string) {})}
 	for i := range taps {
@@ -68,8 +68,7 @@ func scripted(taps ...*fleettest.Agent) *Fleet {
 	return f
 }
 
-// Whatever verb one agent hangs in, the others get their turn, and the end is
-// bounded.
+// Whatever verb one agent hangs in, the others are called too, and the end is bounded.
 func TestHungAgent(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -117,7 +116,7 @@ func TestHungAgent(t *testing.T) {
 	}
 }
 
-// stuck is a stream that brings a piece each second, and then no more.
+// stuck is a stream that sends a piece each second, and then hangs.
 type stuck struct {
 	grpc.ServerStreamingClient[pb.CollectChunk]
 	ctx  context.Context
@@ -133,7 +132,7 @@ func (s *stuck) Recv() (*pb.CollectChunk, error) {
 	return &pb.CollectChunk{Data: []byte("slow")}, nil
 }
 
-// Agents that hang when they are asked for are all told of after one time-out.
+// Agents that hang at their first call are all reported after one time-out.
 func TestHungAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +147,7 @@ func TestHungAgents(t *testing.T) {
 	})
 }
 
-// The agent with the lowest address is given back last, however they are listed.
+// The agent with the lowest address is released last, in whatever order they are listed.
 func TestReleaseOrder(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

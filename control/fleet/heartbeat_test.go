@@ -83,7 +83,7 @@ func TestHeartbeatLoss(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		beat func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error)
-		// watch says from when the member is known to run.
+		// watch is when the member is known to run.
 		watch time.Duration
 		want  string
 		by    time.Duration // the second in which it is known
@@ -137,7 +137,7 @@ func TestHeartbeatLoss(t *testing.T) {
 	}
 }
 
-// from fails the beats with those numbers, from 0.
+// from fails the beats with numbers from first to last, counted from 0.
 func from(first, last int64, fail func() error, beat func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error),
 ) func(context.Context, *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	var n atomic.Int64
@@ -149,7 +149,7 @@ func from(first, last int64, fail func() error, beat func(context.Context, *pb.H
 	}
 }
 
-// A new number of clients goes out at once, not with the next second.
+// A new number of clients is sent at once, not with the next second's heartbeat.
 func TestHeartbeatClients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestHeartbeatClients(t *testing.T) {
 	})
 }
 
-// Heartbeats that are on their way when the run ends are waited for.
+// Heartbeats that are in flight when the run ends are awaited.
 func TestHeartbeatEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestHeartbeatEnd(t *testing.T) {
 	})
 }
 
-// Samples are asked for if somebody takes them. What is no sample is left out.
+// Samples are requested if somebody receives them. An invalid sample is dropped.
 func TestHeartbeatSamples(t *testing.T) {
 	t.Parallel()
 	sample := results.Sample{UnixNano: 7, PeriodNS: -1, Values: metric.SystemValues(map[metric.Name]float64{metric.Threads: 3})}

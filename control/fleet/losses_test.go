@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What an agent tells of its member takes the place of what is seen from here, and nothing
-// takes the place of that. Each loss is reported once.
+// An agent's reason for the loss of its member replaces what is seen from here, and nothing
+// replaces the agent's reason. Each loss is reported once.
 func TestLosses(t *testing.T) {
 	var reported []string
 	l := NewLosses(3, func(_ int, why string) { reported = append(reported, why) })

@@ -15,9 +15,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A hundred agents are dialed at once. All except the lowest are claimed at once, and released
-// at once. Their members are stopped a quarter of those left at a time, so that the others can
-// take over from a leader.
+// A hundred agents are dialed at once. All except the lowest are claimed at once, and released at
+// once. Their members are stopped a quarter of the rest at a time, so that the others can take
+// over from a leader.
 func TestManyAgents(t *testing.T) {
 	t.Parallel()
 	const n = 100
@@ -103,7 +103,7 @@ func TestManyAgents(t *testing.T) {
 	})
 }
 
-// What was dialed is closed though another agent could not be dialed.
+// Open connections are closed even if another agent could not be dialed.
 func TestDialedInPart(t *testing.T) {
 	t.Parallel()
 	closed := 0

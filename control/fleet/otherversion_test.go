@@ -11,9 +11,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// TestOtherVersion: agents of another version are refused when they are asked for their
-// status, all at once, and when they are opened, before any member starts; each error
-// names both versions.
+// TestOtherVersion: agents of another version are refused, all at once when their status is
+// requested, and when they are opened, before any member starts. Each error names both versions.
 func TestOtherVersion(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -14,8 +14,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// The wait for a quorum must not last to its end for an agent that has died. One that
-// answers again in time goes on.
+// The wait for a quorum must not run to its timeout for a dead agent. An agent that answers again
+// in time continues.
 func TestProbeOfDeadAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := false

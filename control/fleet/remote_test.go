@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Three heartbeats in a row that fail are a loss; one that is answered begins anew.
+// Three failed heartbeats in a row are a loss. An answered one resets the count.
 func TestMisses(t *testing.T) {
 	silent := errors.New("no answer")
 	var m Misses
@@ -23,8 +23,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// A nudge has a heartbeat sent at once, the other side is lost when three in a row failed, and
-// a heartbeat that the end interrupts does not count as failed.
+// A nudge sends a heartbeat at once, the other side is lost when three in a row failed, and a
+// heartbeat that the end interrupts does not count as failed.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())

@@ -20,8 +20,8 @@ func (g *scripted) drift(d time.Duration) {
 	g.ahead += d
 }
 
-// TestDrift: a clock that has drifted since the shortest exchange of the run is compared
-// again before each step, and what it does during a step is on record.
+// TestDrift: a clock that has drifted since the shortest exchange of the run is compared again
+// before each step, and its moves during a step are recorded.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const drift, jump = 300 * time.Millisecond, 50 * time.Millisecond
@@ -56,7 +56,7 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// equalTrips are so many equal round trips.
+// equalTrips returns n equal round trips.
 func equalTrips(n int, trip time.Duration) (list []time.Duration) {
 	for range n {
 		list = append(list, trip)

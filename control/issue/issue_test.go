@@ -26,7 +26,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// scripted is a generator that answers as a test wants.
+// scripted is a generator with answers set by a test.
 type scripted struct {
 	pb.GeneratorClient // panics in verbs that are not here
 
@@ -46,8 +46,8 @@ type scripted struct {
 	stops    int
 	stopped  chan struct{}
 	closes   int
-	// stoppedStep is whether the last stop was of a step alone, and kept how many connects
-	// wanted to keep their connections.
+	// stoppedStep reports whether the last stop was for a step only, and kept counts the connects
+	// that wanted to keep their connections.
 	stoppedStep bool
 	kept        int
 }
@@ -112,7 +112,7 @@ func (g *scripted) CloseLoad(context.Context, *pb.CloseLoadRequest, ...grpc.Call
 	return &pb.CloseLoadResponse{}, nil
 }
 
-// stream is what Run of a scripted generator returns.
+// stream is the stream that Run of a scripted generator returns.
 type stream struct {
 	grpc.ClientStream
 	records chan *pb.RunResponse
@@ -141,7 +141,7 @@ func (g *scripted) Run(ctx context.Context, req *pb.RunRequest, _ ...grpc.CallOp
 	return s, nil
 }
 
-// encoded is the JSON of a record.
+// encoded returns the JSON of a record.
 func encoded(record any) []byte {
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -150,12 +150,12 @@ func encoded(record any) []byte {
 	return data
 }
 
-// ended is the record of the end of a step.
+// ended returns the record of the end of a step.
 func ended(e issuer.End) *pb.RunResponse {
 	return &pb.RunResponse{Record: &pb.RunResponse_End{End: encoded(e)}}
 }
 
-// second is a record of one second with requests that were all shed, so that it has no
+// second returns a record of one second in which all requests were shed, so that it has no
 // latencies.
 func second(at int64, step int, shed int64, last bool) *pb.RunResponse {
 	row := encoded(results.Interval{Phase: results.PhaseMeasure, Operation: string(workload.OpWrite), Clients: 4, Due: shed, Shed: shed})
@@ -287,8 +287,8 @@ func (f *fixture) close(t *testing.T) {
 	}
 }
 
-// TestStep: parts begin together, at a time that all can hear of, each by its own clock,
-// and their seconds are one record.
+// TestStep: parts begin together, at a time of which all can learn, each by its own clock, and
+// their seconds are one record.
 func TestStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{run: issue(3), trips: []time.Duration{40 * time.Millisecond, 8 * time.Millisecond, 40 * time.Millisecond}}
@@ -332,7 +332,7 @@ func TestStep(t *testing.T) {
 // lead0 is the least time from the announcement of a step to its start.
 const lead0 = time.Second
 
-// TestSilentGenerator: one that answers no heartbeat is lost, and the other completes.
+// TestSilentGenerator: a generator that answers no heartbeat is lost, and the other completes.
 func TestSilentGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := &scripted{run: issue(60)}, &scripted{}
@@ -361,8 +361,8 @@ func TestSilentGenerator(t *testing.T) {
 	})
 }
 
-// TestBrokenStreams: without any generator a step ends with the causes, and what came is
-// on record.
+// TestBrokenStreams: a step that loses every generator ends with the causes, and the records that
+// came are kept.
 func TestBrokenStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := func(_ context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
@@ -400,7 +400,7 @@ func TestNotReadyInTime(t *testing.T) {
 	})
 }
 
-// TestRefusedMember: a member that is found to be lost gets no connections of any part.
+// TestRefusedMember: a member that is found lost gets no connections from any part.
 func TestRefusedMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{run: issue(1), refuses: &pb.RefusedConnection{Member: 1, Text: "no answer", Lost: true}}
@@ -428,8 +428,7 @@ func TestRefusedMember(t *testing.T) {
 	})
 }
 
-// TestStoppedStep: a step that is ended alone stops no other, and Restart leaves it out of the
-// counts.
+// TestStoppedStep: ending one step stops no other, and Restart leaves it out of the counts.
 func TestStoppedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gens []*scripted
@@ -473,7 +472,7 @@ func TestStoppedStep(t *testing.T) {
 	})
 }
 
-// TestUnwritten: records that are not written are the error of their step, once.
+// TestUnwritten: records that are not written are an error of their step, once.
 func TestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t, &scripted{run: issue(2)}, &scripted{run: issue(2)})
@@ -515,7 +514,7 @@ func TestVersionsAreReadOnce(t *testing.T) {
 	})
 }
 
-// TestInterruptedStep: all are stopped, and the step ends when they have.
+// TestInterruptedStep: all generators are stopped, and the step ends when they have ended.
 func TestInterruptedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gens []*scripted

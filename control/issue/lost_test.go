@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// preloadStream is what Preload of a scripted generator returns.
+// preloadStream is the stream that Preload of a scripted generator returns.
 type preloadStream struct {
 	grpc.ClientStream
 	recv func() error
@@ -39,14 +39,14 @@ func hang(ctx context.Context) error {
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// silence has a generator answer no heartbeat any more.
+// silence makes a generator answer no more heartbeats.
 func (g *scripted) silence() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.silent = true
 }
 
-// TestLostInPreload: a generator that hangs, or fails, ends the preload of all by its name.
+// TestLostInPreload: a generator that hangs or fails ends the preload of all, and is named.
 func TestLostInPreload(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fails func(context.Context) error
@@ -68,8 +68,8 @@ func TestLostInPreload(t *testing.T) {
 	}
 }
 
-// TestLostInConnect: a generator that hangs when it is to open connections, or has no
-// session any more, is lost, and the other completes.
+// TestLostInConnect: a generator that hangs when it should open connections, or no longer has a
+// session, is lost, and the other completes.
 func TestLostInConnect(t *testing.T) {
 	for name, fails := range map[string]func(context.Context) error{
 		"silent": hang,
@@ -94,7 +94,7 @@ func TestLostInConnect(t *testing.T) {
 	}
 }
 
-// TestRefusedStranger: only a member that connections were to go to can refuse them.
+// TestRefusedStranger: only a member that is a target of connections can refuse them.
 func TestRefusedStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t, &scripted{refuses: &pb.RefusedConnection{Member: 7, Text: "no answer", Lost: true}}, &scripted{})
@@ -105,8 +105,8 @@ func TestRefusedStranger(t *testing.T) {
 	})
 }
 
-// TestInterruptedFirst: of generators that have sent nothing when the load is stopped, one
-// that refuses was stopped, and one whose stream breaks is lost.
+// TestInterruptedFirst: two generators have sent nothing when the load is stopped. The one that
+// refuses was stopped, and the one whose stream breaks is lost.
 func TestInterruptedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gens []*scripted
@@ -131,8 +131,8 @@ func TestInterruptedFirst(t *testing.T) {
 	})
 }
 
-// TestNoSeconds: a generator that answers heartbeats and sends no seconds holds nobody up.
-// It is lost by its name, its part is ended, and the other completes.
+// TestNoSeconds: a generator that answers heartbeats and sends no seconds delays nobody. It is
+// lost and named, its part is ended, and the other completes.
 func TestNoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended time.Duration
@@ -159,8 +159,8 @@ func TestNoSeconds(t *testing.T) {
 	})
 }
 
-// TestFullDisk: control that cannot write the samples of a generator loses those, and not
-// the generator.
+// TestFullDisk: control that cannot write the samples of a generator loses the samples, not the
+// generator.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("needs /dev/full")

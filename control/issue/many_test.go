@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// contested is a generator that waits until others are called too, and that another run
-// holds for a few calls.
+// contested is a generator that waits until others are called too. Another run holds it for a few
+// calls.
 type contested struct {
 	*scripted
 	prepare func(call int) error
@@ -70,7 +70,7 @@ func many(n int, generator func(i int) *contested) (*Set, []*contested) {
 }
 
 // A hundred generators are dialed at once. All except the lowest are reserved at once, and
-// given back at once.
+// released at once.
 func TestManyGenerators(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // which fails a test that blocks for ever
@@ -101,8 +101,8 @@ func TestManyGenerators(t *testing.T) {
 	})
 }
 
-// A generator that another run gives back soon is waited for. Those above it are given
-// back meanwhile, and get no heartbeat then; those below it are kept.
+// A generator that another run releases soon is waited for. Generators above it are released
+// meanwhile, and get no heartbeat then. Those below it are kept.
 func TestGeneratorHeldForAMoment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestGeneratorHeldForAMoment(t *testing.T) {
 	})
 }
 
-// A generator that another run keeps is an error, and so is a refusal for another reason,
-// which is not waited for.
+// A generator that another run keeps is an error. A refusal for another reason is an error too,
+// without a wait.
 func TestGeneratorKept(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

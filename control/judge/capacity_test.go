@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestCapacityMarks: ends that are no capacity have a mark, and those that are nothing of
-// the database make the run invalid. A capacity that was not held remains valid.
+// TestCapacityMarks: a search that ends without a capacity gets a mark. The run is invalid if the
+// database is not the reason. A capacity that was not held remains valid.
 func TestCapacityMarks(t *testing.T) {
 	t.Parallel()
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"

@@ -17,8 +17,8 @@ func TestJudge(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*Evidence)
-		// cpu are the client's samples, a second apart from the load's start, in
-		// percent of one processor.
+		// cpu are the client's samples, one per second from the load's start, in percent of one
+		// processor.
 		cpu  []float64
 		want []results.Mark
 	}{
@@ -226,7 +226,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// plainMarks are the marks with their texts alone. Each text must be what its values say.
+// plainMarks returns the marks with only their texts. Each text must agree with its values.
 func plainMarks(e Evidence) []results.Mark {
 	marks := Marks(e)
 	for i, m := range marks {
@@ -262,8 +262,8 @@ func goodRun() Evidence {
 	return e
 }
 
-// samples are the client's samples, half a second past each second. The first has
-// no period: nothing was before it.
+// samples are the client's samples, half a second past each second. The first has no period,
+// because nothing was before it.
 func samples(start time.Time, percent []float64) []results.Sample {
 	list := []results.Sample{{UnixNano: start.Add(time.Millisecond).UnixNano(), Values: cpuPercent(400)}}
 	for i, p := range percent {
@@ -273,8 +273,7 @@ func samples(start time.Time, percent []float64) []results.Sample {
 	return list
 }
 
-// What was given as evidence stays as it was: marks that it has are kept before
-// those of the same kind.
+// The evidence stays unchanged: its own marks are kept before those of the same kind.
 func TestMarksKeepsEvidence(t *testing.T) {
 	t.Parallel()
 	e := goodRun()
@@ -305,7 +304,7 @@ func TestSharedHostByAddress(t *testing.T) {
 	}
 }
 
-// cpuPercent are the values of a sample of which only the CPU share matters.
+// cpuPercent returns the values of a sample in which only the CPU share matters.
 func cpuPercent(percent float64) metric.Values {
 	return metric.SystemValues(map[metric.Name]float64{metric.CPUPercent: percent})
 }

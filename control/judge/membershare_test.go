@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// divided is a step with a rate that three members with as many clients each answered.
+// divided is a step with a rate on three members with equally many clients.
 func divided(answered ...int64) Step {
 	s := Step{Clients: 30, Rated: true}
 	for _, n := range answered {
@@ -23,7 +23,7 @@ func divided(answered ...int64) Step {
 	return s
 }
 
-// sharesIn are the marks of members that answered too little.
+// sharesIn returns the marks of members that answered too little.
 func sharesIn(e Evidence) (marks []results.Mark) {
 	for _, m := range plainMarks(e) {
 		if m.Code == mark.MemberShare {
@@ -94,8 +94,8 @@ func TestMemberShare(t *testing.T) {
 	}
 }
 
-// TestMemberShareCanChangeLatency: by how much is not known, since what the slow member's
-// users would have waited was not measured.
+// TestMemberShareCanChangeLatency: the effect is not known, because nobody measured how long the
+// slow member's users would have waited.
 func TestMemberShareCanChangeLatency(t *testing.T) {
 	t.Parallel()
 	if e := mark.EffectOf(mark.MemberShare, mark.Values{"share_percent": 50}, nil); e.Number != mark.Latency || e.Share != nil {
@@ -103,8 +103,8 @@ func TestMemberShareCanChangeLatency(t *testing.T) {
 	}
 }
 
-// TestMemberShareByChance sends each request to a member drawn at random, which is more
-// uneven than clients that take turns. No member gets a mark.
+// TestMemberShareByChance sends each request to a member drawn at random, which is less even than
+// clients that take turns. No member gets a mark.
 func TestMemberShareByChance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,7 +33,7 @@ func TestSteps(t *testing.T) {
 		step   Step
 		change func(*Evidence)
 		code   string
-		// text is of the mark, "" for no mark.
+		// text is the text of the mark, "" for no mark.
 		text    string
 		invalid bool
 	}{
@@ -132,8 +132,8 @@ func expects(x workload.Expect) func(*Evidence) {
 	return func(e *Evidence) { e.Run.Load.Expect = x }
 }
 
-// TestSweepMayEndInNothing: rates past what a database serves may be answered by nothing
-// at all, but not all rates of a sweep.
+// TestSweepMayEndInNothing: a database may answer nothing at rates beyond its throughput, but not
+// at all rates of a sweep.
 func TestSweepMayEndInNothing(t *testing.T) {
 	t.Parallel()
 	served := Step{Clients: 5, OK: 1000, Rated: true, Overloads: true, Swept: true, Answered: 1000, Offered: 1000}
@@ -183,7 +183,7 @@ func TestSweptFailures(t *testing.T) {
 	}
 }
 
-// TestMarksHideNoOther has a rate that was not sustained by a client that was late.
+// TestMarksHideNoOther has a rate that was not sustained because a client was late.
 func TestMarksHideNoOther(t *testing.T) {
 	t.Parallel()
 	e := goodRun()
@@ -200,8 +200,8 @@ func TestMarksHideNoOther(t *testing.T) {
 	}
 }
 
-// TestUnsentIsInvalid: more than 1 % of the requests were never sent. The run is
-// invalid, and so is one that says nothing about unsent requests.
+// TestUnsentIsInvalid: more than 1 % of the requests were never sent. The run is invalid, even if
+// the load does not mention unsent requests.
 func TestUnsentIsInvalid(t *testing.T) {
 	t.Parallel()
 	e := goodRun()
@@ -228,8 +228,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// TestOwnDelayOnSharedHost has a client on a shared machine of which most of the response
-// times is its own: how late it sent makes the run invalid, how late its timers were does not.
+// TestOwnDelayOnSharedHost has a client on a shared machine that caused most of the response
+// times. Sending late makes the run invalid, late timers do not.
 func TestOwnDelayOnSharedHost(t *testing.T) {
 	t.Parallel()
 	for own, invalid := range map[time.Duration]bool{24: false, 26: true} {

@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// server is a simulated server of windows: a request at a rate above its capacity waits,
-// and those beyond what the clients carry within the limit are shed.
+// server is a simulated server of windows: a request at a rate above its capacity waits, and
+// requests beyond what the clients can send within the limit are shed.
 type server struct {
 	t        *testing.T
 	o        *Options
@@ -139,8 +139,8 @@ func plan() workload.Capacity {
 	}
 }
 
-// TestFound: the search finds the capacity, repeats a rate, and holds one. The records of
-// the run are those of the hold that passed.
+// TestFound: the search finds the capacity, repeats a rate, and holds one. The records of the run
+// are those of the hold that passed.
 func TestFound(t *testing.T) {
 	s := newServer(t, plan())
 	out, rows, err := s.search()
@@ -171,8 +171,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestFewRequests: at a low rate windows are longer, so that few slow requests do not keep a
-// server from its capacity. They are as long as their rate asks for, and so recorded.
+// TestFewRequests: at a low rate windows are longer, so a few slow requests do not hide a
+// server's capacity. The windows are as long as their rate requires, and recorded so.
 func TestFewRequests(t *testing.T) {
 	s := newServer(t, plan())
 	s.capacity, s.slow, s.o.Windows = 50, .007, 24
@@ -217,8 +217,8 @@ func TestExcused(t *testing.T) {
 	}
 }
 
-// TestOtherEnds: what is no capacity is named, and leaves a last window where there is a
-// rate for one.
+// TestOtherEnds: an end without a capacity is named, and is followed by a last window if there is
+// a rate for one.
 func TestOtherEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -248,7 +248,7 @@ func TestOtherEnds(t *testing.T) {
 	}
 }
 
-// TestHoldEnds: what is found remains when the hold cannot be sent, and is named.
+// TestHoldEnds: the capacity remains if the hold cannot be sent, and the reason is named.
 func TestHoldEnds(t *testing.T) {
 	for _, tt := range []struct {
 		unheld string
@@ -269,8 +269,8 @@ func TestHoldEnds(t *testing.T) {
 	}
 }
 
-// TestWarmUp: the first rate is sent before the first window, as long as it is asked for,
-// and nothing is concluded from it.
+// TestWarmUp: the first rate is sent before the first window, for the configured time, and
+// nothing is concluded from it.
 func TestWarmUp(t *testing.T) {
 	c := plan()
 	c.WarmUp = 20 * time.Second
@@ -291,7 +291,7 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a search that is interrupted leaves what it measured.
+// TestInterrupted: an interrupted search leaves its measurements.
 func TestInterrupted(t *testing.T) {
 	s := newServer(t, plan())
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -315,8 +315,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestDeclined: an answer that the load itself makes, as a conflict, is one that kept the
-// limit or missed it. It is no failure of the servers.
+// TestDeclined: a negative answer that the load itself causes, such as a conflict, kept the limit
+// or missed it. It is no failure of the servers.
 func TestDeclined(t *testing.T) {
 	lat := func(o workload.Outcome, n int64, d time.Duration) load.Latency {
 		h := histogram.New()
@@ -337,8 +337,7 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// The window that is sent again is near what was found: a low rate passes on a slower
-// cluster too.
+// The repeated window is near the capacity: a low rate passes even on a slower cluster.
 func TestRepeatedWindow(t *testing.T) {
 	w := func(rate float64, pass int, kind results.CapacityKind) results.CapacityWindow {
 		return results.CapacityWindow{Rate: rate, Pass: pass, Kind: kind}

@@ -54,8 +54,8 @@ func (c *claims) RemoveClaim(_ context.Context, t database.Target) error {
 
 func (c *claims) CountKeys(context.Context, database.Target) (int64, error) { return c.keys, nil }
 
-// A run keeps its prefix while it renews the claim, and another one takes it over when the
-// claim has expired.
+// A run keeps its prefix while it renews the claim, and another run takes it over after the claim
+// has expired.
 func TestClaimExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver := newClaims()
@@ -96,7 +96,7 @@ func TestClaimExpires(t *testing.T) {
 	})
 }
 
-// What a claim above cannot be read for is said, and hinders nothing.
+// A claim above the prefix that cannot be read is reported, and prevents nothing.
 func TestClaimAboveUnknown(t *testing.T) {
 	driver := newClaims()
 	driver.denied = "a"
@@ -108,7 +108,7 @@ func TestClaimAboveUnknown(t *testing.T) {
 	h.stop()
 }
 
-// Whatever others wrote as a claim is an error, and no panic or large memory.
+// Whatever others wrote as a claim is an error, and causes no panic or large memory use.
 func TestClaimOfOthers(t *testing.T) {
 	for _, text := range []string{
 		"", "x", "[]", "{}", `{"run":"1"}`, `{"run":"1","owner":"a","keys":[{"key_size":-1,"first":-5,"end":9223372036854775807}]}`,

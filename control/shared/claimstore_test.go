@@ -97,8 +97,8 @@ func (c *keyedClient) Close() error {
 	return nil
 }
 
-// After a transaction that failed, the claim is put without a condition only where the server
-// has no transactions: another run may have claimed the prefix meanwhile.
+// After a failed transaction, the claim is put without a condition only if the server has no
+// transactions: another run may have claimed the prefix meanwhile.
 func TestClaimPutOnlyWithoutTransactions(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
@@ -128,7 +128,7 @@ func TestClaimPutOnlyWithoutTransactions(t *testing.T) {
 	}
 }
 
-// Renewals use one connection, another one after its member was lost, and none is left.
+// Renewals use one connection, and another one after its member was lost. None remains open.
 func TestClaimKeepsConnection(t *testing.T) {
 	k := &keyed{}
 	target := database.Target{Prefix: "p", Endpoints: []string{"a", "b", "c"}}

@@ -23,7 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// asked are agents that note what they are asked for.
+// asked are agents that record their requests.
 type asked struct {
 	began time.Time
 	mu    sync.Mutex
@@ -58,14 +58,14 @@ func (a *asked) Heal(_ context.Context, member int, id string) (*dbtesterpb.Faul
 	return &dbtesterpb.FaultResponse{Saw: "ended", SawOver: "runs"}, nil
 }
 
-// runFor runs faults of three members for a time and returns what the agents were asked for,
-// and the run.
+// runFor runs faults of three members for a time and returns the agents' requests and the run.
 func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
 	return runRepeats(t, list, faults.Repeat{}, nil, leader, length)
 }
 
-// runRepeats runs faults and their repeats. ok are the requests of a load that end ok in a second.
+// runRepeats runs faults and their repeats. ok returns how many requests of the load end ok in a
+// second.
 func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func(second int) int64, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func
 	return agents, r
 }
 
-// play shows the seconds of a load, of whose requests ok end ok, a tenth in each tick.
+// play shows the seconds of a load, a tenth of a second in each tick. ok of its requests end ok.
 func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
 	start, tick := time.Now(), int64(results.ProgressTick)
 	for second := 0; ; second++ {
@@ -113,8 +113,8 @@ func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
 	}
 }
 
-// A repeat begins when it is planned, and no sooner than the load has recovered from the one
-// before; those that the load would end before are left out.
+// A repeat begins when it is planned, but no sooner than the load has recovered from the one
+// before. Repeats that would outlast the load are skipped.
 func TestUntilRecovered(t *testing.T) {
 	leads := func() (int, error) { return 1, nil }
 	list := []faults.Fault{{Kind: "kill", Member: "1", At: 10 * time.Second, For: 2 * time.Second}, {Kind: "restart", Member: "2", At: 13 * time.Second, Overlap: true}}
@@ -160,7 +160,7 @@ func TestUntilRecovered(t *testing.T) {
 	}
 }
 
-// Of members that have a fault one after the other, the last one ends it.
+// If members have a fault one after the other, the last one ends it.
 func TestGoesOn(t *testing.T) {
 	turn := func(number, repeat, turn int) faults.Happened {
 		return faults.Happened{Asked: faults.Asked{Number: number, Repeat: repeat, Turn: turn}}
@@ -227,7 +227,7 @@ func TestEachAndFailures(t *testing.T) {
 	}
 }
 
-// A fault of which no answer tells whether it began is undone at once, whatever its time.
+// A fault is undone at once, whatever its duration, if no answer says whether it began.
 func TestUnsure(t *testing.T) {
 	agents, r := runFor(t, []faults.Fault{
 		{Kind: "kill", Member: "3", At: 10 * time.Second, For: 20 * time.Second},
@@ -248,7 +248,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// A load without faults has nothing done to it.
+// A load without faults is left alone.
 func TestNone(t *testing.T) {
 	agents, r := runFor(t, nil, func() (int, error) { return 0, nil }, time.Minute)
 	if len(agents.list) > 0 || r.Describe() != nil || r.Cut() != nil || r.Finish() != nil {

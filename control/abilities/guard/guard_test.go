@@ -72,7 +72,7 @@ func (f filler) Fill(context.Context, database.Target) (size, limit int64, err e
 	return f.fill()
 }
 
-// begin returns the guard of a load that end ends, and the marks of its run.
+// begin returns the guard of a load, and the marks of its run. end ends the load.
 func begin(b guard.Bounds, driver database.Driver, end func()) (*Half, *[]string) {
 	marks := &[]string{}
 	h := New(&abilities.Run{

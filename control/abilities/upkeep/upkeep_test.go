@@ -42,7 +42,7 @@ func (k kept) Snapshot(ctx context.Context, _ database.Target, member int) (int6
 	return int64(100 * (member + 1)), pause(ctx, time.Second)
 }
 
-// CompactEvery is never.
+// CompactEvery returns 0: never.
 func (kept) CompactEvery() time.Duration { return 0 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -54,7 +54,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// run returns the events of a runner whose load takes some time.
+// runFor returns the events of a runner whose load takes some time.
 func runFor(t *testing.T, d database.Driver, plan upkeep.Plan, length time.Duration) (events []string, failed error) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -104,8 +104,8 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-// What was done during the load is in a file by second and in the record: pieces that failed
-// or came before the load are left out.
+// Upkeep during the load is in a file by second and in the record. Pieces that failed or came
+// before the load are left out.
 func TestObserved(t *testing.T) {
 	t.Parallel()
 	dir, start := t.TempDir(), time.Unix(1000, 0).UTC()

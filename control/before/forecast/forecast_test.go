@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// parse reads a file whose load and databases are given.
+// parse reads a file with this load and these databases.
 func parse(t *testing.T, load, databases string) *config.Experiment {
 	t.Helper()
 	return parseText(t, "title: forecast\nhosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]\nload: {"+load+"}\ndatabases: {"+databases+"}\n")
@@ -58,7 +58,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestFindings: data that does not fit is refused or warned of at its place.
+// TestFindings: data that does not fit is refused or gets a warning at its place.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	tight := &forecast.Machine{MemoryBytes: 8 << 30, FreeBytes: 1 << 30, Folder: "results"}

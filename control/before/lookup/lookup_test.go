@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// answers is a resolver whose names have addresses from some question on.
+// answers is a resolver whose names have addresses from some lookup on.
 type answers struct {
 	names map[string]string // addresses by name, separated by spaces
 	from  int               // the number of the first question that is answered, from 0
@@ -37,7 +37,7 @@ func (a *answers) LookupNetIP(_ context.Context, _, host string) (list []netip.A
 	return list, nil
 }
 
-// experiment has databases with hosts, which are names if they hold a letter.
+// experiment has databases with hosts, which are names if they contain a letter.
 func experiment(databases ...[]string) *config.Experiment {
 	e := &config.Experiment{}
 	for _, hosts := range databases {
@@ -120,7 +120,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// An experiment without names asks nobody.
+// An experiment without names looks up nothing.
 func TestNoNames(t *testing.T) {
 	e, r := experiment([]string{"10.0.0.1"}), &answers{}
 	if got, err := lookup.Hosts(t.Context(), e, lookup.Options{Resolver: r}); err != nil || got != e || r.asked != 0 {
@@ -144,7 +144,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// stale is a resolver whose first answers are those of a pod that is gone.
+// stale is a resolver whose first answers belong to a deleted pod.
 type stale struct{ before, after answers }
 
 func (s *stale) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
@@ -154,7 +154,7 @@ func (s *stale) LookupNetIP(ctx context.Context, network, host string) ([]netip.
 	return s.after.LookupNetIP(ctx, network, host)
 }
 
-// Two members at one address and port are an old answer: names are asked for again.
+// Two members at one address and port mean an old answer: names are looked up again.
 func TestStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answered := func() *stale {
@@ -211,8 +211,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestServer asks a DNS server, as in a cluster: the name of a headless Service has the
-// address of every pod, and that of a pod its own.
+// TestServer queries a DNS server, as in a cluster: the name of a headless Service has the
+// address of every pod, and the name of a pod its own.
 func TestServer(t *testing.T) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -246,8 +246,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// serveDNS answers questions for IPv4 addresses until the connection is closed, and counts
-// them. Names that it does not know do not exist.
+// serveDNS answers queries for IPv4 addresses until the connection is closed, and counts them.
+// Unknown names do not exist.
 func serveDNS(conn net.PacketConn, asked *atomic.Int64, names map[string][][4]byte) error {
 	buf := make([]byte, 1500)
 	for {

@@ -29,8 +29,8 @@ func preparer(t *testing.T) *versus.Preparer {
 	return &versus.Preparer{Registry: registry, Installer: &install.Installer{Cache: t.TempDir()}, Upstream: true}
 }
 
-// TestPrepare: what is given takes the place of the file's server, with the defaults of
-// its release unless the file has a word for that.
+// TestPrepare: a release, executable or checkout replaces the file's server, with the defaults of
+// its release unless the file decides otherwise.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	plain := write(t, "plain.yaml", experiment, 0o600)
@@ -88,7 +88,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestMistakes: sides that cannot be are the user's mistakes, named.
+// TestMistakes: impossible sides are the user's mistakes, named.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	plain := write(t, "plain.yaml", experiment, 0o600)

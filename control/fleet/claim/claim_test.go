@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// agents are held by runs; 0 is no run. Calls take up to 20 ms.
+// agents are held by runs; 0 means no run. Calls take up to 20 ms.
 type agents struct {
 	mu    sync.Mutex
 	dice  *rand.Rand
 	owner []int
 }
 
-// call lets a call to an agent take its time, and has do run in its middle.
+// call makes a call to an agent take its time, and runs do in the middle of it.
 func (a *agents) call(do func() error) error {
 	half := func() {
 		a.mu.Lock()
@@ -55,8 +55,8 @@ func (a *agents) giveBack(run, agent int) error {
 	})
 }
 
-// Runs want some of twelve agents each. At least one of them gets all that it wants while
-// the others are refused, and in the end no agent is held by a run that was refused.
+// Runs want some of twelve agents each. At least one run gets all that it wants while the others
+// are refused, and in the end no refused run holds an agent.
 func TestSomeRunWins(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -116,7 +116,8 @@ func TestSomeRunWins(t *testing.T) {
 	}
 }
 
-// A run that wants what another has claimed whole is refused by the lowest agent, at once.
+// A run that wants the same agents as another, which holds all of them, is refused by the lowest
+// agent, at once.
 func TestSameAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,8 +164,8 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// An error that is no refusal for the sake of another run ends the claim, and so does the
-// end of the context while a run waits.
+// An error other than another run's hold ends the claim, and so does the end of the context while
+// a run waits.
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// notedIn writes logs of two members, the second of which has a clock an hour ahead, and
-// returns the events that are found.
+// notedIn writes logs of two members, the second with a clock an hour ahead, and returns the
+// events that are found.
 func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.DatabaseRun) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,8 +65,8 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 	return events, record
 }
 
-// Events of all members are in order by the client's clock, each with its place and what
-// its line gives.
+// Events of all members are in order by the client's clock, each with its place and the facts of
+// its line.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	events, record := notedIn(t, map[string]string{
@@ -90,8 +90,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A log that repeats itself gives a bounded number of events, the last of which states
-// that there are more.
+// A log that repeats itself gives a bounded number of events. The last one states that there are
+// more.
 func TestWriteBounded(t *testing.T) {
 	t.Parallel()
 	events, _ := notedIn(t, map[string]string{

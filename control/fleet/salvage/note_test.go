@@ -44,7 +44,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// FuzzRead gives any note to its reader. One that is read names a run.
+// FuzzRead reads any text as a note. A note without an error names a run.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"format":1,"run_id":"x","agents":["127.0.0.1:3500",null]}`)
 	f.Add(`{"format":2,"run_id":"x"}`)
