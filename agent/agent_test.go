@@ -40,8 +40,8 @@ type harness struct {
 	stop  func() // server and connection
 }
 
-// serve starts an agent with test options that change may alter. Everything is
-// closed, and checked to be gone, when the test ends.
+// serve starts an agent with test options that change may alter. When the test ends, everything
+// is closed and checked to be gone.
 func serve(t *testing.T, change func(*agent.Options)) *harness {
 	t.Helper()
 	o := agent.Options{
@@ -89,7 +89,7 @@ func (h *harness) listen() {
 	})
 }
 
-// close ends the agent as SIGTERM does.
+// close ends the agent like SIGTERM.
 func (h *harness) close() {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -119,7 +119,7 @@ func (h *harness) start(req *pb.StartRequest) *pb.StartResponse {
 	return resp
 }
 
-// status returns the status, as the run that was opened last sees it.
+// status returns the status as the last opened run sees it.
 func (h *harness) status() *pb.StatusResponse {
 	h.t.Helper()
 	resp, err := h.Status(h.t.Context(), &pb.StatusRequest{RunId: h.run})
@@ -129,7 +129,7 @@ func (h *harness) status() *pb.StatusResponse {
 	return resp
 }
 
-// await polls the status until it is as wanted.
+// await polls the status until ok accepts it.
 func (h *harness) await(what string, ok func(*pb.StatusResponse) bool) *pb.StatusResponse {
 	h.t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -239,7 +239,7 @@ func wantCode(t *testing.T, err error, code codes.Code, texts ...string) {
 	}
 }
 
-// gone checks that no process of the children is left.
+// gone checks that none of the children's processes remains.
 func gone(t *testing.T, children []*pb.Child) {
 	t.Helper()
 	if len(children) == 0 {
@@ -319,7 +319,7 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("stop: %v", stopped)
 	}
 	for _, c := range stopped.Children {
-		// The proxy may be asked before it can listen to signals.
+		// The proxy may be interrupted before it handles signals.
 		if c.Running || !strings.HasSuffix(c.Exit, " after interrupt") || c.Name == "server" && c.Exit != "exit 0 after interrupt" {
 			t.Errorf("child after the stop: %v", c)
 		}

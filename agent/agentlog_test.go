@@ -25,8 +25,8 @@ func wantInOrder(t *testing.T, log string, texts ...string) {
 	}
 }
 
-// What an agent logs from the opening of a session to its end is a file of the session,
-// also after another run took it over. The next session has a log of its own.
+// The log of an agent from the opening of a session to its end is a file of the session, even
+// after another run took the session over. The next session has a log of its own.
 func TestAgentLog(t *testing.T) {
 	log := slog.New(runlog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
 	h := serve(t, func(o *agent.Options) { o.Log = log })
@@ -58,7 +58,7 @@ func TestAgentLog(t *testing.T) {
 	}
 }
 
-// The log of an agent that ended is there for the next agent, which continues it.
+// The log of an agent that ended stays for the next agent, which continues it.
 func TestAgentLogAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	in := func(o *agent.Options) { o.WorkDir = dir }

@@ -21,11 +21,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// Toy is a toy whose options others can hold.
+// Toy is a toy whose options other types can embed.
 type Toy = toy
 
-// stuck is a toy whose driver heeds no context: Plan or Ready return when the test
-// releases them.
+// stuck is a toy whose driver ignores contexts: Plan or Ready return when the test releases them.
 type stuck struct {
 	Toy  `yaml:",inline"`
 	Hang string `yaml:"hang"`
@@ -51,12 +50,12 @@ func (d *stuck) Ready(ctx context.Context, t database.Target, member int) error 
 	return d.Toy.Ready(ctx, t, member)
 }
 
-// blocked is a harness with a verb in it that waits for what does not come.
+// blocked is a harness with a verb in it that waits forever.
 type blocked struct {
 	*harness
 	verbs   pb.AgentServer // without gRPC
 	entered chan string
-	// children outlive what asks them to end, so the test ends them.
+	// children outlive the request to end them, so the test ends them.
 	children []*pb.Child
 	// silence ends the heartbeats of run1.
 	silence func()
@@ -84,7 +83,7 @@ func (s *deaf[T]) Send(*T) error {
 	return errors.New("the client is gone")
 }
 
-// Every verb that waits for what does not come ends soon after its session or its agent.
+// Every verb that waits forever ends soon after its session or its agent.
 func TestVerbsEnd(t *testing.T) {
 	t.Parallel()
 	const lease = 3 * time.Second
@@ -184,7 +183,7 @@ func TestVerbsEnd(t *testing.T) {
 					}
 				})
 				test.before(b)
-				// The call itself lasts: only the agent can end it.
+				// The call itself does not end: only the agent can end it.
 				ctx, cancel := context.WithCancel(context.Background())
 				ended := make(chan error, 1)
 				go func() { ended <- test.call(ctx, b) }()
@@ -205,8 +204,8 @@ func TestVerbsEnd(t *testing.T) {
 	}
 }
 
-// newBlocked returns a harness whose drivers hang until the test ends, and whose children
-// are given an hour to stop.
+// newBlocked returns a harness whose drivers hang until the test ends, and whose children have an
+// hour to stop.
 func newBlocked(t *testing.T, change func(*agent.Options)) *blocked {
 	t.Helper()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -262,7 +261,7 @@ func (b *blocked) beats() (stop func()) {
 	})
 }
 
-// A pipe that nobody reads does not hold up heartbeats.
+// A pipe without a reader does not delay heartbeats.
 func TestClientNumberPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -28,7 +28,7 @@ const forever = int64(time.Hour)
 // allowed is an agent that allows every kind of fault that this machine can have.
 func allowed(o *agent.Options) { o.AllowFaults = fault.Possible() }
 
-// fault applies a fault, which must take hold.
+// fault applies a fault, which must take effect.
 func (h *harness) fault(id, kind string, lasts int64) *pb.FaultResponse {
 	h.t.Helper()
 	got, err := h.Fault(h.t.Context(), &pb.FaultRequest{RunId: h.run, Id: id, Fault: &pb.FaultKind{Kind: kind}, ForNs: lasts})
@@ -57,8 +57,8 @@ func (h *harness) startedMember(run string) int {
 	return pid
 }
 
-// A member that a fault kills does not end its session, and comes back on its own data. One
-// that dies by itself afterwards does.
+// A member that a fault kills does not end its session, and comes back on its own data. A member
+// that dies by itself afterwards does end it.
 func TestFaultKill(t *testing.T) {
 	h := serve(t, allowed)
 	h.open("run1")
@@ -121,7 +121,7 @@ func TestFaultKill(t *testing.T) {
 	}
 }
 
-// The agent undoes faults when their time is over: nobody asks for it.
+// The agent undoes faults when their duration is over, without a request.
 func TestFaultTimer(t *testing.T) {
 	h := serve(t, allowed)
 	pid := h.startedMember("run1")
@@ -134,7 +134,7 @@ func TestFaultTimer(t *testing.T) {
 	}
 }
 
-// A session whose member is down or paused stops as any other does, in the same time.
+// A session whose member is down or paused stops like any other, in the same time.
 func TestStopDuringFault(t *testing.T) {
 	for _, kind := range []string{"kill", "pause"} {
 		t.Run(kind, func(t *testing.T) {
@@ -164,8 +164,8 @@ func TestStopDuringFault(t *testing.T) {
 	}
 }
 
-// A member that is to have faults of its disk starts under a tap, which is open again when the
-// session ends. The toy puts nothing on disk, so that the fault is found to have no effect.
+// A member with announced faults of its disk starts under a tap, which lets calls pass again when
+// the session ends. The toy puts nothing on disk, so the fault is found to have no effect.
 func TestFaultDisk(t *testing.T) {
 	h := serve(t, allowed)
 	h.open("run1")
@@ -199,7 +199,7 @@ func TestFaultDisk(t *testing.T) {
 	if _, err := h.Close(t.Context(), &pb.CloseRequest{RunId: "run1"}); err != nil {
 		t.Fatalf("close the session: %v", err)
 	}
-	// Without having been announced it cannot be.
+	// A fault that was not announced is refused.
 	h.open("run2")
 	h.start(request(t, "run2", ""))
 	if got := ask("4"); !strings.Contains(got.Failed, "without a tap") {
@@ -241,7 +241,7 @@ func TestFaultRefused(t *testing.T) {
 	wantCode(t, err, codes.NotFound, `no fault "1"`)
 }
 
-// An agent that restarts undoes what an earlier one recorded, and ends the processes.
+// An agent that restarts undoes the recorded faults of an earlier agent, and ends the processes.
 func TestRestartDuringFault(t *testing.T) {
 	ours := sleeper(t)
 	if err := unix.Kill(-ours.Pid(), unix.SIGSTOP); err != nil {
@@ -263,7 +263,7 @@ func TestRestartDuringFault(t *testing.T) {
 	<-ours.Done()
 }
 
-// ticks are when a process started.
+// ticks returns when a process started.
 func ticks(t *testing.T, pid int) uint64 {
 	t.Helper()
 	is, err := process.StartTicks(pid)

@@ -22,14 +22,14 @@ func verbs() []proto.Message {
 	}
 }
 
-// sink is a stream of answers that nobody wants.
+// sink is a stream that discards answers.
 type sink[T any] struct{ deaf[T] }
 
 func (s *sink[T]) Send(*T) error { return nil }
 
-// FuzzWire sends any messages to an agent, some of a run that has it. No verb panics,
-// nothing is written outside a session's directory, and the agent is free after a Close.
-// Starts are dry: they plan and check all that others do.
+// FuzzWire sends any messages to an agent, some of them from its run. No verb panics, nothing is
+// written outside a session's directory, and the agent is free after a Close. Starts are dry:
+// they plan and check like all others.
 func FuzzWire(f *testing.F) {
 	add := func(verb int, m proto.Message) {
 		data, err := proto.Marshal(m)
@@ -123,7 +123,7 @@ func send(ctx context.Context, s pb.AgentServer, m proto.Message) (err error) {
 	return err
 }
 
-// FuzzRecord gives an agent any record of a session. It starts, and kills nobody.
+// FuzzRecord gives an agent any record of a session. The agent starts, and kills no process.
 func FuzzRecord(f *testing.F) {
 	f.Add(`{"format":1,"run_id":"run1","tag":"toy-v1","state":"running","opened":"2026-01-02T15:04:05Z","boot_id":"x","children":[{"name":"s","pid":1,"start_ticks":5}],"files":["session.json","../../secret"]}`)
 	f.Add(`{"format":1,"children":[null],"files":[null]}`)

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// limits are those of the tests. A server that was built for the race detector has room.
+// limits are the tests' limits, large enough for a server built for the race detector.
 var limits = resources.Limits{CPUs: 0.5, Period: 20 * time.Millisecond, MemoryBytes: 256 << 20}
 
 // canLimit skips the test where this process can't make control groups.
@@ -70,7 +70,7 @@ func groupsOf(t *testing.T, dataDir string) []string {
 	return record.Group
 }
 
-// removed checks that a group is gone.
+// removed checks that a group no longer exists.
 func removed(t *testing.T, dirs []string) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -80,8 +80,8 @@ func removed(t *testing.T, dirs []string) {
 	}
 }
 
-// A member with limits runs in a group that has them, what it used is known at its stop,
-// and then the group is gone.
+// A member with limits runs in a group that has them. Its use of resources is known when it
+// stops, and then the group is removed.
 func TestLimits(t *testing.T) {
 	canLimit(t)
 	h := serve(t, func(o *agent.Options) { o.Deadlines = process.Deadlines{Kill: 10 * time.Second} }) // it is too busy to end by itself
@@ -145,7 +145,7 @@ func TestKilledByTheMemoryLimit(t *testing.T) {
 	removed(t, dirs)
 }
 
-// Limits out of their bounds are refused.
+// Limits out of bounds are refused.
 func TestLimitsOutOfBounds(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
@@ -169,8 +169,8 @@ func TestLimitsOutOfBounds(t *testing.T) {
 	wantCode(t, err, codes.InvalidArgument, "memory 100000000 is more than the machine has")
 }
 
-// The group of an agent that was killed is removed by the next, with what left the
-// group of processes of its child.
+// The next agent removes the group of a killed agent, with processes that left the child's
+// process group.
 func TestRestartRemovesGroups(t *testing.T) {
 	parent := canLimit(t)
 	g, err := parent.Make("test-"+t.Name(), "toy-1", limits)

@@ -95,7 +95,7 @@ func TestHostileStart(t *testing.T) {
 	h.start(request(t, "run1", ""))
 }
 
-// What is written into a work directory that was removed is lost, so nothing starts.
+// Files written into a removed work directory are lost, so nothing starts.
 func TestWorkDirRemoved(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")

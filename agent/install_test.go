@@ -29,7 +29,7 @@ import (
 // released is a toy with releases.
 type released struct {
 	toy `yaml:"-"`
-	// Memory is that of toy: options have no inlined structs.
+	// Memory is toy's Memory: options have no inlined structs.
 	Memory  int64 `yaml:"memory"`
 	recipes func(version string) ([]recipe.Recipe, error)
 }
@@ -40,9 +40,9 @@ func (d *released) Validate(h database.HostFacts) error {
 
 func (d *released) Recipes(version string) ([]recipe.Recipe, error) { return d.recipes(version) }
 
-// releases returns options for agents that share a cache and a registry in which
-// the toy has releases: 1.0 is a script that runs the server, 2.0 is in the
-// binary, and of 3.0 the archive is at a URL.
+// releases returns options for agents that share a cache and a registry in which the toy has
+// releases: 1.0 is a script that runs the server, 2.0 is in the binary, and the archive of 3.0 is
+// at a URL.
 func releases(t *testing.T, archive string) (cache string, change func(*agent.Options)) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "cache")
@@ -69,7 +69,7 @@ func releases(t *testing.T, archive string) (cache string, change func(*agent.Op
 	}
 }
 
-// install asks for a version of the toy and returns the progress and the release.
+// install requests a version of the toy and returns the progress and the release.
 func (h *harness) install(run, version string) ([]string, *results.Release, error) {
 	h.t.Helper()
 	stream, err := h.Install(h.t.Context(), &pb.InstallRequest{RunId: run, Database: "toy", Version: version})
@@ -182,7 +182,7 @@ func TestInstallRefused(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, "not installed here")
 }
 
-// What a member runs, by what the agent was told and what the request asks for.
+// The executable of a member depends on the agent's options and on the request.
 func TestStartTools(t *testing.T) {
 	cache, change := releases(t, "")
 	other := filepath.Join(t.TempDir(), "other")
@@ -237,7 +237,7 @@ func TestStartTools(t *testing.T) {
 	}
 }
 
-// Options that are wrong and a release that is missing are told together.
+// Wrong options and a missing release are reported together.
 func TestStartTellsAll(t *testing.T) {
 	_, change := releases(t, "")
 	h := serve(t, change)
@@ -264,7 +264,7 @@ func TestStartDamagedRelease(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, "damaged")
 }
 
-// Agents of one machine share a cache: one obtains and the others wait.
+// Agents on one machine share a cache: one obtains a release and the others wait.
 func TestInstallTogether(t *testing.T) {
 	_, change := releases(t, "")
 	var group sync.WaitGroup

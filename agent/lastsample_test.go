@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestLastSample stops a member: the last sample was taken while it lived, however soon
-// after the stop it ended, and none after it.
+// TestLastSample stops a member. The last sample is from its lifetime, however soon after the
+// stop it ended, and no sample follows.
 func TestLastSample(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")

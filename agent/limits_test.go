@@ -19,7 +19,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// rawServer is an agent behind gRPC that is spoken to in frames.
+// rawServer is an agent behind gRPC for tests that send frames.
 func rawServer(t *testing.T, options ...grpc.ServerOption) *bufconn.Listener {
 	t.Helper()
 	h := serve(t, nil)
@@ -45,8 +45,8 @@ func dialRaw(t *testing.T, listener *bufconn.Listener) net.Conn {
 	return conn
 }
 
-// announce begins an Open whose message is said to have size bytes, with extra headers,
-// and returns the frames.
+// announce begins an Open with a message of a declared size in bytes, with extra headers, and
+// returns the frames.
 func announce(t *testing.T, size uint32, extra ...hpack.HeaderField) []byte {
 	t.Helper()
 	var out, block bytes.Buffer
@@ -77,7 +77,7 @@ func announce(t *testing.T, size uint32, extra ...hpack.HeaderField) []byte {
 	return out.Bytes()
 }
 
-// answer reads until a call has ended and returns how, in words.
+// answer reads until a call has ended and describes how.
 func answer(conn net.Conn) string {
 	framer := http2.NewFramer(io.Discard, conn)
 	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -101,8 +101,8 @@ func answer(conn net.Conn) string {
 	}
 }
 
-// A message is refused by its announced size, before it is sent and without memory for
-// it. So are endless headers.
+// A message is refused by its declared size, before it is sent and without memory for it. So are
+// endless headers.
 func TestHugeMessage(t *testing.T) {
 	listener := rawServer(t)
 	var before, after runtime.MemStats
@@ -140,7 +140,7 @@ func TestLargeRequest(t *testing.T) {
 	}
 }
 
-// Connections that never say what they want are closed, however slowly they send.
+// Connections that never complete a request are closed, however slowly they send.
 func TestSlowLoris(t *testing.T) {
 	listener := rawServer(t, grpc.ConnectionTimeout(200*time.Millisecond))
 	for _, begin := range []string{"", "PRI", http2.ClientPreface, http2.ClientPreface + "\x00\x00\x06\x04\x00"} {

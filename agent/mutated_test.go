@@ -39,8 +39,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// quietDatabase has members as the fake's, and clients that reach nobody: mutated endpoints are
-// anybody's.
+// quietDatabase has the fake's members, and clients that reach nobody: mutated endpoints may
+// belong to anybody.
 func quietDatabase() database.Database {
 	db := fake.Database()
 	db.New = func() database.Driver { return &quiet{fake.New()} }
@@ -59,7 +59,7 @@ func (*quiet) DialSessions(context.Context, database.Target) (database.Sessions,
 	return quietSessions{}, nil
 }
 
-// quietSessions has sessions that never end, and whose watch is soon lost.
+// quietSessions has sessions that never end, and whose watch soon breaks.
 type quietSessions struct{}
 
 func (quietSessions) Grant(_ context.Context, ttl time.Duration) (database.Session, error) {
@@ -107,7 +107,7 @@ type mutants struct {
 	answers         sync.Map // of codes to *atomic.Int64
 }
 
-// seed is a call that sessions are asked for.
+// seed is a call before its mutation.
 type seed struct {
 	method  string
 	message proto.Message
@@ -174,7 +174,7 @@ func newMutants(t *testing.T) *mutants {
 	return m
 }
 
-// calls are all verbs, each as often as it leaves the sessions to the others.
+// calls returns all verbs, those that disturb the other calls' sessions less often.
 func (m *mutants) calls() []seed {
 	dry := proto.CloneOf(m.start)
 	dry.DryRun = true
@@ -208,7 +208,7 @@ func (m *mutants) calls() []seed {
 	}
 }
 
-// wantAll fails the test unless the calls are of all verbs of a server.
+// wantAll fails the test unless the calls include all verbs of a server.
 func (m *mutants) wantAll(server *grpc.Server) {
 	m.t.Helper()
 	for service, info := range server.GetServiceInfo() {
@@ -221,7 +221,7 @@ func (m *mutants) wantAll(server *grpc.Server) {
 	}
 }
 
-// pick is a mutated call.
+// pick returns a mutated call.
 func (m *mutants) pick(rng *rand.Rand) (seed, []byte) {
 	n := rng.IntN(m.weight)
 	i := slices.IndexFunc(m.seeds, func(s seed) bool { n -= s.weight; return n < 0 })
@@ -237,8 +237,8 @@ func (m *mutants) pick(rng *rand.Rand) (seed, []byte) {
 	return s, m.tame(s, data, rng)
 }
 
-// tame keeps a mutated call from what would end the other calls' session for long: a member that
-// starts, and a session of another run.
+// tame keeps a mutated call from disturbing the other calls' session for long: it starts no
+// member, and no session of another run.
 func (m *mutants) tame(s seed, data []byte, rng *rand.Rand) []byte {
 	message := s.message.ProtoReflect().New().Interface()
 	if proto.Unmarshal(data, message) != nil {
@@ -306,7 +306,7 @@ func mutate(rng *rand.Rand, data, other []byte) []byte {
 	return out
 }
 
-// plain passes bytes on as they are.
+// plain passes bytes unchanged.
 type plain struct{}
 
 func (plain) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
@@ -324,7 +324,7 @@ const (
 	longestStream = 30 * time.Millisecond
 )
 
-// send sends a call and notes the answer.
+// send sends a call and records the answer.
 func (m *mutants) send(ctx context.Context, s seed, data []byte) {
 	within := longestCall
 	if s.stream {
@@ -347,7 +347,7 @@ func (m *mutants) send(ctx context.Context, s seed, data []byte) {
 	}
 }
 
-// stream takes some answers of a stream, and leaves it or goes on to its end.
+// stream receives some answers of a stream, and then leaves it or continues to its end.
 func (m *mutants) stream(ctx context.Context, method string, data []byte) error {
 	stream, err := m.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodec(plain{}))
 	if err == nil {
@@ -364,7 +364,7 @@ func (m *mutants) stream(ctx context.Context, method string, data []byte) error 
 	return err
 }
 
-// revive has sessions and a member again, if a call has ended them.
+// revive opens sessions and starts a member again, if a call has ended them.
 func (m *mutants) revive(ctx context.Context) error {
 	a, g := pb.NewAgentClient(m.conn), pb.NewGeneratorClient(m.conn)
 	now, err := a.Status(ctx, &pb.StatusRequest{RunId: mutatedRun})
@@ -398,10 +398,10 @@ func (m *mutants) free(ctx context.Context) error {
 	return errors.Join(err, other)
 }
 
-// reviveEvery is after how many calls of a sender it looks after the sessions.
+// reviveEvery is the number of a sender's calls between two checks of the sessions.
 const reviveEvery = 200
 
-// sendAll sends so many calls by some senders at once.
+// sendAll sends this many calls from several senders at once.
 func (m *mutants) sendAll(calls, senders int, round uint64) {
 	var wg sync.WaitGroup
 	var turn sync.Mutex // of who looks after the sessions
@@ -426,7 +426,7 @@ func (m *mutants) sendAll(calls, senders int, round uint64) {
 	wg.Wait()
 }
 
-// usage is what this process uses.
+// usage is this process's use of resources.
 type usage struct {
 	goroutines, files int
 	heap              uint64
@@ -455,11 +455,11 @@ const (
 	mayGrowHeap = 8 << 20 // bytes
 )
 
-// mutatedEnv is how many calls are sent in place of the usual number: make matrix.
+// mutatedEnv is the number of calls to send instead of the usual number: make matrix.
 const mutatedEnv = "DBTESTER_MUTATED_CALLS"
 
-// TestMutatedCalls sends mutated calls of every verb from inside a session with a member and a
-// load. None panics, and nothing grows with their number.
+// TestMutatedCalls sends mutated calls of every verb within a session with a member and a load.
+// No call panics, and no resource grows with their number.
 func TestMutatedCalls(t *testing.T) {
 	calls := 20_000
 	if n, err := strconv.Atoi(os.Getenv(mutatedEnv)); err == nil {

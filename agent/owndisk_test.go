@@ -43,8 +43,8 @@ func empty(t *testing.T, dir string) {
 	}
 }
 
-// A file system that was mounted for a member has its data, is full while the fault lasts, and is
-// empty afterwards, whoever ends the session, and also if the agent was killed. It is not cut.
+// A file system that was mounted for a member holds its data, is full while the fault lasts, and
+// is empty afterwards, whoever ends the session, even if the agent was killed. It is not cut.
 func TestGivenDisk(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {
 		return
@@ -89,7 +89,7 @@ func TestGivenDisk(t *testing.T) {
 		t.Fatalf("fill the disk again: %v, %v", got, err)
 	}
 	h.heal("2")
-	// A store that reads too late that its disk was full ends itself after the fault.
+	// A store that notices too late that its disk was full ends itself after the fault.
 	pid := int(h.status().Children[0].Pid)
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestGivenDisk(t *testing.T) {
 	empty(t, dir)
 	h.close()
 
-	// As an agent that was killed leaves it: with its record, and a full disk.
+	// The state after a killed agent: its record, and a full disk.
 	for name, disk := range map[string]string{"with the disk": dir, "with another disk": ""} {
 		if err := errors.Join(os.WriteFile(session, record, 0o600), os.Mkdir(started.Dir, 0o700), os.WriteFile(filepath.Join(started.Dir, ".dbtester-ballast"), nil, 0o600)); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
-// cut is a fault that keeps clients from a member.
+// cut is a fault that cuts clients off from a member.
 func cut(direction string) *pb.FaultKind {
 	return &pb.FaultKind{Kind: "partition", Parameters: fault.Parameters{From: "clients", Direction: direction}.Encoded()}
 }
@@ -35,8 +35,8 @@ func ownTables(t *testing.T) (own []string) {
 	return own
 }
 
-// inOwnNetwork reports whether this process is in a network of its own that can have a kind of
-// fault.
+// inOwnNetwork reports whether this process is in a network namespace of its own that supports a
+// kind of fault.
 func inOwnNetwork(t *testing.T, kind string) bool {
 	t.Helper()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNET, 0) {
@@ -50,8 +50,8 @@ func inOwnNetwork(t *testing.T, kind string) bool {
 	return true
 }
 
-// Two partitions of one member end in any order, with the session, and with a lease; none
-// leaves a table.
+// Two partitions of one member end in any order, with the session, and with a lease. None leaves
+// a table.
 func TestFaultPartition(t *testing.T) {
 	if !inOwnNetwork(t, "partition") {
 		return
@@ -99,8 +99,8 @@ func TestFaultPartition(t *testing.T) {
 	}
 }
 
-// Packets of a member's clients are later while a fault lasts, and go on at once when the session
-// ends, which leaves no table.
+// Packets of a member's clients are delayed while a fault lasts, and pass at once when the
+// session ends, which leaves no table.
 func TestFaultDelay(t *testing.T) {
 	if !inOwnNetwork(t, "delay") {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestSamplePeriod has an agent that samples as often as it is asked to.
+// TestSamplePeriod has an agent that samples at the requested period.
 func TestSamplePeriod(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// The session of an agent that was ended is there for the next one, to collect
-// from and to give way.
+// The session of an agent that ended stays for the next agent: it can be collected from, and
+// gives way to another run.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	in := func(o *agent.Options) { o.WorkDir = dir }
@@ -48,8 +48,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// An agent that was killed may leave children; the next one ends those whose
-// start time matches, and nobody else's.
+// A killed agent may leave children. The next one ends those whose start time matches, and no
+// other process.
 func TestRestartEndsOnlyItsOwn(t *testing.T) {
 	ours, stranger := sleeper(t), sleeper(t)
 	dir := t.TempDir()

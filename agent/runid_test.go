@@ -10,8 +10,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Whoever knows the run id may stop the session and fetch its logs, so no answer to
-// another caller holds it, and its name in answers opens nothing.
+// Whoever knows the run id may stop the session and fetch its logs. No answer to another caller
+// contains it, and the run's name in answers opens nothing.
 func TestRunIDIsKept(t *testing.T) {
 	h := serve(t, nil)
 	const run = "0123456789abcdef0123456789abcdef"

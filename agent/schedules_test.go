@@ -30,11 +30,11 @@ type schedule struct {
 	kinds []*pb.FaultKind
 	asked int // faults
 	held  int // of them that took hold
-	// pids are the processes that were seen, with their starts in ticks.
+	// pids are the observed processes, with their starts in ticks.
 	pids map[int]uint64
 }
 
-// faultKinds are faults of each kind that this machine can have, with and without a disk of the
+// faultKinds are faults of each kind that this machine supports, with and without a disk of the
 // member's own.
 func faultKinds(t *testing.T, disk bool) (kinds []*pb.FaultKind) {
 	t.Helper()
@@ -59,9 +59,9 @@ func faultKinds(t *testing.T, disk bool) (kinds []*pb.FaultKind) {
 	return kinds
 }
 
-// Random faults of a member, which overlap, are undone by their time, by control or by the end of
-// the session, in any order: none leaves a process, a table, a queue, a mount, a loop device or a
-// file. make faults plays 200 of them.
+// Random faults of a member, which overlap, are undone by their timer, by control or by the end
+// of the session, in any order. None leaves a process, a table, a queue, a mount, a loop device
+// or a file. make faults plays 200 of them.
 func TestSchedules(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
@@ -164,7 +164,7 @@ func (s *schedule) play(end string) {
 	}
 }
 
-// see notes the processes of the member.
+// see records the processes of the member.
 func (s *schedule) see() {
 	for _, c := range s.status().Children {
 		if is, err := process.StartTicks(int(c.Pid)); err == nil && c.Running {
@@ -182,7 +182,7 @@ func (s *schedule) hit() {
 	}
 }
 
-// left lists what is left of the faults.
+// left lists what remains of the faults.
 func (s *schedule) left() (list []string) {
 	t := s.t
 	for pid, is := range s.pids {

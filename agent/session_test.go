@@ -160,7 +160,7 @@ func TestLeaseExpires(t *testing.T) {
 	h.open("run3")
 }
 
-// A control that died between Stop and Close must not hold the agent for ever.
+// A control that died between Stop and Close must not hold the agent forever.
 func TestLeaseOfStopped(t *testing.T) {
 	h := serve(t, func(o *agent.Options) { o.Lease = time.Second })
 	h.open("run1")
@@ -216,7 +216,7 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-// A refusal that touched nothing leaves the session open for a better request.
+// A refusal without effects leaves the session open for a better request.
 func TestStartAfterRefusal(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
@@ -270,8 +270,8 @@ func tree(t *testing.T, dir string) []string {
 	return paths
 }
 
-// Every way to end a session whose start hangs ends its children too, and tells
-// the caller of Start.
+// Every way to end a session whose start hangs also ends its children, and informs the caller of
+// Start.
 func TestEndWhileStarting(t *testing.T) {
 	for name, end := range map[string]func(*harness){
 		"asked":        func(h *harness) { h.stopped("run1") },
@@ -354,7 +354,7 @@ func TestCollect(t *testing.T) {
 	if got := string(h.collect("run1", "logs/server.log")); got != long {
 		t.Errorf("collected %d bytes, want %d", len(got), len(long))
 	}
-	// A file that never came to be is an empty one.
+	// A file that was never made is an empty one.
 	if err := os.Remove(dir); err != nil {
 		t.Fatalf("remove the file: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// takeOver asks for a detached session.
+// takeOver requests a detached session.
 func (h *harness) takeOver(run string, want *pb.StartRequest) error {
 	_, err := h.Open(h.t.Context(), &pb.OpenRequest{RunId: run, Owner: run, TakeOver: want})
 	return err
@@ -60,14 +60,14 @@ func TestDetached(t *testing.T) {
 	h.awaitOpen("run3") // its remains live for one lease
 }
 
-// The name of a detached session is not enough to have it.
+// The name of a detached session is not enough to take it over.
 func TestTakeOverIsRefused(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
 	req := request(t, "run1", "")
 	req.Detached = true
 	h.start(req)
-	// Its control is there, and may be in the middle of a load.
+	// Its control is alive, and may be in the middle of a load.
 	wantCode(t, h.takeOver("run2", req), codes.FailedPrecondition, "belongs to tester of run1")
 	h.leave("run1")
 	for name, change := range map[string]func(*pb.StartRequest){
@@ -111,7 +111,7 @@ func TestTakenOverHasALease(t *testing.T) {
 	}
 }
 
-// What the member is and what it logged is for its run only.
+// Only the session's run gets the member's facts and logs.
 func TestStatusOfOthers(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The test binary is the test database's server when it is started as one.
+// The test binary is the test database's server when started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
 		if err := serveMember(os.Args[2], os.Args[3:]); err != nil {
@@ -54,7 +54,7 @@ type toy struct {
 	Panic bool `yaml:"panic"`
 	// Haunted makes Ready panic.
 	Haunted bool `yaml:"haunted"`
-	// Memory is refused above the machine's.
+	// Memory is refused above the machine's memory.
 	Memory int64 `yaml:"memory"`
 	// Flags are extra flags.
 	Flags []string `yaml:"flags"`
@@ -169,7 +169,7 @@ func serveMember(name string, args []string) error {
 	return serveToy(ctx, args)
 }
 
-// serveToy is the toy's server: args are its address and what is wrong with it.
+// serveToy is the toy's server: args are its address and its misbehaviour.
 func serveToy(ctx context.Context, args []string) error {
 	addr, has := args[0], map[string]bool{}
 	for _, flag := range args[1:] {
@@ -236,5 +236,5 @@ func eat() {
 	}
 }
 
-// registry is what the tests' agents can run.
+// registry has the databases that the tests' agents can run.
 func registry() *database.Registry { return database.NewRegistry(toyDatabase(), fake.Database()) }

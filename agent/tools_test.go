@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// proxied is a toy behind a proxy, which is part of this binary; its releases hold
-// the toy alone. A plan with an executable of the proxy is one without TLS.
+// proxied is a toy behind a proxy, which is part of this binary. Its releases contain only the
+// toy. A plan with an executable of the proxy is one without TLS.
 type proxied struct{ toy }
 
 func (*proxied) Recipes(version string) ([]recipe.Recipe, error) {
@@ -37,7 +37,7 @@ func (d *proxied) Plan(m database.Member) (database.Plan, error) {
 	return d.toy.Plan(m)
 }
 
-// What a release will not hold, a dry run does not count on.
+// A dry run does not count on tools that a release will not contain.
 func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	db := toyDatabase()
 	db.Info.Tools, db.Info.Embedded, db.Info.TLS = []string{"proxyd", "toyd"}, "2.0", true
@@ -67,8 +67,7 @@ func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, "toy 1.1 needs no-such-program-anywhere")
 }
 
-// A version is the same release however it is written, to an install as to a
-// start.
+// All spellings of a version mean the same release, in an install as in a start.
 func TestInstallPlainVersion(t *testing.T) {
 	for _, version := range []string{"1.0", "v1.0", "r1.0"} {
 		t.Run(version, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestWallClockIsSet: whoever sets the wall clock of a generator moves neither the start of
-// a step nor its seconds, and control learns of it.
+// TestWallClockIsSet: setting the wall clock of a generator moves neither the start of a step nor
+// its seconds, and control learns of it.
 func TestWallClockIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ahead, set = time.Minute, -time.Hour
@@ -63,7 +63,7 @@ func TestWallClockIsSet(t *testing.T) {
 	})
 }
 
-// checkStart checks when a step began and first sent.
+// checkStart checks when a step began and when it first sent.
 func checkStart(t *testing.T, e issuer.End, start time.Time) {
 	t.Helper()
 	if e.Error != "" || !e.Result.Start.Equal(start.Round(0)) || e.FirstSent < 0 || e.FirstSent > time.Millisecond {
@@ -72,7 +72,7 @@ func checkStart(t *testing.T, e issuer.End, start time.Time) {
 }
 
 // TestImpossibleClock: a clock or a start that is lifetimes away is refused. Seconds of such a
-// load would wrap around, and the generator would write all between them.
+// load would wrap around, and the generator would write all seconds between them.
 func TestImpossibleClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := serve(t, allowed(newStore()))

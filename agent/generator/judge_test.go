@@ -32,7 +32,7 @@ func judged(t *testing.T, l workload.Load, part, parts int) *pb.PrepareRequest {
 	return req
 }
 
-// judge returns what a generator judged.
+// judge returns a generator's report.
 func judge(t *testing.T, c pb.GeneratorClient) (judging.Report, error) {
 	t.Helper()
 	stream, err := c.Judge(t.Context(), &pb.JudgeRequest{RunId: "run1", Read: string(workload.ReadLinearizable), Connections: 2, Members: members, WithinNs: int64(time.Minute)})
@@ -54,8 +54,8 @@ func judge(t *testing.T, c pb.GeneratorClient) (judging.Report, error) {
 	}
 }
 
-// TestJudge: two generators judge the answers to their parts, each the keys of its own, and read back
-// what they wrote. A key that a store lost is counted by one of them. They judge once.
+// TestJudge: two generators judge the answers to their parts, each its own keys, and read back
+// what they wrote. One of them counts a key that a store lost. They judge once.
 func TestJudge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -97,7 +97,8 @@ func TestJudge(t *testing.T) {
 	})
 }
 
-// TestJudgeRefused: keys that parts share are not judged, nor is what nobody asked to judge.
+// TestJudgeRefused: keys that parts share are not judged, nor are answers without a request to
+// judge them.
 func TestJudgeRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := serve(t, allowed(newStore()))

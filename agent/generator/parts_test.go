@@ -28,7 +28,7 @@ func mixed() workload.Load {
 	return l
 }
 
-// steps are one with a rate and one without.
+// steps returns a step with a rate and one without.
 func steps() []load.Step {
 	return []load.Step{
 		{Index: 0, Step: workload.Step{Clients: 40, Connections: 9, Rate: 213, Requests: 533}},
@@ -66,8 +66,8 @@ func (c *counts) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// TestTwoGeneratorsAreOne: two generators send the requests that one engine sends, and
-// their merged records count them all. Their clock is an hour ahead of control's.
+// TestTwoGeneratorsAreOne: two generators send the same requests as one engine, and their merged
+// records count them all. Their clock is an hour ahead of control's.
 func TestTwoGeneratorsAreOne(t *testing.T) {
 	want := issued(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func preload(t *testing.T, c pb.GeneratorClient, perRequest int32) (last int64) 
 	}
 }
 
-// run runs a step on all generators and merges what they send.
+// run runs a step on all generators and merges their records.
 func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step load.Step, req *pb.RunRequest) []issuer.End {
 	t.Helper()
 	ends := make([]issuer.End, len(clients))
@@ -186,8 +186,8 @@ func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step 
 	return ends
 }
 
-// take passes a generator's records on until its step ends. Samples begin with the header
-// in the first step only.
+// take passes a generator's records on until its step ends. Samples begin with the header only in
+// the first step.
 func take(t *testing.T, stream interface {
 	Recv() (*pb.RunResponse, error)
 }, part *merge.Part, first bool) (end issuer.End) {
@@ -236,7 +236,7 @@ func take(t *testing.T, stream interface {
 	return end
 }
 
-// issued returns what one engine sends: before the load, and in its steps.
+// issued returns the requests that one engine sends before the load and in its steps.
 func issued(t *testing.T) (sent [2]map[string]int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

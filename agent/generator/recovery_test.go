@@ -11,8 +11,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// TestPanic: a driver that panics ends the part with an error that names where, and the
-// agent lives on.
+// TestPanic: a driver that panics ends the part with an error that names the place, and the agent
+// survives.
 func TestPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

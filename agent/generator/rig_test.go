@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is a database that notes what was asked of it.
+// store is a database that records its requests.
 type store struct {
 	mu       sync.Mutex
 	m        map[string][]byte
@@ -53,7 +53,7 @@ func (s *store) connections() int {
 	return s.open
 }
 
-// requests returns what was asked, and forgets it.
+// requests returns the recorded requests, and clears them.
 func (s *store) requests() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *store) requests() map[string]int {
 	return asked
 }
 
-// note counts a request, and takes its time.
+// note counts a request, and takes the request's time.
 func (s *store) note(what string, key, value []byte) {
 	h := fnv.New64a()
 	h.Write(value)
@@ -153,7 +153,7 @@ func (c *storeClient) Close() error {
 	return nil
 }
 
-// serve returns a client of a new generator, which ends with the test.
+// serve returns a client of a new generator, which is closed when the test ends.
 func serve(t *testing.T, o Options) pb.GeneratorClient {
 	t.Helper()
 	g, err := New(o)
@@ -202,7 +202,7 @@ func prepare(t *testing.T, run string, l workload.Load, part, parts int) *pb.Pre
 	}
 }
 
-// members are those of every request.
+// members are the members of every request.
 var members = []int32{0, 1, 2}
 
 // mustPrepare opens a session.

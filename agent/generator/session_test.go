@@ -70,7 +70,7 @@ func rest(stream interface {
 	}
 }
 
-// free fails unless a generator has no connections and takes another run.
+// free fails unless a generator has no connections and accepts another run.
 func free(t *testing.T, s *store, c pb.GeneratorClient) {
 	t.Helper()
 	eventually(t, "all connections are closed", func() bool { return s.connections() == 0 })
@@ -85,8 +85,8 @@ func free(t *testing.T, s *store, c pb.GeneratorClient) {
 	}
 }
 
-// TestLease: a generator that hears nothing of its control stops issuing and is free; one
-// that does goes on.
+// TestLease: a generator that hears nothing from its control stops issuing and is free. One that
+// hears from it continues.
 func TestLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -119,7 +119,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestLostStream: so does one whose stream is lost.
+// TestLostStream: a generator whose stream breaks stops issuing and is free too.
 func TestLostStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -136,7 +136,7 @@ func TestLostStream(t *testing.T) {
 	})
 }
 
-// TestStop: a stopped load ends with what it has, and no other step runs.
+// TestStop: a stopped load ends with its records so far, and no other step runs.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -167,8 +167,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestMembersGone: a closed loop that lasts until all its requests ended ends when control
-// knows all members to be lost.
+// TestMembersGone: a closed loop that lasts until all its requests have ended ends when control
+// reports all members lost.
 func TestMembersGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -185,7 +185,7 @@ func TestMembersGone(t *testing.T) {
 	})
 }
 
-// TestOneOwner: a second run is refused and learns of the first. The first may prepare
+// TestOneOwner: a second run is refused, and the error names the first. The first may prepare
 // again.
 func TestOneOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestOneOwner(t *testing.T) {
 	})
 }
 
-// otherVerbs calls every verb but Prepare and returns the errors.
+// otherVerbs calls every verb except Prepare and returns the errors.
 func otherVerbs(ctx context.Context, c pb.GeneratorClient, run string) map[string]error {
 	errs := map[string]error{}
 	_, errs["GeneratorHeartbeat"] = c.GeneratorHeartbeat(ctx, &pb.GeneratorHeartbeatRequest{RunId: run})
@@ -313,7 +313,7 @@ func TestHeldAfterPrepare(t *testing.T) {
 	})
 }
 
-// TestLateStart: a part that is not ready by the agreed start fails, and says so.
+// TestLateStart: a part that is not ready by the agreed start fails, and reports that.
 func TestLateStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -334,8 +334,8 @@ func TestLateStart(t *testing.T) {
 	})
 }
 
-// TestSpread: the connections of all parts go to the members as those of one machine,
-// number by number, and so do its single connections.
+// TestSpread: the connections of all parts go to the same members as those of one machine, number
+// by number, and so do its single connections.
 func TestSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, of := range []int{1, 2, 3, 4, 5} {
@@ -381,8 +381,8 @@ func TestSpread(t *testing.T) {
 	})
 }
 
-// TestConnections: parts open their shares, to the members in turn. One that takes none is
-// named, and nothing stays open.
+// TestConnections: parts open their shares, to the members in turn. A member that refuses is
+// named, and no connection stays open.
 func TestConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -423,8 +423,8 @@ func TestConnections(t *testing.T) {
 	})
 }
 
-// TestPrepareRefuses: requests that a part cannot be made of are refused with the reason,
-// and leave the generator free.
+// TestPrepareRefuses: invalid requests for a part are refused with the reason, and leave the
+// generator free.
 func TestPrepareRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -463,7 +463,7 @@ func TestPrepareRefuses(t *testing.T) {
 // latest is a load that reads the keys it creates.
 const latest = `{"mix": [{"operation": "read", "weight": 1}, {"operation": "write", "weight": 1}], "keys": 10, "key_law": "latest", "key_size": 8, "value_size": 8}`
 
-// TestPassword: a password is read on the generator's machine, and clients have it.
+// TestPassword: a password is read on the generator's machine, and clients get it.
 func TestPassword(t *testing.T) {
 	path := password(t, "hunter2\n")
 	synctest.Test(t, func(t *testing.T) {
@@ -479,7 +479,7 @@ func TestPassword(t *testing.T) {
 	})
 }
 
-// TestSelfCheck: one that cannot be made is answered with the reason.
+// TestSelfCheck: a self-check that cannot be made is answered with the reason.
 func TestSelfCheck(t *testing.T) {
 	s := newStore()
 	for reason, mirror := range map[string][]string{"no server": nil, "not available for store": {"/bin/false"}} {

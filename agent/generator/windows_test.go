@@ -10,14 +10,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestWindows: steps that keep their connections run on the same ones, one that is stopped
-// alone is followed by another, and one that forgets has a lateness of its own.
+// TestWindows: steps that keep their connections use the same ones, a step that is stopped by
+// itself is followed by another, and one that forgets has its own lateness.
 func TestWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		c := serve(t, allowed(s))
 		mustPrepare(t, c, prepare(t, "run1", writes(), 0, 1))
-		// A stop that finds no step to stop is none of the next step.
+		// A stop without a running step does not stop the next step.
 		if _, err := c.StopLoad(t.Context(), &pb.StopLoadRequest{RunId: "run1", Step: true}); err != nil {
 			t.Fatalf("stop no step: %v", err)
 		}

@@ -23,12 +23,12 @@ import (
 const (
 	// delayedEnv is set in the process of [TestDelayOfKilled] that is killed.
 	delayedEnv = "FAULT_TEST_DELAYED"
-	// enough is for packets of a machine that is busy, and silent for what never comes.
+	// enough suffices for packets on a busy machine, and silent for packets that never come.
 	enough = time.Minute
 	silent = 300 * time.Millisecond
 )
 
-// listen is a server that returns what it gets.
+// listen starts a server that echoes what it receives.
 func listen(t *testing.T, addr string) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
@@ -72,13 +72,13 @@ func echo(c net.Conn, bytes int, within time.Duration) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// both match what comes in to a server and goes out of it.
+// both match the packets that come in to a server and go out of it.
 func both(to netip.AddrPort) []nft.Rule {
 	end := nft.End{Addr: to.Addr(), Port: to.Port()}
 	return []nft.Rule{{In: true, To: end}, {From: end}}
 }
 
-// inOwn reports whether this process is in a network of its own that can delay packets.
+// inOwn reports whether this process is in a network namespace of its own that can delay packets.
 func inOwn(t *testing.T) bool {
 	t.Helper()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNET, 0) {
@@ -101,8 +101,8 @@ func slowly(t *testing.T, to netip.AddrPort, l queue.Line, share int) slowed {
 	return s
 }
 
-// Packets are later, there and back, and nothing else is touched. What is held when it is over goes
-// on at once, and no table and no queue is left.
+// Packets are delayed, there and back, and nothing else is affected. Held packets pass at once
+// when the fault is over, and no table and no queue remains.
 func TestDelay(t *testing.T) {
 	if !inOwn(t) {
 		return
@@ -149,7 +149,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// mustBeGone fails the test if a table or a queue is left here.
+// mustBeGone fails the test if a table or a queue remains here.
 func mustBeGone(t *testing.T) {
 	t.Helper()
 	names, err := nft.Names()
@@ -189,7 +189,7 @@ func TestDelaysOfOne(t *testing.T) {
 	mustBeGone(t)
 }
 
-// A bandwidth holds what is over it, a share is dropped, and connections live.
+// A bandwidth holds back packets above it, a share is dropped, and connections survive.
 func TestRate(t *testing.T) {
 	if !inOwn(t) {
 		return
@@ -220,7 +220,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// A process that is killed while it holds packets holds no later ones.
+// If a process is killed while it holds packets, later packets are not held.
 func TestDelayOfKilled(t *testing.T) {
 	if os.Getenv(delayedEnv) != "" {
 		if _, err := slow("killed", both(netip.MustParseAddrPort(os.Getenv(delayedEnv))), queue.Line{Delay: longestBy}, 0); err != nil {
@@ -278,7 +278,7 @@ func TestDelayParameters(t *testing.T) {
 	}
 }
 
-// What became of packets is told beside what was asked.
+// The outcome of packets is reported beside the request.
 func TestPassed(t *testing.T) {
 	got := passed(Parameters{By: "50ms", Rate: "10Mbit", Loss: "5%"}, nft.Counted{Matched: 100, Dropped: 6, Queued: 94},
 		queue.Counted{Packets: 90, Mean: 51234567, Longest: time.Second, Busiest: 9_870_000, Dropped: 4, Lost: 1})

@@ -49,8 +49,8 @@ func version(t *testing.T, in *Installer, c recipe.Checkout) string {
 	return v
 }
 
-// TestCheckout: a build is named after its commit and what is not committed, and is
-// found in the cache the next time.
+// TestCheckout: a build is named after its commit and its uncommitted changes, and is found in
+// the cache the next time.
 func TestCheckout(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)
@@ -82,8 +82,8 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestCheckoutChanges: a build of sources that change before its end is not kept as that
-// of their version.
+// TestCheckoutChanges: a build whose sources change before it ends is not kept under their
+// version.
 func TestCheckoutChanges(t *testing.T) {
 	c := madeCheckout(t)
 	// The compiler of the test changes a file as it is told to.
@@ -130,8 +130,8 @@ echo built >"$2"
 	}
 }
 
-// TestCheckoutLinks: new links are hashed as links, also those that lead nowhere, and with
-// the content of the file that they lead to.
+// TestCheckoutLinks: new links are hashed as links, even those to nowhere, with the content of
+// the file that they point to.
 func TestCheckoutLinks(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)
@@ -161,7 +161,7 @@ func TestCheckoutLinks(t *testing.T) {
 	}
 }
 
-// TestCheckoutErrors: what git and Go say is in the error.
+// TestCheckoutErrors: the output of git and Go is in the error.
 func TestCheckoutErrors(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)

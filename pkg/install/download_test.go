@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// What is tried once more, and what would only make a machine without the
-// internet wait twice.
+// Some failures deserve a retry. For others, a retry would only make a machine without internet
+// access wait twice.
 func TestTemporary(t *testing.T) {
 	wrapped := func(err error) error { return fmt.Errorf("get: %w", &url.Error{Op: "Get", URL: "https://x", Err: err}) }
 	dial := func(err error) error { return wrapped(&net.OpError{Op: "dial", Net: "tcp", Err: err}) }

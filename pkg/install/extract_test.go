@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever an archive holds, unpacking it writes inside its directory only,
-// and no link of one that is accepted leads out.
+// Whatever an archive contains, unpacking it writes only inside its directory, and no link in an
+// accepted archive leads out.
 func TestExtractionStaysInside(t *testing.T) {
 	part := rapid.SampledFrom([]string{"a", "a", "b", "..", ".", ""})
 	name := rapid.Custom(func(t *rapid.T) string {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A checkout of others is asked for its commit and its changes without running anything that
-// it names, and is refused if its configuration names something.
+// Reading the commit and the changes of a foreign checkout runs nothing that it names, and a
+// checkout whose configuration names something is refused.
 func TestForeignCheckout(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)

@@ -81,13 +81,13 @@ func zipped(t *testing.T, items ...item) []byte {
 	return out.Bytes()
 }
 
-// mirror serves files and counts what is asked for.
+// mirror serves files and counts requests.
 type mirror struct {
 	*httptest.Server
 	mu    sync.Mutex
 	files map[string][]byte
 	asked map[string]int
-	// before, if set, may answer in the mirror's stead.
+	// before, if set, may answer instead of the mirror.
 	before func(w http.ResponseWriter, r *http.Request, nth int) (answered bool)
 }
 
@@ -242,7 +242,7 @@ func TestGetArchive(t *testing.T) {
 		t.Error("a file that the recipe does not name was kept")
 	}
 
-	// The second time, nothing is asked for; the cache finds and lists it.
+	// The second time, nothing is requested: the cache finds and lists it.
 	again, err := in.Get(t.Context(), "db", "1.2.3", nil)
 	if err != nil {
 		t.Fatalf("install the release: %v", err)
@@ -363,7 +363,7 @@ func TestGetArchiveFailures(t *testing.T) {
 	}
 }
 
-// A download that a second try may mend is tried twice, any other once.
+// A download that a retry may repair is tried twice, any other once.
 func TestDownloadRetry(t *testing.T) {
 	cut := func(w http.ResponseWriter, size int) {
 		w.Header().Set("Content-Length", fmt.Sprint(size))
@@ -427,7 +427,7 @@ func TestConcurrentGetsDownloadOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			// Their own installers, as processes have.
+			// Installers of their own, like processes.
 			in := &Installer{Cache: cache, Progress: func(line string) {
 				if strings.Contains(line, "waiting for another install") {
 					waited.Add(1)
@@ -497,8 +497,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Every recipe is tried in order and every failure is told; the one that works
-// wins.
+// Every recipe is tried in order and every failure is reported. The one that works wins.
 func TestRecipesInOrder(t *testing.T) {
 	m, good := goodMirror(t)
 	in := testInstaller(t)
@@ -523,7 +522,8 @@ func TestRecipesInOrder(t *testing.T) {
 	}
 }
 
-// What a release needs of the machine joins its tools, and is missed later too.
+// The machine's tools that a release needs join its tools. If they are missing later, that is an
+// error too.
 func TestNeeds(t *testing.T) {
 	_, way := goodMirror(t)
 	way.About.Needs = []string{"java"}

@@ -52,7 +52,7 @@ func TestLocal(t *testing.T) {
 	if r.Kind != "local" || r.Source != src || !strings.Contains(strings.Join(r.Notes, "\n"), "not compared") {
 		t.Errorf("kind %q, source %q, notes %q", r.Kind, r.Source, r.Notes)
 	}
-	// It is a copy: what happens to the original does not touch it.
+	// It is a copy: changes to the original do not affect it.
 	if err := os.RemoveAll(src); err != nil {
 		t.Fatalf("remove the folder: %v", err)
 	}
@@ -99,8 +99,8 @@ func TestLocalFailures(t *testing.T) {
 	}
 }
 
-// From takes what a user may have: a mirror of archives on the web or in a
-// directory, an unpacked release, an executable.
+// From accepts what a user may have: a mirror of archives on the web or in a directory, an
+// unpacked release, an executable.
 func TestFrom(t *testing.T) {
 	archive, way := goodArchive(t, "https://example.com/releases")
 	source := recipe.GoBuild{Packages: map[string]string{"db": "example.com/db"}, Module: "example.com/db"}
@@ -147,7 +147,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("%s: no error but %v", name, got)
 		}
 	}
-	// A release's own mirror does not go on to the web.
+	// A mirror of a release does not fall back to the web.
 	recipes, err := recipe.From(built, []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("find the recipes: %v", err)
@@ -187,8 +187,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// A full disk says so, whatever kind of recipe meets it, and is as free
-// afterwards as before.
+// A full disk is reported, in every kind of recipe, and afterwards has as much free space as
+// before.
 func TestFullDisk(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 32<<10/16*8) // 256 KiB, packs well
 	src := t.TempDir()
@@ -226,7 +226,7 @@ func mirrorOf(t *testing.T, data []byte) recipe.Archive {
 	return recipe.Archive{URL: m.URL + "/db.tar.gz", ChecksumURL: m.URL + "/db.sum", Files: map[string]string{"db": "db"}}
 }
 
-// A file among the folders of releases is none of them.
+// A file among the folders of releases is not a release.
 func TestListSkipsFiles(t *testing.T) {
 	in := testInstaller(t)
 	dir := filepath.Join(in.Cache, "parts")

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// holdings is what this process has.
+// holdings are this process's resources.
 type holdings struct{ goroutines, files, children, paths int }
 
 func holdingsOf(t *testing.T, dir string) (h holdings) {

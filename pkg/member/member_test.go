@@ -23,8 +23,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// serverEnv makes the test binary a server that listens on its first argument
-// until it is interrupted, and then tells in the file order.
+// serverEnv makes the test binary a server that listens on its first argument until it is
+// interrupted, and then adds to the file order.
 const serverEnv = "MEMBER_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -333,8 +333,7 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	}
 }
 
-// An address that takes datagrams is another one than that of TCP, and two
-// commands can't share one.
+// A UDP address is different from the same TCP address, and two commands can't share one.
 func TestCheckDatagramsAndTwins(t *testing.T) {
 	taken, err := net.ListenPacket("udp", "127.0.0.9:0")
 	if err != nil {
@@ -371,8 +370,8 @@ func TestCheckDatagramsAndTwins(t *testing.T) {
 	}
 }
 
-// An address that nobody who can be found has taken, as a child has that is not another program yet,
-// is waited for.
+// An address that is taken by no process that can be found is waited for. A child that has not
+// yet executed its program holds such an address.
 func TestCheckWaitsForNobody(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.9:0")
 	if err != nil {

@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// The first deadline of quick passes in tests of children that ignore SIGINT,
-// the others must not: a busy machine may take its time.
+// In tests of children that ignore SIGINT, the first deadline of quick passes. The others must
+// not: a busy machine may be slow.
 var quick = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 10 * time.Second, Kill: 10 * time.Second}
 
 // patient waits for SIGINT to be obeyed; hasty gives neither request long.
@@ -54,7 +54,7 @@ var (
 
 var withoutCPU = cmpopts.IgnoreFields(process.Exit{}, "UserCPU", "SystemCPU")
 
-// shell starts a script and waits until it has said "ready".
+// shell starts a script and waits until it has printed "ready".
 func shell(t *testing.T, script string) (*process.Handle, string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -250,8 +250,8 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	eventually(t, "the child is gone", func() bool { return !process.Alive(child, ticks) })
 }
 
-// A goroutine that ends while locked to its thread ends the thread; the child it
-// asked for must not die of that.
+// A goroutine that ends while locked to its thread ends the thread. The child that it started
+// must not die because of that.
 func TestChildOutlivesTheThreadThatAsked(t *testing.T) {
 	handle := make(chan *process.Handle)
 	threadDied := make(chan int, 1)
@@ -362,8 +362,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// onOtherThread runs f locked to a thread that ends with f. The runtime never ends
-// the process's first thread: while that one is held, f runs on another.
+// onOtherThread runs f locked to a thread that ends with f. The runtime never ends the process's
+// first thread: while that one is held, f runs on another.
 func onOtherThread(f func()) {
 	runtime.LockOSThread()
 	if syscall.Gettid() != syscall.Getpid() {
@@ -380,8 +380,8 @@ func onOtherThread(f func()) {
 	runtime.UnlockOSThread()
 }
 
-// A place is entered on the thread that starts the child, which is not the main one, and
-// left on it. A thread that can't leave ends, and its child with it.
+// A place is entered and left on the thread that starts the child, which is not the main one. A
+// thread that can't leave ends, and its child with it.
 func TestPlace(t *testing.T) {
 	stuck := errors.New("can't leave")
 	for _, want := range []error{nil, stuck} {

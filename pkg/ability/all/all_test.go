@@ -40,7 +40,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Names of groups and of values in them are unique, as the files and columns that follow.
+// Names of groups and of values in them are unique, and so are the files and columns named after
+// them.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range Abilities() {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Turns are read as they were written, and what is no turn has its place in the error.
+// Turns are read as they were written, and an invalid turn has its place in the error.
 func TestTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileTurns)
 	if err := WriteTurns(path, nil); err != nil {

@@ -24,18 +24,18 @@ import (
 const (
 	// ownerEnv is set in the process of [TestOwner] that is killed.
 	ownerEnv = "NFT_TEST_OWNER"
-	// enough is for packets of a machine that is busy, and silent for what never comes.
+	// enough suffices for packets on a busy machine, and silent for packets that never come.
 	enough = time.Minute
 	silent = 300 * time.Millisecond
 )
 
-// alone reports whether this process is in a network of its own.
+// alone reports whether this process is in a network namespace of its own.
 func alone(t *testing.T) bool {
 	t.Helper()
 	return namespacetest.Again(t, syscall.CLONE_NEWNET, 0)
 }
 
-// listen is a server that returns what it gets.
+// listen starts a server that echoes what it receives.
 func listen(t *testing.T, addr string) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
@@ -66,7 +66,7 @@ func listen(t *testing.T, addr string) netip.AddrPort {
 	return netip.MustParseAddrPort(l.Addr().String())
 }
 
-// echo is whether a connection is answered within a time.
+// echo returns an error if a connection gets no answer within a time.
 func echo(c net.Conn, within time.Duration) error {
 	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
 		return err
@@ -89,7 +89,7 @@ func dial(t *testing.T, to netip.AddrPort) net.Conn {
 	return c
 }
 
-// end is an address as an end of packets.
+// end returns an address as an end of packets.
 func end(a netip.AddrPort) End { return End{a.Addr(), a.Port()} }
 
 // tables are the names of all tables here.
@@ -102,8 +102,8 @@ func tables(t *testing.T) []string {
 	return names
 }
 
-// Packets to one address and port are dropped, in one direction or the other, for connections
-// that are open and for new ones, and nothing else is touched. Two tables end in any order.
+// Packets to one address and port are dropped, in one direction or the other, for open and for
+// new connections, and nothing else is affected. Two tables end in any order.
 func TestDrop(t *testing.T) {
 	if !alone(t) {
 		return
@@ -190,7 +190,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// A share of packets is dropped: connections slow down and live.
+// A share of packets is dropped: connections slow down but survive.
 func TestShare(t *testing.T) {
 	if !alone(t) {
 		return
@@ -216,7 +216,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The kernel removes the table of a process that was killed, and nobody else can.
+// The kernel removes the table of a killed process, and nobody else can.
 func TestOwner(t *testing.T) {
 	if !alone(t) {
 		return
@@ -264,7 +264,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// On one address, the sockets of a control group are told from others.
+// The sockets of a control group are distinguished from others on the same address.
 func TestGroup(t *testing.T) {
 	mount := "/sys/fs/cgroup"
 	if _, err := os.Stat(filepath.Join(mount, "unified")); err == nil {

@@ -183,8 +183,8 @@ func reference(t *testing.T, text []byte, metrics []database.ReportedMetric) res
 	return s
 }
 
-// FuzzPrometheus gives any text to the parser: what it takes is a number of 0 or more
-// or a histogram.
+// FuzzPrometheus gives the parser any text: every accepted value is a number of 0 or more, or a
+// histogram.
 func FuzzPrometheus(f *testing.F) {
 	f.Add(fixture(f, "etcd-3.7.prom"))
 	f.Add([]byte("etcd_server_is_leader 1 5\netcd_disk_wal_fsync_duration_seconds_bucket{le=\"+Inf\"} 3\n"))

@@ -169,7 +169,7 @@ func (m memberOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), r.Context().Err()
 }
 
-// TestRun asks each second, from the member's first answer to its end.
+// TestRun queries each second, from the member's first answer to its end.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()
@@ -218,7 +218,7 @@ func TestRunEndsWithItsFile(t *testing.T) {
 	})
 }
 
-// TestFile writes what was asked and reads it back.
+// TestFile writes the answers and reads them back.
 func TestFile(t *testing.T) {
 	s := parsed(etcdLike, fixture(t, "etcd-3.7.prom"))
 	s.UnixNano, s.AskedNS, s.Bytes = 1795345871011123778, 9018172, 187672

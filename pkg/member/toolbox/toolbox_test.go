@@ -75,8 +75,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A release without the database's executable must not leave its place to the server in
-// the binary, which is of another version.
+// A release without the database's executable must not be replaced by the server in the binary,
+// which has another version.
 func TestChooseHollowRelease(t *testing.T) {
 	t.Parallel()
 	db := database.Database{Name: "db", Info: database.Info{Tools: []string{"server"}, Embedded: "2.0"}}

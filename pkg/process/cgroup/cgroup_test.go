@@ -29,8 +29,8 @@ func (f *fake) wantFiles(want map[string]string) {
 	}
 }
 
-// A group of version 2 is made below the innermost group that may pass its controllers
-// on: one with processes may not.
+// A group of version 2 is made below the innermost group that may pass its controllers on: a
+// group with processes may not.
 func TestUnified(t *testing.T) {
 	f := newFake(t, "0::/system.slice/agent.service\n", mountUnified)
 	f.group("unified", 1)
@@ -85,7 +85,7 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// A process that is alone in its group moves one down where no group above serves.
+// A process that is alone in its group moves one level down if no group above it serves.
 func TestUnifiedAlone(t *testing.T) {
 	f := newFake(t, "0::/user/agent\n", mountUnified)
 	f.sealed = []string{"unified", "unified/user"}
@@ -138,7 +138,7 @@ func TestUnifiedAloneAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A check is not hindered by the group of one that was killed, and leaves nothing behind.
+// The group of a killed check does not hinder another check, which leaves nothing behind.
 func TestCheckAfterAKill(t *testing.T) {
 	f := newFake(t, "2:cpu:/\n", mountCPU)
 	f.group("cpu")
@@ -159,8 +159,7 @@ func TestCheckAfterAKill(t *testing.T) {
 	}
 }
 
-// Version 1 has a group in each hierarchy. A thread moves there and back to have a
-// child begin there.
+// Version 1 has a group in each hierarchy. A thread moves there and back to start a child there.
 func TestSeparate(t *testing.T) {
 	f := newFake(t, "4:memory:/outer\n2:cpu:/\n0::/\n", mountCPU, mountMemory, mountUnified)
 	f.group("unified", 1)
@@ -202,7 +201,7 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
-// What can't be limited is refused with the reason, before anything is made.
+// Limits that can't be applied are refused with the reason, before anything is made.
 func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		groups string
@@ -274,7 +273,7 @@ func (s *strict) write(file, text string) error {
 	return s.fake.write(file, text)
 }
 
-// A directory that is no group of dbtester is never removed.
+// A directory that is not one of dbtester's groups is never removed.
 func TestRemoveStrangers(t *testing.T) {
 	dir := t.TempDir()
 	if err := Remove(context.Background(), []string{dir}); err == nil {

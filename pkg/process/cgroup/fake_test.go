@@ -13,9 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// fake is a kernel of groups in a temporary directory, whose files behave as those of
-// both versions: /proc/self below proc, version 2 below unified, version 1 below its
-// controllers.
+// fake is a kernel of groups in a temporary directory. Its files behave like those of both
+// versions: /proc/self below proc, version 2 below unified, version 1 below its controllers.
 type fake struct {
 	t    *testing.T
 	root string
@@ -26,7 +25,7 @@ type fake struct {
 
 var _ kernel = (*fake)(nil)
 
-// newFake returns a kernel whose process, of this id, is in groups by the lines of
+// newFake returns a kernel whose process, with this id, is in the groups in the lines of
 // proc_pid_cgroup(5).
 func newFake(t *testing.T, groups string, mountLines ...string) *fake {
 	f := &fake{t: t, root: t.TempDir()}
@@ -134,8 +133,8 @@ func (f *fake) rmdir(dir string) error {
 
 func (f *fake) read(file string) (string, error) { return linux{}.read(file) }
 
-// write is that of a kernel: a group with processes passes no controllers on, and a
-// process is in one group.
+// write behaves like a kernel: a group with processes passes no controllers on, and a process is
+// in one group.
 func (f *fake) write(file, text string) error {
 	dir, name := filepath.Split(file)
 	old, err := f.read(file)

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// patience is how long the tests wait for what takes a fraction of a second on an idle
+// patience is how long the tests wait for events that take a fraction of a second on an idle
 // machine.
 const patience = time.Minute
 
@@ -74,7 +74,7 @@ func shell(t *testing.T, g *Group, script string) (h *process.Handle, log string
 	return h, c.Log
 }
 
-// ended waits for the end of a script and returns what it wrote.
+// ended waits for the end of a script and returns its output.
 func ended(t *testing.T, h *process.Handle, log string) string {
 	t.Helper()
 	<-h.Done()
@@ -85,8 +85,8 @@ func ended(t *testing.T, h *process.Handle, log string) string {
 	return string(text)
 }
 
-// Children are in the group before their first instruction, and no other child and no
-// thread is, also while many start at once.
+// Children are in the group before their first instruction, and no other child or thread is, even
+// while many start at once.
 func TestPlace(t *testing.T) {
 	g := realGroup(t, resources.Limits{CPUs: 0.5, Period: 10 * time.Millisecond, MemoryBytes: 64 << 20})
 	mine := "/" + top + "/test-" + t.Name() + "/real"
@@ -171,12 +171,11 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// What a process before this one left is removed by its directories, with all that
-// still runs in it.
+// The group of an earlier process is removed by its directories, with all that still runs in it.
 func TestRemoveLeftover(t *testing.T) {
 	l := resources.Limits{CPUs: 1, Period: resources.DefaultPeriod}
 	g := realGroup(t, l)
-	// It leaves its process group, so that no signal to that ends it.
+	// It leaves its process group, so no signal to that group ends it.
 	h, _ := shell(t, g, "setsid sleep 600 & wait")
 	if err := Remove(t.Context(), g.dirsMade()); err != nil {
 		t.Fatalf("remove the group: %v", err)
@@ -191,8 +190,8 @@ func TestRemoveLeftover(t *testing.T) {
 	}
 }
 
-// Version 2 takes a child in as it is cloned. Machines that have its controllers in version 1
-// often have its hierarchy too.
+// Version 2 takes a child in when it is cloned. Machines with its controllers in version 1 often
+// have its hierarchy too.
 func TestPlaceUnified(t *testing.T) {
 	var point string
 	for _, candidate := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {

@@ -78,7 +78,7 @@ func (l *appended) kept(b Bound) []byte {
 	return data
 }
 
-// check wants head, the line that gives the cut, and an end of whole lines.
+// check requires head, the line that states the cut, and an end of whole lines.
 func (l *appended) check(b Bound, kept []byte) {
 	if bytes.Equal(kept, l.all) {
 		if int64(len(kept)) > b.Most() {
@@ -103,8 +103,8 @@ func (l *appended) check(b Bound, kept []byte) {
 	}
 }
 
-// Whatever is written, and whenever the log is trimmed and read, head and end are kept
-// and the cut is counted.
+// Whatever is written, and whenever the log is trimmed and read, its head and end are kept and
+// the cut is counted.
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -220,8 +220,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// The keeper looks each second, and each 50 ms while a log grows fast; the last cut is
-// made after its end.
+// The keeper checks each second, and every 50 ms while a log grows fast. The last cut is made
+// after its end.
 func TestKeeper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

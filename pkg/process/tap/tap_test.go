@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// TestMain is the program under the tap too: with "sync FILE" it puts a file on disk, prints
-// what became of that, and again after each byte of a named pipe.
+// TestMain is also the program under the tap: with "sync FILE" it puts a file on disk, prints the
+// result, and does so again after each byte from a named pipe.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "sync" {
 		os.Exit(syncs(os.Args[2], os.Args[3]))
@@ -89,7 +89,7 @@ func (p *tapped) again() {
 	}
 }
 
-// await waits until the process has printed some lines.
+// await waits until the process has printed a number of lines.
 func (p *tapped) await(lines ...string) {
 	p.t.Helper()
 	want := strings.Join(lines, "\n") + "\n"
@@ -112,8 +112,8 @@ func (p *tapped) affected(n int64) {
 	}
 }
 
-// Calls pass, wait, fail or take longer as the tap is set, and those that wait are made when it
-// is set again.
+// Calls pass, wait, fail or take longer, as the tap is set. Waiting calls are made when it is set
+// again.
 func TestTap(t *testing.T) {
 	p := start(t)
 	p.await("done")
@@ -136,7 +136,7 @@ func TestTap(t *testing.T) {
 	p.await("done", "done", syscall.ENOSPC.Error(), "done", "done")
 }
 
-// A process dies inside a call that is held.
+// A process can die inside a held call.
 func TestKilledInCall(t *testing.T) {
 	p := start(t)
 	p.await("done")
@@ -148,7 +148,7 @@ func TestKilledInCall(t *testing.T) {
 	}
 }
 
-// A tap that is frozen holds all calls, whatever is set, until it thaws.
+// A frozen tap holds all calls, whatever is set, until it thaws.
 func TestFreeze(t *testing.T) {
 	p := start(t)
 	p.await("done")
