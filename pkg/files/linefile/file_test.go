@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// shortFile takes only so many bytes.
+// shortFile accepts only a number of bytes.
 type shortFile struct {
 	bytes.Buffer
 	room      int

@@ -39,7 +39,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// JSON stays the same value, with nothing that a terminal obeys.
+// The JSON text keeps its value, without anything that a terminal obeys.
 func TestJSON(t *testing.T) {
 	const hostile = "a\u009b2J\u202e\u2028\"ü\n"
 	data, err := json.Marshal(map[string]string{hostile: hostile})
@@ -77,7 +77,7 @@ func TestCellAndLink(t *testing.T) {
 	}
 }
 
-// A table keeps its rows and columns whatever its cells hold.
+// A table keeps its rows and columns whatever its cells contain.
 func TestTable(t *testing.T) {
 	want := "| a |  |\n|---|---:|\n| x\\|y | 1<br>2 &lt;b&gt; |\n"
 	if got := plaintext.Table([]string{"a", ""}, [][]string{{"x|y", "1\n2 <b>"}}, 1); got != want {

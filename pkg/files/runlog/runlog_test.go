@@ -25,8 +25,8 @@ func errorsOnly(w io.Writer) (*slog.Logger, *Handler) {
 	return slog.New(h), h
 }
 
-// The log of a run has what was logged from its beginning to its end, with attributes,
-// and the other handler has what it wants at any time.
+// The log of a run has the messages from its beginning to its end, with attributes, and the other
+// handler gets its messages at any time.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var next bytes.Buffer
@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What is held for a run without a file is bounded, and the cut is counted.
+// The buffer of a run without a file is bounded, and the cut is counted.
 func TestHeldIsBounded(t *testing.T) {
 	t.Parallel()
 	log, h := errorsOnly(io.Discard)
@@ -98,7 +98,7 @@ type full struct{ file }
 
 func (*full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// A log that was not written is an error of the run, and only of this one.
+// A log that was not written is an error of this run only.
 func TestErr(t *testing.T) {
 	t.Parallel()
 	log, h := errorsOnly(io.Discard)

@@ -45,7 +45,7 @@ func TestPrivate(t *testing.T) {
 	wantPrivate(t, dir, "other")
 }
 
-// wantPrivate checks that dir holds the secret alone, which others cannot read.
+// wantPrivate checks that dir contains only the secret, which others cannot read.
 func wantPrivate(t *testing.T, dir, text string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -61,7 +61,7 @@ func TestWriteInStaysInside(t *testing.T) {
 	}
 }
 
-// wantOnly fails the test unless the folder holds one file, with this content.
+// wantOnly fails the test unless the folder contains one file, with this content.
 func wantOnly(t *testing.T, dir, text string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

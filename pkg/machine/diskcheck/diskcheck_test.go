@@ -55,7 +55,7 @@ func (f *fakeLog) Renew() error {
 // near is equality within the 0.1 % of a histogram.
 func near(got, want time.Duration) bool { return (got - want).Abs() <= want/1000 }
 
-// Of 1,000 times 990 are 2 ms, nine 20 ms and one 50 ms; each append takes 1 ms besides.
+// Of 1,000 times 990 are 2 ms, nine 20 ms and one 50 ms. Each append takes another 1 ms.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

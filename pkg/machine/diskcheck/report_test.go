@@ -83,7 +83,7 @@ guidance: https://etcd.io/docs/v3.6/faq/
 	}
 }
 
-// squeeze makes one space of several: widths are the table writer's.
+// squeeze replaces runs of spaces by one: widths are the table writer's.
 func squeeze(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -92,7 +92,7 @@ func squeeze(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// What memory answers is not durable.
+// Data in memory is not durable.
 func TestWarning(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names are the files of a folder.
+// names returns the files in a folder.
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

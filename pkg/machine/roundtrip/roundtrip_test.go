@@ -93,7 +93,7 @@ func TestMeasureInterrupted(t *testing.T) {
 	}
 }
 
-// A listener that accepts nothing answers, and a closed port refuses.
+// A listener that accepts nothing still answers, and a closed port refuses.
 func TestMeasureReal(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// TestCPUTimeIsThatOfTheKernel burns ten seconds of processor time and compares what was
-// sampled with what the kernel tells the parent of the ended process.
+// TestCPUTimeIsThatOfTheKernel burns ten seconds of processor time and compares the samples with
+// the time that the kernel reports to the parent of the ended process.
 func TestCPUTimeIsThatOfTheKernel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds of processor time")
@@ -41,7 +41,7 @@ func TestCPUTimeIsThatOfTheKernel(t *testing.T) {
 		used = now.Get(metric.CPUSeconds)
 		time.Sleep(100 * time.Millisecond)
 	}
-	// Stopped, it uses no more, so the sample and its parent see the same.
+	// Once stopped, it uses no more, so the sample and its parent see the same time.
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatalf("stop the process: %v", err)
 	}
@@ -107,8 +107,8 @@ func TestBytesWrittenAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTicks samples as long as an hour of ten samples a second, with processes
-// that come and go, and holds on to nothing.
+// TestMemoryOfTicks takes as many samples as an hour of ten samples a second, with processes that
+// come and go, and retains nothing.
 func TestMemoryOfTicks(t *testing.T) {
 	ticks := 36_000
 	if testing.Short() {

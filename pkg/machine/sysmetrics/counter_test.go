@@ -12,7 +12,7 @@ type counts struct {
 	switches         int64
 }
 
-// step changes a fixture; want is what the tree sums to after it.
+// step changes a fixture; want is the tree's sum after it.
 type step struct {
 	what string
 	do   func(f *fixture)

@@ -52,7 +52,7 @@ func TestJoinOptions(t *testing.T) {
 	}
 }
 
-// TestDiskFacts is of this machine.
+// TestDiskFacts reads this machine's facts.
 func TestDiskFacts(t *testing.T) {
 	d, err := DiskFacts(t.TempDir())
 	if err != nil || d.Filesystem == "" || d.MountOptions == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Some kernels show the io file of a process that has ended to root alone. What was read
-// before stays, and a process that runs is an error.
+// Some kernels show the io file of an ended process only to root. Its last reading stays, and for
+// a running process it is an error.
 func TestEndedProcessOfAnotherUser(t *testing.T) {
 	f := newFixture(t)
 	running := fake{pid: 10, ppid: 1, start: 5, own: 100, read: 10, write: 20}
@@ -43,7 +43,7 @@ func TestEndedProcessOfAnotherUser(t *testing.T) {
 	}
 }
 
-// unprivileged runs f without the rights of root to read every file.
+// unprivileged runs f without root's right to read every file.
 func unprivileged(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan error)

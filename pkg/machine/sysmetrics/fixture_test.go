@@ -61,7 +61,7 @@ type fake struct {
 	exiting          bool // has let go of its memory, though its state doesn't tell yet
 }
 
-// put makes the process as if it had always been like that.
+// put makes the process as if it had always been in this state.
 func (f *fixture) put(p fake) {
 	f.t.Helper()
 	f.end(p.pid)
@@ -131,8 +131,8 @@ func has(s results.Sample, values map[metric.Name]float64) bool {
 	return true
 }
 
-// TestKernelWithoutSchedstat has processes that lack a file of their own kernel's
-// configuration; they run all the same.
+// TestKernelWithoutSchedstat has processes without a file that depends on the kernel's
+// configuration. They are still sampled.
 func TestKernelWithoutSchedstat(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, ppid: 1, start: 5, own: 100})
@@ -226,8 +226,7 @@ func TestWhatCannotBeReadIsUnknown(t *testing.T) {
 	}
 }
 
-// A tree without processes has no memory, which is not 0 bytes of it; what it
-// counted stays.
+// A tree without processes has unknown memory, not 0 bytes. Its counters stay.
 func TestEndedTreeHasNoGauges(t *testing.T) {
 	running := fake{pid: 10, ppid: 1, start: 5, own: 100, read: 10, write: 20, threads: one(10, 5)}
 	zombie, exiting := running, running
@@ -267,7 +266,7 @@ func TestEndedTreeHasNoGauges(t *testing.T) {
 	}
 }
 
-// One process of several that ends takes its gauges with it, and only those.
+// If one of several processes ends, only its gauges disappear.
 func TestGaugesAreOfThoseThatRun(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, ppid: 1, start: 5, own: 100})

@@ -37,7 +37,7 @@ func kernel(t testing.TB, name string) string {
 	return root
 }
 
-// TestKernels samples machines of different kernels. What a kernel lacks is unknown,
+// TestKernels samples machines with different kernels. A metric that a kernel lacks is unknown,
 // which is neither 0 nor an error.
 func TestKernels(t *testing.T) {
 	both := map[metric.Name]float64{
@@ -96,7 +96,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// The tables of sockets cost much, so samples soon after do not know them.
+// The tables of sockets are expensive, so samples soon after do not have them.
 func TestCostlyFilesAreReadSeldom(t *testing.T) {
 	s, err := NewSampler(Options{Root: kernel(t, "proc-6.18.txtar"), PIDs: pids(4242)})
 	if err != nil {
@@ -110,7 +110,7 @@ func TestCostlyFilesAreReadSeldom(t *testing.T) {
 	}
 }
 
-// A group that is named is sampled before a process is known, and as soon as it is there.
+// A named group is sampled before a process is known, as soon as the group exists.
 func TestNamedGroup(t *testing.T) {
 	for name, dirs := range map[string][]string{
 		"proc-6.18.txtar": {"cgroup/system.slice/etcd.service"},
@@ -142,8 +142,8 @@ func TestNamedGroup(t *testing.T) {
 	}
 }
 
-// What a named group lacks is unknown, although groups that its process is in have it, and
-// a main process that has just ended takes nothing away.
+// Metrics that a named group lacks are unknown, even if other groups of its process have them. A
+// main process that has just ended makes none unknown.
 func TestNamedGroupAlone(t *testing.T) {
 	const cpu, memory = "cgroup/cpu,cpuacct/dbtester/r/m", "cgroup/memory/dbtester/r/m"
 	throttled := map[metric.Name]float64{metric.GroupThrottledPeriods: 5, metric.GroupThrottledSeconds: 2}
@@ -203,7 +203,7 @@ func TestNamedGroupAlone(t *testing.T) {
 	}
 }
 
-// hybrid is a machine of version 1 that has a hierarchy of version 2 beside it.
+// hybrid is a machine of version 1 that also has a hierarchy of version 2.
 func hybrid(t *testing.T) (root string) {
 	t.Helper()
 	root = kernel(t, "proc-3.10.txtar")

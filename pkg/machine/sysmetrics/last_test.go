@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// The last sample is of running processes. One that finds them ended would repeat their
-// counters as if they had done nothing since.
+// The last sample is of running processes. A sample of ended processes would repeat their
+// counters as if they had been idle since.
 func TestLastSampleIsOfRunningProcesses(t *testing.T) {
 	for name, c := range map[string]struct {
 		ended bool

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// numberOf is the device number of what path lies on.
+// numberOf returns the device number of the file system that contains path.
 func numberOf(t *testing.T, path string) string {
 	t.Helper()
 	var stat unix.Stat_t

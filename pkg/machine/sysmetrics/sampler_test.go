@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// spawn starts a shell script that ends with the test, and all it started too.
+// spawn starts a shell script that ends with the test, with everything that it started.
 func spawn(t testing.TB, script string) int {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
@@ -92,8 +92,8 @@ func TestBusyChildRaisesCPU(t *testing.T) {
 	}
 }
 
-// Children that come, work and go must be counted once: in the end the tree's
-// time is what the kernel has on the parent that waited for them.
+// Children that come, work and go must be counted once: in the end the tree's time equals the
+// kernel's time for the parent that waited for them.
 func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
 	dir := t.TempDir()
 	done := filepath.Join(dir, "done")
@@ -130,8 +130,8 @@ func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
 	}
 }
 
-// A real process that is killed leaves no 0 bytes of memory behind, at whatever
-// stage of its end the sample finds it.
+// A real process that is killed never has 0 bytes of memory in a sample, at whatever stage of its
+// end.
 func TestKilledProcessLeavesNoZeros(t *testing.T) {
 	for range 20 {
 		cmd := exec.Command("sleep", "1000")
@@ -214,7 +214,7 @@ func TestRunSamplesJustAfterEachSecond(t *testing.T) {
 	}
 }
 
-// What begins after Start was sampled before, however slowly the sample was written.
+// Anything that begins after Start was sampled before, however slowly the sample was written.
 func TestStartWaitsForTheFirstSample(t *testing.T) {
 	const slow = 200 * time.Millisecond
 	f := newFixture(t)
@@ -276,8 +276,8 @@ func TestRunRemembersErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkSample reports the processor time of a sample, and what share of a core the
-// samples of a second take. With a short period nine of ten read less.
+// BenchmarkSample reports the processor time of a sample, and the share of a core that the
+// samples of a second take. With a short period nine out of ten samples read less.
 func BenchmarkSample(b *testing.B) {
 	pid := spawn(b, "sleep 1000 & sleep 1000 & wait")
 	for name, o := range map[string]Options{
@@ -324,7 +324,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// A machine without /proc is told from one whose /proc is broken.
+// A machine without /proc is distinguished from one with a broken /proc.
 func TestNewSamplerWithoutProc(t *testing.T) {
 	t.Parallel()
 	if _, err := NewSampler(Options{Root: t.TempDir()}); !errors.Is(err, errors.ErrUnsupported) {

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestShortPeriods samples ten times a second. What costs much is read once in each
-// second, and joined to seconds nothing is missing.
+// TestShortPeriods samples ten times a second. Expensive files are read once a second, and
+// nothing is missing when the samples are joined to seconds.
 func TestShortPeriods(t *testing.T) {
 	f := newFixture(t)
 	put := func(switched, own int) {
@@ -85,7 +85,7 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// What threads counted survives samples that do not read them.
+// Threads' counts survive samples that do not read them.
 func TestThreadsAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, start: 1, threads: map[int]switches{10: {1, 0}, 11: {5, 0}}})
