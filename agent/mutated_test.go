@@ -449,7 +449,7 @@ func (m *mutants) use() (u usage) {
 	return usage{runtime.NumGoroutine(), len(files), stats.HeapAlloc}
 }
 
-// What may differ between two measurements: of the heap, garbage of the runtime's own.
+// The allowed differences between two measurements. For the heap it is garbage of the runtime.
 const (
 	mayGrow     = 10      // goroutines and files, on a busy machine
 	mayGrowHeap = 8 << 20 // bytes

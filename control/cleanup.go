@@ -139,7 +139,7 @@ func (o CleanupOptions) dialed(record *results.DatabaseRun, db *config.Database)
 	return driver, t, err
 }
 
-// question asks the user to confirm a cleanup.
+// question returns the question that the user must confirm.
 func question(record *results.DatabaseRun, t database.Target, left shared.Left) string {
 	which := fmt.Sprintf("those of run %s and of earlier runs of %s, of %d keys", left.Claim.Run, left.Claim.Owner, left.Keys)
 	if left.Which.All {

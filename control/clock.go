@@ -51,7 +51,7 @@ func (c *clockFile) open(path string) (err error) {
 	return err
 }
 
-// write appends a row. close returns its error.
+// write appends a row. Its error is returned by close.
 func (c *clockFile) write(e clocks.Exchange) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

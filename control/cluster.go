@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// fleetOf returns the agents of a database before they are connected to.
+// fleetOf returns the agents of a database, not yet connected.
 func fleetOf(o Options, db *config.Database) fleet.Options {
 	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner, Version: o.Tool.Version}
 	for _, h := range db.Hosts {
@@ -82,8 +82,8 @@ func (c *cluster) release(ctx context.Context) error {
 }
 
 // leavesRunning reports whether the cluster is left running: the experiment asks for it, and the
-// cluster became ready or an earlier run started it. A cluster that did not become ready for this
-// run stays, for example after an interrupt.
+// cluster became ready or an earlier run started it. An earlier run's cluster stays even if it
+// did not become ready for this run, for example after an interrupt.
 func (c *cluster) leavesRunning() bool {
 	steps := &c.run.db.Steps
 	return !steps.Stop && (!steps.Start || !c.run.record.Ready.IsZero())

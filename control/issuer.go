@@ -27,8 +27,8 @@ import (
 // parts have sent theirs, and a generator that is further behind is lost.
 const boundedAhead = 5
 
-// newIssue returns the issuer of a run's load, before anything is connected to: its generators,
-// or this process if it has none.
+// newIssue returns the issuer of a run's load before any connection: its generators, or this
+// process if it has none.
 func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	ahead := 0
 	if len(r.bounders()) > 0 {

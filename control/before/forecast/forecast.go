@@ -1,6 +1,6 @@
-// Package forecast computes before a run what the data of a load needs of each member,
-// where that fails, and about how long the load takes. What a byte costs a database is
-// known to its driver ([database.Sizer], [database.Pacer]).
+// Package forecast computes before a run what the data of a load needs of each member, where that
+// fails, and about how long the load takes. The database's driver knows the cost of a byte
+// ([database.Sizer], [database.Pacer]).
 package forecast
 
 import (

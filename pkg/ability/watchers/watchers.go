@@ -57,7 +57,7 @@ func (p Plan) Most() int {
 // Of names what each watcher watches: [All], [Key], or a share of the load's keys such as 10%.
 type Of string
 
-// What can be watched.
+// The special values of [Of].
 const (
 	// All are all keys below the prefix.
 	All Of = "all"

@@ -95,8 +95,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// What is done to a disk that the user has mounted stays in the member's folder, which is removed
-// in the end.
+// All writes to a disk that the user has mounted stay in the member's folder, which is removed in
+// the end.
 func TestGiven(t *testing.T) {
 	t.Run("tmpfs", func(t *testing.T) {
 		if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {

@@ -7,8 +7,8 @@ import (
 
 const ms = time.Millisecond
 
-// Packets are later by the delay, and pass the bandwidth one after the other: 1,000 bytes take 8 ms
-// at 1 Mbit/s. What would wait for more than a tenth of a second is dropped.
+// Packets are delayed, and pass the bandwidth one after the other: 1,000 bytes take 8 ms at 1
+// Mbit/s. A packet that would wait for more than a tenth of a second is dropped.
 func TestLine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		line      Line

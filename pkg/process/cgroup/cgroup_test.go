@@ -118,8 +118,8 @@ func TestUnifiedAlone(t *testing.T) {
 	}
 }
 
-// Of several agents of one process that is alone in its group, one moves the process down,
-// and all find the place.
+// If several agents share a process that is alone in its group, one of them moves the process
+// down, and all find the place.
 func TestUnifiedAloneAtOnce(t *testing.T) {
 	f := newFake(t, "0::/agent\n", mountUnified)
 	f.sealed = []string{"unified"}
