@@ -72,7 +72,7 @@ func (s Secrets) below(path string) error {
 		}
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
-			return nil //nolint:nilerr // reading it returns the error
+			return nil //nolint:nilerr // reading it says why not
 		}
 		if inside(realDir, real) {
 			return nil

@@ -126,11 +126,11 @@ type Fairness struct {
 	// got nothing. LongestTurns is the largest number of others' turns in such a time.
 	LongestWithout time.Duration `json:"longest_without_ns"`
 	LongestTurns   int64         `json:"longest_turns"`
-	// Order is by Overtook of Decided turns, those before whose lock another contender had waited
-	// whose place was certainly confirmed before this one asked, or the other way round.
-	// Overtakes are all whom these had overtaken. Assumed means that the recipe reports no place:
-	// one is taken for confirmed once as much time has passed as all but a hundredth of the
-	// releases took.
+	// Order follows from Overtook out of Decided turns. A turn is decided if another contender
+	// waited when it got the lock: one whose place was certainly confirmed before this one asked,
+	// or one that asked after this one's place was confirmed. Overtakes counts all contenders
+	// that these turns overtook. Assumed means that the recipe reports no place: a place counts
+	// as confirmed once as much time has passed as all but a hundredth of the releases took.
 	Order     Order `json:"order"`
 	Decided   int64 `json:"decided"`
 	Overtook  int64 `json:"overtook"`

@@ -312,7 +312,7 @@ func TestGroup(t *testing.T) {
 		if err := table.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
-		// What was held back comes now, so that the connection is at one again.
+		// The packets that were held back arrive now, so that the connection is in step again.
 		if err := theirs.SetDeadline(time.Now().Add(enough)); err != nil {
 			t.Fatal(err)
 		}
