@@ -10,21 +10,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// accounts add up the rows of flushed seconds. One goroutine at a time adds;
-// totals and keys may be read by any.
+// accounts add up the rows of flushed seconds. One goroutine at a time adds rows; any
+// goroutine may read totals and keys.
 type accounts struct {
 	ops     []workload.Op
 	creates int // index of the operation that creates keys, or -1
 
-	// Of the running step, by operation: requests that were sent, that are due and
-	// neither sent nor given up, and that were sent and did not end.
+	// Of the running step, by operation: requests that were sent; that are due, but neither
+	// sent nor given up; and that were sent and have not ended.
 	sent, backlog, inFlight []int64
 
 	// mu guards the fields below, which count over all steps.
 	mu      sync.Mutex
 	counts  results.Totals
 	created int64 // keys
-	perhaps int64 // keys that may have been created besides
+	perhaps int64 // further keys that may have been created
 }
 
 func newAccounts(ops []workload.Op) *accounts {
@@ -77,8 +77,8 @@ func (a *accounts) offer(rows []results.Interval, used []int64) {
 }
 
 // settle returns an error unless every request that was offered in a step was sent
-// or given up, and every one that was sent ended. The two sides are counted
-// independently, the one from the schedule's numbers and the other from requests,
+// or given up, and every request that was sent ended. The two sides are counted
+// independently, one from the schedule's numbers and the other from requests,
 // so a request that is lost or sent twice shows.
 func (a *accounts) settle(step int) error {
 	var errs []error
@@ -112,7 +112,7 @@ func (a *accounts) clamp(n int64) {
 }
 
 // totals returns the counts of all steps up to the last flushed second, the keys
-// that were created, and those that may have been created besides.
+// that were created, and the further keys that may have been created.
 func (a *accounts) totals() (counts results.Totals, created, perhaps int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

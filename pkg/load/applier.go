@@ -23,11 +23,11 @@ type applier struct {
 	room    int              // see sharedRoom; 0 without a fiber
 	payload int64            // bytes of all keys and values that the request writes
 	got     reply            // of the last call
-	whole   []byte           // buffer for the value that a swap should have read
+	whole   []byte           // buffer for the value that a swap must read
 	guarded *guarded         // nil in a load without transactions
 	turn    *contenders.Turn // the lock that the last call acquired, nil for none
-	// refused: no member accepted a connection for a single request, and
-	// single is the back-off of such connections.
+	// refused: no member accepted a connection for a single request;
+	// single is the back-off of those connections.
 	refused bool
 	single  backoff.Pauses
 }
@@ -41,8 +41,8 @@ type reply struct {
 	bytes int64           // of all values
 }
 
-// attempt applies the operation. If the database's client panics, that is its error, and
-// the step ends with it: nobody knows what the client still holds.
+// attempt applies the operation. A panic of the database's client becomes the error and
+// ends the step: nobody knows what the client still holds.
 func (a *applier) attempt(ctx context.Context, req requests.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -53,8 +53,8 @@ func (a *applier) attempt(ctx context.Context, req requests.Request) (err error)
 	return a.call(ctx, req)
 }
 
-// guard prepares a transaction, and returns how long it took to read the versions of its
-// keys that were not known.
+// guard prepares a transaction, and returns how long it took to read the unknown versions
+// of its keys.
 func (a *applier) guard(req requests.Request) int64 {
 	op := a.client.step.work.Operation(req)
 	if !op.Guarded() {
@@ -64,7 +64,7 @@ func (a *applier) guard(req requests.Request) int64 {
 	return a.guarded.expect(a.client, op)
 }
 
-// call applies the operation. It leaves the reply in a.got, to be checked after the
+// call applies the operation. It leaves the reply in a.got, which is checked after the
 // clock was read.
 func (a *applier) call(ctx context.Context, req requests.Request) error {
 	op := a.client.step.work.Operation(req)
@@ -74,8 +74,8 @@ func (a *applier) call(ctx context.Context, req requests.Request) error {
 	return a.callOther(ctx, op, req)
 }
 
-// callOther applies an operation that is no plain write. Its frame would be on the stacks of all
-// clients that write.
+// callOther applies an operation that is not a plain write. It is a function of its own because
+// otherwise its frame would be on the stacks of all clients that write.
 func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Request) (err error) {
 	spec := &a.client.step.spec
 	switch op {
@@ -157,7 +157,7 @@ func (a *applier) oneshot(ctx context.Context) ([]byte, error) {
 	return value, errors.Join(err, client.Close())
 }
 
-// put writes the request's key, with the hint whether the key is new.
+// put writes the request's key, with a hint whether the key is new.
 func (a *applier) put(ctx context.Context, op workload.Op) error {
 	switch {
 	case a.client.hinted == nil:
@@ -168,8 +168,8 @@ func (a *applier) put(ctx context.Context, op workload.Op) error {
 	return a.client.hinted.PutExisting(ctx, a.key, a.value)
 }
 
-// giveUp holds the lock that the last call acquired, and gives it up. The request ended when it was
-// acquired; the client is busy until it is given up.
+// giveUp holds the lock that the last call acquired, and gives it up. The request ended when the
+// lock was acquired; the client is busy until the lock is given up.
 func (a *applier) giveUp(ended int64) {
 	a.client.fiber.Leave()
 	a.turn.Keep()

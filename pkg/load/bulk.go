@@ -17,13 +17,13 @@ const (
 	// bulkTimeout is the least deadline of a request of many keys, or of reading their
 	// versions.
 	bulkTimeout = time.Minute
-	// bulkTries is how often such a request is sent before its error ends the preload.
+	// bulkTries is how often a request of many keys is sent before its error ends the preload.
 	bulkTries = 3
 )
 
-// PreloadBulk writes the keys that [Preload] writes, with the same values, batch keys in
-// a request, over each connection one request at a time. One of several parts writes its
-// share of the requests, which are other keys than those of Preload. Progress is called
+// PreloadBulk writes the keys that [Preload] writes, with the same values. A request has
+// batch keys, and each connection sends one request at a time. One of several parts writes
+// its share of the requests, whose keys differ from its share in Preload. Progress is called
 // from several goroutines with the number of keys written so far; it may be nil.
 func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bulk, progress func(keys int64)) error {
 	p, err := newBulkPreload(spec, batch, progress)
@@ -107,7 +107,7 @@ func (p *bulkPreload) write(ctx context.Context, conn database.Bulk) error {
 	}
 }
 
-// put writes pairs, and again if that fails: it gives the same result.
+// put writes pairs, and retries after an error: a repeated write gives the same result.
 func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
 	for range bulkTries {
 		own, cancel := context.WithTimeout(ctx, max(bulkTimeout, p.spec.Timeout))
@@ -123,7 +123,7 @@ func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []datab
 	return err
 }
 
-// putAll writes pairs once. A panic of the database's client is its error.
+// putAll writes pairs once. A panic of the database's client becomes the error.
 func putAll(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

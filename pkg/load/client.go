@@ -11,18 +11,18 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// behaviour is what a client does while its step runs, such as to apply requests one after the
+// behaviour is the work of a client while its step runs, such as applying requests one after the
 // other.
 type behaviour interface {
-	// run returns when the step has no more for the client to do. With a fiber, others'
-	// goroutines may run it between two requests, until one fails: whatever may wait leaves
-	// them first. A call of the database's client is bounded by the client's context, from when
-	// its flight has a word.
+	// run returns when the step has no more work for the client. With a fiber, goroutines of
+	// others may run it between two requests, until one fails: anything that may wait leaves
+	// these goroutines first. The client's context bounds a call of the database's client as
+	// soon as the flight has a word.
 	run()
 }
 
-// client is one of a step's clients, whatever it does: its place on a connection, the flight and
-// the deadline of its call, its clock, and its waits.
+// client is one of a step's clients, with any behaviour: its place on a connection, the flight
+// and the deadline of its call, its clock, and its waits.
 type client struct {
 	step   *step
 	does   behaviour
@@ -32,7 +32,7 @@ type client struct {
 	// db, hinted and located are link's; hinted is nil without the ability or the knowledge.
 	db     database.Client
 	hinted database.HintedPutter
-	// located is nil if db does not know its member, which is link's then.
+	// located is nil if db does not know its member; the member is then link's.
 	located located
 	// versioned is nil if db does not know the versions that its writes make.
 	versioned database.WriteVersioner
@@ -45,13 +45,13 @@ type client struct {
 	first     int64       // when this client first sent a request; 0 before
 	clock     clock.Clock
 	stops     *stops.Stops
-	ran       int64        // when this client last read the clock, as the stops and a call's deadline need it
+	ran       int64        // when this client last read the clock, for the stops and a call's deadline
 	trip      int64        // when the round trip in flight began
-	stopped   int64        // by how much stops delayed the call in flight
+	stopped   int64        // how long stops delayed the call in flight
 	fiber     *fiber.Fiber // nil if the client runs on a goroutine of its own
 }
 
-// init makes client n of a step, on a connection, which does something.
+// init makes client n of a step, on a connection, with a behaviour.
 func (c *client) init(s *step, n, conn int, does behaviour) {
 	c.step, c.does, c.conn, c.shard = s, does, s.conns[conn], s.rec.shards.of(n)
 	c.clock, c.stops = s.rec.clock, s.rec.stops
@@ -96,7 +96,7 @@ func (c *client) sends(at int64, phase, op int, flags int64) {
 	c.trip, c.stopped = at, 0
 }
 
-// returned ends a round trip of the call in flight and returns when.
+// returned ends a round trip of the call in flight and returns its end.
 func (c *client) returned() int64 {
 	now := c.now()
 	c.stopped += c.stops.Delayed(c.trip, now)
@@ -141,7 +141,7 @@ func (c *client) detach() {
 	}
 }
 
-// watchConnection has the client's connection replaced after a request that found no server.
+// watchConnection replaces the client's connection after a request that found no server.
 func (c *client) watchConnection(d *done) {
 	switch {
 	case d.severed():

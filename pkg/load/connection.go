@@ -14,20 +14,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Reconnect opens connections in place of those that are lost: broken, or refused by
-// a member that cannot serve. A nil Reconnect leaves that to the clients of the
-// database, which try again with every request.
+// Reconnect replaces lost connections: those that broke, or that a member that cannot
+// serve refused. A nil Reconnect leaves reconnecting to the database's clients, which
+// retry with every request.
 type Reconnect struct {
-	// Members are those that the load goes to. Connection n of the whole step, which is
-	// that of the connection's number in its part, goes to Members[n % len(Members)] at
-	// first.
+	// Members are the members that the load goes to. Connection n, numbered over all
+	// parts of the step, first goes to Members[n % len(Members)].
 	Members []int
-	// Dial opens a connection to one member, with the abilities of those that the step
-	// began with. It is called concurrently, once at a time for each connection.
+	// Dial opens a connection to one member, with the abilities of the connections that the
+	// step began with. It is called concurrently, once at a time for each connection.
 	Dial func(ctx context.Context, member int) (database.Client, error)
-	// Lost, if not nil, is called for each connection that is lost, with the error that
-	// showed it, and Opened for each one that is open again, with its member. They are
-	// called concurrently and must return at once.
+	// Lost, if not nil, is called for each lost connection with the error that showed the
+	// loss, and Opened for each reopened connection with its member. Both are called
+	// concurrently and must return at once.
 	Lost   func(member int, err error)
 	Opened func(member int)
 	// Gone, if not nil, reports whether all Members have ended for good. It is called
@@ -35,11 +34,11 @@ type Reconnect struct {
 	Gone func() bool
 }
 
-// ErrMembersGone is the error of a step that ended early because no member was left
-// that could answer.
+// ErrMembersGone is the error of a step that ended early because no member that could
+// answer was left.
 var ErrMembersGone = errors.New("every member that the load goes to has ended")
 
-// attemptTimeout bounds one attempt to open a connection. It is that of the drivers.
+// attemptTimeout bounds one attempt to open a connection. The drivers use the same bound.
 const attemptTimeout = 5 * time.Second
 
 // link is one open connection to one member.
@@ -50,11 +49,11 @@ type link struct {
 	// has found a server; both belong to the connection's lock.
 	users  int
 	served bool
-	resent int64 // requests that client had sent again before the link
+	resent int64 // requests that client had resent before the link
 }
 
-// connection is a place for one link after the other, shared by some of a step's
-// clients. When its link is lost, one goroutine opens the next, and ends.
+// connection holds one link after the other, shared by some of a step's clients. When its
+// link is lost, one goroutine opens the next and ends.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
@@ -68,7 +67,7 @@ type connection struct {
 	place   int // of the last link's member in reconnect.Members
 	losses  int64
 	reopens int64
-	resent  int64 // requests that clients of closed links sent again
+	resent  int64 // requests that clients of closed links resent
 
 	closing sync.WaitGroup // links that are being closed
 }
@@ -103,8 +102,8 @@ func (c *connection) acquire() (*link, <-chan struct{}) {
 	return nil, c.up
 }
 
-// release ends a client's use of a link. The last one's closes a link that is lost:
-// until then, its requests in flight may still be answered.
+// release ends a client's use of a link. The last client to release a lost link closes it:
+// until then, the link's requests in flight may still be answered.
 func (c *connection) release(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,15 +115,15 @@ func (c *connection) release(l *link) {
 }
 
 // serves notes that a request over a link found a server. Only then does the
-// back-off begin anew.
+// back-off restart.
 func (c *connection) serves(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.served = true
 }
 
-// lose takes a link out of use after an error, unless another client did, and has
-// the next one opened.
+// lose takes a link out of use after an error, unless another client already did, and
+// starts opening the next one.
 func (c *connection) lose(l *link, err error) {
 	if c.reconnect == nil || !c.remove(l) {
 		return
@@ -169,8 +168,8 @@ func (c *connection) reopen(ctx context.Context) {
 	}
 }
 
-// attempt tries once to open the next link, and reports whether it did: to the next
-// member, or to the same one without fail-over.
+// attempt tries once to open the next link, to the next member or, without fail-over, to
+// the same one. It reports whether it did.
 func (c *connection) attempt(ctx context.Context) (opened bool) {
 	if c.failover == workload.FailoverNext {
 		c.place = (c.place + 1) % len(c.reconnect.Members)
@@ -197,7 +196,7 @@ func (c *connection) adopt(l *link) {
 	close(c.up)
 }
 
-// resends returns how many requests the clients of all links have sent again by themselves.
+// resends returns how many requests the clients of all links have resent by themselves.
 func (c *connection) resends() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,8 +207,8 @@ func (c *connection) resends() int64 {
 	return n
 }
 
-// end returns the client that is open at the end of a step, nil if there is none.
-// No client uses the connection any more.
+// end returns the client that is open at the end of a step, nil if there is none. The
+// step's clients must have ended.
 func (c *connection) end() database.Client {
 	c.closing.Wait()
 	if l := c.current.Load(); l != nil {
@@ -218,12 +217,12 @@ func (c *connection) end() database.Client {
 	return nil
 }
 
-// abandonAfter is how long no client may have a server before a step without
-// another end is given up.
+// abandonAfter is how long all clients may be without a server before a step that has no
+// other end is abandoned.
 const abandonAfter = time.Minute
 
-// watchServers abandons a step that would wait for ever: a closed loop without a
-// duration whose members have all ended, or of which no client has had a server for
+// watchServers abandons a step that would wait for ever: a closed loop without a duration
+// whose members have all ended, or whose clients have all been without a server for
 // abandonAfter.
 func (s *step) watchServers(ctx context.Context, abandon context.CancelCauseFunc) {
 	if s.rated() || s.Duration > 0 {

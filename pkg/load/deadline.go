@@ -49,7 +49,6 @@ func (c *callContext) deadline() (at int64, ok bool) {
 	return sentAt(word) + int64(timeout), word != 0 && timeout > 0
 }
 
-// Deadline returns the deadline of the request in flight.
 func (c *callContext) Deadline() (time.Time, bool) {
 	at, ok := c.deadline()
 	if !ok {
@@ -58,7 +57,7 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	return c.client.clock.Instant(at), true
 }
 
-// Left returns the time until the deadline, as of when the client last looked at the clock. Only
+// Left returns the time until the deadline, as of the client's last reading of the clock. Only
 // the client may call it.
 func (c *callContext) Left() time.Duration {
 	at, ok := c.deadline()
@@ -70,7 +69,7 @@ func (c *callContext) Left() time.Duration {
 
 // Err returns DeadlineExceeded if the watcher canceled the call.
 func (c *callContext) Err() error {
-	if !c.ended.Load() { // clients ask with every request, and the context's memory is far
+	if !c.ended.Load() { // clients call this with every request, and the context's memory is far
 		return nil
 	}
 	err := c.Context.Err()
@@ -80,8 +79,8 @@ func (c *callContext) Err() error {
 	return err
 }
 
-// deadlineEvery is how often calls are looked at whose deadline may have passed: a call ends at most a
-// hundredth of the time-out late, or a millisecond if that is more. It is 0 without a time-out.
+// deadlineEvery is the interval at which deadlines are checked: a call ends at most a hundredth of
+// the time-out late, or a millisecond if that is more. It is 0 without a time-out.
 func (s *step) deadlineEvery() time.Duration {
 	timeout := s.spec.Timeout
 	if timeout <= 0 {
@@ -117,7 +116,7 @@ func (s *step) expire(clients []*client) {
 }
 
 // expire cancels the client's call if it was sent before a time. It marks the
-// flight first. If the mark can be set, the call has not ended and the context is
+// flight first. If it can set the mark, the call has not ended and the context is
 // still that call's; the client sees the mark and takes a new context.
 func (c *client) expire(sentBefore int64) {
 	word := c.flight.word.Load()

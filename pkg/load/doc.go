@@ -7,55 +7,55 @@
 // the number of requests.
 //
 // With a rate, request i is due at start + i/rate whatever the database does.
-// Response time counts from when it was due, service time from when it was sent,
-// so that a stall is seen by every request that had to wait for it.
+// Response time counts from when it was due, service time from when it was sent.
+// So a stall shows in every request that had to wait for it.
 //
-// Several machines can issue one load: [Spec.Part] is the share of each. What a request
-// does, and when it is due, follows from its number, so together they send what one would.
+// Several machines can issue one load: [Spec.Part] is the share of each. The number of a
+// request determines its content and its due time, so together they send what one would.
 //
 // Requests are counted twice, independently: [Recorder] counts each request that a
 // client records, and the schedule's numbers give the count that must result. A step
-// fails if the two differ.
+// fails if the two counts differ.
 //
 // # Recording
 //
 // A [Recorder] is made of parts that guard themselves, one file each: a clock, the
 // shards and the failures that clients record into, a flusher that merges them each
 // second, the offered requests (counted from the schedule's numbers), and the accounts
-// (counted from the requests). At the end of a step the last two must agree. Beside its
-// second, a shard counts ticks of 100 ms and requests by member. Ticks are numbered from
-// the start of the measured window, and the tick in which the window ends is cut there,
-// so the rows of progress.csv sum to the requests that ended inside the window.
+// (counted from the requests). At the end of a step the last two must agree. A shard
+// counts seconds, ticks of 100 ms, and requests by member. Ticks are numbered from the
+// start of the measured window, and the tick in which the window ends is cut there.
+// So the rows of progress.csv sum to the requests that ended inside the window.
 //
-// A client publishes in one atomic word when it sent its request, so a flush counts the
-// request as sent in that second and never again; gauges follow from the counts.
+// A client publishes the time at which it sent its request in one atomic word, so a flush
+// counts the request as sent in that second and never again. Gauges follow from the counts.
 //
 // # Observers
 //
 // A sink that is an [Observer] sees every request that ended. Clients append to pages of
-// their shard under the lock that they hold in any case. With each delivery comes a moment
-// before which nothing will be added, the earliest that a request in flight was sent. A client
-// whose request is not in its atomic word yet, though it has read the clock, would be missed:
-// so a client with an observer sets a mark in the word before it reads the clock.
+// their shard under the lock that they hold in any case. Each delivery names a moment before
+// which nothing will be added: the earliest at which a request in flight was sent. A client
+// that has read the clock, but has not yet set its atomic word, would be missed. So a client
+// with an observer sets a mark in the word before it reads the clock.
 //
 // # Connections and deadlines
 //
 // Several clients may share a connection. After a request that found no server, one
 // goroutine for each connection opens the next one, to a member that the load's failover
-// chooses; its clients send nothing meanwhile, and their waits are counted by second
-// like requests. The deadline of a call is watched: a context with a timer for every
+// chooses. Its clients send nothing meanwhile, and their waits are counted by second
+// like requests. One watcher checks the deadlines of calls: a context with a timer for every
 // request would cost more than the request, so each client keeps one context until a
 // deadline passes.
 //
 // # Fibers
 //
-// In a closed loop whose database client can ([database.Continuer]), clients are fibers:
-// one goroutine reads all plain connections, continues the clients whose answers it
-// read, which record and append their next requests, and writes them all at once. When
+// In a closed loop whose database client supports it ([database.Continuer]), clients are
+// fibers. One goroutine reads all plain connections and continues the clients whose answers
+// it read; these record, and append their next requests, which it writes all at once. When
 // answers have come on many connections, other goroutines serve a part of them. A client
 // leaves that goroutine before anything that may block, and after a request that failed.
-// Requests and answers are made and read in memory that fibers and connections borrow
-// and give back before they wait, so a thousand waiting clients hold little.
+// Fibers and connections borrow memory for requests and answers, and return it before they
+// wait, so a thousand waiting clients hold little.
 //
 // A timerfd wakes the process when a client's wait ends: Go's timers alone fire 0.6 ms
 // late at the median, with it 0.1 ms (10 clients at 100 to 10,000 requests per second,

@@ -31,11 +31,11 @@ type Engine struct {
 	used int64 // how many numbers the last step used up, as far as this part knows
 	open bool  // other parts may have used up more
 	last *requests.Sequence
-	// versions are of the keys that transactions write; nil in a load without any, and
-	// before the first step.
+	// versions holds the versions of the keys that transactions write; nil in a load without
+	// transactions, and before the first step.
 	versions *versions.Table
 	sessions *pool.Pool // that operations take
-	// contenders take the locks of operations; nil in a load without any.
+	// contenders take the locks of operations; nil in a load without locks.
 	contenders *contenders.Pool
 }
 
@@ -44,10 +44,10 @@ func NewEngine(spec Spec, rec *Recorder) *Engine {
 	return &Engine{spec: spec, rec: rec, sessions: pool.New(spec.SessionTTL)}
 }
 
-// TakeSessions gives the engine the sessions of operations that take some. It has none without.
+// TakeSessions gives the engine the sessions that operations take.
 func (e *Engine) TakeSessions(from *pool.Pool) { e.sessions = from }
 
-// TakeContenders gives the engine those that take locks for operations.
+// TakeContenders gives the engine the contenders that take locks for operations.
 func (e *Engine) TakeContenders(from *contenders.Pool) { e.contenders = from }
 
 // step is the state of a running step. Times are nanoseconds of the recorder's clock.
@@ -78,21 +78,21 @@ type step struct {
 	contenders   *contenders.Pool // that take locks for operations
 }
 
-// number is the number that request i of this step has in the load.
+// number returns the number in the load of request i of this step.
 func (s *step) number(i int64) int64 { return s.first + i*(1+s.others) }
 
-// count adds requests of the half-open range [from, to) of this step to into, by
+// count adds the requests of this step in the half-open range [from, to) to into, by
 // operation.
 func (s *step) count(from, to int64, into []int64) {
 	s.work.CountEvery(s.number(from), 1+s.others, to-from, into)
 }
 
-// rated reports whether requests are due at times, and not when a client is free.
+// rated reports whether requests have due times, instead of being due when a client is free.
 func (s *step) rated() bool { return s.Rate > 0 }
 
 // Continue notes how many numbers the last step used up over all parts: the greatest
-// [StepResult.Requests] of them. A load in parts needs it between two steps, so that
-// the next one begins at the same number in each part.
+// [StepResult.Requests] of the parts. A load in parts calls it between two steps, so that
+// the next step begins at the same number in each part.
 func (e *Engine) Continue(requests int64) error {
 	if requests < e.used {
 		return fmt.Errorf("a step's requests over all parts must be at least the %d that this part counted, got %d", e.used, requests)
@@ -104,9 +104,9 @@ func (e *Engine) Continue(requests int64) error {
 
 // Step runs one step on connections and returns when its last request ended. Each
 // connection serves Clients / len(conns) clients of this part, and can apply all operations
-// of the load: see [database.OperationsOf]. One that is lost is closed and replaced in conns,
-// by nil if none was open in its place at the end. When ctx ends, no new request is issued,
-// requests in flight end by themselves or by their deadline, and the result is complete; the
+// of the load: see [database.OperationsOf]. A lost connection is closed and replaced in conns,
+// by nil if no other was open in its place at the end. When ctx ends, no new request is issued,
+// requests in flight end by themselves or by their deadline, and the result is complete. The
 // error is then ctx's cause.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
 	if err := e.check(s, conns); err != nil {
@@ -151,7 +151,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	ctx, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
 	st.abandon = abandon
-	// A client on a library, which makes much garbage, costs what it costs applications.
+	// A client library that makes much garbage costs as much here as in an application.
 	defer garbage.CollectAsUsual()()
 	// Garbage from before the load becomes room for the little that the load leaves.
 	runtime.GC()
@@ -184,8 +184,8 @@ func firstSent(clients []*client) (first int64) {
 	return first
 }
 
-// readVersions returns the versions of the load's keys, which the first step reads. They are of
-// no use to a load without transactions.
+// readVersions returns the versions of the load's keys, which the first step reads. A load
+// without transactions does not need them.
 func (e *Engine) readVersions(ctx context.Context, st *step, conns []database.Client) (*versions.Table, error) {
 	if e.versions != nil || !slices.ContainsFunc(e.rec.accounts.ops, workload.Op.Guarded) {
 		return e.versions, nil
@@ -198,7 +198,7 @@ func (e *Engine) readVersions(ctx context.Context, st *step, conns []database.Cl
 	return table, nil
 }
 
-// connect makes the connections of the step, which are open.
+// connect makes the connections of the step from open clients.
 func (s *step) connect(conns []database.Client) {
 	s.exhausted.done = make(chan struct{})
 	for n, client := range conns {
@@ -206,8 +206,8 @@ func (s *step) connect(conns []database.Client) {
 	}
 }
 
-// newSchedule returns the schedule of a step. Steps have arrivals of their own. The part
-// is that of numbers which begin with the step.
+// newSchedule returns the schedule of a step. Each step has its own arrivals. The part
+// counts numbers from the beginning of the step.
 func newSchedule(spec Spec, s Step) schedule.Schedule {
 	return schedule.New(schedule.Options{
 		Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
@@ -242,11 +242,11 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 	return nil
 }
 
-// clients is how many clients of a step this part has.
+// clients returns how many clients of a step this part has.
 func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }
 
 // startIn is how far ahead a step's start lies when its clients are made, so that
-// the first requests find them waiting.
+// clients already wait for the first requests.
 const startIn = 2 * time.Millisecond
 
 // begin sets the step's start and its planned end. It fails if the agreed start has
@@ -334,8 +334,8 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 	unwatch()
 }
 
-// awaitEnd waits for the end of a rate's duration. Its last request may end before,
-// and the time in which nothing more is due belongs to the measured window.
+// awaitEnd waits for the end of a rate's duration. The last request may end earlier, and
+// the remaining time, in which nothing more is due, belongs to the measured window.
 func (s *step) awaitEnd() {
 	if s.rated() && s.Duration > 0 && s.rec.issueEnd.at() >= s.start+int64(s.Duration) {
 		<-s.stop.passed
