@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// failures records the requests of all clients that ended failed or unknown. They
-// share one lock: they are rare, or their cost does not matter. It has two slots,
-// as a shard has.
+// failures records the requests of all clients that ended failed or unknown. All clients
+// share one lock: failures are rare, or their cost does not matter. It has two slots, like
+// a shard.
 type failures struct {
 	ops []workload.Op
 
@@ -19,7 +19,7 @@ type failures struct {
 	open  openSeconds
 	rated bool
 	slots [2]failed
-	// exampled are the classes of which this step's records hold an example.
+	// exampled are the classes that have an example in this step's records.
 	exampled map[database.Class]bool
 	messages *message.Set // of the whole load
 

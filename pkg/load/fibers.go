@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// continues reports whether all that clients wait for with each request continues fibers: answers of
-// the database's clients, and no connections of their own.
+// continues reports whether everything that clients wait for with each request continues fibers: they
+// wait for answers of the database's clients, and have no connections of their own.
 func (s *step) continues() bool {
 	return !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) && !slices.ContainsFunc(s.rec.accounts.ops, workload.Op.Locks) &&
 		!slices.ContainsFunc(s.conns, func(c *connection) bool {
@@ -22,12 +22,12 @@ func (s *step) continues() bool {
 		})
 }
 
-// inFibers reports whether the clients run as fibers. Those of a rate wait for times too.
+// inFibers reports whether the clients run as fibers. Clients of a rate also wait for times.
 func (s *step) inFibers() bool { return (!s.rated() || s.alarms != nil) && s.continues() }
 
-// startFibers starts clients as fibers, on a few goroutines: with one for each fiber, each would
-// leave its stack behind. A closed loop starts when the step does, and the first requests of one
-// connection are written before those of the next are made, so that few buffers serve all. Clients
+// startFibers starts clients as fibers, on a few goroutines: a goroutine for each fiber would leave
+// its stack behind. A closed loop starts when the step does, and the first requests of one
+// connection are written before those of the next are made, so that a few buffers serve all. Clients
 // of a rate wait for their first requests.
 func (s *step) startFibers(clients *sync.WaitGroup, all []*client) {
 	var next atomic.Int64

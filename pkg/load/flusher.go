@@ -19,8 +19,8 @@ import (
 // for a client that read the clock just before the end to record.
 const flushAfter = int64(5e6)
 
-// Garbage may stay for collectEvery, and until there are collectFrom bytes of it. Samples, rows and
-// progress leave some 15 kB a second, which the runtime would collect only every two minutes, and
+// Garbage may stay for collectEvery, and until it has collectFrom bytes. Samples, rows and
+// progress leave some 15 kB a second. The runtime alone would collect it only every two minutes, and
 // memory would grow with the length of the load. A collection takes 2 to 9 ms of processor time with
 // a thousand clients, about every nine seconds.
 const (
@@ -41,8 +41,8 @@ type flusher struct {
 	sink     Sink
 	history  *history // nil without an observer
 
-	// mu orders flushes, the ticker's and those at a step's end, and the calls of the
-	// sink. No other lock is held while it is taken.
+	// mu orders flushes, by the ticker and at a step's end, and the calls of the sink.
+	// No other lock is held while it is taken.
 	mu      sync.Mutex
 	flushed int64 // the last second that was flushed
 	merged  slot
@@ -60,7 +60,7 @@ func (f *flusher) begin(st *step, flushed int64, g grid) {
 	f.records.step, f.members.step, f.flushed = st, st, flushed
 }
 
-// run flushes every second until ctx ends. The step's end flushes the rest.
+// run flushes every second until ctx ends; end flushes the rest.
 func (f *flusher) run(ctx context.Context) {
 	var collected debug.GCStats
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
@@ -133,9 +133,9 @@ func (f *flusher) flush(sec int64) {
 	f.flushUntil(sec, f.ticks.grid.of(f.clock.SecondStart(sec+1)), math.MaxInt64)
 }
 
-// flushUntil closes a second, and writes the ticks before number tick. End is when
-// the step ended if the second is its last one, which settles its accounts, and else
-// math.MaxInt64.
+// flushUntil closes a second, and writes the ticks before number tick. In the last second
+// of a step, end is when the step ended, and the step's accounts are settled; in others it
+// is math.MaxInt64.
 func (f *flusher) flushUntil(sec, tick, end int64) {
 	read := f.shards.take(sec, f.merged, tick, &f.ticks.taken, &f.members.merged)
 	fails := f.fails.take(sec)
@@ -163,7 +163,7 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	f.merged.reset()
 }
 
-// keep remembers each error once. The load continues, and its step returns them.
+// keep remembers each error once. The load continues, and its step returns the errors.
 func (f *flusher) keep(err error) {
 	if err != nil && !errors.Is(f.err, err) {
 		f.err = errors.Join(f.err, err)

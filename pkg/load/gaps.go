@@ -2,8 +2,8 @@ package load
 
 import "github.com/coreos/dbtester/pkg/results"
 
-// Answers are when the first and the last ok request of a tick ended, in nanoseconds after
-// the step's start.
+// Answers holds the times at which the first and the last ok request of a tick ended, in
+// nanoseconds after the step's start.
 type Answers struct{ First, Last int64 }
 
 // Gaps finds the longest gap between ok answers. A gap that is longer than a tick lies
@@ -14,8 +14,8 @@ type Gaps struct {
 	longest     results.Gap // between two of them
 }
 
-// Add adds the answers of a tick. Those of a tick that is added late, because their record
-// came late, may divide the longest gap.
+// Add adds the answers of a tick. A tick that is added late, because its record came late,
+// may divide the longest gap.
 func (g *Gaps) Add(a Answers) {
 	switch {
 	case !g.any:
@@ -47,7 +47,7 @@ func (g *Gaps) found(gap results.Gap) {
 	}
 }
 
-// Longest returns the longest gap of a window, to which all answers belong.
+// Longest returns the longest gap of a window that holds all answers.
 func (g *Gaps) Longest(from, to int64) results.Gap {
 	if !g.any {
 		return results.Gap{FromNS: from, ToNS: to, FromStart: true, ToEnd: true}

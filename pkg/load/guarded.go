@@ -22,13 +22,13 @@ type guarded struct {
 	reads *atomic.Int64
 
 	puts []database.GuardedPut
-	keys []int64 // their numbers
-	// expected are the versions that the last transaction that was sent named.
+	keys []int64 // numbers of the keys of puts
+	// expected are the versions that the last transaction named when it was sent.
 	expected []int64
 	data     []byte // keys and values of all puts but the first
 	// stale are the keys whose versions this client must read next.
 	stale []int64
-	key   []byte // of one of them
+	key   []byte // one of the stale keys
 	err   error  // of a read that the next transaction needed
 }
 
@@ -63,8 +63,8 @@ func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) 
 	return int64(len(g.data))
 }
 
-// expect sets the versions that a transaction expects. It returns for how long it read
-// those that were not known, in nanoseconds.
+// expect sets the versions that a transaction expects. It returns how long it read unknown
+// versions, in nanoseconds.
 func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	g.err = nil
 	if op == workload.OpCreate {
@@ -87,7 +87,7 @@ func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 
 // read reads the version of a key.
 func (g *guarded) read(c *client, key []byte, number int64) (int64, error) {
-	c.fiber.Leave() // the goroutine that may have to read the answer
+	c.fiber.Leave() // leave the goroutine that may have to read the answer
 	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
 	defer cancel()
 	g.reads.Add(1)
@@ -136,8 +136,8 @@ func (g *guarded) refresh(c *client) {
 // digits only.
 const versionsAtOnce = 1000
 
-// readVersions reads the versions of all keys that transactions of the load take, by as many
-// callers as the step has clients. It is no part of the load.
+// readVersions reads the versions of all keys that transactions of the load take, with as many
+// callers as the step has clients. These reads are not part of the load.
 func readVersions(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
 	keys := s.spec.Keys
 	switch {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// issueEnd is when a step stops issuing requests: those due before it were
+// issueEnd is when a step stops issuing requests: requests due before it were
 // offered, later ones were not. It only moves to earlier times while a step runs,
 // and is safe for concurrent use.
 type issueEnd struct{ ns atomic.Int64 }
@@ -33,8 +33,8 @@ type exhausted struct {
 	done chan struct{}
 }
 
-// exhaust notes that no request is left to take. That ends the issuing of a closed
-// loop; a rate ends it when its last request was due.
+// exhaust notes that no request is left to take. A closed loop then ends issuing; a rate
+// ends it after the due time of its last request.
 func (s *step) exhaust() {
 	s.exhausted.once.Do(func() {
 		if !s.rated() {
@@ -60,9 +60,9 @@ func newStopTime() *stopTime {
 	return s
 }
 
-// interrupt stops at a time, or as planned if that is earlier. It returns when.
-// Clients that ask meanwhile wait, so that none of them issues a request between
-// reading the clock and setting the time.
+// interrupt stops at a time, or as planned if that is earlier, and returns the stop.
+// Between its reading of the clock and its setting of the time, no client issues a request:
+// over returns true, and at waits.
 func (s *stopTime) interrupt(now func() int64) int64 {
 	planned := s.ns.Swap(ending)
 	at := min(planned, now()+1)
@@ -73,12 +73,12 @@ func (s *stopTime) interrupt(now func() int64) int64 {
 // planned reports whether there is a stop: a duration, or an interrupt.
 func (s *stopTime) planned() bool { return s.ns.Load() != math.MaxInt64 }
 
-// over reports whether a time is at or after the stop. While an interrupt sets the
-// stop, every time is.
+// over reports whether a time is at or after the stop. It returns true for every time
+// while an interrupt sets the stop.
 func (s *stopTime) over(ns int64) bool { return ns >= s.ns.Load() }
 
-// at is when nothing new is issued any more; it waits for an interrupt that is
-// being set.
+// at returns the time from which nothing new is issued; it waits for an interrupt that
+// is being set.
 func (s *stopTime) at() int64 {
 	at := s.ns.Load()
 	if at == ending {

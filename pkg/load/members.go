@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// located is a client that knows which member a request sent now goes to, by index.
+// located is a client that knows the index of the member to which a request sent now goes.
 type located interface{ Member() int }
 
 // unknownMember is the index of a member that is not known.
@@ -27,7 +27,7 @@ func memberOf(client database.Client, preferred int) int {
 
 // memberCounts count requests by member and phase. Its owner guards it.
 type memberCounts struct {
-	// slots are chosen by the parity of the second, as those of a shard. In a slot the
+	// slots are chosen by the parity of the second, like those of a shard. In a slot the
 	// phases of the unknown member come first, then those of member 0.
 	slots [2][]results.MemberSecond
 	// histograms are of the step's measured ok requests, in the order of the slots.
@@ -57,7 +57,7 @@ func (m *memberCounts) add(sec int64, d *done, rated bool) {
 	}
 }
 
-// histogram is the n-th one.
+// histogram returns histogram n, which it makes if needed.
 func (m *memberCounts) histogram(n int) *hdrhistogram.Histogram {
 	for n >= len(m.histograms) {
 		m.histograms = append(m.histograms, nil)
@@ -80,7 +80,7 @@ func (m *memberCounts) take(sec int64, into *[]results.MemberSecond) {
 	clear(s)
 }
 
-// takeHistograms moves the step's histograms to others.
+// takeHistograms merges the step's histograms into those of into.
 func (m *memberCounts) takeHistograms(into *memberCounts) {
 	for n, h := range m.histograms {
 		if h != nil && h.TotalCount() > 0 {

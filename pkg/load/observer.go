@@ -15,8 +15,8 @@ import (
 // of several keys is one Ended for each key. Times are unix nanoseconds of the recorder's
 // clock, which steps of the wall clock do not move.
 type Ended struct {
-	// Number is the request's, which is also in the value that it writes. Those of keys
-	// written before the load are negative: see [Preload].
+	// Number is the request's number, which is also in the value that it writes. Numbers of
+	// keys written before the load are negative: see [Preload].
 	Number int64
 	// Key is the number of the key, 0 in a load with one key; of a range, the first.
 	Key int64
@@ -24,16 +24,16 @@ type Ended struct {
 	// the value was right, and long enough to hold a number. It is NoRequest if the value was
 	// wrong.
 	Read int64
-	// Expected and Version are of a transaction: the version of the key that it named, and
-	// the one that it made. They are -1 if not known.
+	// Expected is the version of the key that a transaction named, Version the one that it
+	// made. They are -1 if not known.
 	Expected, Version int64
-	// Change is the version that a write made among those of all keys, where the client is a
+	// Change is the version that a write made, counted over all keys, if the client is a
 	// [database.WriteVersioner]; -1 if it is not known.
 	Change int64
-	// Due is when the request was to be sent, in a closed loop Sent.
+	// Due is when the request was due; in a closed loop it is Sent.
 	Due, Sent, End int64
-	// Client and Connection are numbered over all parts of a load. Member is the one that the
-	// request went to, -1 if not known.
+	// Client and Connection are numbered over all parts of a load. Member is the member that
+	// the request went to, -1 if not known.
 	Client, Connection, Member int32
 	Op                         uint8 // index in [Spec.Operations]
 	Outcome                    workload.Outcome
@@ -41,7 +41,7 @@ type Ended struct {
 	Missing                    bool // it failed because the key does not exist
 }
 
-// NoRequest, as what a request read, is a value that no request wrote to its key.
+// NoRequest, in [Ended.Read], stands for a value that no request wrote to its key.
 const NoRequest = math.MinInt64
 
 // Observer is a [Sink] that also sees every request. Requests that were shed or left unsent
@@ -50,9 +50,9 @@ type Observer interface {
 	Sink
 	// Observe receives requests that ended, in no order, and a moment: every request that was
 	// sent before it has ended and was passed by this call or an earlier one. The moment never
-	// falls. It is called once a second, as soon as some 8,000 requests have ended, and at a
-	// step's end. Ended is valid during the call. While the observer is behind by mostPages, clients
-	// wait before they take their next request.
+	// decreases. Observe is called once a second, as soon as some 8,000 requests have ended, and
+	// at a step's end. Ended is valid during the call. While the observer is behind by mostPages,
+	// clients wait before they take their next request.
 	Observe(ended []Ended, before int64) error
 }
 
@@ -67,9 +67,9 @@ const (
 	// mostPages is how many pages of requests may wait for the observer before clients do:
 	// 44 MiB.
 	mostPages = 512
-	// soonPages, besides the ones that shards fill, make the observer be called at once: then
-	// a processor's cache still has them. Each call looks at every client, so that there is
-	// one page more for so many clients.
+	// soonPages, besides the pages that shards fill, trigger a call of the observer at once,
+	// while a processor's cache still has them. Each call looks at every client, so the number
+	// grows by one page for every clientsPerPage clients.
 	soonPages, clientsPerPage = 8, 256
 )
 
@@ -82,8 +82,8 @@ type history struct {
 	observer Observer
 	shards   *shards
 	hurry    chan struct{} // asks the flusher to deliver at once
-	// descheduled is called after a client has read the clock for a request and before its flight
-	// shows that; nil outside tests.
+	// descheduled is called after a client has read the clock for a request, before its flight
+	// shows the request; nil outside tests.
 	descheduled func()
 
 	// Of the goroutine that delivers.
@@ -101,7 +101,7 @@ type history struct {
 	waits Waits
 }
 
-// Waits counts how often clients waited and adds up for how long.
+// Waits counts the waits of clients and adds up their time.
 type Waits struct {
 	Count int64
 	NS    int64
@@ -120,7 +120,7 @@ func newHistory(c clock.Clock, sink Sink, s *shards) *history {
 	return h
 }
 
-// begin prepares for a step with so many clients.
+// begin prepares for a step with a number of clients.
 func (h *history) begin(clients int) {
 	if h == nil {
 		return
@@ -130,7 +130,7 @@ func (h *history) begin(clients int) {
 	h.soon = min(soonPages+clients/clientsPerPage+len(h.shards.all), h.most/2)
 }
 
-// hurried is the channel that asks to deliver at once, nil without an observer.
+// hurried returns the channel that asks to deliver at once, nil without an observer.
 func (h *history) hurried() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -147,7 +147,7 @@ func (h *history) page() []Ended {
 	if h.used >= h.soon {
 		select {
 		case h.hurry <- struct{}{}:
-		default: // it was asked already
+		default: // already asked
 		}
 	}
 	if n := len(h.free); n > 0 {
@@ -174,8 +174,7 @@ func (h *history) deliver(keep func(error)) {
 	h.giveBack()
 }
 
-// giveBack makes the pages that were delivered free, and lets clients that waited for them
-// continue.
+// giveBack frees the delivered pages, and lets clients that waited for pages continue.
 func (h *history) giveBack() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -241,9 +240,9 @@ func (p *pages) add(ended []Ended) {
 	}
 }
 
-// takeEnded moves the requests that ended to a list. Every request of the shard's clients that
-// was sent before the moment that it returns is among those that were taken until now. The
-// clock was at now before.
+// takeEnded moves the requests that ended to a list, and returns a moment. Every request that
+// the shard's clients sent before that moment has been taken by now. now is an earlier reading
+// of the clock.
 func (s *shard) takeEnded(now int64, to *[][]Ended) (before int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,10 +256,11 @@ func (s *shard) takeEnded(now int64, to *[][]Ended) (before int64) {
 	return before
 }
 
-// earliest returns a moment before which the client sends no request that has not ended. The
-// shard is locked, so no request ends meanwhile, and the clock was at now before.
+// earliest returns a moment: every request that the client sent, or will send, before it has
+// ended. The shard is locked, so no request ends meanwhile, and now is an earlier reading of
+// the clock.
 //
-// A client that is idle reads the clock after it has set flightSending, so not before now. One
+// An idle client reads the clock after it has set flightSending, so not before now. A client
 // that has set flightSending may have read the clock already, and be descheduled since, but not
 // before it was last seen idle and not before its last request ended.
 func (f *flight) earliest(now int64) int64 {
@@ -305,8 +305,8 @@ func (o *observed) await(c *client) {
 	o.history.addWait(o.history.clock.Now() - from)
 }
 
-// readClock reads the clock for the request that the client sends next. Whoever looks at the flight
-// meanwhile sees that the client may have read it.
+// readClock reads the clock for the request that the client sends next. Meanwhile the flight shows
+// that the client may have read the clock.
 func (o *observed) readClock(c *client) int64 {
 	c.flight.word.Store(flightSending)
 	sent := c.now()

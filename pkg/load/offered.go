@@ -22,12 +22,12 @@ type offered struct {
 	due    int64 // requests of the step that were due in flushed seconds
 	grid   grid
 	at     int64   // the moment up to which requests of the step were counted
-	asked  int64   // the time that the schedule was asked for last
+	asked  int64   // the time of the last call of the schedule's Due
 	counts []int64 // of the last call, by phase and operation as in a slot
 	tick   []int64 // of one tick, by operation
-	// taken are the first so many requests of a closed loop, and takenBy counts them by
-	// operation. The count grows with each second: that of a part takes a time that grows
-	// with the number of requests.
+	// taken is how many requests of a closed loop were handed out, and takenBy counts them by
+	// operation. The count grows with each second: counting those of a part takes time in
+	// proportion to their number.
 	taken   int64
 	takenBy []int64
 }
@@ -48,7 +48,7 @@ func (o *offered) begin(st *step, g grid) {
 }
 
 // in counts the requests due in a second, by phase and operation as in a slot, and
-// passes those of each tick, by operation, to a function. In a closed loop nothing
+// passes the counts of each tick, by operation, to a function. In a closed loop nothing
 // is due ahead: all counts are 0. The counts are valid until the next call.
 func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	o.mu.Lock()
@@ -67,8 +67,8 @@ func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	}
 }
 
-// count counts the requests that are due until a moment and in the phase and the
-// tick of the moment up to which requests were counted before.
+// count counts the requests that are due until a moment, within the phase and the tick in
+// which the last count ended.
 func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 	p, k := o.step.phase(o.at-o.step.start), o.grid.of(o.at)
 	_, to := o.grid.bounds(k)
@@ -92,7 +92,7 @@ func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 
 // dueBefore counts the requests due before a time after the step's start. It ends
 // issuing after the schedule's last request, as soon as that is known. A schedule knows
-// it ahead of time; if this process was stopped for so long that the time has passed,
+// its last request ahead of time; if this process was stopped until that time had passed,
 // issuing ends now.
 func (o *offered) dueBefore(t int64) int64 {
 	o.asked = max(o.asked, t)
@@ -103,8 +103,8 @@ func (o *offered) dueBefore(t int64) int64 {
 	return before
 }
 
-// used counts all requests of a closed loop whose number was handed out, by operation.
-// The counts are valid until the next call.
+// used counts all requests of a closed loop that were handed out, by operation. The counts
+// are valid until the next call.
 func (o *offered) used() []int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,7 +112,7 @@ func (o *offered) used() []int64 {
 	return o.takenBy
 }
 
-// take counts the requests whose number was handed out since the last call.
+// take counts the requests that were handed out since the last call.
 func (o *offered) take() {
 	n := o.step.schedule.Used()
 	o.step.count(o.taken, n, o.takenBy)

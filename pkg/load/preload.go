@@ -12,8 +12,8 @@ import (
 )
 
 // Preload writes the keys that exist before a load: spec.Keys of them, or the one
-// key of a load that uses the same key. One of several parts writes its share, and clients
-// are those of all parts. Nothing is recorded; progress may be nil.
+// key of a load that uses the same key. One of several parts writes its share; clients is
+// the number over all parts. Nothing is recorded; progress may be nil.
 func Preload(ctx context.Context, spec Spec, clients int, conns []database.Client, progress func(Progress)) error {
 	n := spec.Keys
 	if spec.SameKey {
@@ -42,7 +42,7 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	return nil
 }
 
-// firstError is a sink that keeps the first error of a load and nothing else.
+// firstError is a sink that keeps only the first error of a load.
 type firstError struct{ err error }
 
 func (f *firstError) Second(s Second) error {

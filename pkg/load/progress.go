@@ -15,7 +15,7 @@ import (
 
 // Progress reports once a second how far a load is.
 type Progress struct {
-	// Step is without its functions: who keeps a progress keeps no memory of the load.
+	// Step has no functions, so that a kept progress holds no memory of the load.
 	Step    Step
 	Elapsed time.Duration // of this step
 	// Second is when the last second began.
@@ -25,11 +25,11 @@ type Progress struct {
 	// Span is how much of the last second belongs to this step: less than a second where the
 	// step began or ended in it. Counts of the second are divided by it for a rate.
 	Span time.Duration
-	// Offered and Ended are requests of the last second. Errors are the failed and
+	// Offered and Ended count requests of the last second. Errors counts the failed and
 	// unknown requests of all steps, without the declined ones.
 	Offered, Ended, Errors, Declined int64
-	// Faulty are the failed and unknown requests of the last second that the database did
-	// not decline. InFlight are requests that were sent and had not ended at its end.
+	// Faulty counts the failed and unknown requests of the last second that the database did
+	// not decline. InFlight counts requests that were sent and had not ended at its end.
 	Faulty, InFlight int64
 	// P50 and P99 are of the ok requests of the last second: response times with a
 	// rate, else service times. They are 0 if nothing was ok.
@@ -44,12 +44,12 @@ type Meter struct {
 	show    func(Progress)
 	all     *hdrhistogram.Histogram
 	deletes bool // keys may be gone because the load deletes
-	// declined are requests of all steps.
+	// declined counts requests of all steps.
 	declined int64
 }
 
-// NewMeter returns a meter for loads of some operations, which calls show, if it is not
-// nil, once a second.
+// NewMeter returns a meter for loads of some operations. It calls show once a second, if
+// show is not nil.
 func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 	if show == nil {
 		show = func(Progress) {}
@@ -57,8 +57,8 @@ func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 	return &Meter{show: show, all: histogram.New(), deletes: slices.Contains(ops, workload.OpDelete)}
 }
 
-// PerSecond is the rate of a count of the last second; 0 for a second of which less than 100 ms
-// belong to the step, since those say little.
+// PerSecond is the rate of a count of the last second; 0 if less than 100 ms of the second belong
+// to the step, which says little.
 func (p Progress) PerSecond(count int64) int64 {
 	if p.Span < 100*time.Millisecond {
 		return 0
@@ -66,8 +66,8 @@ func (p Progress) PerSecond(count int64) int64 {
 	return int64(math.Round(float64(count) / p.Span.Seconds()))
 }
 
-// Report shows the progress after a second of a step that began elapsed ago, of which span
-// belongs to the step. Counts are those of all steps up to the second's end.
+// Report shows the progress after a second of a step that began elapsed ago. The second
+// belongs to the step for span. Counts are those of all steps up to the second's end.
 func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
 		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Second: s.Start, Span: span,

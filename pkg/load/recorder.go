@@ -11,8 +11,8 @@ import (
 )
 
 // Recorder counts the requests of a load and passes them to a Sink, one second
-// after the other. Its memory depends on the number of clients and of processors,
-// not of requests.
+// after the other. Its memory depends on the number of clients and processors,
+// not on the number of requests.
 //
 // It is made of parts that guard themselves. Clients record into the shards, and
 // errors into the failures. Once a second the flusher merges both, compares them with
@@ -36,11 +36,11 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 	return newRecorder(clock.New(), sink, ops, progress)
 }
 
-// Clock is the time of the records.
+// Clock returns the clock of the records.
 func (r *Recorder) Clock() *clock.Clock { return &r.clock }
 
 // Stopped reports whether this process was stopped for at least a time between two moments of the
-// clock. It is too slow to be asked with every request.
+// clock. It is too slow to be called with every request.
 func (r *Recorder) Stopped(from, to int64, least time.Duration) bool {
 	for _, s := range r.stops.All().Stretches {
 		if begin := r.clock.Moment(s.From); s.Length >= least && begin <= to && begin+int64(s.Length) >= from {
@@ -50,8 +50,8 @@ func (r *Recorder) Stopped(from, to int64, least time.Duration) bool {
 	return false
 }
 
-// NewRecorderAt is [NewRecorder] for records in another machine's clock, which has the
-// given time now. [Step.Start] is in that clock too.
+// NewRecorderAt is [NewRecorder] for records in another machine's clock, which now shows
+// the given time. [Step.Start] is in that clock too.
 func NewRecorderAt(now time.Time, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	return newRecorder(clock.At(now), sink, ops, progress)
 }
@@ -75,8 +75,8 @@ func newRecorder(c clock.Clock, sink Sink, ops []workload.Op, progress func(Prog
 	return r
 }
 
-// Forget makes [Recorder.SchedulingLag], [Recorder.Lateness] and [Recorder.Stops] those of
-// the steps from now on. It is called between two steps. Totals and Created go on.
+// Forget restarts [Recorder.SchedulingLag], [Recorder.Lateness] and [Recorder.Stops] with
+// the next step. It is called between two steps. Totals and Created continue.
 func (r *Recorder) Forget() {
 	r.lag.forget()
 	r.shards.forget()
@@ -89,8 +89,8 @@ func (r *Recorder) Totals() results.Totals {
 	return counts
 }
 
-// Created bounds the keys that the steps that ended created: surely counts those
-// that were acknowledged, perhaps those of unknown writes besides.
+// Created bounds the number of keys that ended steps created: surely counts acknowledged
+// keys, perhaps the further keys of unknown writes.
 func (r *Recorder) Created() (surely, perhaps int64) {
 	_, surely, perhaps = r.accounts.totals()
 	return surely, perhaps
@@ -100,15 +100,16 @@ func (r *Recorder) Created() (surely, perhaps int64) {
 // [Recorder.Forget].
 func (r *Recorder) SchedulingLag() results.Spread { return r.lag.spread() }
 
-// Lateness is the client's own part of how long after their due time requests were
-// sent, over all steps with a rate since [Recorder.Forget] and all requests that were sent.
+// Lateness is how long after their due time requests were sent, as far as the client
+// itself caused it, over all sent requests of all steps with a rate since [Recorder.Forget].
 func (r *Recorder) Lateness() results.Spread { return r.shards.lateness() }
 
-// Stops is when this process did not run during the steps since [Recorder.Forget].
+// Stops are the stretches in which this process did not run during the steps since
+// [Recorder.Forget].
 func (r *Recorder) Stops() results.Stops { return r.stops.All() }
 
-// allocate makes all histograms that a step without failures needs, so that they
-// neither take time during the load nor make memory depend on its length.
+// allocate makes all histograms that a step without failures needs. So they neither take
+// time during the load nor make memory depend on its length.
 func (r *Recorder) allocate(st *step) {
 	ops := len(r.accounts.ops)
 	for p := range phases {
@@ -139,7 +140,7 @@ func (r *Recorder) begin(st *step, flights []*flight) {
 
 // endIssue ends issuing at the time that a function returns, which must be later than
 // its reading of the clock. No request is recorded meanwhile. So each request that was
-// recorded before has ended before that time, and those that end at or after that time
+// recorded before has ended before that time, and requests that end at or after that time
 // find the window closed: none is counted on the wrong side of a window's end.
 func (r *Recorder) endIssue(at func() int64) { r.offered.stop(at) }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// records turns the merged tallies of a step into its records: a row for each
-// phase and operation, their histograms, and the totals of the whole step.
+// records turns the merged tallies of a step into its records: rows and histograms of
+// each phase and operation, and the totals of the whole step.
 type records struct {
 	ops    []workload.Op
 	step   *step
@@ -55,7 +55,7 @@ func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]su
 	return list
 }
 
-// row makes the counts of the n-th phase and operation's row.
+// row makes the counts of the row of the n-th phase and operation.
 func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 	row := results.Interval{
 		Second: sec, Step: r.step.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.step.Clients,

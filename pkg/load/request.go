@@ -10,8 +10,8 @@ import (
 type keyValue struct{ key, value []byte }
 
 // prepare computes a request and fills key and payload, and value if the operation
-// sends one. Key and value of a fiber's plain write are not the client's any more once it has
-// waited: see [database.Continuer].
+// sends one. A fiber's plain write owns its key and value only until it waits: see
+// [database.Continuer].
 func (a *applier) prepare(number int64) requests.Request {
 	work := a.client.step.work
 	req := work.Request(number)
@@ -36,7 +36,7 @@ func briefly(memory []byte, s *step, req requests.Request) (key, value []byte) {
 	return b[:n:n], b[n:]
 }
 
-// fill computes key and value of a request where those of the last one were.
+// fill computes key and value of a request, in place of those of the last request.
 func (k *keyValue) fill(s *step, req requests.Request) {
 	load := &s.spec.Load
 	if k.key == nil {
@@ -49,8 +49,8 @@ func (k *keyValue) fill(s *step, req requests.Request) {
 	k.value = s.work.AppendValue(k.value[:0], req)
 }
 
-// sharedRoom is the memory in bytes that fibers share for the key and the value of a request, 0 if
-// those can be so large that each fiber keeps its own.
+// sharedRoom is the size in bytes of the memory that fibers share for the key and the value of a
+// request; 0 if these can be so large that each fiber keeps its own.
 func sharedRoom(l *workload.Load) int {
 	if room := keyRoom(l) + l.LargestValue(); room <= fiber.MostBorrowed {
 		return room

@@ -45,8 +45,8 @@ func (l *requestLoop) one() bool {
 	if l.applier.refused {
 		l.applier.rest()
 	}
-	// A client without a server takes no request. At the end of a rate it takes those
-	// that are left, to give them up.
+	// A client without a server takes no request. At the end of a rate it takes the rest,
+	// to give them up.
 	if !l.client.connected() && !l.client.await(false) && !s.rated() {
 		return false
 	}
@@ -70,8 +70,8 @@ func (l *requestLoop) next() (i, due int64, ok bool) {
 }
 
 // closed applies a request of a closed loop, which is due when it is sent. Every
-// request that the schedule hands out is sent. When it has no more, issuing ends;
-// requests that other clients took before are still sent.
+// request that the schedule hands out is sent. When the schedule has no more, issuing
+// ends; requests that other clients took before are still sent.
 func (l *requestLoop) closed() bool {
 	s := l.client.step
 	// Reading the clock is a good part of the engine's own cost.
@@ -88,7 +88,7 @@ func (l *requestLoop) closed() bool {
 }
 
 // open applies a request of a rate when it is due, or as soon after as this client
-// is free. If requests are bound to clients, all that the client has not taken are due
+// is free. If requests are bound to clients, the client's remaining requests are all due
 // later than this one.
 func (l *requestLoop) open(i, due int64) bool {
 	c, s := &l.client, l.client.step
@@ -139,7 +139,7 @@ func (l *requestLoop) open(i, due int64) bool {
 func (l *requestLoop) apply(i, due, flags int64) {
 	c, a, s := &l.client, &l.applier, l.client.step
 	req := a.prepare(s.number(i))
-	read := int64(0) // how long it took to read what the request must know
+	read := int64(0) // how long it took to read the versions that the request names
 	if a.guarded != nil {
 		if read = a.guard(req); read > 0 && flags == 0 {
 			flags = flightQueued
@@ -165,7 +165,7 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	err := a.attempt(call, req)
 	d := done{member: c.member, due: due, sent: sent, end: c.returned(), phase: phase, op: req.Op, err: err, late: late}
 	d.stopped = c.stopped
-	if a.turn != nil { // what was asked only for the fence came after
+	if a.turn != nil { // the request for the fence came after
 		d.end = min(max(a.turn.Acquired, sent), d.end)
 	}
 	if a.got.read && err == nil {
@@ -193,7 +193,7 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	} else {
 		s.rec.fails.record(&d)
 	}
-	if op := s.work.Operation(req); op != workload.OpReadOneshot && !op.Locks() { // which had connections of their own
+	if op := s.work.Operation(req); op != workload.OpReadOneshot && !op.Locks() { // those have connections of their own
 		c.watchConnection(&d)
 	}
 	if a.guarded != nil {
@@ -202,9 +202,9 @@ func (l *requestLoop) apply(i, due, flags int64) {
 }
 
 // giveUp counts the requests that no client has taken by the end of the drain, all of
-// one phase at once: a database that answers one request in a thousand leaves more of
-// them than clients could take one by one. Those that wait for the client to which they are
-// bound are taken one by one, by that client.
+// one phase at once: a database that answers one request in a thousand leaves more
+// requests than clients could take one by one. Requests that are bound to a client are
+// taken one by one, by that client.
 func (l *requestLoop) giveUp(now int64) {
 	s := l.client.step
 	rest, ok := s.schedule.(schedule.Leaver)

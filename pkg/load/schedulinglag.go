@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// schedulingLag samples how late a wait ends in this process. With processors to
-// spare that is about a tenth of a millisecond; when clients wait for a processor,
-// so does the sampling goroutine.
+// schedulingLag samples how late a wait ends in this process. With spare processors it
+// ends about a tenth of a millisecond late; when clients wait for a processor, so does
+// the sampling goroutine.
 type schedulingLag struct {
 	stops *stops.Stops
 

@@ -16,8 +16,8 @@ import (
 type done struct {
 	due, sent, end int64
 	phase, op      int
-	late           int64 // of sent - due, what the client caused itself
-	stopped        int64 // of end - sent, by which stops of the client delayed the answer
+	late           int64 // the part of sent - due that the client caused itself
+	stopped        int64 // the part of end - sent by which stops of the client delayed the answer
 	read, written  int64 // bytes of the value that was read, of keys and values that were written
 	member         int   // that the request went to; -1 if not known
 	outcome        workload.Outcome
@@ -50,7 +50,7 @@ type shard struct {
 	waited   int64
 	window   window
 	coolDown int64
-	// late is the lateness in all steps, since it was forgotten, of requests with a rate.
+	// late is the lateness of requests with a rate, in all steps since forget.
 	late summary
 	// flights are the requests that this shard's clients have in flight.
 	flights []*flight
@@ -58,10 +58,10 @@ type shard struct {
 	_       [64]byte
 }
 
-// record counts a request that ended and clears its flight. A flush that met the
-// request in flight counted it as sent; any other is counted as sent now, in an
+// record counts a request that ended and clears its flight. A flush that found the
+// request in flight has counted it as sent; otherwise it is counted as sent now, in an
 // open second even if its own second was flushed while the goroutine was
-// descheduled. It returns the flight's word, which has the mark of a passed
+// descheduled. record returns the flight's word, which has the mark of a passed
 // deadline.
 func (s *shard) record(f *flight, d *done) int64 {
 	s.mu.Lock()
@@ -100,14 +100,14 @@ func (s *shard) record(f *flight, d *done) int64 {
 	return word
 }
 
-// busy counts the time for which a client held a lock and gave it up, as that inside calls.
+// busy counts the time in which a client held a lock and gave it up as time inside calls.
 func (s *shard) busy(from, to int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inside += max(min(to, s.end.at())-from, 0)
 }
 
-// shed counts a request that was dropped because every client was busy, or its own.
+// shed counts a request that was dropped because every client, or its own, was busy.
 func (s *shard) shed(now int64, phase, op int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +141,8 @@ func (s *shard) add(f *flight) {
 }
 
 // take closes a second: it returns its slot and leaves an empty one in its place,
-// and moves the ticks before number end and the counts by member to lists. Requests in flight that were
-// sent in that second, or before, are counted as sent.
+// and moves the ticks before number end and the counts by member to lists. Requests in flight that
+// were sent in that second, or before, are counted as sent.
 func (s *shard) take(sec int64, empty slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +167,8 @@ func (s *shard) take(sec int64, empty slot, end int64, ticks *[]tickCounts, memb
 	return taken
 }
 
-// stop forgets the step's flights and returns the time inside calls, without a
-// server, and of the client's own delay.
+// stop forgets the step's flights and returns the time inside calls, the time without a
+// server, and the client's own delay.
 func (s *shard) stop() (inside, waited, delay int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,8 +202,8 @@ type shards struct {
 }
 
 // newShards returns a shard for each processor, at least 2 and at most 16, with slots of a
-// size. A request holds its shard for a fraction of a microsecond, and the histograms of a
-// shard take more memory than a hundred clients.
+// size. A request holds its shard's lock for a fraction of a microsecond, and the histograms
+// of a shard take more memory than a hundred clients.
 func newShards(c clock.Clock, end *issueEnd, size int) *shards {
 	s := &shards{all: make([]*shard, min(max(runtime.GOMAXPROCS(0), 2), 16)), spare: make(slot, size)}
 	for i := range s.all {
@@ -227,8 +227,8 @@ func (s *shards) allocate(from, to int, rated bool) {
 	}
 }
 
-// begin prepares for a step whose first second follows flushed. Flights are those
-// of its clients, in order.
+// begin prepares for a step whose first second follows flushed. Flights belong to its
+// clients, in order.
 func (s *shards) begin(flushed int64, st *step, g grid, flights []*flight) {
 	for _, one := range s.all {
 		one.begin(flushed, st, g)
@@ -247,9 +247,9 @@ func (s *shards) hold(do func()) {
 	do()
 }
 
-// take closes a second in every shard, adds all of them to an empty slot, adds the
-// ticks before number end and the counts by member to lists, and returns how many bytes were read. One
-// goroutine at a time calls it.
+// take closes a second in every shard, adds the shards' slots to an empty one, adds the ticks
+// before number end and the counts by member to lists, and returns how many bytes were read.
+// One goroutine at a time calls it.
 func (s *shards) take(sec int64, into slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) (read int64) {
 	for _, one := range s.all {
 		s.spare = one.take(sec, s.spare, end, ticks, members)
@@ -261,8 +261,8 @@ func (s *shards) take(sec int64, into slot, end int64, ticks *[]tickCounts, memb
 	return read
 }
 
-// end forgets the step's flights and returns its clients' time inside calls, without
-// a server, and of their own delay.
+// end forgets the step's flights and returns its clients' time inside calls, their time
+// without a server, and their own delay.
 func (s *shards) end() (inside, waited, delay time.Duration) {
 	for _, one := range s.all {
 		i, w, d := one.stop()
@@ -289,7 +289,7 @@ func (s *shards) forget() {
 	}
 }
 
-// lateness merges the shards' latenesses.
+// lateness merges the lateness of all shards.
 func (s *shards) lateness() results.Spread {
 	var all summary
 	for _, one := range s.all {
@@ -298,8 +298,8 @@ func (s *shards) lateness() results.Spread {
 	return all.spread()
 }
 
-// openSeconds are the two seconds that can be recorded into: those after the last
-// one that was flushed.
+// openSeconds are the two seconds that can be recorded into: the ones after the last
+// flushed second.
 type openSeconds struct {
 	clock   clock.Clock
 	flushed int64
@@ -316,11 +316,11 @@ func (o *openSeconds) of(ns int64) int64 {
 // the time it was sent above nine bits of flags.
 type flight struct {
 	word atomic.Int64
-	// waiting is since when its client has waited for a server, 0 if it does not; of
-	// the shard's lock.
+	// waiting is when its client began to wait for a server, 0 if it does not wait; the
+	// shard's lock guards it.
 	waiting int64
-	// idle is when its client last had no request in flight, as far as its observer knows; of
-	// the shard's lock.
+	// idle is when its client last had no request in flight, as far as its observer knows; the
+	// shard's lock guards it.
 	idle int64
 	_    [40]byte // its own cache line: neighbours belong to other clients
 }

@@ -39,16 +39,16 @@ type Second struct {
 	Start     time.Time
 	Intervals []results.Interval
 	Errors    []results.ErrorCount
-	// Progress are the rows of the ticks that ended by the second's end and were not
+	// Progress has the rows of the ticks that ended by the second's end and were not
 	// written before. They are valid during the call.
 	Progress []results.Progress
-	// Answers are of the same ticks: of those in the measured window with ok requests. They are
-	// valid during the call.
+	// Answers has the answers of those of these ticks that lie in the measured window and have
+	// ok requests. They are valid during the call.
 	Answers []Answers
 	// Members are the rows of members that answered. They are valid during the call.
 	Members []results.MemberSecond
 	// Latencies are of ok requests, one for each phase, operation and clock that has
-	// any. Failures are of the others, one for each outcome besides.
+	// any. Failures are of the others, one for each phase, operation, clock and outcome.
 	Latencies, Failures []Latency
 	// Last reports that the step has no later second.
 	Last bool

@@ -23,9 +23,9 @@ type Spec struct {
 	// Keys.
 	FirstKey int64
 	// Part, if not the zero value, is the share of one of several machines that issue the
-	// load together: the requests whose number modulo Part.Of is Part.Index, by the clients
-	// whose number is. All else in Load and in the steps describes the whole. See
-	// [Spec.CheckPart] and [Engine.Continue].
+	// load together: the requests and the clients whose number modulo Part.Of is Part.Index.
+	// All else in Load and in the steps describes the whole. See [Spec.CheckPart] and
+	// [Engine.Continue].
 	Part schedule.Part
 }
 
@@ -74,7 +74,7 @@ type Step struct {
 	// Reconnect replaces connections that are lost.
 	Reconnect *Reconnect
 	// Start, if not zero, is when the step begins, by the clock of the recorder. A step that
-	// is not ready then fails. The zero value is as soon as it is ready.
+	// is not ready by then fails. With the zero value a step starts as soon as it is ready.
 	Start time.Time
 }
 
@@ -85,36 +85,35 @@ type StepResult struct {
 	Start, End time.Time
 	// FirstSent is when the first request was sent; the zero time if none was.
 	FirstSent time.Time
-	// IssueEnd is when nothing new was issued any more, from Start to End; it ends the
-	// population.
+	// IssueEnd is when issuing ended, from Start to End; it ends the population.
 	IssueEnd time.Time
 	// Inside is the clients' time inside calls, all outcomes, clipped to [Start,
 	// IssueEnd), without the time by which stops of this process delayed them.
 	Inside time.Duration
 	// ClientDelay is the clients' own part of the ok requests' times in the measured
-	// phase: how late they sent, and the time inside calls by which stops of this process
-	// delayed them.
+	// phase: how late clients sent them, and how long stops of this process delayed their
+	// calls.
 	ClientDelay time.Duration
-	// Waiting is the clients' time without a server, clipped to the measured window.
-	// Lost counts connections that were lost, Reconnects those opened in their place.
+	// Waiting is the clients' time without a server, clipped to the measured window. Lost
+	// counts connections that were lost, Reconnects connections opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
 	// ObserverWaits are the waits of clients for an [Observer] that was behind, before they
 	// took a request.
 	ObserverWaits Waits
-	// Resent counts requests that clients sent again by themselves, over the connections of
-	// the step; see [database.Resender].
+	// Resent counts requests that clients resent by themselves, over the connections of the
+	// step; see [database.Resender].
 	Resent int64
-	// VersionReads are the reads of versions that transactions of the step needed: a
-	// conflict or a lost answer had made them unknown. They are no requests of the load.
+	// VersionReads counts reads of versions that transactions of the step needed after a
+	// conflict or a lost answer had made them unknown. They are not requests of the load.
 	VersionReads int64
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if the step ended before its window began.
 	LargestGap *results.Gap
 	// Requests is the count of request numbers that the step used up: the next step's
-	// keys continue after them. Numbers of other parts are among them, as far as this part
-	// came: the greatest count of all parts is that of the step. It is that of one part if
-	// the step has a rate and was not interrupted, and differs where a closed loop ends by
-	// its duration.
+	// keys continue after them. It includes numbers of other parts up to the last one of this
+	// part, so the step's count is the greatest of all parts' counts. It equals the count of a
+	// load in one part if the step has a rate and was not interrupted; it differs if a closed
+	// loop ends by its duration.
 	Requests int64
 }

@@ -99,8 +99,8 @@ func (t *tally) reset() {
 	}
 }
 
-// latencies are those of one phase and operation, by clock and outcome: those of
-// declined requests are among the failed ones too.
+// latencies holds the latencies of one phase and operation, by clock and outcome. Declined
+// requests are also among the failed ones.
 type latencies [numClocks][len(workload.LatencyOutcomes)]summary
 
 // allocate makes the histograms of ok requests.
@@ -140,8 +140,8 @@ func (s *summary) merge(o *summary) {
 	s.histogram.Merge(o.histogram)
 }
 
-// absorb adds another summary and empties that one. An empty summary swaps with
-// it, which costs nothing.
+// absorb adds another summary and empties that one. An empty summary swaps with the
+// other, which costs nothing.
 func (s *summary) absorb(o *summary) {
 	if s.latency.Count == 0 {
 		*s, *o = *o, *s

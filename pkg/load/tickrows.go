@@ -13,10 +13,10 @@ type tickRows struct {
 	ops  []workload.Op
 	step *step
 	grid grid
-	// taken are the ticks that were taken from the shards and not written, in order.
+	// taken are the ticks that were taken from the shards and not yet written, in order.
 	taken []tickCounts
 	next  int64 // the first tick that was not written
-	// inFlight counts the requests that were sent and did not end, by operation.
+	// inFlight counts the requests that were sent and have not ended, by operation.
 	inFlight [maxOps]int64
 	rows     []results.Progress // of the last call
 	answers  []Answers          // of the last call
@@ -38,9 +38,9 @@ func (r *tickRows) due(tick int64, counts []int64) {
 	}
 }
 
-// before writes the rows of all ticks before number end. Each one ends at until at
-// the latest. The rows, and when requests of the measured window were answered in each tick,
-// are valid until the next call.
+// before returns the rows of all ticks before number end, each of which ends at until at the
+// latest, and the answers of the ticks in the measured window. Both are valid until the next
+// call.
 func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 	r.rows, r.answers = r.rows[:0], r.answers[:0]
 	n := 0

@@ -10,7 +10,7 @@ import (
 // tick is the length of a row of progress.csv in nanoseconds.
 const tick = int64(results.ProgressTick)
 
-// grid numbers the ticks of a step from the start of its measured window; those of
+// grid numbers the ticks of a step from the start of its measured window; ticks of
 // the warm-up are negative. The tick in which the window ends has two numbers, one
 // before the end and one from there on. Times are nanoseconds of the recorder's
 // clock.
@@ -75,7 +75,7 @@ type tickCounts struct {
 	ops         [maxOps]opCounts
 }
 
-// opCounts count the requests of one operation. Due is counted from the schedule,
+// opCounts counts the requests of one operation. Due is counted from the schedule,
 // the others from requests.
 type opCounts struct {
 	due, sent, shed, unsent int64
@@ -108,15 +108,15 @@ func (t *tickCounts) merge(o *tickCounts) {
 	}
 }
 
-// ringTicks is how many ticks a ring holds without more memory: those of several
-// seconds, of which one is flushed at a time.
+// ringTicks is how many ticks a ring holds without more memory: several seconds' worth.
+// One second is flushed at a time.
 const ringTicks = 64
 
 // tickRing counts the ticks that were not taken yet. Its owner guards it.
 type tickRing struct {
 	grid grid
 	ring [ringTicks]tickCounts
-	// spilled are ticks whose place another one has: after the process stood still.
+	// spilled are ticks whose place another tick took, after the process was stopped.
 	spilled []tickCounts
 }
 
@@ -144,7 +144,7 @@ func (r *tickRing) open(k int64, t *tickCounts) *tickCounts {
 }
 
 // openTick returns tick k of a list, which is in the order of the numbers. It adds
-// an empty one if there is none.
+// an empty tick if there is none.
 func openTick(list *[]tickCounts, k int64) *tickCounts {
 	i, found := slices.BinarySearchFunc(*list, k, func(t tickCounts, k int64) int { return int(t.number - k) })
 	if !found {

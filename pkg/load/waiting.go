@@ -48,7 +48,7 @@ func (s *step) wait(timer *time.Timer, until int64) {
 }
 
 // severed reports whether a request shows that its client has no server: the
-// connection broke, or a member that cannot serve refused.
+// connection broke, or a member that cannot serve refused the request.
 func (d *done) severed() bool {
 	return d.class == database.ClassConnection || d.class == database.ClassUnavailable
 }
@@ -88,8 +88,8 @@ func (c *client) await(holds bool) bool {
 	return true
 }
 
-// endCheck is how often a client without a server looks whether the drain of a rate
-// is over: its end is known late.
+// endCheck is how often a client without a server checks whether the drain of a rate
+// is over: the end of a drain is known late.
 const endCheck = 100 * time.Millisecond
 
 // pauseFor waits for up, or returns false as await does.
@@ -122,7 +122,7 @@ func (c *client) pauseFor(up <-chan struct{}, holds bool) bool {
 	}
 }
 
-// drained is when the drain of a rate ends: no request is sent from then on.
+// drained returns the time at which the drain of a rate ends: no request is sent from then on.
 func (s *step) drained() int64 {
 	end := s.rec.issueEnd.at()
 	if end > math.MaxInt64-int64(s.spec.Drain) {

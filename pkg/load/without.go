@@ -2,8 +2,8 @@ package load
 
 import "errors"
 
-// Without returns an error without those of its joined parts that are or wrap another: how
-// a step ended may be known already, as the cause of its context or [ErrMembersGone].
+// Without returns an error without its joined parts that are or wrap other. Callers may
+// already know how a step ended, as the cause of its context or [ErrMembersGone].
 func Without(err, other error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
