@@ -9,43 +9,44 @@ import (
 )
 
 // FileCapacity holds the windows of a search for a capacity, in a tag's folder.
-// DirCapacity has the records of these windows: all files that a load has, in which the
-// number of a step is that of the window. Those of holds that failed lie in folders below
-// it. The tag's folder itself has the records of the last window alone.
+// DirCapacity has the records of these windows: all files of a load, in which the number
+// of a step is the number of the window. Records of failed holds lie in folders below it.
+// The tag's folder itself has only the records of the last window.
 const (
 	FileCapacity = "capacity.csv"
 	DirCapacity  = "capacity"
 )
 
-// Capacity is what a search for a capacity was asked for, and what it found.
+// Capacity holds the parameters and the results of a search for a capacity.
 type Capacity struct {
 	workload.Capacity
 	// Reason is why the search ended, in the words of package capacity: "found", "out of
 	// windows", "stalls", "client-limited", "store full", "below the least rate", "above the
 	// highest rate". EndedAt is the rate at which the client, the store or a bound
-	// ended it, or the hold.
+	// ended the search or the hold.
 	Reason  string  `json:"reason"`
 	EndedAt float64 `json:"at,omitempty"`
 	// Rate is the capacity, and Low to High an interval that holds it with 95 %
-	// probability, in requests per second: 0 if no window counted. Only with the reasons
-	// "found" and "out of windows" it is a capacity.
+	// probability, in requests per second: 0 if no window counted. Rate is a capacity only
+	// with the reasons "found" and "out of windows".
 	Rate float64 `json:"rate,omitempty"`
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Counted are windows, Stalled those of them that failed by a pause of the server,
-	// and Voided those that did not count because the client was late.
+	// Counted is the number of windows that counted, Stalled the number of these that failed
+	// by a pause of the server, and Voided the number of windows that did not count because
+	// the client was late.
 	Counted int `json:"counted"`
 	Stalled int `json:"stalled,omitempty"`
 	Voided  int `json:"voided,omitempty"`
-	// Held is the rate at which a hold passed, 0 if none did; Holds passed or failed.
-	// Unheld is "client-limited" or "store full" if that ended the hold, and else "".
+	// Held is the rate at which a hold passed, 0 if none did; Holds counts passed and failed
+	// holds. Unheld is "client-limited" or "store full" if that ended the hold, else "".
 	Held   float64 `json:"held,omitempty"`
 	Holds  int     `json:"holds,omitempty"`
 	Unheld string  `json:"unheld,omitempty"`
 	// Fit is the probability that a window passes, nil if no window counted.
 	Fit *CapacityFit `json:"fit,omitempty"`
 	// Drift compares a window at the end of the search with one of the same rate at its
-	// beginning; nil if none of that rate passed.
+	// beginning; nil if no window of that rate passed.
 	Drift *CapacityDrift `json:"drift,omitempty"`
 }
 
@@ -57,7 +58,7 @@ type CapacityFit struct {
 	Lapse     float64 `json:"lapse"`
 }
 
-// CapacityDrift has the shares of requests within the limit of two windows of one rate.
+// CapacityDrift has the share of requests within the limit, in two windows of one rate.
 type CapacityDrift struct {
 	Rate  float64 `json:"rate"`
 	First float64 `json:"first_share"`
@@ -70,18 +71,18 @@ func (d CapacityDrift) Agrees() bool { return d.Last >= d.First*.95 && d.First >
 // Found reports whether the search ended with a capacity.
 func (c *Capacity) Found() bool { return c.Reason == "found" || c.Reason == "out of windows" }
 
-// Stalls reports whether more windows stalled than the share of those that pass allows.
+// Stalls reports whether more windows stalled than the required share of passes allows.
 func (c *Capacity) Stalls() bool {
 	return float64(c.Stalled) > (1-float64(c.Share)/100)*float64(c.Counted)
 }
 
-// CapacityKind is what a window is for.
+// CapacityKind is the purpose of a window.
 type CapacityKind string
 
 // The kinds of windows.
 const (
 	CapacitySearch CapacityKind = "search"
-	// CapacityWarmUp is the load before the first window, of which nothing is concluded.
+	// CapacityWarmUp is the load before the first window; nothing is concluded from it.
 	CapacityWarmUp CapacityKind = "warm-up"
 	// CapacityAgain repeats the rate of a window at the beginning of the search.
 	CapacityAgain CapacityKind = "again"
@@ -96,11 +97,12 @@ type CapacityWindow struct {
 	// Trial and Window count from 1.
 	Trial, Window int
 	Kind          CapacityKind
-	// Start is that of the settling before the window, End when its last request ended.
+	// Start is when the settling before the window began, End when its last request ended.
 	Start, End time.Time
 	Rate       float64
-	// Due requests were offered, Over of them not answered within the limit: answered
-	// later, failed, unknown, shed or unsent. Failed are failed or unknown.
+	// Due counts offered requests, Over those of them that were not answered within the
+	// limit: answered later, failed, unknown, shed or unsent. Failed counts failed and
+	// unknown requests.
 	Due, Over, Failed, Shed, Unsent, Late int64
 	// PauseNS is the longest time in which requests waited and none was answered.
 	PauseNS int64
@@ -110,11 +112,10 @@ type CapacityWindow struct {
 	Pass, Void int
 	// Early is 1 if the window was ended because it could not pass any more.
 	Early int
-	// Low, Middle and High are what was known of the capacity after the window; 0 before
-	// the first failure.
+	// Low, Middle and High estimate the capacity after the window; 0 before the first failure.
 	Low, Middle, High float64
-	// The size of the store, the heap and the free disk space are of the worst member at
-	// the end of the window; -1 if not known.
+	// DBBytes, HeapBytes and FreeBytes are the size of the store, the heap and the free disk
+	// space of the worst member at the end of the window; -1 if not known.
 	DBBytes, HeapBytes, FreeBytes int64
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// DatabaseSample is what one member reported of itself at one time: one row of a
+// DatabaseSample is one member's report of itself at one time: one row of a
 // database-metrics CSV.
 type DatabaseSample struct {
 	// UnixNano is when the member was asked, by the wall clock of its machine.
@@ -18,8 +18,8 @@ type DatabaseSample struct {
 	AskedNS, Bytes int64
 	// Error is why there is no answer; the values are then unknown.
 	Error string
-	// Values are the numbers of [metric.OfDatabase], Histograms its histograms; those
-	// that are absent are unknown.
+	// Values are the numbers of [metric.OfDatabase], Histograms its histograms; absent
+	// ones are unknown.
 	Values     metric.Values
 	Histograms map[metric.Name]metric.Buckets
 }
@@ -96,7 +96,7 @@ func (w *DatabaseSampleWriter) Write(s DatabaseSample) error {
 func (w *DatabaseSampleWriter) Close() error { return w.table.Close() }
 
 // ReadDatabaseSamples reads a database-metrics CSV. A file that does not exist has no
-// samples: the database reports nothing, or was not asked. Its other errors are those of
+// samples: the database reports nothing, or was not asked. Other errors are those of
 // [ReadIntervals].
 func ReadDatabaseSamples(path string) ([]DatabaseSample, error) {
 	samples, err := linefile.ReadTable(path, databaseColumns(), func([]string) func() DatabaseSample { return NewDatabaseSample })
@@ -107,8 +107,8 @@ func ReadDatabaseSamples(path string) ([]DatabaseSample, error) {
 }
 
 // EachDatabaseSample reads a database-metrics CSV as [ReadDatabaseSamples] does, with its
-// errors, and calls each with one sample after another. A sample holds until the next;
-// its histograms hold longer.
+// errors, and calls each with one sample after another. A sample is valid until the next;
+// its histograms stay valid.
 func EachDatabaseSample(path string, each func(*DatabaseSample)) error {
 	next := func([]string) func() *DatabaseSample {
 		row := NewDatabaseSample()

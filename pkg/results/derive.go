@@ -26,8 +26,8 @@ import (
 // incomplete last line is dropped, and files whose source is missing are not
 // made. All problems are reported, joined.
 func Derive(dir string, run *DatabaseRun) error {
-	// This takes a few megabytes for a moment. The load's histograms are garbage by
-	// now and leave room for them; uncollected, they would both be resident.
+	// Deriving takes a few megabytes for a moment. The load's histograms are garbage by
+	// now and leave room for them; without a collection both would be resident.
 	runtime.GC()
 	return errors.Join(
 		deriveLatencies(dir, run),
@@ -113,8 +113,8 @@ func serverNumber(name string) int {
 	return n
 }
 
-// summaryTable has one name and value a line and no header. A value that no
-// request gives is empty.
+// summaryTable has one name and value a line and no header. A value without requests is
+// empty.
 func summaryTable(s *Summary) []byte {
 	var b []byte
 	row := func(name string, value float64, known bool) {

@@ -9,8 +9,8 @@ import (
 )
 
 // Recorded reports whether a file of a tag's folder was recorded, by its slash-separated
-// path: it can't be made again. What [Derive] makes, and what lies beside it for programs
-// that read classic files, can.
+// path: a recorded file cannot be made again. The files that [Derive] makes, and the files
+// beside them for programs that read classic files, can.
 func Recorded(file string) bool {
 	if path.Dir(file) != "." {
 		return true

@@ -15,11 +15,11 @@
 //	TAG/latency.hlog         ok latencies, a line per second and [Series]
 //	TAG/latency-total.hlog   latencies of all outcomes, a line per [Series]
 //	TAG/*-system-metrics.csv a row per second of one machine ([Sample])
-//	TAG/client-control.log   what control reported of this database's run
-//	TAG/N-agent.log          what the agent of member N logged while the run lasted
+//	TAG/client-control.log   control's report of this database's run
+//	TAG/N-agent.log          the agent's log of member N during the run
 //	TAG/logs/N-*.log         the logs of member N's commands
 //
-// [Summarize] is where a load's numbers are made, from sums and merged histograms
-// and never from averages or percentiles of others; [Derive] writes them in the
-// classic tool's files.
+// [Summarize] makes a load's numbers, always from sums and merged histograms and never
+// from averages or percentiles of others; [Derive] writes them in the classic tool's
+// files.
 package results

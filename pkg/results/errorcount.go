@@ -6,8 +6,8 @@ import "time"
 
 // ErrorCount is one row of errors.csv: how often errors of a class with one message
 // ended a request of a phase in one second. In Message numbers are N, addresses ADDR and
-// ids ID; a load has few of them, and "others" counts what goes beyond. It is empty in
-// files before it existed. FirstText and FirstTime are set once per class and step. An
+// ids ID; a load has few messages, and "others" counts the rest. Message is empty in files
+// of versions without it. FirstText and FirstTime are set once per class and step. An
 // empty Phase counts as measured.
 type ErrorCount struct {
 	Second    int64

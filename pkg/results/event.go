@@ -17,42 +17,41 @@ type Event struct {
 	Kind   string `json:"kind"`
 	Member int    `json:"member"` // from 0; -1: the whole cluster or the client
 	Text   string `json:"text,omitempty"`
-	// Took is how long it took, and Amount how much it was, in Unit, where a log's line
-	// gives that.
+	// Took is the duration of the event, and Amount its amount in Unit, where a log's line
+	// gives them.
 	Took   time.Duration `json:"took_ns,omitempty"`
 	Amount float64       `json:"amount,omitempty"`
 	Unit   string        `json:"unit,omitempty"`
-	// Log is the log, below the tag's folder, that an event was found in by the driver's
-	// rules, and Line the number of its line. Its time is then the line's, converted into
+	// Log is the log, below the tag's folder, in which the driver's rules found the event,
+	// and Line the number of its line. The event's time is then the line's, converted into
 	// the client's clock.
 	Log  string `json:"log,omitempty"`
 	Line int64  `json:"line,omitempty"`
 }
 
-// EventLogCut is the kind of event that a part of a log is missing.
+// EventLogCut is the kind of an event for a missing part of a log.
 const EventLogCut = "log cut"
 
-// EventLeader is the kind of event that a member was found to lead: the first one,
-// or another than before.
+// EventLeader is the kind of an event for a new leader: the first one, or another member
+// than before.
 const EventLeader = "leader"
 
-// The kinds of event that a step's clients lost a connection to a member for the
-// first time, and that one of them opened a connection in its place for the first
-// time.
+// The kinds of events for the first connection to a member that a step's clients lost, and
+// for the first one that they opened in place of a lost one.
 const (
 	EventConnectionLost = "connection lost"
 	EventReconnected    = "reconnected"
 )
 
-// EventStopped is the kind of event that the client began not to run for at least
-// 100 ms. It is written when the load has ended.
+// EventStopped is the kind of an event for the beginning of at least 100 ms in which the
+// client did not run. It is written when the load has ended.
 const EventStopped = "client stopped"
 
-// EventGeneratorLost is the kind of event that nothing more comes from a generator.
+// EventGeneratorLost is the kind of an event for a generator that sends nothing more.
 const EventGeneratorLost = "generator lost"
 
-// EventMemoryLimit is the kind of event that the kernel killed processes of a member
-// because of the memory limit that the experiment gave it.
+// EventMemoryLimit is the kind of an event for processes of a member that the kernel killed
+// because of the experiment's memory limit.
 const EventMemoryLimit = "memory limit"
 
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
@@ -89,8 +88,8 @@ func (w *EventWriter) Close() error {
 	return w.rows.Close()
 }
 
-// ReadEvents reads events.jsonl of a run with so many members in the order written; its
-// errors are those of [ReadIntervals], and of an event of another member.
+// ReadEvents reads events.jsonl in the order written; its errors are those of
+// [ReadIntervals]. An event of a member that a run of that many members lacks is an error.
 func ReadEvents(path string, members int) ([]Event, error) {
 	var events []Event
 	for line, err := range linefile.Lines(path) {

@@ -27,7 +27,7 @@ const (
 )
 
 // ErrTruncated matches the error of a reader that dropped an incomplete last line,
-// which a killed run leaves behind. The rows before it are good.
+// which a killed run leaves behind. The rows before that line are good.
 var ErrTruncated = linefile.ErrTruncated
 
 // SyntaxError is malformed data in a file of a result folder.
@@ -109,8 +109,8 @@ func (f *Folder) WriteManifest(m *Manifest) error {
 	return replaceFile(f.Path(FileManifest), append(data, '\n'))
 }
 
-// Manifest reads the manifest. One of a newer format is an error, because this
-// program would misread its folder.
+// Manifest reads the manifest. A newer format is an error, because this program would
+// misread its folder.
 func (f *Folder) Manifest() (*Manifest, error) {
 	path := f.Path(FileManifest)
 	data, err := regularfile.Read(path, maxManifest)
@@ -146,7 +146,7 @@ func (f *Folder) Manifest() (*Manifest, error) {
 }
 
 // slug is a title as a folder's name: lower-case letters, digits and the dots
-// inside words, and one dash for whatever lies between.
+// inside words, and one dash for everything between them.
 func slug(title string) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
@@ -166,7 +166,7 @@ func slug(title string) string {
 	return s
 }
 
-// replaceFile writes a file that is whole, also after a crash.
+// replaceFile replaces a file, which stays whole even after a crash.
 func replaceFile(path string, data []byte) error {
 	if err := wholefile.Write(path, wholefile.Bytes(data)); err != nil {
 		return fmt.Errorf("write %s: %w", path, linefile.Bare(err))

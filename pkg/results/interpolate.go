@@ -7,20 +7,19 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// maxGap is the longest gap in seconds that is filled. A longer one is not a
-// missed sample but a clock that was set or a machine that slept.
+// maxGap is the longest gap in seconds that is filled. A longer gap does not come from
+// missed samples, but from a clock that was set or a machine that slept.
 const maxGap = 3600
 
-// Interpolate returns exactly one sample per unix second from the first sample's
-// to the last one's. Several samples in one second become one: the last, with
-// gauges that it does not know from the last that does (such as the memory of
-// processes that ended within the second) and the CPU percentage of the whole
-// period since the sample of an earlier second. A second without a sample lies on
-// the straight line between its neighbours, counters and gauges alike. Texts,
-// ids, settings and rates, which already describe the whole time since the sample
-// before, come from the later neighbour. A metric that either neighbour does not
-// know stays unknown. Samples from before their predecessor (the clock was set
-// back) are dropped, and a gap of more than an hour stays one.
+// Interpolate returns exactly one sample per unix second, from the first sample's second
+// to the last sample's. Several samples in one second become one: the last. A gauge that
+// it does not know comes from the last sample that does (such as the memory of processes
+// that ended within the second), and its CPU percentage covers the whole period since the
+// sample of an earlier second. A second without a sample lies on the straight line between
+// its neighbours, counters and gauges alike. Texts, ids, settings and rates, which already
+// describe the whole time since the sample before, come from the later neighbour. A metric
+// that either neighbour does not know stays unknown. Samples from before their predecessor
+// (the clock was set back) are dropped, and a gap of more than an hour stays one.
 func Interpolate(samples []Sample) []Sample {
 	kept := oneOfEachSecond(samples)
 	out := make([]Sample, 0, len(kept))
@@ -30,12 +29,12 @@ func Interpolate(samples []Sample) []Sample {
 		}
 		out = append(out, kept[i])
 	}
-	apart(out) // periods were summed up so that they could be interpolated like a counter
+	apart(out) // periods were summed up, to interpolate them like a counter
 	return out
 }
 
-// EachSecond returns one sample of each second that has any, as [Interpolate] joins
-// them, if the samples are closer than about a second; else it returns them all.
+// EachSecond returns one sample for each second that has any, as [Interpolate] joins
+// them, if samples are less than about a second apart; else it returns all samples.
 func EachSecond(samples []Sample) []Sample {
 	if len(samples) == 0 {
 		return samples
@@ -48,14 +47,14 @@ func EachSecond(samples []Sample) []Sample {
 	return kept
 }
 
-// Dense reports whether n samples, whose first and last times are in unix nanoseconds,
-// are so close that [EachSecond] joins some.
+// Dense reports whether n samples are so close that [EachSecond] joins some. first and
+// last are their first and last times in unix nanoseconds.
 func Dense(n int, first, last int64) bool {
 	seconds := last/int64(time.Second) - first/int64(time.Second) + 1
 	return n >= 4 && float64(n) >= 1.5*float64(seconds)
 }
 
-// apart makes periods that were summed up the times since the sample before again.
+// apart turns summed periods back into the times since the sample before.
 func apart(samples []Sample) {
 	for i := len(samples) - 1; i > 0; i-- {
 		if samples[i].PeriodNS >= 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Phase is the part of a step in which a request was due; only requests of the phase
-// measure enter the figures. The second in which the request ends does not matter.
+// measure enter the figures. The second in which a request ends does not matter.
 type Phase string
 
 // The phases.
@@ -31,26 +31,26 @@ type Interval struct {
 	Operation string
 	Clients   int
 
-	// Due counts requests whose due time lies in the second; Sent those whose
-	// driver call began in it; OK, Failed, Unknown those that ended in it.
+	// Due counts requests whose due time lies in the second; Sent counts requests whose
+	// driver call began in it; OK, Failed and Unknown count requests that ended in it.
 	Due, Sent, OK, Failed, Unknown int64
 	Shed, Unsent                   int64
-	// Queued counts requests sent in this second whose due time had passed while
-	// every client was busy, or with bind: client their own; Late those that the client itself sent more than a
-	// millisecond after due: a client was free and woke late, or all were busy only
-	// because the client had been stopped.
+	// Queued counts requests sent in this second whose due time had passed while every
+	// client, or with bind: client their own, was busy. Late counts requests that the client
+	// itself sent more than a millisecond after due: a client was free and woke late, or all
+	// were busy only because the client had been stopped.
 	Queued, Late int64
-	// Backlog and InFlight are gauges of the operation at the end of the second,
-	// KeysCumulative the keys that all operations created since the load began. They
-	// stand in the last row that the operation has in a second and are 0 in others;
+	// Backlog and InFlight are gauges of the operation at the end of the second.
+	// KeysCumulative counts the keys that all operations created since the load began. The
+	// three are in the last row that the operation has in a second and are 0 in others;
 	// [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
-	// WaitingNS is the clients' time without a server. It is of all operations and
-	// stands in the row of the first one of a phase.
+	// WaitingNS is the clients' time without a server, over all operations. It is in the row
+	// of a phase's first operation.
 	WaitingNS int64
-	// GapNS is how long the client's process did not run. It is of the whole step and
-	// stands in the second's first row.
+	// GapNS is how long the client's process did not run. It covers the whole step and is in
+	// the second's first row.
 	GapNS int64
 
 	// WrittenBytes are the bytes of the keys and values that the ok requests wrote.
@@ -71,18 +71,18 @@ func (i *Interval) Latency(t Timing, o workload.Outcome) *Latency {
 	panic(fmt.Sprintf("timing %q is not declared", t))
 }
 
-// Gauge is the state of a load at the end of a second, all operations together.
+// Gauge is the state of a load at the end of a second, over all operations.
 type Gauge struct {
 	Second int64
-	// Backlog are requests that were due and not sent, InFlight those sent and not
-	// ended.
+	// Backlog counts requests that were due and not sent, InFlight requests that were sent
+	// and had not ended.
 	Backlog, InFlight int64
-	// KeysCumulative are the keys that were created since the load began.
+	// KeysCumulative counts the keys that were created since the load began.
 	KeysCumulative int64
 }
 
-// BySecond yields the intervals of each second together, seconds ascending; those of one
-// second are in the order of the file. The slice holds until the next.
+// BySecond yields the intervals of each second together, seconds ascending; the intervals
+// of one second are in the order of the file. A slice is valid until the next.
 func BySecond(intervals []Interval) iter.Seq[[]*Interval] {
 	return func(yield func([]*Interval) bool) {
 		place := func(i int) int { return i }
@@ -111,7 +111,7 @@ func BySecond(intervals []Interval) iter.Seq[[]*Interval] {
 	}
 }
 
-// inOrder reports whether no interval is of an earlier second than the one before.
+// inOrder reports whether the seconds of intervals never decrease.
 func inOrder(intervals []Interval) bool {
 	for i := 1; i < len(intervals); i++ {
 		if intervals[i].Second < intervals[i-1].Second {
@@ -213,10 +213,10 @@ func (w *IntervalWriter) Write(rows []Interval) error { return w.table.Write(row
 // Close closes the file.
 func (w *IntervalWriter) Close() error { return w.table.Close() }
 
-// ReadIntervals reads intervals.csv. Columns are found by name. When the last
-// line is incomplete, as a killed run leaves it, the rows before it come with an
-// error matching [ErrTruncated]; malformed data is a [*SyntaxError], with the
-// rows before it.
+// ReadIntervals reads intervals.csv. Columns are found by name. When the last line is
+// incomplete, as a killed run leaves it, ReadIntervals returns the rows before it with an
+// error matching [ErrTruncated]. For malformed data it returns the rows before it with a
+// [*SyntaxError].
 func ReadIntervals(path string) ([]Interval, error) {
 	return linefile.ReadTable(path, intervalColumns(), linefile.ZeroRows[Interval])
 }

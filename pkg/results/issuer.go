@@ -1,7 +1,7 @@
 package results
 
-// Issuer is what a process that issued a load, or a part of it, recorded of itself. A value that
-// was not recorded is nil.
+// Issuer holds the records that a process which issued a load, or a part of it, made of itself. A
+// value that was not recorded is nil.
 type Issuer struct {
 	// Number counts generators from 1, in the order of their parts; 0 is control.
 	Number int
@@ -13,7 +13,7 @@ type Issuer struct {
 	SelfCheck               *LoadCheck
 }
 
-// String names the issuer to people.
+// String names the issuer for people.
 func (i Issuer) String() string {
 	if i.Number == 0 {
 		return "the client"
@@ -21,10 +21,10 @@ func (i Issuer) String() string {
 	return "generator " + i.Addr
 }
 
-// ByGenerators reports whether generators issued the load: control did otherwise.
+// ByGenerators reports whether generators issued the load; otherwise control did.
 func (r *DatabaseRun) ByGenerators() bool { return len(r.Generators) > 0 }
 
-// Issuers returns all that issued the load, at least one: control, or the generators in the order
+// Issuers returns all issuers of the load, at least one: control, or the generators in the order
 // of their parts.
 func (r *DatabaseRun) Issuers() []Issuer {
 	if !r.ByGenerators() {

@@ -8,11 +8,11 @@ import (
 // amount matches labels whose first number is followed by a unit.
 var amount = regexp.MustCompile(`^[^0-9]*[0-9]+[A-Za-z]`)
 
-// LabelAgrees reports whether the run's label can be true of the version that a
-// member reported: "v3.6" of "3.6.16". The version that was asked for takes precedence
-// over the label in the database's id. A label without a number, such as "tip", or
-// with an amount, such as "1GiB", claims nothing, and neither does the version of another
-// program, such as the "etcd 3.7.3" behind a proxy.
+// LabelAgrees reports whether the run's label can be true for the version that a member
+// reported: "v3.6" for "3.6.16". The requested version takes precedence over the label in
+// the database's id. A label without a number, such as "tip", or with an amount, such as
+// "1GiB", claims nothing, and neither does the version of another program, such as the
+// "etcd 3.7.3" behind a proxy.
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	label := r.Asked
 	if label == "" {
@@ -36,7 +36,7 @@ func (r *DatabaseRun) LabelAgrees(version string) bool {
 	return true
 }
 
-// ownLabel is the label without the point of a sweep, whose number is no version.
+// ownLabel is the label without the point of a sweep, whose number is not a version.
 func (r *DatabaseRun) ownLabel() string {
 	if r.Swept == nil || r.Swept.Text == "" {
 		return r.Label

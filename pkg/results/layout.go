@@ -11,25 +11,25 @@ const (
 	// FileMembersLatency holds a histogram for each member and step.
 	FileMembersLatency = "latency-members.hlog"
 	FileErrors         = "errors.csv"
-	// FileProbes has every probe of the members of a load that probes them.
+	// FileProbes has every probe of a load that probes its members.
 	FileProbes = "probes.csv"
-	// FileFaults has every fault of a load, with what it did to the load.
+	// FileFaults has every fault of a load, with its effect on the load.
 	FileFaults  = "faults.csv"
 	FileLatency = "latency.hlog"
 	FileTotal   = "latency-total.hlog"
 	FileEvents  = "events.jsonl"
 	// FileControlLog is control's own log of one database's run, as text.
 	FileControlLog = "client-control.log"
-	// FileClock holds the members' clocks against the client's, by heartbeat.
+	// FileClock compares the members' clocks with the client's, by heartbeat.
 	FileClock  = "clock.csv"
 	FileDisk   = "server-disk-space-usage-summary.csv"
 	FileClient = "client-system-metrics.csv"
 	// FileServer is the name of a server's samples on its agent; in a tag's folder
 	// it is "N-" + FileServer with N from 1.
 	FileServer = "server-system-metrics.csv"
-	// FileDatabase is what a member reported of itself, named like FileServer.
+	// FileDatabase is a member's report of itself, named like FileServer.
 	FileDatabase = "database-metrics.csv"
-	// FileAgentLog is what an agent logged while the run lasted, named like FileServer.
+	// FileAgentLog is an agent's log during the run, named like FileServer.
 	FileAgentLog = "agent.log"
 	DirLogs      = "logs"
 	// DirGenerators holds a folder for each generator, N from 1, with its [FileClient].
@@ -49,6 +49,6 @@ const (
 // ServerFile is the name of a server's samples in a tag's folder; n counts from 1.
 func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }
 
-// DatabaseFile is the name of what a member reported of itself, in a tag's folder; n
-// counts from 1.
+// DatabaseFile is the name of a member's report of itself, in a tag's folder; n counts
+// from 1.
 func DatabaseFile(n int) string { return strconv.Itoa(n) + "-" + FileDatabase }
