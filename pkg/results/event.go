@@ -88,8 +88,8 @@ func (w *EventWriter) Close() error {
 	return w.rows.Close()
 }
 
-// ReadEvents reads events.jsonl in the order written; its errors are those of
-// [ReadIntervals]. An event of a member that a run of that many members lacks is an error.
+// ReadEvents reads events.jsonl of a run, in the order written. An event of a member beyond
+// the number of members is an error; other errors are those of [ReadIntervals].
 func ReadEvents(path string, members int) ([]Event, error) {
 	var events []Event
 	for line, err := range linefile.Lines(path) {

@@ -11,12 +11,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Load is the load of one database as it ran. A parameter that is added to
-// [workload.Load] is recorded here without further code.
+// Load is the load of one database as it ran. Parameters that are added to
+// [workload.Load] are recorded here without further code.
 type Load struct {
 	workload.Load
 	// FirstKey is above the number of every key that a running cluster had before the
-	// load; keys were created from it on. It is 0 if the cluster was started for this
+	// load, which created keys from FirstKey on. It is 0 if the cluster was started for this
 	// load, which then creates keys from Keys on. Ranges on a running cluster may include
 	// keys of others, so only their number was checked.
 	FirstKey int64
@@ -29,46 +29,46 @@ type Step struct {
 	// Start is before the first request, End after the last answer.
 	Start time.Time `json:"start,omitzero"`
 	End   time.Time `json:"end,omitzero"`
-	// IssueEnd is when nothing new was issued any more: it ends the population.
+	// IssueEnd is when issuing ended: it ends the population.
 	IssueEnd time.Time `json:"issue_end,omitzero"`
-	// InsideNS is the clients' time inside calls, all outcomes, clipped to the
-	// step's window, without the time in which the client was stopped. InsideNS / (Clients x window) shows whether the client or the
-	// database set the pace of a closed loop.
+	// InsideNS is the clients' time inside calls, all outcomes, clipped to the step's
+	// window, without the time in which the client was stopped. InsideNS / (Clients x window)
+	// shows whether the client or the database set the pace of a closed loop.
 	InsideNS int64 `json:"inside_ns"`
-	// ClientDelayNS is the part of the ok requests' response times, or of their service
-	// times in a closed loop, that the client caused itself, in the measured
-	// population: lateness as in [DatabaseRun], and the time inside calls in which the
-	// client was stopped. The client's time to read an answer is not in it.
+	// ClientDelayNS is the part that the client itself caused of the ok requests' response
+	// times, or of their service times in a closed loop, in the measured population: lateness
+	// as in [DatabaseRun], and the time inside calls in which the client was stopped. The
+	// client's time to read an answer is not included.
 	ClientDelayNS int64 `json:"client_delay_ns,omitempty"`
 	// WaitingNS is the clients' time without a server in the measured window: from
 	// warm-up to cool-down, to IssueEnd if that is earlier, or to End without a
 	// duration. ConnectionsLost counts connections that broke or that a member refused
-	// to serve, Reconnects those that were opened in their place.
+	// to serve, Reconnects connections opened in their place.
 	WaitingNS       int64 `json:"waiting_ns,omitempty"`
 	ConnectionsLost int64 `json:"connections_lost,omitempty"`
 	Reconnects      int64 `json:"reconnects,omitempty"`
-	// Resent counts requests that the clients' library sent again by itself, in the whole
-	// step; those of connections for a single read are not counted.
+	// Resent counts requests that the clients' library resent by itself, in the whole step,
+	// except over connections for a single read.
 	Resent int64 `json:"resent,omitempty"`
 	// VersionReads counts the reads of versions that transactions needed after a conflict
-	// or a lost answer. They are no requests of the load.
+	// or a lost answer. They are not requests of the load.
 	VersionReads int64 `json:"version_reads,omitempty"`
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if not recorded.
 	LargestGap *Gap `json:"largest_gap,omitempty"`
 }
 
-// Backoff describes the pauses of a client without a server before it connects again:
-// the first, doubled after each attempt up to the longest, each drawn within Jitter
-// (0.2 is 20 %) around that.
+// Backoff describes the pauses of a client without a server before it reconnects. The first
+// pause doubles after each attempt, up to the longest; each is drawn within Jitter (0.2 is
+// 20 %) around that.
 type Backoff struct {
 	FirstNS   int64   `json:"first_ns"`
 	LongestNS int64   `json:"longest_ns"`
 	Jitter    float64 `json:"jitter"`
 }
 
-// manifestName maps a JSON name of [workload.Load] to that in a manifest, where it
-// differs.
+// manifestName maps a JSON name of [workload.Load] to its name in a manifest, where the
+// two differ.
 func manifestName(name string) string {
 	switch name {
 	case "key_size", "value_size", "value_size_max":
@@ -206,7 +206,7 @@ type Totals struct {
 	// BytesWritten are the bytes of the keys and values that ok requests wrote; 0 in
 	// manifests of older versions.
 	BytesWritten int64 `json:"bytes_written,omitempty"`
-	// Clamped counts latencies above the histogram's maximum, recorded as that.
+	// Clamped counts latencies above the histogram's maximum, recorded as the maximum.
 	Clamped int64 `json:"clamped"`
 }
 
@@ -225,8 +225,7 @@ func (t *Totals) Add(row *Interval) {
 	t.BytesWritten += row.WrittenBytes
 }
 
-// Spread is a distribution in a few numbers, in nanoseconds; N is how many values
-// it is of.
+// Spread is a distribution in a few numbers, in nanoseconds; N is its number of values.
 type Spread struct {
 	N    int64 `json:"n"`
 	P50  int64 `json:"p50_ns"`
@@ -257,7 +256,7 @@ func (s Spread) OrNil() *Spread {
 	return &s
 }
 
-// Minus returns what came after an earlier count.
+// Minus returns the counts since an earlier count.
 func (t Totals) Minus(o Totals) Totals {
 	return Totals{
 		Offered: t.Offered - o.Offered, Sent: t.Sent - o.Sent, OK: t.OK - o.OK, Failed: t.Failed - o.Failed, Unknown: t.Unknown - o.Unknown,
@@ -274,46 +273,46 @@ func (t Totals) Reconcile() bool {
 	return t.Pending() == 0 && t.Sent == t.OK+t.Failed+t.Unknown
 }
 
-// Generator records one of the machines that issued a load together: those requests whose
-// number modulo the number of generators is its index. Its counts are of these.
+// Generator records one of the machines that issued a load together: it issued the requests
+// whose number modulo the number of generators is its index. Its counts are of these requests.
 type Generator struct {
 	// Addr is the address of its agent.
 	Addr string `json:"addr"`
 	// Host is its machine; nil if it did not answer.
 	Host *Host `json:"host,omitempty"`
-	// Clock is the generator's clock against control's, as that of a member: of the shortest
-	// exchange of the run. Each step has its own, in [GeneratorStep].
+	// Clock compares the generator's clock with control's, as a member's Clock does: from the
+	// shortest exchange of the run. Each step has its own, in [GeneratorStep].
 	Clock *Clock `json:"clock,omitempty"`
 	// ClockSet is by how much its wall clock was set while it was reserved: the most that was
-	// seen. The times of its samples move with it, those of its requests do not.
+	// seen. The times of its samples move with its wall clock, the times of its requests do not.
 	ClockSet time.Duration `json:"clock_set_ns,omitempty"`
-	// SelfCheck is as in [DatabaseRun], of this machine.
+	// SelfCheck is as in [DatabaseRun], for this machine.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
-	// Lost is why nothing more came from it; "" if its records are complete.
+	// Lost is the reason why the generator sent nothing more; "" if its records are complete.
 	Lost  string          `json:"lost,omitempty"`
 	Steps []GeneratorStep `json:"steps,omitempty"`
-	// Totals are of the seconds that came from it; nil if none did.
+	// Totals are of the seconds that it sent; nil if it sent none.
 	Totals *Totals `json:"totals,omitempty"`
-	// Lateness, SchedulingLag and Stops are as in [DatabaseRun], of its process; nil if it
-	// was lost before the end of its first step.
+	// Lateness, SchedulingLag and Stops are as in [DatabaseRun], for its process; nil if the
+	// generator was lost before the end of its first step.
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
 	Stops         *Stops  `json:"stops,omitempty"`
 }
 
-// GeneratorStep records the part that a generator had in a step.
+// GeneratorStep records a generator's part of a step.
 type GeneratorStep struct {
 	Index   int `json:"index"`
 	Clients int `json:"clients"`
-	// FirstSentNS is when its first request was sent, after the agreed start of the step;
-	// -1 if it sent none.
+	// FirstSentNS is when the generator sent its first request, after the agreed start of the
+	// step; -1 if it sent none.
 	FirstSentNS int64 `json:"first_sent_ns"`
 	// CPUNS is the processor time that its agent's process used during the step, user and
 	// system; -1 if not known.
 	CPUNS int64 `json:"cpu_ns"`
 	// Due, OK and Late are counts of the measured phase, as in intervals.csv. AnswerNS is
 	// the sum of the ok requests' response times, or of their service times in a closed
-	// loop, and ClientDelayNS the part of it as in [Step].
+	// loop. ClientDelayNS is the client's part of AnswerNS, as in [Step].
 	Due           int64 `json:"due"`
 	OK            int64 `json:"ok"`
 	Late          int64 `json:"late"`
@@ -321,8 +320,8 @@ type GeneratorStep struct {
 	ClientDelayNS int64 `json:"client_delay_ns"`
 	// ClockOffsetNS is how far its clock was ahead of control's just before the step, give or
 	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is
-	// how far the clock surely moved until the step's end: what the errors of the exchanges
-	// do not explain. All three are 0 in older manifests.
+	// how far the clock surely moved until the step's end, beyond the errors of the exchanges.
+	// All three are 0 in older manifests.
 	ClockOffsetNS int64 `json:"clock_offset_ns,omitempty"`
 	ClockErrorNS  int64 `json:"clock_error_ns,omitempty"`
 	ClockMovedNS  int64 `json:"clock_moved_ns,omitempty"`

@@ -18,10 +18,10 @@ import (
 
 // FormatVersion is the version of the result folder's layout and columns. It
 // rises when an older reader would misread a newer folder. Folders of every version
-// up to this one can be read; what an older one lacks is [NotRecorded].
+// up to this one can be read; numbers that an older one lacks are [NotRecorded].
 //
 // Version 2 added progress.csv, members.csv, latency-members.hlog and the latencies of
-// declined requests, and counts as throughput what ended inside the measured window.
+// declined requests. Its throughput counts the requests that ended inside the measured window.
 const FormatVersion = 2
 
 // State is how far a run came.
@@ -57,11 +57,11 @@ type Manifest struct {
 	Tool   Tool `json:"tool"`
 	Client Host `json:"client"`
 	// SelfCheck is the result of the self-check that control was given, nil without one.
-	// A mark reports if it was not made on the client.
+	// A mark reports a self-check that was not made on the client.
 	SelfCheck *SelfCheck `json:"self_check,omitempty"`
 	// Config is the resolved experiment, every default filled in, without secrets.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Need is what the reader needs of a database, nil if the file does not ask.
+	// Need is the reader's need of a database, nil if the experiment file names none.
 	Need      *workload.Need `json:"need,omitempty"`
 	Databases []*DatabaseRun `json:"databases"`
 	// Validity are marks on the whole run; each database has its own too.
@@ -85,8 +85,8 @@ type Host struct {
 	// machine; 0 if not recorded.
 	CPUs       int `json:"cpus"`
 	OnlineCPUs int `json:"online_cpus,omitempty"`
-	// CPUQuota is how many processors' time the control groups of the process let it
-	// use, which may be a fraction; 0 is no limit.
+	// CPUQuota is the processor time that the control groups of the process allow it, as a
+	// number of processors, which may be a fraction; 0 is no limit.
 	CPUQuota    float64 `json:"cpu_quota,omitempty"`
 	MemoryBytes int64   `json:"memory_bytes"`
 	// CPUGovernor is how the processors choose their frequency, such as
@@ -99,8 +99,8 @@ type Host struct {
 	ClockSync     string        `json:"clock_sync,omitempty"`
 	ClockMaxError time.Duration `json:"clock_max_error_ns,omitempty"`
 	ClockEstError time.Duration `json:"clock_est_error_ns,omitempty"`
-	// TimeService names the programs that keep the clock, such as "chronyd"; empty if none
-	// was seen.
+	// TimeService names the programs that keep the clock, such as "chronyd"; empty if no such
+	// program was seen.
 	TimeService string `json:"time_service,omitempty"`
 	// BootID is equal for hosts that are one machine, NetNS also for hosts that share
 	// one network namespace.
@@ -108,7 +108,7 @@ type Host struct {
 	NetNS  string `json:"net_ns"`
 }
 
-// AllowedCPUs is how many processors the process may keep busy: those that it may
+// AllowedCPUs is how many processors the process may keep busy: the processors that it may
 // run on, or its quota if that is less; 0 if not recorded.
 func (h Host) AllowedCPUs() float64 {
 	if h.CPUQuota > 0 {
@@ -125,26 +125,26 @@ type Mark struct {
 	Invalid bool `json:"invalid,omitempty"`
 	// Text is the mark in a sentence, as it was made when the run was judged.
 	Text string `json:"text"`
-	// Values and Words are what the sentence is made of, nil in records of older releases.
+	// Values and Words make up the sentence; nil in records of older releases.
 	Values mark.Values `json:"values,omitempty"`
 	Words  mark.Words  `json:"words,omitempty"`
 }
 
-// NewMark makes a mark with its sentence. Values that are no numbers are left out: JSON has
-// none.
+// NewMark makes a mark with its sentence. Values that are not numbers are left out: JSON
+// cannot express them.
 func NewMark(code string, invalid bool, values mark.Values, words mark.Words) Mark {
 	maps.DeleteFunc(values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	return Mark{Code: code, Invalid: invalid, Text: mark.Text(code, values, words), Values: values, Words: words}
 }
 
-// Mark marks the run. The mark makes it invalid if that is the weight of the code.
+// Mark marks the run. The mark invalidates the run if its code has that weight.
 func (r *DatabaseRun) Mark(code string, values mark.Values, words mark.Words) {
 	kind, _ := mark.Of(code)
 	r.Validity = append(r.Validity, NewMark(code, kind.Weight == mark.Invalid, values, words))
 }
 
-// Told returns the mark with the sentence that this release makes of its values. One of an
-// older release, or with a code of a newer one, keeps its text.
+// Told returns the mark with the sentence that this release makes of its values. A mark of
+// an older release, or with a code of a newer one, keeps its text.
 func (m Mark) Told() Mark {
 	if len(m.Values)+len(m.Words) > 0 {
 		if text := mark.Text(m.Code, m.Values, m.Words); text != "" {
@@ -154,8 +154,8 @@ func (m Mark) Told() Mark {
 	return m
 }
 
-// DatabaseRun is one database of a run: one folder, one column of a table. What it embeds is on one
-// level in JSON.
+// DatabaseRun is one database of a run: one folder, one column of a table. Its embedded structs are
+// on one level in JSON.
 type DatabaseRun struct {
 	ID string `json:"id"`
 	// Database is the driver's name, Label the part of the id after "__".
@@ -180,16 +180,16 @@ type DatabaseRun struct {
 	Leader int `json:"leader"`
 	Moments
 	Steps []Step `json:"steps"`
-	// Capacity is the search that the last window of which is the load of this record;
-	// nil if none was asked for.
+	// Capacity is the search whose last window is the load of this record; nil if no search
+	// was requested.
 	Capacity *Capacity `json:"capacity,omitempty"`
 	Data
 	Totals *Totals `json:"totals,omitempty"`
 	Issuing
-	// Digests are those of the recorded files, which are made when the run of the database
-	// ends. They are nil in manifests of releases that had none.
+	// Digests are the digests of the recorded files, made when the run of the database ends.
+	// They are nil in manifests of releases without digests.
 	Digests *digest.Set `json:"digests,omitempty"`
-	// Records are what the abilities of the program left, by their keys in the manifest.
+	// Records are the records of the program's abilities, by their keys in the manifest.
 	Records  Records `json:"-"`
 	Validity []Mark  `json:"validity"`
 }
@@ -200,12 +200,12 @@ type Setup struct {
 	// OptionTexts are Options by their names in experiment files, as texts with units;
 	// older manifests have none.
 	OptionTexts map[string]string `json:"option_texts,omitempty"`
-	// Settings is nil for a cluster that ran already, and in older manifests.
+	// Settings is nil for a cluster that was already running, and in older manifests.
 	Settings *Settings `json:"settings,omitempty"`
-	// Resources are the limits of each member; nil without any.
+	// Resources are the limits of each member; nil without limits.
 	Resources *resources.Limits `json:"resources,omitempty"`
-	// Fsync states when a write is on disk, and Durability is its class; "" if not known,
-	// as in older manifests: see [DatabaseRun.SyncClass].
+	// Fsync states when a write is on disk, and Durability is its class; both are "" if not
+	// known, as in older manifests: see [DatabaseRun.SyncClass].
 	Fsync      string              `json:"fsync,omitempty"`
 	Durability declared.Durability `json:"durability,omitempty"`
 }
@@ -216,8 +216,8 @@ type Logs struct {
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 }
 
-// Moments are those of a run, in the client's clock. Started is when the first member was asked to
-// start, Ready when a quorum served, and LoadStart to LoadEnd the load window.
+// Moments are the moments of a run, in the client's clock. Started is when control requested the
+// start of the first member, Ready when a quorum served, and LoadStart to LoadEnd the load window.
 type Moments struct {
 	Started   time.Time `json:"started,omitzero"`
 	Ready     time.Time `json:"ready,omitzero"`
@@ -226,7 +226,7 @@ type Moments struct {
 	Ended     time.Time `json:"ended,omitzero"`
 }
 
-// Data is what was in the database besides the load's requests.
+// Data describes the data in the database besides the load's requests.
 type Data struct {
 	Keys *Keys `json:"keys,omitempty"`
 	// Shared is the part of a cluster of others that the load used; nil for a cluster of
@@ -234,34 +234,32 @@ type Data struct {
 	Shared *Shared `json:"shared,omitempty"`
 	// Preload is the data that was written before the load, nil without any.
 	Preload *Preload `json:"preload,omitempty"`
-	// Sessions are those of operations that begin, renew or end some, nil without any.
+	// Sessions are the sessions that requests began, renewed or ended, nil without any.
 	Sessions *LoadSessions `json:"load_sessions,omitempty"`
-	// Locks are those that requests acquired, nil without any.
+	// Locks are the locks that requests acquired, nil without any.
 	Locks *LoadLocks `json:"load_locks,omitempty"`
 }
 
 // Issuing is how the clients' machines issued the load.
 type Issuing struct {
-	// Backoff is that of the load's clients; nil in older manifests, whose clients had
-	// none.
+	// Backoff is the back-off of the load's clients; nil in older manifests, whose clients
+	// had none.
 	Backoff *Backoff `json:"backoff,omitempty"`
-	// Lateness is how long each request that was sent with a rate was delayed by the
-	// client itself: all of sent - due if a client waited for the due time, else at
-	// most the time in which the client was stopped since a client was last free.
-	// Format 1 has the former only. SchedulingLag is how late a
-	// timer fired in the client's process during the load, sampled every 10 ms, and
-	// Stops is when the process did not run; nil if not recorded.
+	// Lateness is how long the client itself delayed each request that it sent with a rate:
+	// all of sent - due if a client waited for the due time, else at most the time in which
+	// the client was stopped since a client was last free. Format 1 has only the former.
+	// SchedulingLag is how late a timer fired in the client's process during the load,
+	// sampled every 10 ms, and Stops is when the process did not run; nil if not recorded.
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
 	Stops         *Stops  `json:"client_stops,omitempty"`
 	// Generators are the machines that issued the load, in the order of their parts; none
-	// if control issued it. Lateness, SchedulingLag and Stops are then theirs, each for
-	// itself.
+	// if control issued it. Each generator then has its own Lateness, SchedulingLag and Stops.
 	Generators []Generator `json:"generators,omitempty"`
 	// SelfCheck is what the client added to the latencies of this load on a loopback
-	// server; nil unless it was asked for.
+	// server; nil unless it was requested.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
-	// OtherLoad is what each sampled machine did besides the client and the members.
+	// OtherLoad is the load on each sampled machine besides the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
 }
 
@@ -269,80 +267,81 @@ type Issuing struct {
 type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
-	// MinAdded and MaxAdded bound After - Before: the writes that surely created a
-	// key, and those that may have.
+	// MinAdded and MaxAdded bound After - Before: the writes that surely created a key,
+	// and the writes that may have created one.
 	MinAdded int64 `json:"min_added"`
 	MaxAdded int64 `json:"max_added"`
 	// Error is the reason why the count is missing.
 	Error string `json:"error,omitempty"`
 }
 
-// Preload is data that was written before a load. It enters no figure.
+// Preload is data that was written before a load. No figure includes it.
 type Preload struct {
 	Keys int64 `json:"keys"`
-	// PerRequest is how many keys a request wrote at most.
+	// PerRequest is the largest number of keys that a request wrote.
 	PerRequest int           `json:"keys_per_request"`
 	Took       time.Duration `json:"took_ns"`
-	// Counted is the database's own number of keys after it, -1 if it was not asked.
+	// Counted is the database's own number of keys after the preload, -1 if it was not asked.
 	Counted int64 `json:"counted"`
 }
 
-// LoadSessions are the sessions that requests of a load began, renewed and ended. All that were
-// granted are counted once more, by how they ended: Granted and Begun are as many as Revoked,
-// Ended, Expired and Left together.
+// LoadSessions counts the sessions that requests of a load began, renewed and ended. Every granted
+// session is also counted by how it ended: Granted + Begun = Revoked + Ended + Expired + Left.
 type LoadSessions struct {
-	// TTL is what was asked for, and Took until those before the load were granted.
+	// TTL is the requested one, and Took the time until the sessions before the load were granted.
 	TTL  time.Duration `json:"ttl_ns"`
 	Took time.Duration `json:"took_ns,omitempty"`
-	// Granted were granted before the load, Begun by its requests. Doubtful are requests to
-	// begin one whose answer was lost: such a session ends after its TTL, if there is one.
+	// Granted counts sessions granted before the load, Begun sessions granted to its requests.
+	// Doubtful counts requests for a session whose answer was lost: that session, if there is
+	// one, ends after its TTL.
 	Granted  int64 `json:"granted"`
 	Begun    int64 `json:"begun"`
 	Doubtful int64 `json:"doubtful,omitempty"`
-	// Revoked were ended by requests of the load, and Ended after it. Expired ended by
-	// themselves, and Left could not be ended, for the reason Why.
+	// Requests of the load ended the Revoked sessions; the Ended ones were ended after it. The
+	// Expired ones ended by themselves, and the Left ones could not be ended, for the reason Why.
 	Revoked int64  `json:"revoked"`
 	Ended   int64  `json:"ended"`
 	Expired int64  `json:"expired,omitempty"`
 	Left    int64  `json:"left,omitempty"`
 	Why     string `json:"why,omitempty"`
-	// Locks are those that requests acquired, while a part reports them: [Data.Locks] has
-	// those of all parts.
+	// Locks are the locks that requests acquired, while a part reports them: [Data.Locks] has
+	// the locks of all parts.
 	Locks *LoadLocks `json:"locks,omitempty"`
 }
 
-// LoadLocks are the locks that requests of a load acquired. Each was given up in one way: Acquired are as
-// many as Released, Lost and Unclear together.
+// LoadLocks counts the locks that requests of a load acquired. Each was given up in one way:
+// Acquired = Released + Lost + Unclear.
 type LoadLocks struct {
-	// Recipe is the way to take a lock, By who has it, Fence what its fences are, and TTL what
-	// members grant to sessions.
+	// Recipe is the way to take a lock, By the library that has it, Fence the kind of its
+	// fences, and TTL the one that members grant to sessions.
 	Recipe string        `json:"recipe"`
 	By     string        `json:"by"`
 	Fence  string        `json:"fence"`
 	TTL    time.Duration `json:"ttl_ns"`
-	// Opened contenders began before steps, and Replaced in place of those whose session had
-	// ended. Left could not be closed.
+	// Opened counts contenders that were opened before steps, and Replaced contenders opened in
+	// place of others whose session had ended. Left counts contenders that could not be closed.
 	Opened   int64 `json:"opened"`
 	Replaced int64 `json:"replaced,omitempty"`
 	Left     int64 `json:"left,omitempty"`
-	// Acquired locks were given up: Released, Lost before, and Unclear after an error.
+	// Acquired locks were Released, Lost before their release, or Unclear after an error.
 	Acquired int64 `json:"acquired"`
 	Released int64 `json:"released"`
 	Lost     int64 `json:"lost,omitempty"`
 	Unclear  int64 `json:"unclear,omitempty"`
-	// Overlaps were acquired while another holder of the same part believed that it held the same
-	// one, and Disorder had a fence that was not greater than that of the holder of the same part
-	// before. Believed were held on after their session had ended, because the client was stopped.
+	// Overlaps counts locks acquired while another holder of the same part believed that it held
+	// the same lock. Disorder counts locks with a fence not greater than that of the previous
+	// holder of the same part. Believed counts locks that were still held after their session had
+	// ended, because the client was stopped.
 	Overlaps int64 `json:"overlaps"`
 	Disorder int64 `json:"fences_out_of_order"`
 	Believed int64 `json:"believed,omitempty"`
 	// Parts are the machines that judged their own holders; 0 is one.
 	Parts int `json:"parts,omitempty"`
-	// Why is the first error of what is Left or Unclear.
+	// Why is the first error of those that are Left or Unclear.
 	Why string `json:"why,omitempty"`
 }
 
-// Add adds those of another part of the load.
+// Add adds the locks of another part of the load.
 func (l *LoadLocks) Add(o LoadLocks) {
 	l.Parts = max(l.Parts, 1) + max(o.Parts, 1)
 	l.Opened, l.Replaced, l.Left = l.Opened+o.Opened, l.Replaced+o.Replaced, l.Left+o.Left
@@ -351,7 +350,7 @@ func (l *LoadLocks) Add(o LoadLocks) {
 	l.Why = cmp.Or(l.Why, o.Why)
 }
 
-// Add adds those of another part of the load.
+// Add adds the sessions of another part of the load.
 func (s *LoadSessions) Add(o LoadSessions) {
 	s.TTL, s.Took = max(s.TTL, o.TTL), max(s.Took, o.Took)
 	s.Granted, s.Begun, s.Doubtful = s.Granted+o.Granted, s.Begun+o.Begun, s.Doubtful+o.Doubtful
@@ -374,7 +373,7 @@ func (k Keys) Found() int64 { return k.After - k.Before }
 type Shared struct {
 	// Prefix is the name below which all keys of the load lie.
 	Prefix string `json:"prefix"`
-	// Cleanup is the removal of the keys; nil if it was not asked for.
+	// Cleanup is the removal of the keys; nil if it was not requested.
 	Cleanup *Cleanup `json:"cleanup,omitempty"`
 	// Left is the number of keys below the prefix at the end, -1 if not known.
 	Left int64 `json:"left"`
@@ -384,7 +383,7 @@ type Shared struct {
 type Cleanup struct {
 	Removed int64         `json:"removed"`
 	Took    time.Duration `json:"took_ns"`
-	// Error is the reason why it is not complete.
+	// Error is the reason why the removal is not complete.
 	Error string `json:"error,omitempty"`
 }
 
@@ -402,15 +401,15 @@ type Member struct {
 	// Release is the release in the agent's cache that the member ran; nil if it ran an
 	// executable given to the agent, or the server in the agent's binary.
 	Release *Release `json:"release,omitempty"`
-	// Environment is that of each command; none in older manifests, and of a cluster that
-	// ran already.
+	// Environment is the environment of each command; empty in older manifests, and for a
+	// cluster that was already running.
 	Environment []environment.Facts `json:"environment,omitempty"`
 	Host        *Host               `json:"host,omitempty"`
-	// Clock is the agent's clock against the client's.
+	// Clock compares the agent's clock with the client's.
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
 	Disk *Disk `json:"disk,omitempty"`
-	// Use is what the member used of its limits, until its stop; nil if it had none.
+	// Use is the member's use of its limits until its stop; nil if it had none.
 	Use *resources.Use `json:"use,omitempty"`
 	// Exit is how each command ended, such as "etcd: exit 0 after interrupt".
 	Exit []string `json:"exit,omitempty"`
@@ -418,7 +417,7 @@ type Member struct {
 	Files []string `json:"files,omitempty"`
 	// LogCuts are logs whose middle was cut because they grew past the agent's bound.
 	LogCuts []LogCut `json:"log_cuts,omitempty"`
-	// Records are what the abilities of the program left, by their keys in the manifest.
+	// Records are the records of the program's abilities, by their keys in the manifest.
 	Records Records `json:"-"`
 	Error   string  `json:"error,omitempty"`
 }
@@ -440,20 +439,20 @@ type Release struct {
 	Source string `json:"source"`
 	// SHA256 maps each tool to its hash in hex.
 	SHA256 map[string]string `json:"sha256,omitempty"`
-	// Notes are to be printed wherever the release is named.
+	// Notes must be printed wherever the release is named.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Clock is an offset from NTP's four time stamps, of the heartbeat with the
 // shortest round trip: the agent's clock is Offset ahead of the client's, give
-// or take Error (half that round trip). All heartbeats are in clock.csv.
+// or take Error (half of that round trip). All heartbeats are in clock.csv.
 type Clock struct {
 	Offset time.Duration `json:"offset_ns"`
 	Error  time.Duration `json:"error_ns"`
 	N      int           `json:"heartbeats"`
-	// Moved is how far the offset surely moved between two heartbeats, and Furthest how
-	// far the clock surely was from the client's: what the errors do not explain. Older
-	// manifests have neither.
+	// Moved is how far the offset surely moved between two heartbeats, and Furthest how far
+	// the clock surely was from the client's, both beyond the errors. Older manifests have
+	// neither.
 	Moved    time.Duration `json:"moved_ns,omitempty"`
 	Furthest time.Duration `json:"furthest_ns,omitempty"`
 }
@@ -475,12 +474,12 @@ type Disk struct {
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
 }
 
-// FastestFsync is the least time that a durable fdatasync takes on any disk. A faster
-// one was answered by memory.
+// FastestFsync is the least time that a durable fdatasync takes on any disk. A faster one
+// only reached memory.
 const FastestFsync = 20 * time.Microsecond
 
-// LosesPower reports whether the file system loses data in a power cut: those in
-// memory, and overlay, whose upper layer is often in memory and cannot be seen.
+// LosesPower reports whether the file system loses data in a power cut: file systems in
+// memory do, and overlay, whose upper layer is often in memory and cannot be seen.
 func (d Disk) LosesPower() bool {
 	return slices.Contains([]string{"tmpfs", "ramfs", "overlay"}, d.Filesystem)
 }

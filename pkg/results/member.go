@@ -22,7 +22,7 @@ import (
 // Extent is the sum and the extremes of latencies in nanoseconds.
 type Extent struct{ SumNS, MinNS, MaxNS int64 }
 
-// Add adds a latency; count is how many there are with it.
+// Add adds a latency; count is the number of latencies including it.
 func (e *Extent) Add(count, ns int64) {
 	if count == 1 || ns < e.MinNS {
 		e.MinNS = ns
@@ -31,9 +31,9 @@ func (e *Extent) Add(count, ns int64) {
 	e.SumNS += ns
 }
 
-// MemberSecond is what one member answered in one second of one step and phase: one
-// row of members.csv. A request belongs to the member that its connection went to
-// when it was sent. Rows without a request are left out.
+// MemberSecond counts one member's answers in one second of one step and phase: one row of
+// members.csv. A request belongs to the member that its connection went to when it was
+// sent. Rows without a request are left out.
 type MemberSecond struct {
 	// Second is the unix second in the client's clock.
 	Second int64
@@ -75,7 +75,7 @@ func (m *MemberSecond) Merge(o *MemberSecond) {
 }
 
 // memberColumns declares members.csv, in the order of its columns. A row that is read must
-// be of one of so many members, or of one that is not known.
+// be of a member below the number of members, or of an unknown one.
 func memberColumns(members int) []linefile.Column[MemberSecond] {
 	columns := []linefile.Column[MemberSecond]{
 		linefile.IntColumn("second", func(m *MemberSecond) *int64 { return &m.Second }),
@@ -124,7 +124,7 @@ func NewMemberHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
 }
 
-// checkMember returns why there is no member of an index; -1 is one that is not known.
+// checkMember returns why there is no member of an index; -1 is an unknown member.
 func checkMember(index, members int) error {
 	if index == -1 {
 		return nil
@@ -132,9 +132,9 @@ func checkMember(index, members int) error {
 	return declared.CheckMember(index, 0, members)
 }
 
-// EachMemberSecond calls each with one row of members.csv after another; its errors are
-// those of [ReadIntervals], and of a row of a member that a run of so many does not have. A
-// row holds until the next.
+// EachMemberSecond calls each with one row of members.csv after another. A row of a member
+// beyond the number of members is an error; other errors are those of [ReadIntervals]. A
+// row is valid until the next.
 func EachMemberSecond(path string, members int, each func(*MemberSecond)) error {
 	return linefile.EachRow(path, memberColumns(members), linefile.OneRow[MemberSecond], each)
 }
@@ -152,8 +152,8 @@ func (s MemberSeries) Tag() string {
 	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
 
-// ReadMemberHistograms reads latency-members.hlog of a run with so many members. Its errors
-// are those of [histogram.ReadLog], with what was read before.
+// ReadMemberHistograms reads latency-members.hlog of a run with a number of members. It
+// returns the errors of [histogram.ReadLog] with the histograms read before them.
 func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistogram.Histogram, error) {
 	out := map[MemberSeries]*hdrhistogram.Histogram{}
 	for l, err := range histogram.ReadLog(path) {
@@ -182,13 +182,13 @@ type MemberSummary struct {
 	// MemberSecond has the counts and latencies of the whole step; its Second is 0.
 	MemberSecond
 	// Histogram is of the ok requests, by the step's [DatabaseRun.Timing]; nil if there
-	// is none, as of a run that was killed.
+	// is none, such as after a killed run.
 	Histogram *hdrhistogram.Histogram
 }
 
-// SummarizeMembers sums up what each member answered, by step and member. Records
-// of format 1 do not have it: missing is [NotRecorded] then. It calls each with the rows
-// of members.csv, those before an error too; a row holds until the next.
+// SummarizeMembers sums up each member's answers, by step and member. Records of format 1
+// lack them: missing is then [NotRecorded]. It calls each with the rows of members.csv,
+// including the rows before an error; a row is valid until the next.
 func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (members []MemberSummary, missing Reason, err error) {
 	type place struct{ step, member int }
 	all := map[place]*MemberSummary{}
@@ -221,11 +221,11 @@ func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (m
 	return members, "", nil
 }
 
-// Role is what a member was in a second.
+// Role is the role of a member in a second.
 type Role string
 
-// The roles. RoleUnknown is that of every member in a second in which the leader
-// changed or was not known.
+// The roles. Every member has RoleUnknown in a second in which the leader changed or was
+// not known.
 const (
 	RoleLeader   Role = "leader"
 	RoleFollower Role = "follower"
@@ -262,7 +262,7 @@ func (r RoleSums) Merge(o RoleSums) {
 	}
 }
 
-// leaderIn is the member that led all through a second, -1 if not known.
+// leaderIn is the member that led throughout a second, -1 if not known.
 func leaderIn(run *DatabaseRun, second int64, events []Event) int {
 	leader := run.Leader
 	from := time.Unix(second, 0)

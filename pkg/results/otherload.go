@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// OtherLoad is what a machine did during the load besides the client and the members.
+// OtherLoad is the work of a machine during the load besides the client and the members.
 type OtherLoad struct {
-	// Host is the machine's name, and Members the members on it, from 0. Client is
+	// Host is the machine's name, and Members the members on it, from 0. Client reports
 	// whether the load came from it.
 	Host    string `json:"host"`
 	Members []int  `json:"members,omitempty"`
@@ -19,13 +19,13 @@ type OtherLoad struct {
 	CPUs    int    `json:"cpus"`
 	// Length is the time between the samples that were compared.
 	Length time.Duration `json:"length_ns"`
-	// HostCPUSeconds is what all processes of the machine and its kernel used, without
-	// interrupts, and OwnCPUSeconds what the client and the members did.
+	// HostCPUSeconds is the use by all processes of the machine and its kernel, without
+	// interrupts, and OwnCPUSeconds the use by the client and the members.
 	HostCPUSeconds float64 `json:"host_cpu_seconds"`
 	OwnCPUSeconds  float64 `json:"own_cpu_seconds"`
-	// DeviceWrittenBytes is what the members' devices on the machine wrote, by all of
-	// its processes and with the file systems' journals, and OwnWrittenBytes what the
-	// members handed to the page cache meanwhile. Both are 0 without a device.
+	// DeviceWrittenBytes is how much the members' devices on the machine wrote, for all of its
+	// processes and including the file systems' journals. OwnWrittenBytes is how much the
+	// members passed to the page cache meanwhile. Both are 0 without a device.
 	DeviceWrittenBytes float64 `json:"device_written_bytes,omitempty"`
 	OwnWrittenBytes    float64 `json:"own_written_bytes,omitempty"`
 }
@@ -38,7 +38,7 @@ func (o OtherLoad) OtherCPUShare() float64 {
 	return max(o.HostCPUSeconds-o.OwnCPUSeconds, 0) / (float64(o.CPUs) * o.Length.Seconds())
 }
 
-// OtherWrittenBytes is what the devices wrote besides the members' bytes.
+// OtherWrittenBytes is how much the devices wrote besides the members' bytes.
 func (o OtherLoad) OtherWrittenBytes() float64 {
 	return max(o.DeviceWrittenBytes-o.OwnWrittenBytes, 0)
 }
@@ -50,10 +50,9 @@ type sampledProcesses struct {
 	samples []Sample
 }
 
-// OtherLoads compares, for each machine whose processors are known, what it did
-// between the first and the last sample in the load with what the client and the
-// members on it did. Dir is the folder of the database. Machines without two samples
-// are left out.
+// OtherLoads compares, for each machine whose processors are known, its whole work between
+// the first and the last sample in the load with the work of the client and the members on
+// it. Dir is the folder of the database. Machines without two samples are left out.
 func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	var hosts [][]sampledProcesses
 	add := func(p sampledProcesses) {
@@ -64,7 +63,7 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 		}
 		hosts[i] = append(hosts[i], p)
 	}
-	// Clocks and samples that cannot be read are left out; those before them count.
+	// Clocks and samples that cannot be read are left out; the ones before them count.
 	tracks, _ := Tracks(dir, run)
 	read := func(member int, host *Host, file string, track clocks.Track) {
 		all, _ := ReadSamples(filepath.Join(dir, file))
@@ -89,7 +88,7 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	return others
 }
 
-// otherLoad is of one machine. It is false if the machine's time was not sampled.
+// otherLoad returns the other load of one machine; false if the machine's time was not sampled.
 func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 	devices := map[string]bool{}
 	for _, p := range processes {

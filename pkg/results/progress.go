@@ -14,30 +14,30 @@ const ProgressTick = 100 * time.Millisecond
 
 // Progress is what one operation did in one tick of a step: one row of
 // progress.csv. Ticks are counted from the start of the step's measured window
-// ([DatabaseRun.Measured]) in both directions, and the one in which the window ends
-// is two rows, so that rows sum to exact counts of the window.
+// ([DatabaseRun.Measured]) in both directions. The tick in which the window ends is two
+// rows, so that rows sum to exact counts of the window.
 //
 // A row in which nothing was due, ended or in flight is left out. A request whose
-// record came late adds another row for its tick: readers add up.
+// record came late adds another row for its tick: readers must add up such rows.
 type Progress struct {
 	Step int
-	// FromNS and ToNS bound the row, in nanoseconds after the step's start. A row holds
-	// what happened in [FromNS, ToNS); the last one of a step also its last answer.
+	// FromNS and ToNS bound the row, in nanoseconds after the step's start. A row counts the
+	// events in [FromNS, ToNS); a step's last row also counts its last answer.
 	FromNS, ToNS int64
 	Operation    string
-	// Due counts requests that became due, Shed and Unsent those that were given up.
+	// Due counts requests that became due, Shed and Unsent requests that were given up.
 	// OK, Failed and Unknown count requests that ended, whenever they were due.
 	Due, OK, Failed, Unknown, Shed, Unsent int64
 	// InFlight is a gauge: requests that were sent and had not ended at ToNS.
 	InFlight int64
 	// FirstOKNS and LastOKNS are when the first and the last request of any operation ended
-	// ok in the tick, in nanoseconds after the step's start; both are 0 if none did, and in
-	// files of versions that did not write them.
+	// ok in the tick, in nanoseconds after the step's start. Both are 0 if no request did, and
+	// in files of versions that did not write them.
 	FirstOKNS, LastOKNS int64
 }
 
-// Answered widens the times of the first and the last ok request by those of another part of
-// the same tick.
+// Answered extends the times of the first and the last ok request by those of another part
+// of the same tick.
 func (p *Progress) Answered(first, last int64) {
 	if last == 0 {
 		return
@@ -100,7 +100,7 @@ func ReadProgress(path string) ([]Progress, error) {
 }
 
 // EachProgress calls each with one row after another of the progress.csv in a tag folder, whose
-// last line may be missing. A row holds until the next.
+// last line may be missing. A row is valid until the next.
 func EachProgress(dir string, each func(*Progress)) error {
 	err := linefile.EachRow(filepath.Join(dir, FileProgress), progressColumns(), linefile.OneRow[Progress], each)
 	if errors.Is(err, ErrTruncated) {
@@ -125,7 +125,7 @@ type Gap struct {
 // Length is how long the gap was.
 func (g Gap) Length() time.Duration { return time.Duration(g.ToNS - g.FromNS) }
 
-// Exact reports whether the gap's length and place are exact. A gap that is not
-// longer than [ProgressTick] is the longest of those that were looked at, and every
-// other one is at most [ProgressTick] long.
+// Exact reports whether the gap's length and place are exact. A gap that is not longer than
+// [ProgressTick] is the longest of the known gaps, and every other gap is at most
+// [ProgressTick] long.
 func (g Gap) Exact() bool { return g.Length() > ProgressTick }

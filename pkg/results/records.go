@@ -6,13 +6,13 @@ import (
 	"github.com/coreos/dbtester/pkg/files/openjson"
 )
 
-// Records are what the abilities of the program left in the record of a run or of a member,
-// by their keys: see pkg/ability. They are among the keys of the run or the member itself.
-// Those of abilities that this release does not have are kept.
+// Records are the records of the program's abilities in the record of a run or a member, by
+// their keys: see pkg/ability. They are among the keys of the run or the member itself.
+// Records of abilities that this release does not have are kept.
 type Records map[string]json.RawMessage
 
 type (
-	plainRun    DatabaseRun // without its records
+	plainRun    DatabaseRun // without the methods that add records
 	plainMember Member
 )
 

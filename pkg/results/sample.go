@@ -33,17 +33,17 @@ type Sample struct {
 	// BootID and NetNS identify the machine and the network namespace: samples that
 	// have the same ones and the same device or interface count one source.
 	BootID, NetNS string
-	// Group is the directory of the processes' control group, "" if there is none that
-	// counts anything.
+	// Group is the directory of the processes' control group, "" if no control group counts
+	// anything.
 	Group string
 
 	// Values are those of the metrics of [metric.System]. Copies of a sample share
 	// them; [Sample.Set] separates the copy that it changes.
 	Values metric.Values
 
-	// Interpolated means that [Interpolate] made the sample from two others.
+	// Interpolated reports that [Interpolate] made the sample from two others.
 	Interpolated bool
-	// Classic means that the sample is from a file of the classic tool: its
+	// Classic reports that the sample is from a file of the classic tool: its
 	// context-switch counters hold thread counts, its bytes of memory count 1000
 	// for each 1024, and metrics without a column there are unknown.
 	Classic bool
@@ -59,12 +59,12 @@ func (s *Sample) Set(n metric.Name, v float64) {
 }
 
 // shortestPeriod is how far two samples must be apart for the kernel's CPU ticks
-// of 10 ms to make a percentage. Samples of every 100 ms are a little closer at times.
+// of 10 ms to make a percentage. Samples every 100 ms are sometimes a little closer.
 const shortestPeriod = 80 * time.Millisecond
 
 // CPUPercent returns the growth of [metric.CPUSeconds] over a period; 100 is one
-// core. It is unknown if either reading is, if the counter fell, as it does when
-// sampling began anew, or over less than 80 ms.
+// core. It is unknown if either reading is, if the counter fell, as it does when sampling
+// restarts, or over less than 80 ms.
 func CPUPercent(before, after float64, period time.Duration) (percent float64, known bool) {
 	if before < 0 || after < before || period < shortestPeriod {
 		return 0, false
@@ -72,10 +72,10 @@ func CPUPercent(before, after float64, period time.Duration) (percent float64, k
 	return 100 * (after - before) / period.Seconds(), true
 }
 
-// KeepGauges sets each gauge, setting and counter that s does not know to the value in
-// an earlier sample. That is correct for samples of one second, in which the earlier
-// value was the last one seen: some counters are read once in a second. If no process runs any more, s takes the name of
-// those that did.
+// KeepGauges sets each gauge, setting and counter that s does not know to the value in an
+// earlier sample. That is correct within one second, in which the earlier value was the last
+// one seen: some counters are read once a second. If no process runs any more, s takes the
+// name of the processes that did.
 func (s *Sample) KeepGauges(earlier *Sample) {
 	ended := s.Get(metric.Processes) == 0 && earlier.Get(metric.Processes) > 0
 	list, own := s.Values.List(), false
@@ -97,10 +97,10 @@ func (s *Sample) KeepGauges(earlier *Sample) {
 	}
 }
 
-// Join merges an earlier sample of the same second into s. The CPU percentage
-// becomes that of the period since a sample of a second before; if that is
-// unknown, such as with a period of 0, it is the last known one. Metrics that
-// neither sample knows stay unknown.
+// Join merges an earlier sample of the same second into s. The CPU percentage becomes that
+// of the period since before, a sample of an earlier second; if that is unknown, such as
+// with a period of 0, it is the last known one. Metrics that neither sample knows stay
+// unknown.
 func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
 	s.KeepGauges(earlier)
 	if s.Get(metric.CPUPercent) < 0 && earlier.Get(metric.CPUPercent) < 0 {
@@ -118,8 +118,8 @@ func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
 // Tracks returns the clocks of a run's members, by member, from the heartbeats in the
 // folder of a database. A run without that file has the one offset in its manifest; a
-// member without either has the client's clock. The error is of a file that cannot be
-// read; the rows before it count.
+// member without either has the client's clock. The error is that of reading the file; the
+// rows before the error count.
 func Tracks(dir string, run *DatabaseRun) ([]clocks.Track, error) {
 	exchanges, err := clocks.Read(filepath.Join(dir, FileClock), len(run.Members))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,19 +16,19 @@ import (
 )
 
 // firstOwnColumn is the first column after the classic fifty: a file without it
-// is the classic tool's.
+// comes from the classic tool.
 const firstOwnColumn = "PERIOD-NANOSECOND"
 
-// sampleRow is one row of a system-metrics CSV: a sample and the one written
-// before it, nil in the first row.
+// sampleRow is one row of a system-metrics CSV: a sample and the previously written
+// one, nil in the first row.
 type sampleRow struct {
 	Sample
 	before *Sample
 }
 
-// sampleColumns are the columns of a system-metrics CSV: the classic fifty in
-// the classic order and spelling, then ours. A value that could not be read is empty.
-// A metric that has no place among them has its column after the others.
+// sampleColumns are the columns of a system-metrics CSV: the classic fifty in the classic
+// order and spelling, then ours. A value that could not be read is empty. A metric without a
+// place among these columns has its column after them.
 func sampleColumns() []linefile.Column[sampleRow] {
 	columns := slices.Concat(processColumns(), deviceColumns(), interfaceColumns(), deltaColumns(),
 		[]linefile.Column[sampleRow]{metricColumn(metric.Clients)}, ownColumns())
@@ -43,7 +43,7 @@ func sampleColumns() []linefile.Column[sampleRow] {
 	return columns
 }
 
-// processColumns are those of the process tree and the load average.
+// processColumns are the columns of the process tree and the load average.
 func processColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		{Name: "UNIX-NANOSECOND", Format: formatNanosecond, Parse: parseNanosecond},
@@ -74,7 +74,7 @@ func processColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deviceColumns are those of the block device.
+// deviceColumns are the columns of the block device.
 func deviceColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		linefile.TextColumn("DEVICE", func(r *sampleRow) *string { return &r.Device }),
@@ -89,7 +89,7 @@ func deviceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// interfaceColumns are those of the network interface.
+// interfaceColumns are the columns of the network interface.
 func interfaceColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		linefile.TextColumn("INTERFACE", func(r *sampleRow) *string { return &r.Interface }),
@@ -124,7 +124,7 @@ func deltaColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// ownColumns are the oldest of those that the classic tool did not have.
+// ownColumns are the oldest columns that the classic tool did not have.
 func ownColumns() []linefile.Column[sampleRow] {
 	columns := []linefile.Column[sampleRow]{
 		{Name: firstOwnColumn, Format: formatPeriod, Parse: parsePeriod},
@@ -367,13 +367,14 @@ type SampleLines struct {
 	before  *Sample // nil before the first sample
 }
 
-// NewSampleLines returns a maker of lines that calls put with each sample's, whole lines that put
-// may keep. The first call has the header too.
+// NewSampleLines returns a maker of lines that calls put with the whole lines of each sample, which
+// put may keep. The first call has the header too.
 func NewSampleLines(put func(lines []byte) error) *SampleLines {
 	return &SampleLines{put: put, columns: sampleColumns()}
 }
 
-// Write puts out one sample. Its error is put's; the next sample then stands in for this one.
+// Write passes one sample to put and returns put's error. After an error the next sample replaces
+// this one.
 func (l *SampleLines) Write(s Sample) error {
 	var lines []byte
 	if l.before == nil {
@@ -425,7 +426,7 @@ func ReadSamples(path string) ([]Sample, error) {
 }
 
 // EachSample reads a system-metrics CSV as [ReadSamples] does, with its errors, and calls
-// each with one sample after another. A sample holds until the next.
+// each with one sample after another. A sample is valid until the next.
 func EachSample(path string, each func(*Sample)) error {
 	return linefile.EachRow(path, sampleColumns(), func(header []string) func() *sampleRow {
 		row, classic := sampleRow{}, !slices.Contains(header, firstOwnColumn)

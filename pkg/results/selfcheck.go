@@ -12,51 +12,50 @@ type SelfCheck struct {
 	Date time.Time `json:"date"`
 	Tool Tool      `json:"tool"`
 	Host Host      `json:"host"`
-	// Duration is that of each of the two loads that were compared with the truth.
+	// Duration is the duration of each of the two loads that were compared with the truth.
 	Duration time.Duration `json:"duration_ns"`
 	// ServiceP99 is of the load in a closed loop, ResponseP99 of the one with a rate.
 	ServiceP99  Compared `json:"service_p99"`
 	ResponseP99 Compared `json:"response_p99"`
-	// HighestRate is the highest rate that clients that do nothing kept, in requests
-	// per second; 0 if they kept none.
+	// HighestRate is the highest rate that idle clients kept, in requests per second; 0 if
+	// they kept none.
 	HighestRate float64 `json:"highest_rate_per_second"`
-	// MissedRates are those that were tried and not kept. Other programs on the machine
-	// may have disturbed one below HighestRate.
+	// MissedRates are the rates that were tried and not kept. Other programs on the machine
+	// may have disturbed a rate below HighestRate.
 	MissedRates []float64 `json:"missed_rates_per_second,omitempty"`
-	// TimerLateness and ClientLateness are by how much waits a millisecond apart
-	// overshoot: those for a timer of the Go runtime, and those of one client.
+	// TimerLateness and ClientLateness are how much waits a millisecond apart overshoot:
+	// waits for a timer of the Go runtime, and waits of one client.
 	TimerLateness  Spread `json:"timer_lateness"`
 	ClientLateness Spread `json:"client_lateness"`
 }
 
-// Compared is a latency beside the truth; N is how many requests both are of.
+// Compared is a latency and its true value; N is the number of requests of both.
 type Compared struct {
 	N        int64 `json:"n"`
 	Measured int64 `json:"measured_ns"`
 	True     int64 `json:"true_ns"`
 }
 
-// LoadCheck is what the client added to the latencies of a load, found before it: the
-// heaviest step of the load was applied to a loopback server of the database's protocol
-// that answers after a known delay. The rest includes the connection and the protocol
-// on both sides.
+// LoadCheck is what the client added to the latencies of a load, found before the load: its
+// heaviest step was applied to a loopback server of the database's protocol that answers
+// after a known delay. The rest includes the connection and the protocol on both sides.
 type LoadCheck struct {
-	// Unavailable is the reason why the load could not be checked; then all that was
-	// measured is zero.
+	// Unavailable is the reason why the load could not be checked; then all measured values
+	// are zero.
 	Unavailable string `json:"unavailable,omitempty"`
 	Clients     int    `json:"clients"`
 	Connections int    `json:"connections"`
 	// Rate is in requests per second; 0 is a closed loop.
 	Rate     float64       `json:"rate_per_second,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
-	// Delay is the server's; the true times below are as long as it really took.
+	// Delay is the server's intended delay; the true times below are its real ones.
 	Delay time.Duration `json:"delay_ns"`
 	// P50 and P99 are of service times.
 	P50 Compared `json:"service_p50"`
 	P99 Compared `json:"service_p99"`
 	// Lateness is how late the client sent; nil for a closed loop.
 	Lateness *Spread `json:"lateness,omitempty"`
-	// RequestsPerSecond counts those that ended ok.
+	// RequestsPerSecond counts requests that ended ok.
 	RequestsPerSecond float64 `json:"requests_per_second"`
 }
 
@@ -64,7 +63,7 @@ type LoadCheck struct {
 func (c Compared) Added() int64 { return c.Measured - c.True }
 
 // Elsewhere returns the reason why the check does not apply to a machine, as a phrase
-// after "is"; "" if it was made there since the machine was started.
+// after "is"; "" if the check was made there since the machine was started.
 func (s *SelfCheck) Elsewhere(h Host) string {
 	switch o := s.Host; {
 	case o.Name != h.Name || o.CPUModel != h.CPUModel || o.CPUs != h.CPUs:

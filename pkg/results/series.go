@@ -55,7 +55,7 @@ func ParseSeries(tag string) (Series, error) {
 	return s, nil
 }
 
-// maxSeries is how many series of a latency log are read: each has a histogram.
+// maxSeries is how many series of a latency log are read, because each has a histogram.
 const maxSeries = 4096
 
 // ReadTotals reads a latency log into one histogram per series; lines of one

@@ -6,16 +6,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Settings are those of a database's members that differ from the defaults of the release.
+// Settings are the settings of a database's members that differ from the defaults of the release.
 type Settings struct {
-	// Release is whose defaults these are: the version that was asked for, or that of the
+	// Release is the release with these defaults: the requested version, or that of the
 	// built-in server; "" if it was not known, which stands for the newest.
 	Release string             `json:"release,omitempty"`
 	Changed []declared.Setting `json:"changed"`
 }
 
 // SyncClass is the class of the run's durability, "" if the records do not show it. Records
-// that hold no class have a text, of which these two forms are known.
+// without a class have a text, of which these two forms are known.
 func (r *DatabaseRun) SyncClass() declared.Durability {
 	switch {
 	case r.Durability != "":

@@ -15,41 +15,40 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// ClassUnrecorded is the class of errors that intervals count and errors.csv
-// does not hold.
+// ClassUnrecorded is the class of errors that intervals count but errors.csv lacks.
 const ClassUnrecorded = "unrecorded"
 
-// Summary is the measured population of a load or of one step of it, all
-// operations together: the one place where its numbers are made.
+// Summary is the measured population of a load or of one of its steps, over all
+// operations. A load's numbers are made only here.
 type Summary struct {
 	// Window is the length of the measured windows ([DatabaseRun.Measured]), without
 	// pauses between steps.
 	Window time.Duration
-	// Served is what ended ok inside the windows, whenever it was due. It is the
-	// throughput; OK below, which is of what was due inside, is not.
+	// Served counts the requests that ended ok inside the windows, whenever they were due.
+	// It is the throughput; OK below, which counts requests that were due inside, is not.
 	Served Throughput
 
 	Due, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late int64
 
 	// Latency is of the ok requests, by each step's [DatabaseRun.Timing].
-	// Percentiles come from Histogram, which holds the same population; ask
-	// Latency.Quantile for others.
+	// Percentiles come from Histogram, which holds the same population; Latency.Quantile
+	// returns others.
 	Latency   Latency
 	Histogram *hdrhistogram.Histogram
 
-	// Declined are of the requests that the database answered with less than was asked,
-	// as the load makes it answer: a part of Failed with response times of their own.
-	// Records of format 1 do not tell them from other failures.
+	// Declined is of the requests that the database answered with less than they requested,
+	// as the load makes it answer. They are part of Failed, with their own response times.
+	// Records of format 1 do not distinguish them from other failures.
 	Declined *hdrhistogram.Histogram
-	// Unanswered are those that neither ended ok nor were declined. [Summary.Ranked] has
-	// the percentiles over all.
+	// Unanswered are requests that neither ended ok nor were declined. [Summary.Ranked] has
+	// the percentiles over all requests.
 	Unanswered Unanswered
 
 	// Errors are the failed and unknown requests by class, in order of class.
 	Errors []ClassCount
 
-	// Steps and Operations are the same population by step and by operation, each in
-	// the order of the load; they have neither themselves.
+	// Steps and Operations are the same population by step and by operation, each in the
+	// order of the load. Their own Steps and Operations are empty.
 	Steps      []StepSummary
 	Operations []OperationSummary
 }
@@ -68,14 +67,14 @@ type OperationSummary struct {
 	Summary
 }
 
-// ClassCount is how many requests a class of error ended.
+// ClassCount counts the requests that a class of error ended.
 type ClassCount struct {
 	Class string
 	Count int64
 }
 
-// Throughput is the requests per second that ended ok inside the windows; 0 if that
-// is not known, for which [Throughput.Average] has the reason.
+// Throughput is the requests per second that ended ok inside the windows; 0 if it is not
+// known. [Throughput.Average] has the reason.
 func (s *Summary) Throughput() float64 {
 	average, _ := s.Served.Average()
 	return average
@@ -100,7 +99,7 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 	return q.Summarize(func(int) bool { return true }), nil
 }
 
-// Requests are the records of a load's requests, read once. Many may use them at once.
+// Requests are the records of a load's requests, read once. They are safe for concurrent use.
 type Requests struct {
 	// Totals are those of [TotalHistograms].
 	Totals map[Series]*hdrhistogram.Histogram
@@ -113,7 +112,7 @@ type Requests struct {
 	intervals  []Interval
 	errors     []ErrorCount
 	unanswered map[stepOperation]*Unanswered
-	// windows and served are those of progress.csv by step, nil if there is none.
+	// windows and served come from progress.csv, by step; nil without that file.
 	windows map[int]span
 	served  map[int]map[string]Throughput
 }
@@ -215,9 +214,8 @@ func (p *parts) serve(windows map[int]span, all map[int]map[string]Throughput, k
 	}
 }
 
-// serveOlder does the same with records of a format without progress. They show
-// what was served in the whole of a step only: in a window that is less than that
-// it is not known.
+// serveOlder does the same with records of a format without progress. They only show how
+// many requests a whole step served; the number in a shorter window is not known.
 func (p *parts) serveOlder(run *DatabaseRun, windows map[int]time.Duration) {
 	whole := map[int]bool{}
 	for _, s := range run.Steps {
@@ -242,7 +240,7 @@ func (p *parts) serveOlder(run *DatabaseRun, windows map[int]time.Duration) {
 	}
 }
 
-// newSummary returns one without requests.
+// newSummary returns a summary without requests.
 func newSummary() Summary {
 	return Summary{Histogram: histogram.New(), Declined: histogram.New()}
 }
@@ -336,7 +334,7 @@ func (s *Summary) addErrors(class string, n int64) {
 	s.Errors[i].Count += n
 }
 
-// add adds another step's numbers.
+// add adds the numbers of another step.
 func (s *Summary) add(o *Summary) {
 	s.Window += o.Window
 	s.Served.add(&o.Served)

@@ -9,25 +9,25 @@ import (
 )
 
 // Reason is why a number is missing, in the words that a report prints. It is
-// empty for a number that is there.
+// empty for a number that is present.
 type Reason string
 
 // The reasons.
 const (
-	// NotRecorded is of numbers that records of an older format do not support.
+	// NotRecorded is for numbers that records of an older format do not support.
 	NotRecorded Reason = "not recorded then"
-	// TooFewSeconds is of extremes over fewer than [MinSeconds] whole seconds.
+	// TooFewSeconds is for extremes over fewer than [MinSeconds] whole seconds.
 	TooFewSeconds Reason = "too few whole seconds"
-	// NoWindow is of a load or a step that ended before its measured window began.
+	// NoWindow is for a load or a step that ended before its measured window began.
 	NoWindow Reason = "no measured time"
 )
 
 // MinSeconds is how many whole seconds the extremes of a throughput need.
 const MinSeconds = 3
 
-// Throughput is how many requests ended ok inside measured windows, whenever they
-// were due. Its population is another than that of latencies, which holds the
-// requests that were due in a window, whenever they ended.
+// Throughput is how many requests ended ok inside measured windows, whenever they were
+// due. Its population differs from that of latencies, which holds the requests that were
+// due in a window, whenever they ended.
 type Throughput struct {
 	// OK counts requests, Window is the length of the windows without the pauses
 	// between them.
@@ -36,12 +36,12 @@ type Throughput struct {
 	// WholeSeconds counts the whole seconds of the windows, each from its window's
 	// start. The remainder of a window is joined to its last second.
 	WholeSeconds int64
-	// Missing is why all of this is missing.
+	// Missing is why all of these fields are missing.
 	Missing Reason
 
 	lowest, highest float64 // requests per second, over parts of at least a second
-	parts           int64   // that lowest and highest are of
-	noSeconds       bool    // OK is of records without ticks
+	parts           int64   // that lowest and highest cover
+	noSeconds       bool    // OK comes from records without ticks
 }
 
 // Average is requests per second over the whole windows. It always lies between
@@ -99,7 +99,7 @@ func (s span) length() int64 { return max(s.to-s.from, 0) }
 func (s span) seconds() int64 { return s.length() / int64(time.Second) }
 
 // second is the whole second of the window that a row belongs to, from 0. A window
-// of less than a second counts as one.
+// of less than a second counts as one second.
 func (s span) second(p *Progress) int64 {
 	return min((p.FromNS-s.from)/int64(time.Second), max(s.seconds()-1, 0))
 }
@@ -107,7 +107,7 @@ func (s span) second(p *Progress) int64 {
 // holds reports whether a row lies in the window.
 func (s span) holds(p *Progress) bool { return p.FromNS >= s.from && p.ToNS <= s.to }
 
-// throughput is that of the counts of a window's seconds.
+// throughput returns the throughput of a window from the counts of its seconds.
 func (s span) throughput(seconds []int64) Throughput {
 	t := Throughput{Window: time.Duration(s.length()), WholeSeconds: s.seconds()}
 	for n, ok := range seconds {
@@ -129,7 +129,7 @@ func (s span) throughput(seconds []int64) Throughput {
 type stepCounts struct {
 	window  span
 	seconds map[string][]int64
-	// operation and last are those of the row before: most rows have them too.
+	// operation and last belong to the row before: most rows share them.
 	operation string
 	last      []int64
 }
@@ -151,7 +151,7 @@ func (c *stepCounts) add(p *Progress) {
 	}
 }
 
-// throughputs returns the throughput by operation, "" for all of them.
+// throughputs returns the throughput by operation, "" for all operations.
 func (c *stepCounts) throughputs() map[string]Throughput {
 	out := map[string]Throughput{}
 	all := make([]int64, max(c.window.seconds(), 1))
@@ -165,8 +165,8 @@ func (c *stepCounts) throughputs() map[string]Throughput {
 	return out
 }
 
-// ticks calls each with one row of progress.csv after another, and returns why they
-// cannot be read. A row holds until the next. It is nil for records without progress.
+// ticks calls each with one row of progress.csv after another, and returns the read error. A
+// row is valid until the next. ticks is nil for records without progress.
 type ticks func(each func(*Progress)) error
 
 // progressIn returns the progress of a tag folder, whose file may lack its last line. A
@@ -179,8 +179,8 @@ func progressIn(dir string) ticks {
 }
 
 // served returns the measured windows of all steps and the throughput in them by
-// operation, "" for all operations; nil for records without progress. Ok counts the requests
-// that ended ok, in the windows or not.
+// operation, "" for all operations; nil for records without progress. Ok counts all requests
+// that ended ok, inside the windows or not.
 func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[int]map[string]Throughput, ok int64, err error) {
 	if progress == nil {
 		return nil, nil, 0, nil

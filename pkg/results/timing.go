@@ -1,7 +1,7 @@
 package results
 
-// Timing is from when a latency counts. It is the prefix of the columns, and the first word of the
-// tags in histogram logs.
+// Timing is the moment from which a latency counts. It is the prefix of the columns, and the first
+// word of the tags in histogram logs.
 type Timing string
 
 // The timings.
@@ -12,20 +12,20 @@ const (
 	TimingService Timing = "service"
 )
 
-// Timings are all, in the order of the columns.
+// Timings are all timings, in the order of the columns.
 var Timings = [...]Timing{TimingResponse, TimingService}
 
 // timing declares where records hold a timing, in nanoseconds. The columns of intervals.csv and
-// members.csv, and the sums of rows, follow.
+// members.csv, and the sums of rows, follow from it.
 type timing struct {
 	name  Timing
 	rated bool // only steps with a rate have it
-	// latencies are a second's, by outcome; extent is of a member's ok requests.
+	// latencies are those of a second, by outcome; extent is of a member's ok requests.
 	latencies func(*Interval) *[3]Latency
 	extent    func(*MemberSecond) *Extent
 }
 
-// TimingOf returns the timing of a step's figures: from due where requests have due times, and else
+// TimingOf returns the timing of a step's figures: from due where requests have due times, else
 // from sent, because a request of a closed loop is due when it is sent.
 func TimingOf(rated bool) Timing {
 	for _, t := range timings() {

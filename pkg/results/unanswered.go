@@ -14,11 +14,11 @@ import (
 // Unanswered are the requests of a population that neither ended ok nor were declined.
 // They have no response time and rank above every request that was answered.
 type Unanswered struct {
-	// N counts all of them.
+	// N counts them.
 	N int64
 	// bounds holds the least response time of each request that may still have been
-	// answered later: of an unknown one the time after which it was given up, of an
-	// unsent one the time from due until then. Failed and shed ones have none.
+	// answered later. For an unknown request it is the time after which it was given up, for
+	// an unsent request the time from due until then. Failed and shed requests have no bound.
 	bounds *hdrhistogram.Histogram
 	// least is exact and not above any of the bounds.
 	least int64
@@ -35,28 +35,27 @@ type Ranked struct {
 	Never bool
 }
 
-// Ranking has the response times of a population by rank: those of the requests that
-// were answered, ok or declined, in their order, then of unknown and unsent ones, then
-// of failed and shed ones.
+// Ranking has the response times of a population by rank: first the answered requests, ok
+// or declined, in order; then the unknown and unsent ones; then the failed and shed ones.
 //
 // A rank of the first kind has the time at that rank of the answered requests. A rank of
 // the second kind has a lower bound: the value at that rank among the times of the
 // answered requests and the least times of the unknown and unsent ones, all in one order.
-// It is sure, because whenever those were answered in the end, if ever, each took at
-// least its own bound; and it is the largest that is, because they may have been
-// answered right then. One slow answer does not raise it. It can be below the time of a
-// lower rank, which holds only because unanswered requests rank above it. A rank of the
-// third kind has none.
+// The bound is certain, because each unknown or unsent request took at least its own bound,
+// whenever it was answered, if ever. It is the largest certain bound, because each may have
+// been answered at its own bound. One slow answer does not raise it. It can be below the
+// time of a lower rank, which holds only because unanswered requests rank above that rank.
+// A rank of the third kind has no response time.
 type Ranking struct {
 	n                  int64
 	answered           *hdrhistogram.Histogram
-	fastest, slowest   int64 // of the answered ones
+	fastest, slowest   int64 // of the answered requests
 	bounds             int64
 	answeredAndBounded *hdrhistogram.Histogram
 	least              int64 // of the bounds
 }
 
-// Population counts all requests that were due, or of a closed loop sent, in the
+// Population counts all requests that were due, or in a closed loop sent, in the
 // measured windows.
 func (s *Summary) Population() int64 {
 	return s.Histogram.TotalCount() + s.Declined.TotalCount() + s.Unanswered.N
@@ -78,7 +77,7 @@ func (s *Summary) Ranking() *Ranking {
 	return r
 }
 
-// union is a new histogram of the values of two.
+// union is a new histogram of the values of two histograms.
 func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	h := histogram.New()
 	h.Merge(a)
@@ -127,7 +126,7 @@ func (u *Unanswered) own() {
 
 func (u *Unanswered) atLeast(ns int64) { u.least = min(u.least, ns) }
 
-// merge adds another population's.
+// merge adds the unanswered requests of another population.
 func (u *Unanswered) merge(o *Unanswered) {
 	u.N += o.N
 	if o.bounds == nil {
@@ -175,7 +174,7 @@ func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals ma
 	return out
 }
 
-// unknown adds n requests whose times until they were given up are in h. Those that
+// unknown adds n requests whose times until they were given up are in h. Requests that
 // a killed run did not total have no bound of their own.
 func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interval, timing Timing) {
 	if h != nil && h.TotalCount() > 0 {
@@ -196,9 +195,9 @@ func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interva
 // dueBy are requests that became due before a time, in unix nanoseconds.
 type dueBy struct{ n, until int64 }
 
-// dueTimes are when the measured requests of each step and operation that has unsent ones
-// became due, in order: to the tick of their progress, or in records without it to the
-// second.
+// dueTimes are when the measured requests became due, in order, for each step and operation
+// that has unsent ones. They are exact to the tick of their progress, or in records without
+// progress to the second.
 func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress ticks) map[stepOperation][]dueBy {
 	due := map[stepOperation][]dueBy{}
 	for at, list := range rows {
@@ -211,7 +210,7 @@ func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress tick
 		for _, s := range r.Steps {
 			starts[s.Index] = s.Start.UnixNano()
 		}
-		// It was read before; rows before an error count.
+		// The file was read before; rows before an error count.
 		_ = progress(func(p *Progress) {
 			at := stepOperation{p.Step, p.Operation}
 			list, unsent := due[at]
@@ -231,11 +230,11 @@ func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress tick
 	return due
 }
 
-// unsent adds n requests that waited from due until stop, in unix nanoseconds. Which
-// requests they were is not recorded, so they count as those that were due last, each at
-// the end of its tick or second: a bound is lower than the time that the request waited
-// by at most that. Every one was due when issuing had not ended yet, so that it waited
-// for the drain time at least.
+// unsent adds n requests that waited from due until stop, in unix nanoseconds. The records
+// do not name these requests, so they count as the ones that were due last, each at the end
+// of its tick or second: a bound is below the request's real wait by at most one tick or
+// second. Every request was due before issuing ended, so it waited at least for the drain
+// time.
 func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
 	for i := len(due) - 1; i >= 0 && n > 0 && stop > 0; i-- {
 		of := min(n, due[i].n)
@@ -245,8 +244,8 @@ func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
 	u.bound(drain, n)
 }
 
-// givenUp is when the unsent requests of a step were given up, in unix nanoseconds;
-// 0 if not recorded.
+// givenUp is when a step's unsent requests were given up, in unix nanoseconds; 0 if not
+// recorded.
 func (r *DatabaseRun) givenUp(step int) int64 {
 	for _, s := range r.Steps {
 		if s.Index == step && !s.IssueEnd.IsZero() {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timing returns the timing of a step's figures, as [TimingOf].
+// Timing returns the timing of a step's figures: see [TimingOf].
 func (r *DatabaseRun) Timing(step int) Timing {
 	rate := r.Load.Rate
 	for _, s := range r.Steps {
@@ -19,12 +19,12 @@ func (r *DatabaseRun) Timing(step int) Timing {
 
 // Measured is a recorded step's measured window. It begins when the step's warm-up
 // ends. With a duration it ends when issuing ended or the cool-down began, whichever
-// was first, so that a straggler does not lengthen it; without one it ends just after
-// the last answer. It includes from and excludes to.
+// was first, so that a straggler does not lengthen it; without a duration it ends just
+// after the last answer. It includes from and excludes to.
 //
-// Requests per second are those that ended ok in the window over its length. The
-// window is of the wall clock's time, because the same record must give the same in
-// memory and read back from the manifest; from is never after to.
+// Requests per second are the requests that ended ok in the window over its length. The
+// window is in wall-clock time, because a record must give the same window in memory and
+// when read back from the manifest; from is never after to.
 func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
 	start := s.Start.Round(0)
 	from, to = start.Add(r.Load.WarmUp), s.End.Round(0)
@@ -42,7 +42,7 @@ func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
 	return from, to
 }
 
-// duration is how long a step was to issue requests, 0 if only their number
+// duration is the planned duration of a step's issuing, 0 if only the number of requests
 // bounded it.
 func (r *DatabaseRun) duration(s *Step) time.Duration {
 	if s.Duration == 0 && len(r.Steps) == 1 {
@@ -64,8 +64,8 @@ func (r *DatabaseRun) recordedSpans() map[int]span {
 	return spans
 }
 
-// unrecordedSpan is the measured window of a step that a killed run did not record: it
-// lasted until its last row, which ended so many nanoseconds after its start, or until
+// unrecordedSpan is the measured window of a step that a killed run did not record. The
+// step lasted until its last row, which ended last nanoseconds after its start, or until
 // its cool-down began.
 func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	s := span{int64(r.Load.WarmUp), last}
@@ -76,7 +76,7 @@ func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	return s
 }
 
-// windows are the lengths of all steps' measured time, by step, of records without
+// windows are the lengths of all steps' measured windows, by step, for records without
 // progress. A step that a killed run did not record lasted for the seconds that its
 // intervals cover. Intervals of steps that keep does not accept are left out.
 func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {
