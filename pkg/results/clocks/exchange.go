@@ -9,23 +9,23 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Exchange is one exchange of four time stamps with the agent of a member, as NTP does
-// it (RFC 5905, section 8): one row of clock.csv.
+// Exchange is one exchange of four time stamps with the agent of a member, as in NTP
+// (RFC 5905, section 8): one row of clock.csv.
 type Exchange struct {
 	// UnixNano is when the answer arrived, in the client's clock.
 	UnixNano int64
 	// Member is an index as in the manifest, from 0.
 	Member int
-	// OffsetNS is how far the agent's clock is ahead of the client's. The truth is at
-	// most ErrorNS away, because no way takes less than no time.
+	// OffsetNS is how far the agent's clock is ahead of the client's. The true offset is at
+	// most ErrorNS away, because neither direction takes less than no time.
 	OffsetNS, ErrorNS int64
-	// RoundTripNS is how long request and answer were on their way.
+	// RoundTripNS is how long request and answer were in transit.
 	RoundTripNS int64
 }
 
 // NewExchange returns the exchange of four time stamps in unix nanoseconds: sent and
 // back by the client's clock, received and replied by the agent's. A round trip below 0
-// is impossible, so its size counts as uncertainty like that of a real one.
+// is impossible, so its size counts as uncertainty, like that of a real round trip.
 func NewExchange(member int, sent, received, replied, back int64) Exchange {
 	trip := (back - sent) - (replied - received)
 	bound := trip
@@ -42,8 +42,8 @@ func NewExchange(member int, sent, received, replied, back int64) Exchange {
 func (e Exchange) least() int64 { return e.OffsetNS - e.ErrorNS }
 func (e Exchange) most() int64  { return e.OffsetNS + e.ErrorNS }
 
-// Estimate sums up the exchanges with one member in constant memory. Its zero value is
-// of none. It is not safe for concurrent use.
+// Estimate sums up the exchanges with one member in constant memory. Its zero value has no
+// exchanges. It is not safe for concurrent use.
 type Estimate struct {
 	best Exchange
 	n    int
@@ -72,16 +72,16 @@ func (s *Estimate) N() int { return s.n }
 // Best is the exchange with the shortest round trip.
 func (s *Estimate) Best() Exchange { return s.best }
 
-// Moved is how far the offset surely moved between two exchanges: what their errors do
-// not explain. It is 0 if one offset fits all exchanges.
+// Moved is how far the offset surely moved between two exchanges, beyond their errors. It
+// is 0 if one offset fits all exchanges.
 func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.most, 0)) }
 
 // Furthest is how far the clock surely was from the client's at some time: the largest
 // distance that is not within the error of its exchange.
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 
-// columns declares clock.csv, in the order of its columns. A row that is read must be of one of
-// so many members.
+// columns declares clock.csv, in the order of its columns. A row that is read must be of a member
+// below the number of members.
 func columns(members int) []linefile.Column[Exchange] {
 	return []linefile.Column[Exchange]{
 		linefile.IntColumn("unix_ns", func(e *Exchange) *int64 { return &e.UnixNano }),
@@ -113,9 +113,9 @@ func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
 // Close closes the file.
 func (w *Writer) Close() error { return w.table.Close() }
 
-// Read reads clock.csv of a run with so many members; a row of another is an error. The rows
-// before an error are good; it matches [linefile.ErrTruncated] if only an incomplete last line
-// was dropped.
+// Read reads clock.csv of a run; a row of a member beyond the number of members is an error. The
+// rows before an error are good; the error matches [linefile.ErrTruncated] if only an incomplete
+// last line was dropped.
 func Read(path string, members int) ([]Exchange, error) {
 	return linefile.ReadTable(path, columns(members), linefile.ZeroRows[Exchange])
 }

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// Window is the time of which the exchange with the shortest round trip counts: the
-	// others were held up, and most of a hold-up is on one way.
+	// Window is the time from which only the exchange with the shortest round trip counts:
+	// the others were delayed, and most of a delay is in one direction.
 	Window = 16 * time.Second
-	// drift is how fast a clock that nothing keeps runs away at most: 100 ppm.
+	// drift is the greatest drift of a clock that nothing keeps: 100 ppm.
 	drift = 100e-6
 )
 
-// Track is how far the clock of a member was ahead of the client's, over time. Between
-// exchanges that count the offset is interpolated, unless the clock surely was set
-// between two exchanges. The zero value is of a clock that agrees. Tracks do not change.
+// Track is how far the clock of a member was ahead of the client's, over time. The offset
+// is interpolated between exchanges that count, unless the clock surely was set between
+// two exchanges. The zero value is a clock that agrees. Tracks do not change.
 type Track struct {
 	points []point // by the member's time
 }
@@ -30,20 +30,20 @@ func (p point) ahead() int64 { return p.agent - p.client }
 
 // window is a time of one offset.
 type window struct {
-	best     Exchange // the one with the shortest round trip
+	best     Exchange // the exchange with the shortest round trip
 	from, to int64    // the first and the last exchange, in the client's clock
 	// set is whether the clock was set between this window and the one before it: no
 	// drift explains both.
 	set bool
 }
 
-// Fixed is the track of a clock that is always so far ahead of the client's.
+// Fixed is the track of a clock that is always offset ahead of the client's.
 func Fixed(offset time.Duration) Track {
 	return Track{points: []point{{client: 0, agent: int64(offset)}}}
 }
 
-// NewTrack returns the track of a member; exchanges with others are left out. It is
-// false if there are none.
+// NewTrack returns the track of a member; exchanges with others are left out. It returns
+// false if no exchange is left.
 func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 	own := slices.DeleteFunc(slices.Clone(exchanges), func(e Exchange) bool { return e.Member != member })
 	if len(own) == 0 {
@@ -64,7 +64,7 @@ func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 		}
 		t.add(w.best.UnixNano, w.best)
 	}
-	// A clock that was set back has some times twice; those in between are right.
+	// A clock that was set back has some times twice; the times in between are right.
 	slices.SortStableFunc(t.points, func(a, b point) int { return cmp.Compare(a.agent, b.agent) })
 	return t, true
 }
@@ -74,8 +74,8 @@ func (t *Track) add(at int64, e Exchange) {
 	t.points = append(t.points, point{client: at, agent: at + e.OffsetNS})
 }
 
-// windows parts exchanges, sorted by time, into windows of at most one [Window]; the last
-// one has up to half of one more. A clock that was set begins a window.
+// windows divides exchanges, sorted by time, into windows of at most one [Window]; the last
+// window may be half a Window longer. A clock that was set begins a new window.
 func windows(sorted []Exchange) []window {
 	var list []window
 	last := sorted[len(sorted)-1].UnixNano
@@ -111,8 +111,8 @@ func contradicts(a, b Exchange) bool {
 	return max(differ, -differ) > reach(a, b)
 }
 
-// explains reports whether an exchange bounds the offset at the time of another better
-// than that does itself, even if the clock drifted, and does not contradict it.
+// explains reports whether an exchange bounds the offset at the time of e better than e
+// itself does, even if the clock drifted, and does not contradict e.
 func explains(better, e Exchange) bool {
 	return reach(better, e)-e.ErrorNS < e.ErrorNS && !contradicts(better, e)
 }

@@ -9,9 +9,9 @@ type LogRule struct {
 	// Pattern is a regular expression (RE2) that is searched in each line.
 	Pattern string `json:"pattern"`
 	// Value, if not empty, is a regular expression with one group, which holds a duration
-	// or an amount in the lines that match Pattern. A line without it is an event too.
+	// or an amount in the lines that match Pattern. A line without a value is an event too.
 	Value string `json:"value,omitempty"`
-	// Unit is that of the value: "ns", "us", "ms" or "s" for a duration as a number,
+	// Unit is the unit of the value: "ns", "us", "ms" or "s" for a duration as a number,
 	// [UnitText] for one with its unit, as in 1.062s. Any other word names an amount.
 	Unit string `json:"unit,omitempty"`
 	// Help is one line on what the event means for a run.
@@ -28,7 +28,7 @@ func JSONField(name string) string { return `"` + regexp.QuoteMeta(name) + `":"?
 type LogTime struct {
 	// Pattern is a regular expression with one group, which holds the time.
 	Pattern string `json:"pattern"`
-	// Layout is that of package time. A time without a zone is UTC, one without a year
-	// is in the year of the run.
+	// Layout is a layout of package time. A time without a zone is in UTC, one without a
+	// year is in the year of the run.
 	Layout string `json:"layout"`
 }

@@ -2,8 +2,8 @@ package declared
 
 import "fmt"
 
-// CheckMember returns why a record names a member that its run does not have: index counts
-// from first, and the run has that many members.
+// CheckMember returns an error if a record names a member that its run does not have. index
+// counts from first, and the run has that many members.
 func CheckMember(index, first, members int) error {
 	if index >= first && index < first+members {
 		return nil

@@ -4,7 +4,7 @@ package declared
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Default is the release's; "" if it has none.
+	// Default is the release's default; "" if it has none.
 	Default string `json:"default,omitempty"`
 }
 

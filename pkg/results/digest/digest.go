@@ -18,7 +18,7 @@ import (
 )
 
 // Largest is the size above which a file has no hash, in bytes: no record is as large, and
-// hashing what others made must end.
+// hashing a file that others made must end.
 const Largest = 16 << 30
 
 // Digest is the size and the hash of a file.
@@ -32,13 +32,13 @@ type Digest struct {
 type Set struct {
 	// ByFile is empty as long as the files are being written.
 	ByFile map[string]Digest `json:"by_file,omitempty"`
-	// Changes are what was done to the files on purpose since then, oldest first.
+	// Changes are the deliberate changes to the files since then, oldest first.
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Change is a list of files that were changed on purpose, and whose digests were made again.
+// Change lists files that were changed on purpose and whose digests were renewed.
 type Change struct {
-	// By is what changed them, such as "submit".
+	// By names the command that changed the files, such as "submit".
 	By      string   `json:"by"`
 	Changed []string `json:"changed,omitempty"`
 	// Shortened are files that are smaller than before.
@@ -50,7 +50,7 @@ type Change struct {
 // Files is the number of files that were changed.
 func (c Change) Files() int { return len(c.Changed) + len(c.Shortened) + len(c.Removed) + len(c.Added) }
 
-// String lists what was done, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".
+// String lists the changes, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".
 func (c Change) String() string {
 	var parts []string
 	for _, part := range []struct {
@@ -68,7 +68,7 @@ func (c Change) String() string {
 type Difference struct {
 	File string
 	Was  Digest
-	// Is is zero for a file that cannot be read, of which Err is why.
+	// Is is zero for a file that cannot be read; Err is the reason.
 	Is  Digest
 	Err error
 }
@@ -101,8 +101,8 @@ func OfFile(path string) (Digest, error) {
 	return Digest{n, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// OfFolder returns the digests of the regular files in a folder and below that keep accepts,
-// by their paths. Hidden files are none of them.
+// OfFolder returns the digests of the regular files in a folder and below it that keep
+// accepts, by their paths. Hidden files are left out.
 func OfFolder(dir string, keep func(file string) bool) (map[string]Digest, error) {
 	all := map[string]Digest{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -141,8 +141,8 @@ func (s *Set) Check(dir string) (list []Difference) {
 	return list
 }
 
-// Renew replaces the digests by those of the files as they are now, and lists what is
-// different as a change. A set that has no digests yet gets them without a list.
+// Renew replaces the digests by now, those of the current files, and lists the differences
+// as a change. A set without digests gets them without a list.
 func (s *Set) Renew(by string, now map[string]Digest) {
 	change := Change{By: by}
 	for _, file := range slices.Sorted(maps.Keys(s.ByFile)) {
@@ -168,8 +168,8 @@ func (s *Set) Renew(by string, now map[string]Digest) {
 	s.ByFile = now
 }
 
-// Amend renews the digests of some files in a folder. Those of all others stay, so that
-// damage of them goes on to show.
+// Amend renews the digests of some files in a folder. The digests of all others stay, so
+// that their damage still shows.
 func (s *Set) Amend(by, dir string, files []string) error {
 	now := maps.Clone(s.ByFile)
 	if now == nil {

@@ -18,13 +18,13 @@ import (
 type Effect struct {
 	// Kind is the kind of event.
 	Kind string `json:"kind"`
-	// Times is how often it was, in Took together; Failed of them did not succeed.
+	// Times is the number of events, Took their total duration; Failed of them did not succeed.
 	Times   int           `json:"times"`
 	Failed  int           `json:"failed,omitempty"`
 	Took    time.Duration `json:"took_ns"`
 	Longest time.Duration `json:"longest_ns"`
-	// Seconds are the measured seconds that it touched. Requests ended ok in them, with
-	// that 99th percentile. Rest is of the seconds without any of the events. 0 requests
+	// Seconds counts the measured seconds that the events touched. Requests ended ok in them,
+	// with that 99th percentile. Rest is of the seconds without any of the events. 0 requests
 	// have no percentile.
 	Seconds      int           `json:"seconds"`
 	Requests     int64         `json:"requests"`
@@ -40,7 +40,7 @@ type Latency struct {
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// Latency is that of the seconds that it touched, nil without requests.
+// Latency is the latency of the seconds that the events touched, nil without requests.
 func (e Effect) Latency() *Latency {
 	if e.Requests == 0 {
 		return nil
@@ -48,10 +48,10 @@ func (e Effect) Latency() *Latency {
 	return &Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
 }
 
-// Around returns for each of the kinds among the events of a tag's folder how long it took,
-// and the p99 of the seconds that it touched beside the p99 of all seconds without any of
-// them. Latencies are of ok requests of the measured phase: response times of steps with a
-// rate, else service times.
+// Around returns the effect of each of the kinds among the events of a tag's folder: their
+// duration, the p99 of the seconds that they touched, and the p99 of all seconds without any
+// of them. Latencies are of ok requests of the measured phase: response times of steps with
+// a rate, else service times.
 func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect, error) {
 	events, err := results.ReadEvents(filepath.Join(dir, results.FileEvents), len(record.Members))
 	if err != nil {
@@ -86,8 +86,8 @@ func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect,
 	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
 }
 
-// Of returns for each of some times of a load the p99 of the seconds that it touched beside
-// the p99 of all seconds that none touched, as [Around] does for events.
+// Of returns, as [Around] does for events, the effect of each of some times of a load: the
+// p99 of the seconds that it touched, and the p99 of all seconds that none touched.
 func Of(dir string, record *results.DatabaseRun, times []results.Stretch) ([]Effect, error) {
 	effects := make([]Effect, len(times))
 	touched := map[int64][]int{}

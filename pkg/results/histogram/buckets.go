@@ -57,8 +57,8 @@ func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 // PackedBuckets are buckets of the shape of [New] in a fifth of the memory.
 type PackedBuckets []byte
 
-// Pack returns the buckets as bytes: for each the steps to it from the one before and its
-// count, as variable-length integers.
+// Pack returns the buckets as bytes: for each bucket its distance from the one before and
+// its count, as variable-length integers.
 func (b Buckets) Pack() PackedBuckets {
 	packed, last := make([]byte, 0, 3*len(b)), 0
 	for _, one := range b {
@@ -169,12 +169,12 @@ type BucketLine struct {
 	Length time.Duration
 	// Tag is "" for a line without one.
 	Tag string
-	// Buckets hold until the next line is read.
+	// Buckets are valid until the next line is read.
 	Buckets Buckets
 }
 
-// ReadBuckets reads a log as [ReadLog] does, with the same errors, and allocates next to
-// nothing for a line: a histogram takes 221 KB, most of them empty buckets.
+// ReadBuckets reads a log as [ReadLog] does, with the same errors, but allocates almost
+// nothing for a line: a histogram takes 221 KB, mostly for empty buckets.
 func ReadBuckets(path string) iter.Seq2[BucketLine, error] {
 	return func(yield func(BucketLine, error) bool) {
 		var d decoder
@@ -212,8 +212,8 @@ type decoder struct {
 	buckets  Buckets
 }
 
-// decode decodes histograms of the shape of [New] by itself, and leaves others, and
-// those that are broken, to the library.
+// decode decodes histograms of the shape of [New] by itself, and leaves broken ones and
+// other shapes to the library.
 func (d *decoder) decode(text string) (Buckets, *linefile.SyntaxError) {
 	if d.own(text) {
 		return d.buckets, nil
@@ -272,7 +272,7 @@ func (d *decoder) counts(b []byte) bool {
 	return true
 }
 
-// inflate fills d.plain, which is bounded as for the library.
+// inflate fills d.plain, with the same bound as for the library.
 func (d *decoder) inflate(packed []byte) bool {
 	d.source.Reset(packed)
 	var err error

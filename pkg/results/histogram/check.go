@@ -15,12 +15,12 @@ const (
 	// bucket of the finest resolution in use takes a tenth.
 	maxInflated = 4 << 20
 	// maxDigits is the finest resolution that is decoded, in significant digits. Each
-	// more costs ten times the memory.
+	// further digit costs ten times the memory.
 	maxDigits = 3
 )
 
 // checkHistogram returns why a compressed histogram must not be decoded: decoders
-// allocate what its header and its compression ask for. The layout is that of
+// allocate as much as its header and its compression request. The layout is that of
 // HdrHistogram's V2 encoding, big endian.
 func checkHistogram(text string) error {
 	data, err := base64.StdEncoding.DecodeString(text)

@@ -9,11 +9,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// encoder makes the payload of a log line, with the bytes that
-// [hdrhistogram.Histogram.Encode] makes. That one leaves more than a megabyte of
-// garbage behind, most of it a compressor's tables, and a load writes a few lines
-// every second: the longer it ran, the larger its heap became. This one keeps its
-// buffers, which suffice for any histogram, from the start. It is not safe for concurrent use.
+// encoder makes the payload of a log line, with the same bytes as
+// [hdrhistogram.Histogram.Encode]. Encode leaves more than a megabyte of garbage behind, most
+// of it a compressor's tables, and a load writes a few lines every second: the longer it ran,
+// the larger its heap became. An encoder keeps its buffers from the start, with room for any
+// histogram. It is not safe for concurrent use.
 type encoder struct {
 	v2         V2
 	plain      []byte
@@ -35,14 +35,14 @@ func newEncoder() *encoder {
 	e := &encoder{plain: make([]byte, 0, encodedHeaderSize+3*buckets)}
 	packed := hdrhistogram.NewPacked(1, int64(MaxLatency), Digits)
 	for i := range buckets {
-		// It has no other way to make room; the count wants four bytes, as those of a
+		// packed has no other way to make room; the count takes four bytes, as counts of a
 		// second may. Both are in range by construction.
 		_ = packed.RecordValues(bucketValue(i), 1<<16)
 	}
 	packed.Compact()
 	packed.Reset()
 	e.v2.packed[Digits] = packed
-	// It fails only for a level that does not exist.
+	// This fails only for a level that does not exist.
 	e.compressor, _ = zlib.NewWriterLevel(&e.compressed, zlib.BestCompression)
 	return e
 }

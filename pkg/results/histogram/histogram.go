@@ -9,8 +9,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// MaxLatency is the largest latency that a histogram records. A longer one is
-// recorded as this, and counted as clamped.
+// MaxLatency is the largest latency that a histogram records. A longer one is recorded
+// as MaxLatency and counted as clamped.
 const MaxLatency = time.Hour
 
 // Digits are the significant digits of a histogram: any recorded value is known to 0.1 %.
@@ -36,7 +36,7 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 	return clamped
 }
 
-// bucketIndex is a value's place among the counts of a [New]: 2,048
+// bucketIndex is a value's place among the counts of a [New] histogram: 2,048
 // values have a bucket each, then 1,024 buckets cover every doubling.
 func bucketIndex(value int64) int { return indexIn(value, 11) }
 

@@ -52,8 +52,7 @@ func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, e
 // Write appends one line: the histogram of the requests that ended in [at, at+length),
 // to the millisecond. A tag, "" for none, has no commas, spaces, line breaks or "=". An
 // empty histogram writes nothing. The histogram, which holds 1 ns to [MaxLatency] with one to
-// three digits, is not changed. After a failed
-// write every Write returns that error.
+// three digits, is not changed. After a failed write every Write returns that error.
 func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
 	if strings.ContainsAny(tag, ", =\t\r\n") {
 		return fmt.Errorf("append to %s: tag %q has a comma, space or =", w.lines.Path(), tag)
@@ -95,10 +94,9 @@ type LogLine struct {
 	Histogram *hdrhistogram.Histogram
 }
 
-// ReadLog reads a latency log line by line, because the histograms of an
-// hour do not fit in memory. An error is the last pair: one matching
-// [linefile.ErrTruncated] for an incomplete last line, a [*linefile.SyntaxError] for malformed
-// data.
+// ReadLog reads a latency log line by line, because the histograms of an hour do not fit in
+// memory. An error is the last pair: it matches [linefile.ErrTruncated] for an incomplete last
+// line, and is a [*linefile.SyntaxError] for malformed data.
 func ReadLog(path string) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {
 		for line, err := range linefile.Lines(path) {

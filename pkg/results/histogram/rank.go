@@ -8,7 +8,7 @@ import (
 
 // Rank is the rank of a quantile q among n sorted samples, from 1 to n: ceil(q*n),
 // the nearest-rank definition. The sample at that rank is the smallest that a share
-// q of all samples does not exceed. Every percentile here uses it. It is 0 if n is 0.
+// q of all samples does not exceed. Every percentile here uses Rank. It is 0 if n is 0.
 func Rank(q float64, n int64) int64 {
 	// 0.07*100 is 7.000000000000001 in binary: a product within a few units in the
 	// last place of a whole number is that number.
@@ -27,8 +27,8 @@ func ValueAtRank(h *hdrhistogram.Histogram, rank int64) int64 {
 	return h.ValueAtQuantile(100 * float64(rank) / float64(n))
 }
 
-// Quantile returns the value in nanoseconds at [Rank]: Quantile(h, 0.99) is p99. It
-// is 0 for an empty histogram; ask TotalCount and [Enough] before printing one.
+// Quantile returns the value in nanoseconds at [Rank]: Quantile(h, 0.99) is p99. It is 0
+// for an empty histogram; check TotalCount and [Enough] before printing a quantile.
 func Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return ValueAtRank(h, Rank(q, h.TotalCount()))
 }

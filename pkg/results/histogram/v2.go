@@ -9,14 +9,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// V2 encodes histograms in HdrHistogram's V2 encoding, as bytes that are neither
-// compressed nor made text as in logs: a second costs little processor time then. It keeps
-// its memory for the next histogram, and is not safe for concurrent use.
+// V2 encodes histograms in HdrHistogram's V2 encoding, as bytes that, unlike those in logs,
+// are neither compressed nor text: so a second costs little processor time. It keeps its
+// memory for the next histogram, and is not safe for concurrent use.
 type V2 struct {
 	packed [maxDigits + 1]*hdrhistogram.PackedHistogram // by digits
 }
 
-// exactBits is, by digits, of how many bits the values are that have a bucket each.
+// exactBits is, by digits, the number of bits of the values that have a bucket each.
 var exactBits = [maxDigits + 1]int{1: 5, 2: 8, 3: 11}
 
 // Append appends an encoded histogram. It holds 1 ns to [MaxLatency] with one to three
@@ -35,7 +35,7 @@ func (v *V2) Append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return appendV2(b, p, digits), nil
 }
 
-// checkShape returns why a histogram has another shape than those of loads.
+// checkShape returns an error if a histogram's shape differs from those of loads.
 func checkShape(lowest, highest, digits int64) error {
 	if lowest != 1 || highest != int64(MaxLatency) || digits < 1 || digits > maxDigits {
 		return fmt.Errorf("a histogram must hold 1 to %d with 1 to %d digits, got %d to %d with %d", int64(MaxLatency), maxDigits, lowest, highest, digits)

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// durations are the units of durations as numbers.
+// durations are the units of durations that are given as numbers.
 func durations() map[string]time.Duration {
 	return map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second}
 }
@@ -39,8 +39,8 @@ type Matcher struct {
 	times []stamp
 }
 
-// Compile returns what applies the rules. Rules that cannot be used are left out; the
-// error names them all.
+// Compile returns a matcher that applies the rules. Rules that cannot be used are left out;
+// the error names them all.
 func Compile(rules []declared.LogRule, times []declared.LogTime) (*Matcher, error) {
 	m := &Matcher{}
 	var errs []error
@@ -94,9 +94,9 @@ func oneGroup(pattern string) (*regexp.Regexp, error) {
 type Found struct {
 	// Event is the kind of event.
 	Event string
-	// Duration is how long it took; 0 if the line does not give it.
+	// Duration is the event's duration; 0 if the line does not give one.
 	Duration time.Duration
-	// Amount is how much it was, in Unit; Unit is "" if the line does not give it.
+	// Amount is the event's amount in Unit; Unit is "" if the line does not give one.
 	Amount float64
 	Unit   string
 }
@@ -120,7 +120,7 @@ func (m *Matcher) Match(line []byte) []Found {
 	return found
 }
 
-// take sets the value of an event. One that is not a number is left out.
+// take sets the value of an event. A value that is not a number is left out.
 func (r *rule) take(text string, f *Found) {
 	if r.Unit == declared.UnitText {
 		if d, err := time.ParseDuration(text); err == nil {
@@ -138,13 +138,13 @@ func (r *rule) take(text string, f *Found) {
 	}
 }
 
-// maxDuration is more than any event takes: what is longer is no duration.
+// maxDuration is more than any event takes: a longer value is not a duration.
 const maxDuration = 365 * 24 * time.Hour
 
 // maxAmount is more than any event counts.
 const maxAmount = 1e18
 
-// Time returns the time of a line, false for a line without one. A time without a year
+// Time returns the time of a line, false for a line without a time. A time without a year
 // is in year.
 func (m *Matcher) Time(line []byte, year int) (time.Time, bool) {
 	for _, s := range m.times {

@@ -10,21 +10,21 @@ import (
 	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
-// maxLine is how much of a line is matched, in bytes: no event needs so much.
+// maxLine is how much of a line is matched, in bytes: no event needs as much.
 const maxLine = 16 << 10
 
 // maxText is how much of a line an event keeps, in bytes.
 const maxText = 400
 
-// Line is one event, with its line. It is valid for the call that it is given to.
+// Line is one event, with its line. It is valid during the call that receives it.
 type Line struct {
 	Found
 	// Number counts lines from 1.
 	Number int64
-	// Time is that of the line, or of the last line before it that has one; zero
-	// without any. It is in the clock of the machine that wrote the log.
+	// Time is that of the line, or of the last line before it that has a time; zero if there
+	// is none. It is in the clock of the machine that wrote the log.
 	Time time.Time
-	// Cut is a part of the log that is missing here. Event is then empty.
+	// Cut is a missing part of the log. Event is then empty.
 	Cut logfile.Cut
 
 	line []byte

@@ -11,21 +11,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Live follows a load while it runs, to wait until it has recovered by the rule of [Timeline.Of].
-// It is safe for concurrent use.
+// Live follows a load while it runs, and waits until the load has recovered by the rule of
+// [Timeline.Of]. It is safe for concurrent use.
 type Live struct {
 	warmUp time.Duration
 
 	mu       sync.Mutex
 	timeline Timeline
 	more     chan struct{} // closed when more ticks have come
-	// is is the disturbance that the load has not recovered from, and before the recovery from the
-	// one before; nil without one.
+	// is is the disturbance from which the load has not recovered, and before the recovery from
+	// the previous one; nil without one.
 	is     *Disturbance
 	before *Recovery
 }
 
-// NewLive returns one that has seen nothing of a load.
+// NewLive returns a Live that has seen nothing of a load.
 func NewLive(l workload.Load) *Live {
 	return &Live{warmUp: l.WarmUp, timeline: Timeline{rated: l.Rated()}, more: make(chan struct{})}
 }
@@ -40,7 +40,7 @@ func (l *Live) See(step int, start time.Time, rows []results.Progress) {
 	l.more = make(chan struct{})
 }
 
-// forget removes ticks that no level is taken of.
+// forget removes ticks that no level needs.
 func (l *Live) forget() {
 	t := &l.timeline
 	if len(t.ticks) == 0 {
@@ -65,8 +65,8 @@ func (l *Live) Begin(at time.Time) {
 	}
 }
 
-// Await waits until the load has recovered from the disturbance that began last, which was over at a
-// time. It returns false if ctx ended first.
+// Await waits until the load has recovered from the latest disturbance, which ended at over. It
+// returns false if ctx ended first.
 func (l *Live) Await(ctx context.Context, over time.Time) bool {
 	for {
 		is, more := l.recovered(over)
@@ -81,7 +81,8 @@ func (l *Live) Await(ctx context.Context, over time.Time) bool {
 	}
 }
 
-// recovered reports whether the load has recovered, and what is closed when that may have changed.
+// recovered reports whether the load has recovered. It also returns a channel that is closed when
+// that may have changed.
 func (l *Live) recovered(over time.Time) (bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,66 +6,68 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Disturbance is a time in which something was done to a cluster.
+// Disturbance is a time in which a cluster was disturbed, for example by a fault.
 type Disturbance struct {
 	From, To time.Time
-	// Since is the end of the disturbance before, and Until the beginning of the next one;
+	// Since is the end of the previous disturbance, and Until the beginning of the next one;
 	// zero for none.
 	Since, Until time.Time
-	// Before is the recovery from the disturbance before, whose level holds if the time since
-	// then is too short; nil for none.
+	// Before is the recovery from the previous disturbance, whose level applies if the time
+	// since then is too short; nil for none.
 	Before *Recovery
 }
 
-// Recovery is what a disturbance did to a load. Times count from its beginning; -1 is a time
-// that did not come before the next disturbance or the end of the measured load.
+// Recovery is the effect of a disturbance on a load. Times count from the beginning of the
+// disturbance; -1 is a time that did not come before the next disturbance or the end of the
+// measured load.
 type Recovery struct {
-	// Level is the ok requests of a second in the time Before the disturbance, and with a rate no
-	// more than were due: a load that catches up does not go on so.
-	// That is 0 if it was too short: the level is then that of the disturbance before it.
-	// Pending are the most requests that were pending then.
+	// Level is the ok requests per second in the time Before the disturbance, and with a rate no
+	// more than were due: a load that catches up does not stay that fast. If that time was too
+	// short, Before is 0 and the level is that of the previous disturbance.
+	// Pending is the largest number of requests that were pending then.
 	Level   float64       `json:"level"`
 	Before  time.Duration `json:"before_ns"`
 	Pending int64         `json:"pending"`
 	// Blackout is the longest time without an ok answer, exact if it is longer than a tick. It
-	// began BlackoutAt.
+	// began at BlackoutAt.
 	Blackout   time.Duration `json:"blackout_ns"`
 	BlackoutAt time.Duration `json:"blackout_at_ns"`
-	// Below is the time in which seconds had less than 95 % of the level, and To95 when every
-	// second had it again for two seconds, with answers in each tick; 0 if none ever had less.
+	// Below is the time in which seconds had less than 95 % of the level. To95 is when every
+	// second had 95 % again for two seconds, with answers in each tick; 0 if none ever had less.
 	Below time.Duration `json:"below_ns"`
 	To95  time.Duration `json:"to_95_ns"`
-	// BacklogGone is when no more requests were pending than before. Loads without a rate have
-	// no backlog: 0.
+	// BacklogGone is when no more requests were pending than before. It is 0 for loads without
+	// a rate, which have no backlog.
 	BacklogGone time.Duration `json:"backlog_gone_ns"`
-	// Failed and Unknown are the requests that ended so until the load had recovered.
+	// Failed and Unknown count the failed and unknown requests until the load had recovered.
 	Failed  int64 `json:"failed"`
 	Unknown int64 `json:"unknown"`
-	// Recovered is when the disturbance was over and the load as before, for two seconds
+	// Recovered reports that the disturbance was over and the load as before, for two seconds
 	// without a failed or unknown request. Until is that time, or when the search for it ended.
 	Recovered bool      `json:"recovered"`
 	Until     time.Time `json:"until"`
 }
 
 const (
-	// before is how much of the load before a disturbance its level is taken of, and least
-	// the least of it.
+	// before is how much of the load before a disturbance determines the level, and least the
+	// least of it.
 	before = 10 * time.Second
 	least  = time.Second
 	// share of the level is as before.
 	share = 0.95
-	// dip is the time over which a rate is compared with the level, and steadyFor that in
-	// which a load that recovered keeps it.
+	// dip is the time over which a rate is compared with the level, and steadyFor the time for
+	// which a recovered load keeps the level.
 	dip       = time.Second
 	steadyFor = 2 * time.Second
-	// fewest are the requests of a tick at the level from which on each tick must have an
+	// fewest is the number of requests in a tick at the level from which each tick must have an
 	// answer.
 	fewest = 5
 	// Never stands for a time that did not come.
 	Never = -1
 )
 
-// Of returns what a disturbance did, nil if the load has no second before it to compare with.
+// Of returns the recovery from a disturbance, nil if no second of the load comes before it to
+// compare with.
 func (t *Timeline) Of(d Disturbance) *Recovery {
 	from, end := d.From.UnixNano(), t.end(d)
 	level := t.before(d)
@@ -131,15 +133,16 @@ type look struct {
 	r         *Recovery
 }
 
-// low reports whether the second from a time on has less than the level's share. One that is
-// not over when the look ends is low.
+// low reports whether the second from a time on has less than the level's share. A second
+// that is not over when the look ends is low.
 func (l look) low(at int64) bool {
 	until := at + int64(dip)
 	return until > l.end || l.t.over(l.t.since(at), at, until).rate() < share*l.r.Level
 }
 
-// steady reports whether the load has its level from a time on, and whether nothing failed
-// then: a backlog that is answered at once must not hide the time without answers before it.
+// steady reports whether the load has its level from a time on, and clean whether nothing
+// failed from then on: a backlog that is answered at once must not hide the time without
+// answers before it.
 func (l look) steady(at int64) (steady, clean bool) {
 	for from := at; from <= at+int64(steadyFor-dip); from += int64(results.ProgressTick) {
 		if l.low(from) {
@@ -154,7 +157,7 @@ func (l look) steady(at int64) (steady, clean bool) {
 	return true, s.bad == 0
 }
 
-// dips finds how long the rate was below the level, and when it had it again.
+// dips finds how long the rate was below the level, and when it was back.
 func (l look) dips() {
 	first := int64(Never)
 	for at := l.from; at+int64(dip) <= l.end; at += int64(results.ProgressTick) {
@@ -198,7 +201,7 @@ func (l look) backlog(most int64) {
 	}
 }
 
-// recovered finds when the load was as before. over is when the disturbance was.
+// recovered finds when the load was as before. over is when the disturbance ended.
 func (l look) recovered(over int64) {
 	r := l.r
 	r.Until = time.Unix(0, l.end).UTC()
@@ -224,7 +227,7 @@ func (l look) blackout() {
 		}
 		k := l.t.ticks[i]
 		switch {
-		case k.lastOK <= l.from: // the last one before, so far
+		case k.lastOK <= l.from: // the last answer before, so far
 			last = k.lastOK
 			continue
 		case k.firstOK <= l.from: // the disturbance began between two answers of the tick

@@ -12,22 +12,22 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Timeline is a load tick by tick, all operations together.
+// Timeline is a load tick by tick, over all operations.
 type Timeline struct {
 	ticks []tick
-	// rated is whether requests had due times.
+	// rated reports whether requests had due times.
 	rated bool
 }
 
-// tick is what happened in [from, to). Times are nanoseconds of the Unix epoch.
+// tick counts the events in [from, to). Times are nanoseconds since the Unix epoch.
 type tick struct {
 	step                     int
 	from, to                 int64
 	due, ok, failed, unknown int64
 	// firstOK and lastOK are when the first and the last request ended ok; 0 if none did.
 	firstOK, lastOK int64
-	// pending are the requests that were due or sent and had no outcome at the end, more of them than
-	// at its beginning.
+	// pending counts the requests that were due or sent and had no outcome at the end, more how
+	// many more these were than at the beginning.
 	pending, more int64
 	measured      bool
 }
@@ -56,17 +56,17 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part is what is measured of a step.
+// part is the measured part of a step.
 type part struct {
 	step     int
 	start    int64 // of the step
 	from, to int64
 }
 
-// add adds rows of a step that is not before those that were added before. A row may be of a tick that
-// is known: it adds to it.
+// add adds rows of a step that is not earlier than the steps added before. A row of a known tick
+// adds to that tick.
 func (t *Timeline) add(rows []results.Progress, p part) {
-	first := len(t.ticks) // of those that change
+	first := len(t.ticks) // of the ticks that change
 	for _, r := range rows {
 		if r.Step != p.step {
 			continue
@@ -99,15 +99,14 @@ func (t *Timeline) add(rows []results.Progress, p part) {
 	}
 }
 
-// Tick is how many requests ended ok from a time on, for a length.
+// Tick counts the requests that ended ok from a time on, for a length.
 type Tick struct {
 	From   time.Time
 	Length time.Duration
 	OK     int64
 }
 
-// Between returns the ticks that begin in [from, until). In those that are missing nothing
-// happened.
+// Between returns the ticks that begin in [from, until). Nothing happened in missing ticks.
 func (t *Timeline) Between(from, until time.Time) (ticks []Tick) {
 	for i := t.since(from.UnixNano()); i < len(t.ticks) && t.ticks[i].from < until.UnixNano(); i++ {
 		k := t.ticks[i]
@@ -122,7 +121,7 @@ func (t *Timeline) since(at int64) int {
 	return i
 }
 
-// sum is some ticks together.
+// sum is the sum of some ticks.
 type sum struct {
 	length time.Duration
 	ok     int64
@@ -132,7 +131,7 @@ type sum struct {
 	answered int
 }
 
-// rate is the ok requests of a second.
+// rate is the ok requests per second.
 func (s sum) rate() float64 {
 	if s.length <= 0 {
 		return 0
@@ -140,8 +139,8 @@ func (s sum) rate() float64 {
 	return float64(s.ok) / s.length.Seconds()
 }
 
-// over sums the ticks from number i on that begin before a time. Those that are missing,
-// because nothing happened in them, count as time without an answer.
+// over sums the ticks from number i on that begin before a time. Missing ticks, in which
+// nothing happened, count as time without an answer.
 func (t *Timeline) over(i int, from, until int64) (s sum) {
 	for ; i < len(t.ticks) && t.ticks[i].from < until; i++ {
 		k := t.ticks[i]

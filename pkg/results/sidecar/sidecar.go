@@ -20,13 +20,13 @@ import (
 // maxSize is the largest file that is read, in bytes.
 const maxSize = 64 << 20
 
-// ErrOtherRun is that a manifest lies beside the classic files of another run.
+// ErrOtherRun is the error for a manifest that lies beside the classic files of another run.
 var ErrOtherRun = errors.New("the classic summary of this manifest does not exist any more")
 
 // record is the manifest of one database's run, with the summary that it belongs to.
 type record struct {
-	// Summary is the SHA-256, in hexadecimal, of the summary it was written beside:
-	// classic files are overwritten by whoever runs next.
+	// Summary is the SHA-256, in hexadecimal, of the summary beside which the manifest was
+	// written: the next run overwrites classic files.
 	Summary string `json:"summary_sha256"`
 	results.Manifest
 }
@@ -56,9 +56,9 @@ func Write(summary string, m *results.Manifest) error {
 	return nil
 }
 
-// Read reads the manifest beside a classic summary: of one database, as it
-// was in the result folder. Without one the error is [os.ErrNotExist], and
-// [ErrOtherRun] if it was written beside another summary.
+// Read reads the manifest beside a classic summary: of one database, as it was in the
+// result folder. The error is [os.ErrNotExist] without a manifest, and [ErrOtherRun] if
+// the manifest was written beside another summary.
 func Read(summary string) (*results.Manifest, error) {
 	path := Path(summary)
 	data, err := regularfile.Read(path, maxSize)

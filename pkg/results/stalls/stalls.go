@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// Share is the share of what was to be expected in a slot below which it is stalled.
+	// Share is the share of a slot's expected requests below which the slot is stalled.
 	Share = 0.5
-	// leastExpected is the fewest requests to be expected in a slot on average: the half of fewer
-	// would often end in a slot by chance. leastDue is the fewest of one slot that is judged.
+	// leastExpected is the fewest requests to be expected in a slot on average: with fewer, only
+	// half would often end in a slot by chance. leastDue is the fewest in one slot that is judged.
 	leastExpected, leastDue = 50, 25
 	// mostTicks is the largest number of ticks in a slot, and mostJudged in a run (three days).
 	mostTicks, mostJudged = 10, 3_000_000
@@ -28,16 +28,16 @@ type Step struct {
 	// Slot is the length of a slot, 0 if the step is not judged, for the reason Why.
 	Slot time.Duration
 	Why  string
-	// Slots are those of the window; in Stopped of them this client did not run, so that they
-	// were not judged.
+	// Slots is the number of slots in the window. In Stopped of them this client did not run,
+	// so they were not judged.
 	Slots, Stopped int
-	// Median: slots were compared with the median slot in place of what was due.
+	// Median reports that slots were compared with the median slot instead of the due requests.
 	Median bool
 	Stalls []Stretch
 }
 
-// Stretch are the slots [From, To) of a step, in which so many requests ended ok and so many were
-// to be expected.
+// Stretch is the slots [From, To) of a step, with the requests that ended ok in them and the
+// requests that were to be expected.
 type Stretch struct {
 	From, To     int
 	OK, Expected int64
@@ -49,7 +49,7 @@ func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * 
 // Length is how long a stretch is.
 func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
 
-// count is what was due and what ended ok in a tick or a slot.
+// count has the requests that were due, and that ended ok, in a tick or a slot.
 type count struct{ due, ok int64 }
 
 // Read finds the stalls in the records of a run, whose folder is dir. Its errors are those of
@@ -126,7 +126,8 @@ func (s *Step) judge(ticks []count, rated bool, stopped []results.Stretch) {
 	s.find(slots, rated, s.without(stopped))
 }
 
-// without returns which slots are not judged, because the client did not run in a part of them.
+// without reports, by slot, which slots are not judged because the client did not run in a part of
+// them.
 func (s *Step) without(stopped []results.Stretch) []bool {
 	out := make([]bool, s.Slots)
 	for _, stop := range stopped {
