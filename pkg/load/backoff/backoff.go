@@ -11,9 +11,9 @@ import (
 // drawn within the jitter around that, so that the clients of a lost member do not
 // return all at once.
 //
-// The first is long beside a request and short beside an election, which takes about
-// a second. The longest is that between two rounds of ZooKeeper's clients, and far
-// less than the two minutes of gRPC's connection back-off: a benchmark must see a
+// The first is long compared with a request and short compared with an election, which
+// takes about a second. The longest is the pause between two rounds of ZooKeeper's clients,
+// and far less than the two minutes of gRPC's connection back-off: a benchmark must see a
 // member soon after it returns. The jitter is gRPC's.
 const (
 	First   = 10 * time.Millisecond
@@ -34,5 +34,5 @@ func (b *Pauses) Next() time.Duration {
 	return time.Duration(float64(pause) * (1 + Jitter*(2*rand.Float64()-1)))
 }
 
-// Reset begins again with the first pause.
+// Reset restarts with the first pause.
 func (b *Pauses) Reset() { b.failed = 0 }

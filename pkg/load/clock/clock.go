@@ -12,7 +12,7 @@ import (
 type Clock struct {
 	base time.Time
 	unix int64 // nanoseconds of base on the wall clock
-	// missed is nil of a clock that misses nothing.
+	// missed is nil for a clock that misses nothing.
 	missed *atomic.Int64
 }
 
@@ -22,13 +22,13 @@ func New() Clock {
 	return Clock{base: base, unix: base.UnixNano()}
 }
 
-// At returns a clock that begins now. Its unix time is a given one now, such as that of
-// another machine.
+// At returns a clock that begins now, at a given unix time, such as that of another
+// machine.
 func At(unix time.Time) Clock { return Clock{base: time.Now(), unix: unix.UnixNano()} }
 
-// Missing returns a clock that begins now. It is ahead of the process by a number of nanoseconds,
-// which only grows, as if the process had been stopped for so long: for tests, whose fake time
-// passes only while goroutines wait for it.
+// Missing returns a clock that begins now. It is ahead of the process by ns, which must only grow,
+// as if the process had been stopped for that long. It is for tests, whose fake time passes only
+// while goroutines wait for it.
 func Missing(ns *atomic.Int64) Clock {
 	c := New()
 	c.missed = ns
@@ -56,8 +56,8 @@ func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
 // Time converts a moment to the wall clock, in UTC.
 func (c *Clock) Time(ns int64) time.Time { return time.Unix(0, c.unix+ns).UTC() }
 
-// Since is the moment of a time that this process read from its clock. Steps of the wall clock do not
-// move it.
+// Since converts a time that this process read from its clock to a moment. Steps of the wall clock
+// do not move it.
 func (c *Clock) Since(t time.Time) int64 {
 	ns := int64(t.Sub(c.base))
 	if c.missed != nil {

@@ -36,13 +36,13 @@ type Dialer struct {
 	// Part is the share of the load that the connections issue. Together the parts spread
 	// their connections over the members as one machine would.
 	Part schedule.Part
-	// Failover has a single connection that its member refuses go to another one.
+	// Failover sends a single connection that its member refuses to another member.
 	Failover workload.Failover
 
-	singles atomic.Int64 // connections that Single was asked for
+	singles atomic.Int64 // calls of Single
 }
 
-// RefusedError is the error of a member that takes no connection.
+// RefusedError is the error of a member that accepts no connection.
 type RefusedError struct {
 	Member int // its index
 	Err    error
@@ -75,8 +75,8 @@ func (d *Dialer) Open(ctx context.Context, n int) ([]database.Client, error) {
 	return conns, nil
 }
 
-// member returns the member that connection n of this part goes to, by the number that the
-// connection has in the whole load.
+// member returns the member that connection n of this part goes to. It depends on the
+// connection's number in the whole load.
 func (d *Dialer) member(n int) int {
 	return d.Members[d.Part.Number(int64(n))%int64(len(d.Members))]
 }
@@ -93,7 +93,7 @@ func within(ctx context.Context, t time.Duration) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, t, fmt.Errorf("no answer within %v", t))
 }
 
-// dial opens a connection. A panic of the driver is its error.
+// dial opens a connection. A panic of the driver becomes the error.
 func (d *Dialer) dial(ctx context.Context, member int) (client database.Client, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,20 +106,20 @@ func (d *Dialer) dial(ctx context.Context, member int) (client database.Client, 
 }
 
 // Gone reports whether a member that refused a connection is lost. A member is not lost if it
-// takes a single connection now: then this machine has run out of something, or the member
-// takes no more. Nor is one that wants other credentials.
+// now accepts a single connection: then this machine has run out of some resource, or the
+// member accepts no more. A member that requires other credentials is not lost either.
 func (d *Dialer) Gone(ctx context.Context, member int) bool {
 	conn, err := d.Member(ctx, member)
 	if err == nil {
-		_ = conn.Close() // it was only to find out
+		_ = conn.Close() // opened only for the check
 		return false
 	}
 	_, class := database.Classify(err)
 	return class != database.ClassDenied && ctx.Err() == nil
 }
 
-// Single opens a connection for one request, to the members in turn. With fail-over, a member
-// that takes none is followed by the others: nothing was sent yet.
+// Single opens a connection for one request, to the members in turn. With fail-over, it tries
+// the other members after one that accepts none: nothing was sent yet.
 func (d *Dialer) Single(ctx context.Context) (client database.Client, err error) {
 	tries := 1
 	if d.Failover == workload.FailoverNext {

@@ -21,7 +21,7 @@ import (
 // Clock is the time of a load, in nanoseconds.
 type Clock interface {
 	Now() int64
-	// Since is the moment of a time that this process read from its clock.
+	// Since converts a time that this process read from its clock to a moment.
 	Since(t time.Time) int64
 }
 
@@ -39,22 +39,22 @@ type Pool struct {
 
 	on []database.Locks // one for each member that contenders go to
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the fields below
 	opened int
 	free   []database.Contender
 	names  map[int64]*name
 	counts results.LoadLocks
 }
 
-// name is what is known of a lock that was held.
+// name is the knowledge of a lock that was held.
 type name struct {
 	holders  map[*Turn]struct{}
-	longest  span // that ended last of those that are over
+	longest  span // the ended one with the latest end
 	fence    int64
-	acquired int64 // when the lock of the fence was
+	acquired int64 // when the lock with the fence was acquired
 }
 
-// span is the time for which somebody believed that he holds a lock.
+// span is the time in which a holder believed that it holds a lock.
 type span struct{ acquired, sent int64 }
 
 // New returns a pool without contenders. [Pool.Begin] must be called before a lock is acquired.
@@ -69,13 +69,13 @@ func New(plan workload.Locks, facts database.LockFacts) *Pool {
 	return p
 }
 
-// Begin declares the time of the load, and when this process was stopped.
+// Begin declares the clock of the load, and the record of this process's stops.
 func (p *Pool) Begin(clock Clock, stopped Stopped) { p.clock, p.stopped = clock, stopped }
 
-// Over declares what makes contenders, in turn.
+// Over declares the members' locks that make contenders, in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
 
-// Open opens contenders until so many are free, each within a time.
+// Open opens contenders until n are free, each within a time.
 func (p *Pool) Open(ctx context.Context, n int, within time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(connect.AtOnce)
@@ -105,7 +105,7 @@ func (p *Pool) open(ctx context.Context, within time.Duration) (database.Contend
 	return p.next().Contender(ctx)
 }
 
-// next is what makes the next contender.
+// next returns the locks that make the next contender.
 func (p *Pool) next() database.Locks {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,8 +113,8 @@ func (p *Pool) next() database.Locks {
 	return p.on[(p.opened-1)%len(p.on)]
 }
 
-// Close closes the contenders that are free, which all are between two steps. The error is of the
-// first that could not be.
+// Close closes the free contenders, which between two steps are all. It returns the error of the
+// first that could not be closed.
 func (p *Pool) Close(ctx context.Context, within time.Duration) error {
 	free := p.free
 	p.free = nil
@@ -126,7 +126,7 @@ func (p *Pool) Close(ctx context.Context, within time.Duration) error {
 	return group.Wait()
 }
 
-// close ends the session of a contender. One that has ended is no error.
+// close ends the session of a contender. An already ended session is not an error.
 func (p *Pool) close(ctx context.Context, c database.Contender, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -143,14 +143,14 @@ func (p *Pool) close(ctx context.Context, c database.Contender, within time.Dura
 	return err
 }
 
-// Counts returns what became of all locks so far.
+// Counts returns the counts of all locks so far.
 func (p *Pool) Counts() results.LoadLocks {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts
 }
 
-// Turn is a lock that a request acquired. It is for one caller at a time, who calls Keep and then
+// Turn is a lock that a request acquired. It has one caller at a time, who calls Keep and then
 // Release.
 type Turn struct {
 	pool   *Pool
@@ -162,14 +162,14 @@ type Turn struct {
 	Acquired int64
 }
 
-// Acquire takes the lock of a number, whose name is key. A contender whose session has ended is
-// replaced by the next request, within a time.
+// Acquire takes the lock of a number, whose name is key. The next request replaces a contender
+// whose session has ended, within a time.
 func (p *Pool) Acquire(ctx context.Context, number int64, key []byte, within time.Duration) (*Turn, error) {
 	c, err := p.take(ctx, within)
 	if err != nil {
 		return nil, err
 	}
-	over := true // its session is, also after a panic
+	over := true // the session is over, also after a panic
 	defer func() {
 		if over {
 			_ = p.close(context.WithoutCancel(ctx), c, within)
@@ -259,7 +259,7 @@ func (t *Turn) Keep() {
 	}
 }
 
-// Release gives the lock up. What becomes of it is counted, and no error of the request.
+// Release gives the lock up. The outcome is counted, and is not an error of the request.
 func (t *Turn) Release(ctx context.Context) {
 	p := t.pool
 	sent := p.over(t)
@@ -283,12 +283,12 @@ func (t *Turn) Release(ctx context.Context) {
 		p.counts.Why = cmp.Or(p.counts.Why, err.Error())
 	}
 	p.mu.Unlock()
-	if err != nil { // whoever waits gets the lock when the session ends
+	if err != nil { // waiting contenders get the lock when the session ends
 		_ = p.close(context.WithoutCancel(ctx), t.by, t.within)
 	}
 }
 
-// over notes that the holder believes no longer that it holds the lock, before it sends that.
+// over notes that the holder no longer believes that it holds the lock, before it sends the release.
 func (p *Pool) over(t *Turn) (sent int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

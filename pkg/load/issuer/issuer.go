@@ -26,12 +26,12 @@ type Options struct {
 	// Database is the name of the database for people, and Driver makes its clients.
 	Database string
 	Driver   database.Driver
-	// Locks are the facts of the database's locks; nil without any.
+	// Locks are the facts of the database's locks; nil without locks.
 	Locks *database.LockFacts
-	// Spec is the whole load, with the part of it that is issued here.
+	// Spec is the whole load, with the part that this process issues.
 	Spec load.Spec
-	// Event is called with the first connection that a step loses and the first that it
-	// opens in place of a lost one, by any goroutine.
+	// Event is called, by any goroutine, for the first connection that a step loses and for
+	// the first one that it opens in place of a lost one.
 	Event func(kind string, member int, text string)
 	// Gone reports whether all of some members are lost.
 	Gone func(members []int) bool
@@ -44,7 +44,7 @@ type Options struct {
 type Issuer struct {
 	opts    Options
 	clients atomic.Int64
-	// What Connect left for Run, and Run for the next Connect if they are kept.
+	// Connect leaves these for Run, and Run for the next Connect if they are kept.
 	conns  []database.Client
 	dialer *connect.Dialer
 	next   load.Step
@@ -66,7 +66,7 @@ func New(o Options) *Issuer {
 	return i
 }
 
-// Begin declares the load: its records are in the clock that shows now at present. Progress,
+// Begin declares the load: its records are in the clock that currently shows now. Progress,
 // if not nil, is called once a second.
 func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 	var sink load.Sink = &i.out
@@ -89,23 +89,23 @@ func (i *Issuer) Begun() bool { return i.engine != nil }
 // [load.Engine.Continue].
 func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(requests) }
 
-// Forget makes the lateness, the scheduling lag and the stops of an [End] those of the steps
-// from now on.
+// Forget restarts the lateness, the scheduling lag and the stops of an [End] with the next
+// step.
 func (i *Issuer) Forget() { i.rec.Forget() }
 
-// Clients is how many clients this part has in the step that was connected last. It is safe
-// for concurrent use.
+// Clients is how many clients this part has in the last connected step. It is safe for
+// concurrent use.
 func (i *Issuer) Clients() int64 { return i.clients.Load() }
 
 // Connect opens the connections of this part for a step. Keep leaves them open after the
-// step: the next Connect uses them if it wants as many and none was lost. After an error none
-// is open; a [*connect.RefusedError] names the member.
+// step: the next Connect uses them if it needs as many and none was lost. After an error no
+// connection is open; a [*connect.RefusedError] names the member.
 func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step, keep bool) error {
 	clients := i.opts.Spec.Part.Count(int64(step.Clients))
 	n := int(min(i.share(step.Connections), clients))
 	i.leased.over(d, n)
 	if len(i.conns) != n || !i.kept || slices.Contains(i.conns, nil) {
-		_ = i.Disconnect() // they are lost, or of a step that did not run
+		_ = i.Disconnect() // connections are lost, or of a step that did not run
 		conns, err := d.Open(ctx, n)
 		if err != nil {
 			return err
@@ -120,11 +120,11 @@ func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step,
 	return nil
 }
 
-// share is how many of the clients or connections of the whole are of this part, at least
+// share is how many of the whole load's clients or connections belong to this part, at least
 // one.
 func (i *Issuer) share(n int) int64 { return max(i.opts.Spec.Part.Count(int64(n)), 1) }
 
-// Next is the step that is connected.
+// Next is the connected step.
 func (i *Issuer) Next() load.Step { return i.next }
 
 // Connections is how many connections the last Connect left open.
@@ -142,11 +142,11 @@ type End struct {
 	// Result is the engine's. Its Start is zero if the step did not begin.
 	Result load.StepResult
 	// FirstSent is when the first request was sent, after the agreed start; negative if none
-	// was, or if no start was agreed. With a rate, the first one of part p is due p/rate after
-	// the start.
+	// was sent, or if no start was agreed. With a rate, the first request of part p is due
+	// p/rate after the start.
 	FirstSent time.Duration
-	// Totals, the keys that were created for sure and perhaps, SchedulingLag, Lateness and
-	// Stops are of all steps so far; the last three since [Issuer.Forget].
+	// Totals, the surely and the perhaps created keys, SchedulingLag, Lateness and Stops are
+	// of all steps so far; the last three since [Issuer.Forget].
 	Totals                        results.Totals
 	CreatedSurely, CreatedPerhaps int64
 	SchedulingLag, Lateness       results.Spread
@@ -155,14 +155,14 @@ type End struct {
 	// it is not known.
 	CPU time.Duration
 	// Error is why the step did not end by itself, "" if it did. Stopped reports that
-	// control ended it, MembersGone that all members were lost: neither is an error.
+	// control ended the step, MembersGone that all members were lost: neither is an error.
 	Error                string
 	Stopped, MembersGone bool
 }
 
-// Run runs the step that is connected, from an agreed start on or, if that is the zero time,
-// at once, and closes its connections unless they are kept. Its records go to a sink. The
-// end has no Error; the error is that of [load.Engine.Step].
+// Run runs the connected step, from an agreed start on or, if that is the zero time, at once.
+// It closes the step's connections unless they are kept. The records go to a sink. The end
+// has no Error; the error is that of [load.Engine.Step].
 func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (End, error) {
 	step := i.next
 	step.Start, step.Dial, step.Reconnect = start, i.dialer.Single, i.reconnect()
@@ -184,8 +184,8 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 	return end, err
 }
 
-// reconnect returns how a step's connections are replaced. The first loss and the first
-// replacement are events; the step counts all of them.
+// reconnect returns the way to replace a step's connections. The first loss and the first
+// replacement are events; the step counts all losses and replacements.
 func (i *Issuer) reconnect() *load.Reconnect {
 	var lost, opened sync.Once
 	d := i.dialer
@@ -200,7 +200,7 @@ func (i *Issuer) reconnect() *load.Reconnect {
 	}
 }
 
-// processorTime is what this process has used so far, user and system; -1 if unknown.
+// processorTime is this process's processor time so far, user and system; -1 if unknown.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

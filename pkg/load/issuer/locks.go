@@ -21,7 +21,7 @@ func (i *Issuer) newContenders() *contenders.Pool {
 	return contenders.New(i.opts.Spec.Locks, *facts)
 }
 
-// lockFacts are those of the driver's locks, nil without any.
+// lockFacts are the facts of the driver's locks, nil without locks.
 func (i *Issuer) lockFacts() *database.LockFacts {
 	if i.opts.Locks == nil {
 		return nil
@@ -29,8 +29,8 @@ func (i *Issuer) lockFacts() *database.LockFacts {
 	return database.LockFactsOf(database.Info{Locks: i.opts.Locks}, i.opts.Driver)
 }
 
-// contend opens a contender for each of some clients, who go to the members in turn as connections do.
-// Those that are open stay open.
+// contend opens a contender for each of some clients. Contenders go to the members in turn, as
+// connections do. Open contenders stay open.
 func (i *Issuer) contend(ctx context.Context, d *connect.Dialer, clients int64) error {
 	if i.contenders == nil {
 		return nil
@@ -62,7 +62,7 @@ func (i *Issuer) disband() error {
 	return i.contenders.Close(context.Background(), i.opts.Spec.Timeout)
 }
 
-// locks returns what became of the locks that requests of this part acquired, nil in other loads.
+// locks returns the counts of the locks that requests of this part acquired, nil in other loads.
 func (i *Issuer) locks() *results.LoadLocks {
 	if i.contenders == nil {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Preload is how keys are written before a load: by clients of all parts together, over so
-// many connections, up to PerRequest keys in a request.
+// Preload describes how keys are written before a load. Clients and Connections are numbers
+// over all parts; a request has up to PerRequest keys.
 type Preload struct{ Clients, Connections, PerRequest int }
 
-// Preload grants this part of the sessions, and writes this part of the keys. Progress is called with how far it is, by any
-// goroutine: once a second where a request writes one key, else with each request and only
-// the keys that are done.
+// Preload grants the sessions and writes the keys of this part. Any goroutine may call progress:
+// once a second if a request writes one key, else with each request and only the number of
+// written keys.
 func (i *Issuer) Preload(ctx context.Context, d *connect.Dialer, p Preload, progress func(load.Progress)) error {
 	spec := i.opts.Spec
 	if spec.Any(workload.Op.OfSessions) {

@@ -14,16 +14,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// leased are the sessions of this part that operations take, and how members are reached that
-// grant and end them.
+// leased are the sessions of this part that operations take, with the way to reach the members
+// that grant and end them.
 type leased struct {
 	pool        *pool.Pool
 	dialer      *connect.Dialer // nil before the first connection
 	connections int
-	took        time.Duration // until those before the load were granted
+	took        time.Duration // until the sessions before the load were granted
 }
 
-// over notes over how many connections sessions are granted or ended: as many as the load has.
+// over notes the number of connections that grant or end sessions: as many as the load has.
 func (l *leased) over(d *connect.Dialer, connections int) { l.dialer, l.connections = d, connections }
 
 // fill grants the sessions of this part before the load.
@@ -45,7 +45,7 @@ func (l *leased) fill(ctx context.Context, spec *load.Spec) error {
 	return errors.Join(err, database.CloseAll(conns))
 }
 
-// leasers are connections as they take requests about sessions.
+// leasers returns connections as takers of requests about sessions.
 func leasers(conns []database.Client) (list []database.Leaser, err error) {
 	for _, c := range conns {
 		on, ok := c.(database.Leaser)
@@ -57,11 +57,11 @@ func leasers(conns []database.Client) (list []database.Leaser, err error) {
 	return list, nil
 }
 
-// EndTimeout bounds the end of all sessions. Those that are left end after their TTL.
+// EndTimeout bounds the end of all sessions. The remaining sessions end after their TTL.
 const EndTimeout = 2 * time.Minute
 
-// EndSessions ends the sessions of this part that the load has left, also after ctx is over, and returns
-// what became of them and of the locks that requests acquired. It returns nil for a load without
+// EndSessions ends the sessions of this part that the load has left, also after ctx is over. It
+// returns the counts of sessions and of the locks that requests acquired, nil for a load without
 // operations of either. It is called after [Issuer.Disconnect].
 func (i *Issuer) EndSessions(ctx context.Context) *results.LoadSessions {
 	spec, locks := &i.opts.Spec, i.locks()
@@ -89,7 +89,7 @@ func (i *Issuer) endSessions(ctx context.Context) *results.LoadSessions {
 	on, err := leasers(conns)
 	c, err2 := l.pool.End(ctx, on, spec.Timeout)
 	if c.Left == 0 {
-		refused = nil // others have ended them
+		refused = nil // other members have ended the sessions
 	}
 	err = errors.Join(refused, err, err2, database.CloseAll(conns))
 	s := &results.LoadSessions{
@@ -102,8 +102,8 @@ func (i *Issuer) endSessions(ctx context.Context) *results.LoadSessions {
 	return s
 }
 
-// reach opens connections to those members that accept some. The error is of a member that does
-// not.
+// reach opens connections to the members that accept them. The error is that of a member that
+// does not.
 func (l *leased) reach(ctx context.Context) (conns []database.Client, refused error) {
 	lost := map[int]bool{}
 	for n := range l.connections {

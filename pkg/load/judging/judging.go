@@ -12,19 +12,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Options say what is judged.
+// Options describe the judged load.
 type Options struct {
 	// Spec is the load. The keys below [workload.Load.Existing] were written before it, by
-	// [load.Preload] or [load.PreloadBulk], and those that it creates were not there.
+	// [load.Preload] or [load.PreloadBulk]; the keys that it creates did not exist.
 	Spec load.Spec
-	// Clients are the most at the same time.
+	// Clients is the largest number of concurrent clients.
 	Clients int
-	// Weaker is set if the load's reads promise less than linearizability. They get a staleness
-	// and no verdict.
+	// Weaker is set if the load's reads promise less than linearizability. Such reads get a
+	// staleness and no verdict.
 	Weaker bool
 }
 
-// Check returns why a load cannot be judged, nil if it can.
+// Check returns an error if a load cannot be judged.
 func Check(spec load.Spec) error {
 	part, l := spec.Part, spec.Load
 	switch {
@@ -37,7 +37,7 @@ func Check(spec load.Spec) error {
 	return nil
 }
 
-// atOnce is for how many keys a judge takes its memory at the beginning: 16 MiB.
+// atOnce is the number of keys for which a judge allocates memory at the beginning: 16 MiB.
 const atOnce = 1 << 17
 
 // Load judges the requests of a load. One goroutine at a time calls its methods.
@@ -47,15 +47,15 @@ type Load struct {
 	work  *requests.Sequence
 	ops   []workload.Op
 	batch []consistency.Op
-	// deletes is set if an operation does: versions of some databases begin anew with a key that was
-	// deleted, and are not judged.
+	// deletes is set if an operation deletes: some databases restart the versions of a deleted
+	// key, and these versions are not judged.
 	deletes bool
 	highest int64 // number of a request that ended
 	seconds []Second
 	took    time.Duration
 }
 
-// New returns what judges a load. Its Observe is that of a [load.Observer].
+// New returns the judge of a load. Its Observe is that of a [load.Observer].
 func New(o Options) (*Load, error) {
 	if err := Check(o.Spec); err != nil {
 		return nil, fmt.Errorf("judge the load: %w", err)
@@ -87,7 +87,7 @@ func (l *Load) wrote(key, number int64) bool {
 	return l.work.Sends(r) && (r.Key == key || l.work.Operation(r).Guarded())
 }
 
-// Observe takes requests that ended, and judges them in the call without requests that follows.
+// Observe takes requests that ended, and judges them in the next call without requests.
 func (l *Load) Observe(ended []load.Ended, before int64) error {
 	from := time.Now()
 	defer func() { l.took += time.Since(from) }()
@@ -104,7 +104,7 @@ func (l *Load) Observe(ended []load.Ended, before int64) error {
 	return nil
 }
 
-// add adds what was judged in a call to that of its second.
+// add adds the counts of a call to those of its second.
 func (l *Load) add(until int64, c consistency.Counts) {
 	if n := len(l.seconds) - 1; n >= 0 && unixSecond(l.seconds[n].Until) == unixSecond(until) {
 		l.seconds[n].Counts.Add(&c)
@@ -122,7 +122,7 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 		Kind: kindOf(l.ops[e.Op]),
 	}
 	if l.opts.Weaker {
-		o.Client = e.Connection // members differ by connection
+		o.Client = e.Connection // the member depends on the connection
 	}
 	switch {
 	case e.ReadKnown && e.Read == load.NoRequest:
@@ -144,7 +144,7 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 // Judges reports whether requests of an operation are judged.
 func Judges(op workload.Op) bool { return kindOf(op) != consistency.Other }
 
-// kindOf is what an operation does with its key.
+// kindOf returns how an operation uses its key.
 func kindOf(op workload.Op) consistency.Kind {
 	switch op {
 	case workload.OpRead, workload.OpReadOneshot:
@@ -161,7 +161,7 @@ func kindOf(op workload.Op) consistency.Kind {
 	return consistency.Other
 }
 
-// Finish judges what was left open. The load is over. It returns the judge.
+// Finish judges the open rest after the load, and returns the judge.
 func (l *Load) Finish() *consistency.Judge {
 	l.judge.Finish()
 	return l.judge

@@ -14,7 +14,7 @@ import (
 )
 
 // ReadBack reads all keys that were written, one at a time over each connection, until ctx ends.
-// Call it after Finish. The error is the first of a read that failed; others were read.
+// Call it after Finish. The error is that of the first failed read; other keys were read.
 func (l *Load) ReadBack(ctx context.Context, conns []database.Client, mode workload.ReadMode) (consistency.HeldKeys, error) {
 	keys := slices.Collect(l.judge.Written())
 	found := make([]answer, len(keys))
@@ -40,7 +40,7 @@ func (l *Load) ReadBack(ctx context.Context, conns []database.Client, mode workl
 	return h, failed
 }
 
-// answer is what reading a key back returned.
+// answer is the result of reading a key back.
 type answer struct {
 	read, wrong bool
 	value       int64

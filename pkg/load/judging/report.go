@@ -17,21 +17,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Second is what was judged in one second, up to a moment.
+// Second counts the judged requests of one second, up to a moment.
 type Second struct {
 	Until  int64              `json:"until_unix_ns"`
 	Counts consistency.Counts `json:"counts"`
 }
 
-// Report is what was judged of a load, or of one part of it.
+// Report is the judgement of a load, or of one part of it.
 type Report struct {
 	Counts    consistency.Counts    `json:"counts"`
 	Seconds   []Second              `json:"-"`
 	Witnesses []consistency.Witness `json:"witnesses,omitempty"`
-	// Stale are the stale reads of a weaker mode by for how many nanoseconds; nil without any.
+	// Stale holds the staleness in nanoseconds of a weaker mode's stale reads; nil without any.
 	Stale *hdrhistogram.Histogram `json:"-"`
-	// Held counts the written keys by what they had after the load; nil if none was read back, in
-	// BackNS. NotRead is why some were not.
+	// Held counts the written keys by their values after the load; nil if no key was read back.
+	// BackNS is how long that took, NotRead why some keys were not read.
 	Held    *consistency.HeldKeys `json:"held,omitempty"`
 	NotRead string                `json:"not_read,omitempty"`
 	BackNS  int64                 `json:"back_ns,omitempty"`
@@ -39,20 +39,20 @@ type Report struct {
 	TookNS int64 `json:"took_ns"`
 }
 
-// MostWitnesses are kept of a load.
+// MostWitnesses is how many witnesses of a load are kept.
 const MostWitnesses = 100
 
-// Back is how written keys are read back.
+// Back describes how written keys are read back.
 type Back struct {
-	// Mode is the strongest of the database.
+	// Mode is the database's strongest read mode.
 	Mode workload.ReadMode
-	// Connections are how many keys are read at the same time, and Within how long all take at most.
+	// Connections is how many keys are read at the same time, and Within bounds the time of all.
 	Connections int
 	Within      time.Duration
 }
 
-// End judges what was left open, and reads back what was written over connections that dial opens.
-// The load is over; it was interrupted if ctx is.
+// End judges the open rest after the load, and reads the written keys back over connections that
+// dial opens. The load was interrupted if ctx is done.
 func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n int) ([]database.Client, error)) Report {
 	from := time.Now()
 	j := l.Finish()
@@ -79,7 +79,7 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 	return r
 }
 
-// Merge makes one report of those of parts, each of which judged keys of its own.
+// Merge makes one report from the reports of parts, each of which judged its own keys.
 func Merge(parts []Report) Report {
 	if len(parts) == 1 {
 		return parts[0]
@@ -117,8 +117,7 @@ func addPart(to, c *consistency.Counts) {
 	to.Keys, to.OpenZones, to.UnknownWrites = keys+c.Keys, open+c.OpenZones, unknown+c.UnknownWrites
 }
 
-// mergeSeconds adds the seconds of parts up. A part that has nothing of a second has the keys that it
-// had before.
+// mergeSeconds adds up the seconds of parts. A part without a second has the same keys as before.
 func mergeSeconds(parts []Report) (all []Second) {
 	var seconds []int64
 	for n := range parts {

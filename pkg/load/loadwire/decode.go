@@ -14,20 +14,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Decoder makes records of messages, in memory that the next one uses again: a record is
-// valid until the next call. It is not safe for concurrent use.
+// Decoder makes records from messages, in memory that it reuses: a record is valid until the
+// next call. It is not safe for concurrent use.
 type Decoder struct {
 	second     load.Second
 	histograms []*hdrhistogram.Histogram
 	member     *hdrhistogram.Histogram
 }
 
-// maxHistograms bounds the histograms of one second: 221 KB each. A load has a few for each
+// maxHistograms bounds the histograms of one second, of 221 KB each. A load has a few for each
 // operation and phase.
 const maxHistograms = 1 << 10
 
-// Second decodes one second. Whether its parts fit each other is checked where it is
-// merged.
+// Second decodes one second. The merger checks that its parts fit each other.
 func (d *Decoder) Second(m *pb.LoadSecond) (load.Second, error) {
 	s := &d.second
 	*s = load.Second{

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Encoder makes messages of records. Messages keep nothing of what they are made of. It is
+// Encoder makes messages from records. Messages share no memory with their records. It is
 // not safe for concurrent use.
 type Encoder struct{ v2 histogram.V2 }
 

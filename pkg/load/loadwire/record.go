@@ -15,8 +15,7 @@ func encode[T any](record *T) ([]byte, error) {
 	return data, nil
 }
 
-// decode is the inverse of encode. A field that is not known is an error: both sides are of one
-// version.
+// decode is the inverse of encode. An unknown field is an error: both sides are of one version.
 func decode[T any](data []byte, record *T) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

@@ -19,16 +19,16 @@ const DefaultAhead = 60
 
 // Options describe the generators of a load.
 type Options struct {
-	// Operations are those of the load, in its order.
+	// Operations are the load's operations, in its order.
 	Operations []workload.Op
 	// Generators are the generators' names, in the order of their parts.
 	Generators []string
 	// Ahead bounds how many seconds wait for a generator; 0 means [DefaultAhead].
 	Ahead int
 	// Lost is called with each part that counts as lost because more seconds than Ahead wait
-	// for it, and why. It is not called for those that [Part.Lost] names. It runs in the call
-	// of [Part.Second] that exceeded the bound, may call the merger, and may be called
-	// concurrently; nil ignores it.
+	// for it, and with the cause. It is not called for parts that [Part.Lost] names. It runs in
+	// the call of [Part.Second] that exceeded the bound, may call the merger, and may be called
+	// concurrently. Nil ignores losses.
 	Lost func(part int, cause error)
 }
 
@@ -41,9 +41,9 @@ type Merger struct {
 	dropped func(part int, cause error)
 	parts   []*Part
 	losses  []Loss
-	pending []*second // that some generator has not sent, ascending
+	pending []*second // not yet sent by some generator, ascending
 	free    []*second
-	open    []*stepRecord // steps that began and whose totals are not written, ascending
+	open    []*stepRecord // steps that began and whose totals are not yet written, ascending
 	gaps    load.Gaps     // of the last step whose totals were written
 	rows    rowWriter
 	err     error // of the sink
@@ -65,7 +65,7 @@ func New(out load.Sink, o Options) *Merger {
 	return m
 }
 
-// Part is where the n-th generator's records go, n from 0.
+// Part returns the part that takes the n-th generator's records, n from 0.
 func (m *Merger) Part(n int) *Part { return m.parts[n] }
 
 // Err returns the errors of the sink. They do not stop the merge.
@@ -76,8 +76,8 @@ func (m *Merger) Err() error {
 }
 
 // LongestGap returns the longest time without an ok answer of any generator in the measured
-// window of the last step that all ended, which lasts from one time after the step's start to
-// another.
+// window of the last step that all generators ended. The window begins and ends at from and to
+// after the step's start.
 func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +88,7 @@ func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
 type Loss struct {
 	Generator string
 	Part      int
-	// Step and Second are those of the last second that it sent; Second is 0 if it sent none.
+	// Step and Second name the last second that it sent; Second is 0 if it sent none.
 	Step   int
 	Second int64
 	Cause  error
@@ -102,7 +102,7 @@ func (l Loss) String() string {
 	return fmt.Sprintf("generator %s was lost after %s of step %d: %v", l.Generator, time.Unix(l.Second, 0).UTC().Format(time.TimeOnly), l.Step, l.Cause)
 }
 
-// Losses returns the generators that were lost, in the order in which that was noticed.
+// Losses returns the lost generators, in the order in which their losses were noticed.
 func (m *Merger) Losses() []Loss {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +122,8 @@ func (a moment) compare(b moment) int {
 // start is when the second begins.
 func (a moment) start() time.Time { return time.Unix(a.second, 0).UTC() }
 
-// second returns the second of a moment, which it adds if there is none. The lock is
-// held, as in all methods below.
+// second returns the second of a moment, and adds it if there is none. The lock is held,
+// as in all methods below.
 func (m *Merger) second(at moment) *second {
 	i, found := slices.BinarySearchFunc(m.pending, at, func(s *second, at moment) int { return s.at.compare(at) })
 	if found {
@@ -138,7 +138,7 @@ func (m *Merger) second(at moment) *second {
 	return s
 }
 
-// step returns the record of a step, which it adds if there is none.
+// step returns the record of a step, and adds it if there is none.
 func (m *Merger) step(number int) *stepRecord {
 	i, found := slices.BinarySearchFunc(m.open, number, func(s *stepRecord, number int) int { return cmp.Compare(s.step, number) })
 	if !found {
@@ -147,7 +147,7 @@ func (m *Merger) step(number int) *stepRecord {
 	return m.open[i]
 }
 
-// advance writes what no generator holds up any more.
+// advance writes the seconds and totals that no generator holds up any more.
 func (m *Merger) advance() {
 	for len(m.pending) > 0 {
 		s := m.pending[0]
@@ -169,8 +169,7 @@ func (m *Merger) advance() {
 	}
 }
 
-// limit drops the generators for which more seconds wait than may, and returns their
-// losses.
+// limit drops the generators for which too many seconds wait, and returns their losses.
 func (m *Merger) limit() (all []Loss) {
 	for len(m.pending) > m.ahead {
 		at, step := m.pending[0].at, m.open[0].step
@@ -189,7 +188,7 @@ func (m *Merger) limit() (all []Loss) {
 	return all
 }
 
-// write writes a second that all have sent.
+// write writes a second that all generators have sent.
 func (m *Merger) write(s *second) {
 	st := m.open[0]
 	st.covers(s.at.start())
@@ -201,7 +200,7 @@ func (m *Merger) write(s *second) {
 		if c.last {
 			p.done = s.at.step
 		}
-		// Of a generator that is lost, later seconds of the step may still be written.
+		// Later seconds of a lost generator's step may still be written.
 		own := p.done < s.at.step && (p.lost == nil || p.begun && p.at.compare(s.at) > 0)
 		running = running || own
 		w.add(c, own)
@@ -228,7 +227,7 @@ func (m *Merger) write(s *second) {
 	m.keep(m.out.Second(out))
 }
 
-// closeStep writes the totals of the oldest step if all generators are through with it.
+// closeStep writes the totals of the oldest step if all generators have ended it.
 func (m *Merger) closeStep() bool {
 	st := m.open[0]
 	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {

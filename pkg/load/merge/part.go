@@ -12,8 +12,8 @@ import (
 )
 
 // Part takes the records of one generator, in the order in which its recorder makes them.
-// Parts are safe for concurrent use with each other. An error is the generator's: it sent
-// what cannot be merged, which changes nothing, or it is lost.
+// Parts are safe for concurrent use with each other. An error is the generator's: it sent a
+// record that cannot be merged, which changes nothing, or it is lost.
 type Part struct {
 	merger *Merger
 	index  int
@@ -22,12 +22,12 @@ type Part struct {
 	// The merger's lock guards the fields below.
 	begun bool   // it has sent a second
 	at    moment // the last second that it sent
-	last  bool   // its step has no later one
+	last  bool   // its step has no later second
 	ended int    // the last step that it ended, -1 before
-	done  int    // the last step whose last second of it was written, -1 before
-	keys  int64  // that it had created by the last second that was written
-	lost  error  // why, nil if it is not
-	// members are the series of its step of which it has sent the histogram.
+	done  int    // the last step of which its last second was written, -1 before
+	keys  int64  // created by the last second that was written
+	lost  error  // why it is lost, nil if it is not
+	// members are the series of its step whose histograms it has sent.
 	members map[results.MemberSeries]bool
 }
 
@@ -45,8 +45,8 @@ func (p *Part) Second(s load.Second) error {
 	return err
 }
 
-// second takes one second, and returns which generators are lost because they are too far
-// behind it.
+// second takes one second, and returns the generators that are lost because they are too far
+// behind this one.
 func (p *Part) second(s *load.Second) ([]Loss, error) {
 	m := p.merger
 	m.mu.Lock()
@@ -65,7 +65,7 @@ func (p *Part) second(s *load.Second) ([]Loss, error) {
 	return m.limit(), nil
 }
 
-// Total ignores the total of a series: the merger makes totals of the seconds.
+// Total ignores the total of a series: the merger makes totals from the seconds.
 func (p *Part) Total(load.Total) error { return nil }
 
 // Member takes a member's histogram of the step whose last second was sent, once for each
@@ -94,13 +94,13 @@ func (p *Part) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// memberDigits are those of [results.NewMemberHistogram].
+// memberDigits are the digits of [results.NewMemberHistogram].
 const memberDigits = 2
 
 // maxMembers bounds the index of a member.
 const maxMembers = 1 << 10
 
-// End ends the step whose last second was sent. It lasted from start to end.
+// End ends the step whose last second was sent. The step lasted from start to end.
 func (p *Part) End(start, end time.Time) error {
 	m := p.merger
 	m.mu.Lock()
@@ -118,8 +118,8 @@ func (p *Part) End(start, end time.Time) error {
 	return nil
 }
 
-// Lost notes that the generator sends nothing more. It is not called for one that has
-// ended the last step of its load. Only the first cause counts.
+// Lost notes that the generator sends nothing more. It is not called for a generator that
+// has ended the last step of its load. Only the first cause counts.
 func (p *Part) Lost(cause error) {
 	m := p.merger
 	m.mu.Lock()
@@ -144,7 +144,7 @@ func (p *Part) lose(cause error) Loss {
 	return l
 }
 
-// covers reports whether the generator has sent a second, or will not.
+// covers reports whether the generator has sent a second, or will not send it.
 func (p *Part) covers(at moment) bool {
 	return p.lost != nil || p.begun && (p.at.compare(at) >= 0 || p.at.step == at.step && p.last)
 }
@@ -176,7 +176,7 @@ func (p *Part) next(s *load.Second) (moment, error) {
 	return at, nil
 }
 
-// second holds what generators sent of one second.
+// second holds the records that generators sent of one second.
 type second struct {
 	at   moment
 	from []share // by part
@@ -184,7 +184,7 @@ type second struct {
 	latency []*packed
 }
 
-// share is what one generator sent of a second. It is empty if it sent none.
+// share is one generator's records of a second. It is empty if the generator sent none.
 type share struct {
 	last    bool
 	rows    []results.Interval
@@ -194,7 +194,7 @@ type share struct {
 	members []results.MemberSecond
 }
 
-// take copies what a generator sent.
+// take copies a generator's records.
 func (s *second) take(part int, sh shape, sent *load.Second) {
 	c := &s.from[part]
 	c.last = sent.Last

@@ -13,17 +13,17 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// rowWriter makes the records of one second of those of all generators. What it returns
-// is valid until the next second.
+// rowWriter makes the records of one second from those of all generators. They are valid
+// until the next second.
 type rowWriter struct {
 	shape shape
-	// merged are the rows by number, and used those that some generator has.
+	// merged are the rows by number, and used the rows that some generator has.
 	merged []results.Interval
 	used   []bool
 	gap    int64
 	ticks  ticks
-	until  int64 // where the ticks end of generators whose step continues
-	// members are by member, from the unknown one on, and phase.
+	until  int64 // where the ticks of generators whose step continues end
+	// members are the rows by member, from the unknown one on, and phase.
 	members []results.MemberSecond
 	// unpacked are the histograms in use, by index as in the shape.
 	unpacked []*hdrhistogram.Histogram
@@ -51,8 +51,8 @@ func (w *rowWriter) begin() {
 	w.list, w.listMembers, w.latencies, w.failures = w.list[:0], w.listMembers[:0], w.latencies[:0], w.failures[:0]
 }
 
-// add adds what one generator sent. Its rows and ticks were checked. Continues is whether
-// its step does.
+// add adds one generator's records, whose rows and ticks were checked. Continues reports
+// whether the generator's step continues.
 func (w *rowWriter) add(c *share, continues bool) {
 	for i := range c.rows {
 		r := &c.rows[i]
@@ -138,7 +138,7 @@ func (w *rowWriter) dense(i int, h *packed) *hdrhistogram.Histogram {
 	return w.unpacked[i]
 }
 
-// intervals returns the rows of a second, by whose end so many keys were created.
+// intervals returns the rows of a second; keys is the number of keys created by its end.
 func (w *rowWriter) intervals(s *second, keys int64) []results.Interval {
 	for n := range w.merged {
 		if w.used[n] {
@@ -199,14 +199,14 @@ func (w *rowWriter) memberRows(s *second) []results.MemberSecond {
 	return w.listMembers
 }
 
-// errorKey is by what errors are counted within a second.
+// errorKey is the key by which errors are counted within a second.
 type errorKey struct {
 	row            int
 	class, message string
 }
 
-// errorCounts returns the errors of a second. Of each class, the first one of the step
-// keeps its text.
+// errorCounts returns the errors of a second. The first error of each class in a step keeps
+// its text.
 func (w *rowWriter) errorCounts(s *second, st *stepRecord) (list []results.ErrorCount) {
 	type example struct {
 		at   int

@@ -19,8 +19,8 @@ type packed = hdrhistogram.PackedHistogram
 // phases in the order of a second's rows.
 var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, results.PhaseCoolDown}
 
-// shape numbers the rows of a second, those of the first phase first, and the histograms
-// of its rows, by timing and outcome.
+// shape numbers the rows of a second, beginning with the first phase, and the histograms of
+// its rows, by timing and outcome.
 type shape struct{ ops []workload.Op }
 
 const byRow = len(results.Timings) * len(workload.LatencyOutcomes)
@@ -126,7 +126,7 @@ func (sh shape) checkLatency(l load.Latency, at moment, rows []*results.Interval
 	return nil
 }
 
-// checkOthers checks the records beside rows and histograms.
+// checkOthers checks the records other than rows and histograms.
 func (sh shape) checkOthers(s *load.Second, at moment) error {
 	for i := range s.Errors {
 		e := &s.Errors[i]

@@ -10,18 +10,18 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// stepRecord is what is kept of a step until its totals are written.
+// stepRecord is the data of a step that is kept until its totals are written.
 type stepRecord struct {
 	step int
 	// totals are of the seconds that were written, by index as in [shape].
 	totals  []*packed
 	members map[results.MemberSeries]*load.MemberTotal
-	// start and end are those that generators stated; the zero time without.
+	// start and end are the times that generators stated; zero without any.
 	start, end time.Time
 	// first and last are the seconds that were written.
 	first, last time.Time
-	closed      bool            // one of them was marked as the last
-	exampled    map[string]bool // classes of errors of which the records hold an example
+	closed      bool            // one of these seconds was marked as the last
+	exampled    map[string]bool // classes of errors that have an example in the records
 	gaps        load.Gaps
 	until       int64 // ticks that begin before are written
 }

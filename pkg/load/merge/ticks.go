@@ -9,7 +9,7 @@ import (
 )
 
 // ticks merges the rows of progress.csv. A generator whose step ends within a tick sends
-// its last row before the others send theirs of that tick, so rows may be held.
+// its last row before the others send their rows of that tick, so rows may be held.
 type ticks struct {
 	ops  []workload.Op
 	held []tick // ascending

@@ -21,9 +21,9 @@ const (
 )
 
 // Normal returns a text with its numbers as N, addresses as ADDR, and hexadecimal ids as
-// ID. Numbers of up to three digits behind words such as code, status and error stay,
-// because they name an error, and so do single digits behind a letter, such as v1. What
-// does not print becomes a question mark. Texts longer than 240 bytes are cut.
+// ID. Numbers of up to three digits after words such as code, status and error stay,
+// because they name an error, and so do single digits after a letter, such as v1. Characters
+// that do not print become question marks. Texts longer than 240 bytes are cut.
 func Normal(text string) string {
 	text = text[:min(len(text), maxRead)]
 	var b strings.Builder
@@ -143,9 +143,9 @@ func writeNumbers(b *strings.Builder, word string) {
 	}
 }
 
-// Set decides which messages are counted by their own. It is not safe for concurrent use.
+// Set decides which messages are counted separately. It is not safe for concurrent use.
 type Set struct {
-	normal   map[string]string // of texts that were seen, at most maxKnown
+	normal   map[string]string // by text that was seen, at most maxKnown
 	messages map[string]bool
 	classes  map[string]bool
 }
@@ -158,9 +158,9 @@ func NewSet() *Set {
 	return &Set{normal: map[string]string{}, messages: map[string]bool{}, classes: map[string]bool{}}
 }
 
-// Of returns the message to count an error by: its text as [Normal] returns it, or
-// [Others] if there are too many. The first message of each class is always its own, and
-// the class stands for a text that is empty.
+// Of returns the message by which an error is counted: its text as [Normal] returns it, or
+// [Others] if there are too many messages. The first message of each class always counts
+// separately, and the class stands for an empty text.
 func (s *Set) Of(class, text string) string {
 	normal, known := s.normal[text]
 	if !known {

@@ -15,23 +15,25 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Pool is the sessions of one part of a load. It needs 16 bytes and a little for each. It is safe
-// for concurrent use.
+// Pool is the sessions of one part of a load. It needs a little more than 16 bytes for each session.
+// It is safe for concurrent use.
 type Pool struct {
 	ttl time.Duration
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	waiting queue      // sessions that no request has
 	counts  Counts
 }
 
-// Counts are of the sessions of a part.
+// Counts counts the sessions of a part.
 type Counts struct {
-	// Before were granted before the load, Begun by its requests. Doubtful are requests to
-	// begin one whose answer was lost: such a session cannot be named, and ends after its TTL.
+	// Before sessions were granted before the load, Begun ones to its requests. Doubtful counts
+	// requests for a session whose answer was lost: that session cannot be named, and ends after
+	// its TTL.
 	Before, Begun, Doubtful int64
-	// Revoked were ended by requests of the load, Ended after it. Expired had ended by
-	// themselves when they were to be renewed or ended, and Left could not be ended.
+	// Requests of the load ended the Revoked sessions; the Ended ones were ended after it. The
+	// Expired ones had ended by themselves before their renewal or end, and the Left ones could
+	// not be ended.
 	Revoked, Ended, Expired, Left int64
 }
 
@@ -41,7 +43,7 @@ func New(ttl time.Duration) *Pool { return &Pool{ttl: ttl} }
 // errNone is the error of a request that finds no session.
 var errNone = errors.New("no session is left for the request")
 
-// Grant begins a session, which waits for other requests then.
+// Grant begins a session, which then waits for other requests.
 func (p *Pool) Grant(ctx context.Context, on database.Leaser) error {
 	id, err := on.Grant(ctx, p.ttl)
 	p.mu.Lock()
@@ -56,13 +58,13 @@ func (p *Pool) Grant(ctx context.Context, on database.Leaser) error {
 	return err
 }
 
-// KeepAlive renews the session whose renewal is longest ago.
+// KeepAlive renews the session with the oldest renewal.
 func (p *Pool) KeepAlive(ctx context.Context, on database.Leaser) error {
 	return p.with(func(id database.SessionID) error { return on.KeepAlive(ctx, id) }, nil)
 }
 
-// Revoke ends the session whose renewal is longest ago. One that has ended is no error, as the
-// deletion of a key that is gone.
+// Revoke ends the session with the oldest renewal. Like the deletion of a missing key, revoking an
+// ended session is not an error.
 func (p *Pool) Revoke(ctx context.Context, on database.Leaser) error {
 	err := p.with(func(id database.SessionID) error { return on.Revoke(ctx, id) }, func() { p.counts.Revoked++ })
 	if errors.Is(err, database.ErrNoSession) {
@@ -71,8 +73,8 @@ func (p *Pool) Revoke(ctx context.Context, on database.Leaser) error {
 	return err
 }
 
-// with calls do with a session that waits. It waits again afterwards unless it has ended, which
-// ended counts if do ended it: nil means that do does not.
+// with calls do with a waiting session. The session waits again afterwards unless it has ended.
+// ended counts a session that do ended; it is nil if do ends none.
 func (p *Pool) with(do func(database.SessionID) error, ended func()) error {
 	p.mu.Lock()
 	id, ok := p.waiting.take()
@@ -121,7 +123,7 @@ func (p *Pool) Fill(ctx context.Context, n int64, conns []database.Leaser, withi
 	return nil
 }
 
-// each calls do with all connections at once, and waits for all calls.
+// each calls do with all connections concurrently, and waits for all calls.
 func each(conns []database.Leaser, do func(database.Leaser)) {
 	var all sync.WaitGroup
 	for _, on := range conns {
@@ -130,10 +132,10 @@ func each(conns []database.Leaser, do func(database.Leaser)) {
 	all.Wait()
 }
 
-// End ends the sessions that wait, as Fill begins them, until ctx is over. It returns the counts of
-// all, and the first error.
+// End ends the waiting sessions in the way that Fill begins them, until ctx is over. It returns the
+// counts of all sessions, and the first error.
 func (p *Pool) End(ctx context.Context, conns []database.Leaser, within time.Duration) (Counts, error) {
-	var first error // which the lock guards
+	var first error // guarded by the lock
 	each(conns, func(on database.Leaser) {
 		for ctx.Err() == nil {
 			p.mu.Lock()
