@@ -45,7 +45,7 @@ func (l *leased) fill(ctx context.Context, spec *load.Spec) error {
 	return errors.Join(err, database.CloseAll(conns))
 }
 
-// leasers returns connections as takers of requests about sessions.
+// leasers returns connections as [database.Leaser]s.
 func leasers(conns []database.Client) (list []database.Leaser, err error) {
 	for _, c := range conns {
 		on, ok := c.(database.Leaser)

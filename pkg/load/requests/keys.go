@@ -2,7 +2,7 @@ package requests
 
 import "github.com/coreos/dbtester/pkg/workload"
 
-// AppendKey appends the key of a number in a load. It is load.KeySize bytes long,
+// AppendKey appends the key of a number in a load. The key is load.KeySize bytes long,
 // or longer if its number is.
 func AppendKey(dst []byte, load *workload.Load, number int64) []byte {
 	if load.SameKey {

@@ -7,13 +7,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// block is how many requests share out a mix exactly: each block holds every
-// operation by its weight, in an order of its own. So the number of keys created
-// before a request follows from its number alone, and everything a request does
-// is a function of (seed, number).
+// block is how many requests divide a mix exactly: each block holds every operation by
+// its weight, in its own order. So the number of keys created before a request follows
+// from its number alone, and everything a request does is a function of (seed, number).
 const block = workload.Block
 
-// layout lays the operations of a mix out over blocks of requests.
+// layout distributes the operations of a mix over blocks of requests.
 type layout struct {
 	seed uint64
 	ops  []workload.Op
@@ -100,8 +99,8 @@ func (l *layout) Count(from, to int64, into []int64) {
 	}
 }
 
-// CountEvery adds n requests to into, by operation: the one numbered from, and those
-// whose numbers follow it at a distance, which is at least 1.
+// CountEvery adds n requests to into, by operation: their numbers begin with from and are
+// a distance of at least 1 apart.
 func (l *layout) CountEvery(from, distance, n int64, into []int64) {
 	switch {
 	case distance == 1:

@@ -7,10 +7,10 @@ import (
 )
 
 // missingKeys tracks keys whose write failed or is still in flight. A load that
-// reads its newest keys skips them: a miss on such a key is not the database's
+// reads its newest keys skips these keys: a miss on one is not the database's
 // fault. It is safe for concurrent use.
 type missingKeys struct {
-	// reach is how far below the newest key a read may ask.
+	// reach is how far below the newest key a read may go.
 	reach int64
 
 	mu   sync.RWMutex
@@ -74,7 +74,7 @@ func (m *missingKeys) remove(key int64) {
 	}
 }
 
-// before returns the key itself, or the next lower one that is not missing.
+// before returns the key itself, or the next lower key that is not missing.
 func (m *missingKeys) before(key int64) int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

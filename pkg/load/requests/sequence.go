@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// latestLag is the least number of blocks that the latest key that is read lies
-// behind the latest that is created: time for the write to end.
+// latestLag is the least number of blocks between the latest key that is read and the
+// latest that is created: time for the write to end.
 const latestLag = 10
 
 // Sequence maps request numbers to operations, keys and values. Only its
@@ -17,8 +17,8 @@ const latestLag = 10
 type Sequence struct {
 	layout
 	load     workload.Load
-	firstKey int64 // the first key that is created has this number or load.Keys
-	deletes  bool  // an operation does
+	firstKey int64 // the first created key has this number or load.Keys
+	deletes  bool  // an operation deletes
 	lag      int64 // blocks
 	zipf     zipf
 	sizes    workload.Sizer
@@ -49,8 +49,8 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequenc
 		if load.Bind == workload.BindClient {
 			return nil, errors.New("a load that reads the keys it creates must not bind their writes to clients")
 		}
-		// A request may be older than the newest key's by as many blocks as lie between a
-		// write and its reads.
+		// A request may be older than that of the newest key by as many blocks as lie
+		// between a write and its reads.
 		g.absent = &missingKeys{reach: load.Keys + 2*(g.lag+1)*g.perBlock}
 	}
 	return g, nil
@@ -65,7 +65,7 @@ func (g *Sequence) Carry(earlier *Sequence) {
 	}
 }
 
-// Request holds the parts of a request that its number decides.
+// Request holds the parts of a request that its number determines.
 type Request struct {
 	Number int64 // over all steps
 	Op     int   // index in the load's mix
@@ -83,7 +83,7 @@ func (g *Sequence) Request(number int64) Request {
 }
 
 // Neighbor returns the part of a txn with several keys that writes the n-th key below its
-// own, and after the lowest the highest that existed before the load.
+// own. Below the lowest key comes the highest one that existed before the load.
 func (g *Sequence) Neighbor(r Request, n int) Request {
 	if r.Key -= int64(n); r.Key < 0 {
 		r.Key += g.load.Keys
@@ -146,7 +146,7 @@ func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	case workload.KeysZipfian:
 		return scatter(g.zipf.rank(draw), load.Keys, g.seed)
 	case workload.KeysLatest:
-		if g.ops[o].Locks() { // keys that the load creates name no locks
+		if g.ops[o].Locks() { // keys that the load creates do not name locks
 			return load.Keys - 1 - g.zipf.rank(draw)
 		}
 		return g.latest(i, g.zipf.rank(draw))
@@ -157,9 +157,9 @@ func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	}
 }
 
-// latest returns the key of a rank counted back from the latest that request i
-// can expect to find: created ones first except those that are missing, then
-// those that existed before.
+// latest returns the key of a rank counted back from the latest key that request i
+// can expect to find: first the created keys except missing ones, then the keys that
+// existed before.
 func (g *Sequence) latest(i, rank int64) int64 {
 	created := max(0, i/block-g.lag) * g.perBlock
 	if rank < created {
@@ -173,7 +173,7 @@ func (g *Sequence) latest(i, rank int64) int64 {
 }
 
 // hotset returns the rank that request i takes: a hot one by the load's share. Hot ranks
-// are next to each other and move on by their number.
+// are adjacent, and all move on by the number of hot ranks.
 func (g *Sequence) hotset(i int64, draw uint64) int64 {
 	load := &g.load
 	hot := min(max(load.HotKeys, 1), load.Keys)
@@ -182,7 +182,7 @@ func (g *Sequence) hotset(i int64, draw uint64) int64 {
 		high, low := bits.Mul64(uint64(i/load.HotMoves), uint64(hot))
 		from = int64(bits.Rem64(high, low, uint64(load.Keys)))
 	}
-	which := Mix64(draw + golden) // not the draw of the rank, which would depend on it
+	which := Mix64(draw + golden) // a draw of its own: the rank must not depend on it
 	rank := below(draw, hot)
 	if isHot := 100*float64(which>>11)/(1<<53) < float64(load.HotShare); !isHot && hot < load.Keys {
 		rank = hot + below(draw, load.Keys-hot)

@@ -17,9 +17,9 @@ import (
 //	random    a function of seed, key and number
 //	checksum  4 bytes, little endian: CRC-32C of seed, key and all bytes before it
 //
-// so that a reader can check every byte at little cost, and can compute the value
-// again. A shorter value is random bytes that depend on seed and key only, and is
-// computed again for each check.
+// so that a reader can check every byte at little cost, and can recompute the value. A
+// shorter value is random bytes that depend only on seed and key, and is recomputed for
+// each check.
 const (
 	valueHeader   = 8
 	valueChecksum = 4
@@ -29,12 +29,12 @@ const (
 // LeastNumbered is the size of the smallest value that holds the number of its writer, in bytes.
 const LeastNumbered = minChecked
 
-// castagnoli is the polynomial that processors have an instruction for: 1 KiB takes
-// about 50 ns, a quarter of the time that making the value takes.
+// castagnoli is the polynomial for which processors have an instruction: 1 KiB takes
+// about 50 ns, a quarter of the time to make the value.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer is the request that wrote a value. It is not known of a value that is too short to
-// have a number, or wrong.
+// Writer is the request that wrote a value. It is not known for a value that is wrong, or too
+// short to have a number.
 type Writer struct {
 	Number int64
 	Known  bool
@@ -56,15 +56,15 @@ func (g *Sequence) Check(scratch, value []byte, r Request) (grown []byte, by Wri
 	return g.verify(scratch, value, r.Key, g.verifies(r.Number))
 }
 
-// CheckKey returns an error if a value was not written to a key by a load of this seed
-// and these sizes.
+// CheckKey returns an error unless a load of this seed and these sizes wrote a value to a
+// key.
 func (g *Sequence) CheckKey(value []byte, key int64) (Writer, error) {
 	_, by, err := g.verify(nil, value, key, true)
 	return by, err
 }
 
-// CheckRange returns an error if a range read a wrong number of keys, or of bytes in
-// their values.
+// CheckRange returns an error if a range read a wrong number of keys, or a wrong number
+// of bytes in their values.
 func (g *Sequence) CheckRange(r Request, keys int, size int64) error {
 	return g.verifyRange(r.Key, keys, size)
 }
@@ -97,7 +97,7 @@ func (g *Sequence) valueSize(number int64) int {
 }
 
 // verify checks a value that was read from key: its length, and its content by its
-// checksum, or byte by byte if whole is set or it has no checksum. Scratch is a buffer
+// checksum, or byte by byte if whole is set or the value has no checksum. Scratch is a buffer
 // to compute in; it is returned grown.
 func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) (grown []byte, by Writer, err error) {
 	if len(value) >= minChecked {
@@ -124,19 +124,19 @@ func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) (grown [
 
 var errAltered = errors.New("the value read was altered, or not written to this key")
 
-// verifyEvery is the mean number of reads for each whose value is compared byte by
+// verifyEvery is the mean number of reads for each read whose value is compared byte by
 // byte, in case a wrong value has a right checksum.
 const verifyEvery = 1000
 
-// verifies reports whether a request compares the value it reads byte by byte. It
-// draws: every thousandth request would read the same key each time if keys are
+// verifies reports whether a request compares the value it reads byte by byte. It draws at
+// random, because every thousandth request would always read the same key if keys are
 // taken in turn and their number divides a thousand.
 func (g *Sequence) verifies(number int64) bool {
 	return Mix64(g.seed^Mix64(uint64(number)+3))%verifyEvery == 0
 }
 
 // verifyRange checks how many keys a range from key on read, and the bytes of
-// their values. Keys that existed before the load are all there unless it
+// their values. All keys that existed before the load are there unless the load
 // deletes; others may have been created behind them.
 func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 	exist := g.load.Keys

@@ -19,9 +19,9 @@ func newZipf(n int64) zipf {
 	return z
 }
 
-// zetaOf is the sum of 1/k^theta for k to n; beyond the first hundred thousand
-// terms it is continued by the integral with its end correction (Euler and
-// Maclaurin), which is exact to twelve digits there.
+// zetaOf is the sum of 1/k^theta for k to n. Beyond the first hundred thousand terms the
+// integral with its end correction (Euler and Maclaurin) continues the sum, exact to
+// twelve digits there.
 func zetaOf(n int64) float64 {
 	exact := min(n, 100_000)
 	var sum float64

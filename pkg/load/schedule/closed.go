@@ -2,9 +2,8 @@ package schedule
 
 import "sync/atomic"
 
-// closedLoop numbers requests as clients ask for them. A client asks when its last
-// request ended, so a request is due when it is sent and no due time is known
-// ahead.
+// closedLoop numbers requests as clients take them. A client takes one when its last
+// request ended, so a request is due when it is sent and no due time is known ahead.
 type closedLoop struct {
 	taken atomic.Int64
 	limit int64
@@ -18,7 +17,7 @@ func (s *closedLoop) Next() (int64, int64, bool) {
 	return i, 0, i < s.limit
 }
 
-// Due knows nothing ahead.
+// Due returns no bound: nothing is known ahead.
 func (s *closedLoop) Due(int64) (int64, int64) { return 0, Never }
 
 func (s *closedLoop) Used() int64 { return min(s.taken.Load(), s.limit) }

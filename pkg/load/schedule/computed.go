@@ -7,7 +7,7 @@ import (
 
 // computed is a schedule whose due times follow from the request's number alone.
 type computed struct {
-	at    func(i int64) int64 // when request i is due; it never falls
+	at    func(i int64) int64 // when request i is due; it never decreases
 	taken atomic.Int64
 	limit int64 // requests
 	end   int64 // nothing is due at or after end
@@ -28,12 +28,12 @@ func (c *computed) Next() (int64, int64, bool) {
 	return i, due, due < c.end
 }
 
-// Due searches the numbers by bisection.
+// Due finds the number by bisection.
 func (c *computed) Due(t int64) (int64, int64) { return c.before(t), c.last() }
 
 func (c *computed) last() int64 { return min(c.at(max(c.limit-1, 0)), c.end) }
 
-// Leave searches as Due does.
+// Leave finds the number as Due does.
 func (c *computed) Leave(t int64) (int64, int64) { return leave(&c.taken, c.before(t)) }
 
 func (c *computed) before(t int64) int64 {

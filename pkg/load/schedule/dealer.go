@@ -11,7 +11,7 @@ type Dealer struct {
 	hands []Hand
 }
 
-// Hand takes requests that are its own. Those that others do not take do not hold it up.
+// Hand takes its own requests. Requests that others do not take do not hold it up.
 type Hand struct {
 	dealer *Dealer
 	dealt  []dealt
@@ -22,7 +22,7 @@ type Hand struct {
 type dealt struct{ number, due int64 }
 
 // NewDealer returns a dealer with a number of hands. Only hands may call Next of the
-// schedule from now on. What [Leaver.Leave] has handed out is not dealt.
+// schedule from now on. Requests that [Leaver.Leave] has handed out are not dealt.
 func NewDealer(from Schedule, hands int) *Dealer {
 	d := &Dealer{from: from, hands: make([]Hand, hands)}
 	for n := range d.hands {
@@ -34,8 +34,8 @@ func NewDealer(from Schedule, hands int) *Dealer {
 // Hand returns hand n.
 func (d *Dealer) Hand(n int) *Hand { return &d.hands[n] }
 
-// Next takes the hand's next request, like [Schedule.Next]. It takes those of other hands
-// from the schedule on the way there, and keeps them for these.
+// Next takes the hand's next request, like [Schedule.Next]. It also takes the requests of
+// other hands that come before it, and keeps them for those hands.
 func (h *Hand) Next() (number, due int64, ok bool) {
 	d := h.dealer
 	d.mu.Lock()
@@ -52,8 +52,8 @@ func (h *Hand) Next() (number, due int64, ok bool) {
 	return r.number, r.due, true
 }
 
-// keep adds a request. The room of those that were taken is used again before more is
-// asked for.
+// keep adds a request. It reuses the memory of requests that were taken before it
+// allocates more.
 func (h *Hand) keep(r dealt) {
 	if len(h.dealt) == cap(h.dealt) && 2*h.taken >= len(h.dealt) {
 		h.dealt, h.taken = h.dealt[:copy(h.dealt, h.dealt[h.taken:])], 0

@@ -10,7 +10,7 @@ import (
 // number modulo Of is Index. The zero value is the whole.
 type Part struct{ Index, Of int }
 
-// Check returns why there is no such part.
+// Check returns an error if there is no such part.
 func (p Part) Check() error {
 	if p.Of < 0 || p.Index < 0 || p.Index >= max(p.Of, 1) {
 		return fmt.Errorf("a part must have an index from 0 to the number of parts less 1, got index %d of %d parts", p.Index, p.Of)
@@ -21,8 +21,8 @@ func (p Part) Check() error {
 // Whole reports whether there is no other part.
 func (p Part) Whole() bool { return p.Of <= 1 }
 
-// From returns the part as it is in numbers that begin at first: number n is in p if
-// n - first is in the result.
+// From returns the part in numbers that begin at first: number n is in p if n - first is
+// in the result.
 func (p Part) From(first int64) Part {
 	if p.Whole() {
 		return p
@@ -46,9 +46,9 @@ func (p Part) Count(n int64) int64 {
 	return (n-1-int64(p.Index))/int64(p.Of) + 1
 }
 
-// divisible is a schedule of which there are parts. Those number their own requests
-// without gaps. Due times, and the last one that Due returns, are those of the whole, so
-// that all parts end together.
+// divisible is a schedule that has parts. Parts number their own requests without gaps.
+// Due times, and the last one that Due returns, are those of the whole, so that all parts
+// end together.
 type divisible interface {
 	Schedule
 	part(p Part) Schedule
@@ -67,8 +67,8 @@ func (c *computed) part(p Part) Schedule {
 // share is a part of a schedule whose due times follow from the request's number alone.
 type share struct {
 	part Part
-	// at is when request i of the whole is due, before how many of its requests are due
-	// before a time, and last when its last one is.
+	// at is when request i of the whole is due, before how many requests of the whole are due
+	// before a time, and last when its last request is due.
 	at, before func(int64) int64
 	last       func() int64
 	limit, end int64 // of the whole
@@ -88,17 +88,17 @@ func (s *share) Next() (int64, int64, bool) {
 	return n, due, due < s.end
 }
 
-// Due asks the whole.
+// Due calls the whole.
 func (s *share) Due(t int64) (int64, int64) { return s.due(t), s.last() }
 
-// Leave asks the whole.
+// Leave calls the whole.
 func (s *share) Leave(t int64) (int64, int64) { return leave(&s.taken, s.due(t)) }
 
 func (s *share) due(t int64) int64 { return s.part.Count(s.before(min(t, s.end))) }
 
 func (s *share) Used() int64 { return used(&s.taken, s.part.Count(s.limit), s.end, s.due) }
 
-// part draws all arrivals and hands out those of the part, at the cost of one draw for
+// part draws all arrivals and hands out the part's arrivals, at the cost of one draw for
 // each request of the whole.
 func (s *poisson) part(p Part) Schedule {
 	h := &poissonShare{part: p, whole: s, hand: s.hand}
@@ -108,7 +108,7 @@ func (s *poisson) part(p Part) Schedule {
 	return h
 }
 
-// poissonShare is a part of a [poisson], which only counts and looks ahead.
+// poissonShare is a part of a [poisson] schedule, which then only counts and looks ahead.
 type poissonShare struct {
 	part  Part
 	whole *poisson
@@ -140,7 +140,7 @@ func (s *poissonShare) advance() {
 	}
 }
 
-// Due counts those of the whole.
+// Due counts requests of the whole.
 func (s *poissonShare) Due(t int64) (int64, int64) {
 	before, last := s.whole.Due(t)
 	return s.part.Count(before), last

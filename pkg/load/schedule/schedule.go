@@ -21,21 +21,21 @@ type Schedule interface {
 	// goroutines may call it.
 	Next() (number, due int64, ok bool)
 	// Due returns how many requests are due before t, and when the last one of all is
-	// due. Last is exact once t is less than [Foresight] before it; until then it is
-	// no earlier, and [Never] if there is no bound yet. One goroutine at a time calls
-	// Due, with t that never falls; Next may be called meanwhile.
+	// due. Last is exact once t is less than [Foresight] before it. Until then it is an
+	// upper bound, [Never] if there is no bound yet. One goroutine at a time calls Due,
+	// with a t that never decreases; Next may be called meanwhile.
 	Due(t int64) (before, last int64)
 	// Used returns how many requests Next and Leave have handed out, without the calls
-	// for which nothing was left. A schedule of which nothing is left has used as many
-	// whatever the number of goroutines that took them. Any goroutine may call it.
+	// that found none left. The number that an exhausted schedule has used does not depend
+	// on the number of goroutines that took them. Any goroutine may call it.
 	Used() int64
 }
 
 // Leaver is a schedule that hands out many requests at once, in a time that does not
 // grow with their number if the schedule can compute due times.
 type Leaver interface {
-	// Leave takes the requests due before t that Next has not handed out: those of the
-	// half-open range from from to to. Any number of goroutines may call it.
+	// Leave takes the requests due before t that Next has not handed out: the half-open
+	// range [from, to). Any number of goroutines may call it.
 	Leave(t int64) (from, to int64)
 }
 
@@ -47,7 +47,7 @@ const Never = math.MaxInt64
 // by generating every arrival.
 const Foresight = 3 * time.Second
 
-// Options describe a schedule. Those of a new kind get fields here, a file beside
+// Options describe a schedule. A new kind of schedule gets fields here, a file beside
 // this one and a case in New.
 type Options struct {
 	// Requests bounds the schedule; 0 is no bound.
@@ -64,8 +64,8 @@ type Options struct {
 	Seed    uint64
 	// Wave makes the rate change in periods; Rate is then its mean.
 	Wave Wave
-	// Part, if not the zero value, leaves out the requests of other parts. Those that are
-	// left are numbered from 0 without gaps: [Part.Number] gives their numbers in the
+	// Part, if not the zero value, leaves out the requests of other parts. The remaining
+	// requests are numbered from 0 without gaps: [Part.Number] gives their numbers in the
 	// whole, which all other options describe.
 	Part Part
 }
@@ -95,8 +95,8 @@ func whole(o Options) divisible {
 	}
 }
 
-// used is how many requests a schedule has handed out that counts the calls of Next: the
-// first ones of those due before its end.
+// used is how many requests a schedule that counts the calls of Next has handed out: the
+// first ones due before its end.
 func used(taken *atomic.Int64, limit, end int64, before func(int64) int64) int64 {
 	n := min(taken.Load(), limit)
 	if end != Never {
@@ -113,7 +113,7 @@ func (o Options) limit() int64 {
 	return o.Requests
 }
 
-// end is when nothing is due any more.
+// end is the time from which nothing is due.
 func (o Options) end() int64 {
 	if o.Duration > 0 {
 		return int64(o.Duration)

@@ -17,9 +17,9 @@ type Wave struct {
 }
 
 // newWave makes request i due when the integral of a rate in waves reaches i. The mean
-// of the rate over each period is exact.
+// rate over each period is exact.
 func newWave(rate float64, w Wave, limit, end int64) *computed {
-	// until returns how much of a period's requests are due in a part of the period, both
+	// until returns the share of a period's requests that is due in a part of the period, both
 	// from 0 to 1, and when is its inverse.
 	until, when := sine(w.Peak - 1)
 	if w.Burst > 0 {

@@ -22,7 +22,7 @@ import (
 type LoadOptions struct {
 	// Server is the command line that runs [ServeMirror]; CheckLoad appends arguments.
 	Server []string
-	// Database is the name that the server's registry knows.
+	// Database is the name of the database in the server's registry.
 	Database string
 	Driver   database.Driver
 	Load     workload.Load
@@ -30,7 +30,7 @@ type LoadOptions struct {
 	// Duration is how long the load is applied; 0 is [LoadDuration].
 	Duration time.Duration
 	// Secured means that the load's connections have TLS or credentials, which the server
-	// does not.
+	// lacks.
 	Secured bool
 }
 
@@ -40,7 +40,7 @@ const (
 	// usualDelay is the mirror's delay: that of a quick commit to a disk.
 	usualDelay = 2 * time.Millisecond
 	// mostClosed bounds the requests per second that a closed loop with many clients
-	// asks the mirror for.
+	// sends to the mirror.
 	mostClosed = 10_000
 	// mostKeys bounds how many keys are written before the load, and keyBytes their
 	// values' sum.
@@ -113,8 +113,8 @@ func unavailable(o LoadOptions) string {
 	return ""
 }
 
-// heaviest returns the step with the highest rate or, of closed loops alone, that with
-// most clients, at its highest rate for a duration.
+// heaviest returns the step with the highest rate or, if all are closed loops, with the most
+// clients. The step is at its highest rate, for a duration.
 func heaviest(steps []workload.Step, d time.Duration) workload.Step {
 	for i := range steps {
 		steps[i].Rate = max(steps[i].Rate, steps[i].RateEnd)
@@ -191,7 +191,7 @@ func (o LoadOptions) apply(ctx context.Context, step workload.Step, address stri
 }
 
 // compareLoad sets the percentiles of c. The load's requests are the last ones in the
-// log; those before it wrote its keys.
+// log; the requests before them wrote its keys.
 func compareLoad(c *results.LoadCheck, measured *recorded, entries []entry) error {
 	n := measured.latency[results.TimingService].Count
 	if int64(len(entries)) < n {

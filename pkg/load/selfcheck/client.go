@@ -22,7 +22,7 @@ type client struct {
 
 var _ database.Client = (*client)(nil)
 
-// errReply means that the server answered a request other than the one sent.
+// errReply is the error of an answer to another request than the one sent.
 var errReply = errors.New("the reply must have the number of the request")
 
 func (c *client) Put(ctx context.Context, key, _ []byte) error {

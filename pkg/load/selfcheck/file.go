@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// Write writes the report as JSON, as [Read] reads it.
+// Write writes the report as JSON for [Read].
 func (r *Report) Write(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Law decides when the server answers a request, from its number and when it was
-// received.
+// Law decides when the server answers a request, from the request's number and its time
+// of receipt.
 type Law struct {
-	// Delays are shared out over every thousand requests; their counts must sum to
+	// Delays are distributed over every thousand requests; their counts must sum to
 	// 1,000.
 	Delays []Delay `json:"delays"`
 	// StallAfter counts from when the first request was received. The server then

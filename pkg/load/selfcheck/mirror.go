@@ -14,8 +14,7 @@ import (
 )
 
 // ServeMirror runs the mirror of a database until ctx ends, then writes a log of the
-// requests that it delayed. Its arguments are those that [CheckLoad] appends to the
-// server's command line.
+// requests that it delayed. [CheckLoad] appends its arguments to the server's command line.
 func ServeMirror(ctx context.Context, registry *database.Registry, args []string) error {
 	flags := flag.NewFlagSet("selfcheck mirror", flag.ContinueOnError)
 	name := flags.String("database", "", "name of the database")
@@ -47,8 +46,7 @@ func ServeMirror(ctx context.Context, registry *database.Registry, args []string
 	return errors.Join(h.err, writeLog(*log, h.entries))
 }
 
-// holder delays requests and logs for how long it really did. It is safe for
-// concurrent use.
+// holder delays requests and logs the real delays. It is safe for concurrent use.
 type holder struct {
 	delay  time.Duration
 	base   time.Time // the zero of its clock

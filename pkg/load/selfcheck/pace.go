@@ -15,19 +15,19 @@ import (
 type Pace struct {
 	Rate    float64 `json:"rate_per_second"`
 	Clients int     `json:"clients"`
-	// Due requests were due and Sent were sent before the end. Queued requests found
-	// every client busy.
+	// Due and Sent count requests that were due, or sent, before the end. Queued counts
+	// requests that found every client busy.
 	Due    int64 `json:"due"`
 	Sent   int64 `json:"sent"`
 	Queued int64 `json:"queued"`
-	// Lateness is from due to sent, of requests that did not queue.
+	// Lateness is the time from due to sent, for requests that did not queue.
 	Lateness results.Spread `json:"lateness"`
 	Seconds  float64        `json:"duration_seconds"`
 }
 
-// Accurate reports whether the rate was kept: sent within one percent of due, 99 %
-// of them less than a millisecond late, and none queued. With too few requests for
-// a p99 the rate counts as not kept.
+// Accurate reports whether the rate was kept: sent within one percent of due, 99 % of the
+// requests less than a millisecond late, and none queued. With too few requests for a p99
+// the rate counts as not kept.
 func (p Pace) Accurate() bool {
 	missed := float64(p.Due - p.Sent)
 	late := !p.Lateness.Enough(0.99) || p.Lateness.P99 >= int64(time.Millisecond)
@@ -40,7 +40,7 @@ const (
 	// machine may disturb a single try.
 	paceTries = 3
 	// leastPaced is the least number of requests of a try: twice as many as a p99
-	// needs, since a request that was sent without a wait has no lateness.
+	// needs, because a request that was sent without a wait has no lateness.
 	leastPaced = 2000
 )
 

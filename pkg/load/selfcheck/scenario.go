@@ -132,8 +132,8 @@ func (s scenario) apply(ctx context.Context, clients []database.Client) (*record
 	return recorded, nil
 }
 
-// compare compares the recorded latencies with those that follow from the server's
-// log.
+// compare compares the recorded latencies with the latencies that follow from the
+// server's log.
 func (s scenario) compare(r *recorded, entries []entry) (Comparison, error) {
 	c := Comparison{
 		Timing: results.TimingService, Clients: s.clients, Rate: s.rate, Duration: s.duration, Law: s.law, N: int64(len(entries)),

@@ -26,7 +26,7 @@ type Options struct {
 // DefaultDuration gives enough requests for every printed percentile.
 const DefaultDuration = 10 * time.Second
 
-// Report holds the result of a check; first the part that a run's manifest has.
+// Report holds the result of a check, beginning with the part that a run's manifest has.
 type Report struct {
 	results.SelfCheck
 	// Service are service times in a closed loop.
@@ -39,13 +39,13 @@ type Report struct {
 }
 
 // The loads over TCP: the law's mean delay keeps ten clients a quarter busy, so
-// requests that queue during a stall are sent soon after it.
+// requests that queue during a stall are sent soon after the stall.
 const (
 	clients = 10
 	rate    = 1000
 )
 
-// Run runs a check, which takes two to five times its duration and some ten
+// Run runs a check, which takes two to five times its duration plus some ten
 // seconds. It starts servers on this machine, one after the other, and stops them.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Server) == 0 || o.Duration < time.Second {

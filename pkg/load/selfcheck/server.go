@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// Serve runs the server until ctx ends, then writes its log. Its arguments are
-// those that [Run] appends to the server's command line.
+// Serve runs the server until ctx ends, then writes its log. [Run] appends its arguments to
+// the server's command line.
 func Serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("selfcheck serve", flag.ContinueOnError)
 	law := flags.String("law", "", "the law of delays, as JSON")
@@ -46,8 +46,8 @@ func Serve(ctx context.Context, args []string) error {
 	return writeLog(*log, s.entries)
 }
 
-// server answers requests by a law. A request is its number in eight bytes, and so
-// is the reply. A connection carries one request at a time.
+// server answers requests by a law. Request and reply are the request's number in eight
+// bytes. A connection carries one request at a time.
 type server struct {
 	law  Law
 	base time.Time // the zero of its clock

@@ -11,12 +11,12 @@ import (
 const (
 	// spacing is the time between the ends of waits.
 	spacing = time.Millisecond
-	// waitFor is how long waits are measured: twice as many as a p99 needs, since an
+	// waitFor is how long waits are measured: twice as many as a p99 needs, because an
 	// overshoot of more than the spacing skips waits.
 	waitFor = 2000 * spacing
 )
 
-// timerLateness measures by how much Go timers overshoot, for waits that end a
+// timerLateness measures how much Go timers overshoot, for waits that end a
 // millisecond apart.
 func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
 	timer := time.NewTimer(0)

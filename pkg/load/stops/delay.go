@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Which requests a stop delayed cannot be seen directly: the client does not know when
-// an answer came, only when it read it. The rule is this. A stop delayed
+// The requests that a stop delayed cannot be seen directly: the client does not know when
+// an answer arrived, only when it read the answer. By this rule, a stop delayed
 //
 //   - a call that was in flight, if its answer was read before the process had run for
-//     [Apart] after the stop, or after another such answer: it may have come during the
-//     stop;
-//   - a request that fell due to a free client before the stop was over;
+//     [Apart] after the stop, or after another such answer: the answer may have arrived
+//     during the stop;
+//   - a request that became due for a free client before the stop was over;
 //   - requests that queued behind either of them, until a client is free again.
 //
 // Every other call had no answer yet when the stop was over, so the servers took longer
-// than the stop. A stop within a time in which no answer comes, and no request falls due
-// to a free client, delayed nothing.
+// than the stop. A stop in a time without answers, in which no request becomes due for a
+// free client, delayed nothing.
 
-// Apart is how far apart the answers are at most that are read in one row after a stop.
-// The process may be away for that long without a stop being noticed.
+// Apart is the greatest distance between answers that are read in one row after a stop.
+// The process may stop for that long without being noticed.
 const Apart = Every + time.Duration(stopMin)
 
 // maxRow bounds how many stops are in one row.
 const maxRow = 10_000
 
 // row is a stop, or several between which the process ran for less than Apart: answers
-// that came during the first may be read after the last.
+// that arrived during the first may be read after the last.
 type row struct {
 	stops []span // in order; the array is shared with the rows that this one extends
 	first int64  // number of the first stop, counted from 1
-	// until is when the last answer was read that the row delayed, or when the row ended.
+	// until is when the last answer that the row delayed was read, or when the row ended.
 	until atomic.Int64
 }
 
@@ -39,13 +39,13 @@ func (r *row) end() int64 { return r.stops[len(r.stops)-1].to }
 // last is the number of the last stop.
 func (r *row) last() int64 { return r.first + int64(len(r.stops)) - 1 }
 
-// length is that of the stop with a number.
+// length is the length of the stop with a number.
 func (r *row) length(number int64) int64 {
 	stop := r.stops[number-r.first]
 	return stop.to - stop.from
 }
 
-// extend adds a stop to the latest row, or begins another. The lock is held.
+// extend adds a stop to the latest row, or begins another row. The lock is held.
 func (s *Stops) extend(stop span) {
 	next := &row{first: s.number.Add(1), stops: []span{stop}}
 	// The process ran when it set the watch that was missed, or later.
@@ -60,7 +60,7 @@ func (s *Stops) extend(stop span) {
 // Number is how many stops there were, for [Stops.Free].
 func (s *Stops) Number() int64 { return s.number.Load() }
 
-// Free reports that a client takes a request before it is due, so that none waits
+// Free reports that a client takes a request before it is due, so that no request waits
 // for a client. Before is the number of stops from before the client read the clock.
 func (s *Stops) Free(before int64) {
 	if s.freed.Load() >= before {
@@ -81,8 +81,8 @@ func (s *Stops) Free(before int64) {
 	s.debt.Store(debt)
 }
 
-// Delayed returns for how long of a call, which was sent and answered at these times,
-// stops delayed its answer, in nanoseconds.
+// Delayed returns how long stops delayed the answer of a call that was sent and answered
+// at these times, in nanoseconds.
 func (s *Stops) Delayed(sent, answered int64) (ns int64) {
 	r := s.row.Load()
 	if r == nil || sent >= r.end() || answered < r.end() || !r.reaches(answered) {
@@ -95,8 +95,8 @@ func (s *Stops) Delayed(sent, answered int64) (ns int64) {
 	return ns
 }
 
-// Before returns when the stops began, and how long they were together, that may have delayed the
-// reading of something at a time; no length is no stop.
+// Before returns the beginning and the total length of the stops that may have delayed a reading at
+// a time; a length of 0 means no stop.
 func (s *Stops) Before(read int64) (from int64, length time.Duration) {
 	r := s.row.Load()
 	if r == nil || read < r.end() || !r.reaches(read) {
@@ -108,8 +108,8 @@ func (s *Stops) Before(read int64) (from int64, length time.Duration) {
 	return r.stops[0].from, length
 }
 
-// reaches reports whether an answer belongs to those that are read in one row after
-// the stop, and lets the next one come after it.
+// reaches reports whether an answer belongs to the answers that are read in one row after
+// the stop, and lets the next one follow it.
 func (r *row) reaches(answered int64) bool {
 	for {
 		until := r.until.Load()
@@ -122,16 +122,16 @@ func (r *row) reaches(answered int64) bool {
 	}
 }
 
-// Woke reports that a client, which was free when its request fell due, runs now. A stop
-// since then delayed it.
+// Woke reports that a client, which was free when its request became due, runs now. A stop
+// since then delayed the request.
 func (s *Stops) Woke(due, now int64) {
 	if r := s.row.Load(); r != nil && due < r.end() && now >= r.end() {
 		s.count(r)
 	}
 }
 
-// count adds the stops of a row to the debt, except those that were added and those
-// after which a client was free.
+// count adds the stops of a row to the debt, except stops that were already added or were
+// followed by a free client.
 func (s *Stops) count(r *row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

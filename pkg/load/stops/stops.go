@@ -18,11 +18,11 @@ const (
 	Never = math.MaxInt64
 	// Every is the watchdog's period.
 	Every = 10 * time.Millisecond
-	// stopMin is how long nothing of the load must have run to be a stop, in
-	// nanoseconds. What is shorter shows in the scheduling lag.
+	// stopMin is the least time in which nothing of the load ran that counts as a stop, in
+	// nanoseconds. A shorter time shows in the scheduling lag.
 	stopMin = int64(10 * time.Millisecond)
 	// maxStretches bounds the stops that are listed one by one, each of at least
-	// minStretch. All of them are in the sums.
+	// minStretch. The sums include all stops.
 	maxStretches = 1000
 	minStretch   = 100 * time.Millisecond
 )
@@ -31,11 +31,11 @@ const (
 type span struct{ from, to int64 }
 
 // Stops finds the stretches in which this process did not run: it was stopped, or it
-// waited for a processor. A watchdog shows every Every that the process runs.
-// Where it is overdue by more than stopMin, and the goroutine that notices it has not
-// run for as long either, the process was stopped from the time when the watchdog was
-// due, or the goroutine ran if that was later, until now. Whichever goroutine runs first after a stop
-// records it, so that a client that continues before the watchdog does knows of the stop.
+// waited for a processor. A watchdog shows every Every that the process runs. If it is
+// overdue by more than stopMin, and the goroutine that notices this has not run for as long
+// either, the process was stopped. The stop lasted from the later of the watchdog's due time
+// and the goroutine's last run until now. The first goroutine to run after a stop records
+// it, so that a client that continues before the watchdog knows of the stop.
 type Stops struct {
 	clock clock.Clock
 	// watch is when the watchdog is due, [Never] while none runs.
@@ -44,8 +44,8 @@ type Stops struct {
 	number atomic.Int64
 	// row is the latest row of stops; nil before the first.
 	row atomic.Pointer[row]
-	// freed is the number of stops when a client was last free. Debt is the length of
-	// those since then that delayed requests.
+	// freed is the number of stops when a client was last free. Debt is the length of the
+	// stops since then that delayed requests.
 	freed, debt atomic.Int64
 
 	mu      sync.Mutex
@@ -64,11 +64,11 @@ func New(c clock.Clock) *Stops {
 // Watchdog shows that the process runs, by a beat every [Every]. It is not safe for concurrent use.
 type Watchdog struct {
 	stops *Stops
-	// Since is when it ran last, and Due when it is to run next.
+	// Since is when it last ran, and Due when it must run next.
 	Since, Due int64
 }
 
-// Watchdog returns one whose first beat is due.
+// Watchdog returns a watchdog whose first beat is due.
 func (s *Stops) Watchdog() *Watchdog {
 	now := s.clock.Now()
 	w := &Watchdog{s, now, now + int64(Every)}
@@ -89,7 +89,7 @@ func (w *Watchdog) Beat() (late, next int64) {
 // End is called when no more beats come.
 func (w *Watchdog) End() { w.stops.Beat(w.Since, w.stops.clock.Now(), Never) }
 
-// Watch beats until ctx ends, and gives each how late its beat was.
+// Watch beats until ctx ends, and calls each with how late a beat was.
 func (s *Stops) Watch(ctx context.Context, each func(late int64)) {
 	timer := time.NewTimer(Every)
 	defer timer.Stop()
@@ -107,8 +107,8 @@ func (s *Stops) Watch(ctx context.Context, each func(late int64)) {
 	}
 }
 
-// Beat is the watchdog's: it was due at a time, runs now, and is due again at next.
-// Next is [Never] when it ends.
+// Beat is called by the watchdog, which ran last at since, runs now, and is due again at
+// next. Next is [Never] when it ends.
 func (s *Stops) Beat(since, now, next int64) {
 	s.Seen(since, now)
 	s.watch.Store(next)
@@ -123,9 +123,9 @@ func (s *Stops) Seen(since, now int64) {
 
 // overdue records a stop, or that there is none because the goroutine has just run.
 // Either way the process runs now, so the watchdog is not missed before its next turn;
-// else every request would change the shared word while processors are busy. Whoever ran
-// more than stopMin after the watchdog was due has moved the watch, so if the goroutine
-// ran last after it was due, nothing ran for longer since then.
+// else every request would change the shared word while processors are busy. Any goroutine
+// that ran more than stopMin after the watchdog was due has moved the watch. So if this
+// goroutine last ran after the watchdog was due, nothing ran for longer since then.
 func (s *Stops) overdue(watch, since, now int64) {
 	from := max(watch, since)
 	stopped := now-from > stopMin
@@ -142,7 +142,7 @@ func (s *Stops) overdue(watch, since, now int64) {
 		s.pending = append(s.pending, span{from, now})
 		s.add(from, time.Duration(now-from))
 	}
-	s.watch.CompareAndSwap(watch, now+int64(Every)) // last, so that who finds it moved finds the stop too
+	s.watch.CompareAndSwap(watch, now+int64(Every)) // last: a reader that finds it moved also finds the stop
 }
 
 // add adds a stop to the record. The lock is held.
@@ -159,7 +159,7 @@ func (s *Stops) add(from int64, length time.Duration) {
 	}
 }
 
-// In takes the length of the stops before the end of a second, without those that
+// In takes the length of the stops before the end of a second, without the stops that
 // were taken before.
 func (s *Stops) In(sec int64) (ns int64) {
 	end := s.clock.SecondStart(sec + 1)
@@ -174,7 +174,8 @@ func (s *Stops) In(sec int64) (ns int64) {
 	return ns
 }
 
-// Forget makes [Stops.All] return the stops from now on. What they delay goes on.
+// Forget makes [Stops.All] return only the stops from now on. The delays of earlier stops
+// still count.
 func (s *Stops) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

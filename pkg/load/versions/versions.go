@@ -1,7 +1,7 @@
 // Package versions holds what a load knows of the versions of its keys.
 //
 // All clients of a load share one table, as the clients of a Kubernetes API server share
-// its cache: what one client's answer shows, every client expects from then on.
+// its cache: every client expects the version that the latest answer to any client shows.
 package versions
 
 import "sync/atomic"
@@ -9,12 +9,11 @@ import "sync/atomic"
 // Unknown is the version of a key that must be read before a transaction can name it.
 const Unknown = -1
 
-// Table is the version of each key that exists before a load, 8 bytes for each. It is
+// Table has the version of each key that exists before a load, in 8 bytes per key. It is
 // safe for concurrent use.
 type Table struct{ known []atomic.Int64 }
 
-// New returns a table for the keys of the half-open range from 0 to keys. No version is
-// known.
+// New returns a table without known versions for the keys of the half-open range [0, keys).
 func New(keys int64) *Table {
 	t := &Table{known: make([]atomic.Int64, keys)}
 	for i := range t.known {
@@ -26,7 +25,7 @@ func New(keys int64) *Table {
 // Keys is how many keys the table has.
 func (t *Table) Keys() int64 { return int64(len(t.known)) }
 
-// Of returns the version of a key, Unknown for one that is not in the table.
+// Of returns the version of a key, Unknown for a key that is not in the table.
 func (t *Table) Of(key int64) int64 {
 	if key < 0 || key >= t.Keys() {
 		return Unknown
@@ -34,8 +33,8 @@ func (t *Table) Of(key int64) int64 {
 	return t.known[key].Load()
 }
 
-// Wrote notes the version that a write of a key made. A greater one is newer, so answers
-// may come in any order.
+// Wrote notes the version that a write of a key made. A greater version is newer, so answers
+// may arrive in any order.
 func (t *Table) Wrote(key, version int64) {
 	if key < 0 || key >= t.Keys() {
 		return
@@ -49,13 +48,13 @@ func (t *Table) Wrote(key, version int64) {
 }
 
 // Lost notes that a key did not have the expected version but found, which may be
-// Unknown, and reports whether the key's version must be read now: not if another client
-// has learnt or doubted it meanwhile.
+// Unknown. It reports whether the key's version must be read now, which is not needed if
+// another client has learnt or doubted it meanwhile.
 func (t *Table) Lost(key, expected, found int64) bool {
 	return key >= 0 && key < t.Keys() && t.known[key].CompareAndSwap(expected, found) && found == Unknown
 }
 
-// Doubt notes that a key may have another version: a write of it has no answer.
+// Doubt notes that a key may have another version, because a write of it has no answer.
 func (t *Table) Doubt(key int64) {
 	if key >= 0 && key < t.Keys() {
 		t.known[key].Store(Unknown)

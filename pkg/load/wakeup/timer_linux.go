@@ -21,7 +21,7 @@ func newTimer() (timer, error) {
 	return timer{os.NewFile(uintptr(fd), "wakeup"), fd}, nil
 }
 
-// set has the timer fire after a number of nanoseconds, at least 1. It fails only on a closed
+// set makes the timer fire after a number of nanoseconds, at least 1. It fails only on a closed
 // file, after the step.
 func (t timer) set(after int64) {
 	_ = unix.TimerfdSettime(t.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(after)}, nil)

@@ -14,7 +14,7 @@ import (
 // Wakeup wakes the process when a client's wait ends. In an idle process a Go
 // timer alone fires half a millisecond late on average: the runtime checks its
 // timers when its poller returns, and the poller sleeps whole milliseconds. A
-// timerfd that the poller watches makes it return on time. Clients still wait for
+// timerfd that the poller watches makes the poller return on time. Clients still wait for
 // Go timers, so only precision depends on the wake-ups. A Wakeup is safe for
 // concurrent use, and a nil one does nothing.
 type Wakeup struct {
@@ -25,7 +25,7 @@ type Wakeup struct {
 	room []int64 // memory of due, several times the number of waits, so that they rarely move
 	due  []int64 // ends of the waits, ascending
 	at   int64   // when the timerfd fires; never if it is not set
-	last int64   // when it fired last
+	last int64   // when it last fired
 }
 
 const (
