@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Capacity asks for the rate at which a share of windows of a load keep a limit on
-// latency, and describes the search for it.
+// Capacity requests the rate at which a share of a load's windows keep a limit on latency,
+// and describes the search for it.
 type Capacity struct {
 	// Latency is the limit, from when a request was due, that At of all offered requests
-	// must keep: 99 is p99. Errors is the largest share of them that may fail.
+	// must keep: 99 is p99. Errors is the largest share of requests that may fail.
 	Latency time.Duration `json:"latency_ns"`
 	At      Percent       `json:"at_percent"`
 	Errors  Percent       `json:"errors_percent"`
-	// Window is the length of what is measured at one rate, after Settle of the same
-	// rate. At low rates it is longer: see [Capacity.WindowAt].
+	// Window is how long one rate is measured, after Settle of the same rate. At low rates
+	// it is longer: see [Capacity.WindowAt].
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
 	// WarmUp is how long the first rate is sent before the first window; 0 is none.
 	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
-	// Share is that of windows which pass at the rate that is searched for, Tolerance
-	// the relative width of the interval at which the search ends, and Windows the most
-	// windows.
+	// Share is the share of windows that pass at the rate in search, Tolerance the relative
+	// width of the interval at which the search ends, and Windows the most windows.
 	Share     Percent `json:"share_percent"`
 	Tolerance Percent `json:"tolerance_percent"`
 	Windows   int     `json:"windows"`
-	// Hold is the length of the last window, at the highest rate that lasts so long; 0 is
+	// Hold is the length of the last window, at the highest rate that lasts that long; 0 is
 	// none.
 	Hold time.Duration `json:"hold_ns,omitempty"`
 }
@@ -40,22 +39,23 @@ func (c Capacity) SLO() string {
 // Quantile is At as experiment files give it: "p99.9".
 func (c Capacity) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
-// Least is the least rate of the search, in requests per second: so many requests are due
-// in a window that one of them may miss the limit. A quantile of fewer is their maximum.
+// Least is the least rate of the search, in requests per second. At this rate enough
+// requests are due in a window for one to miss the limit. A quantile of fewer is their
+// maximum.
 func (c Capacity) Least() float64 {
 	rate := 100 / (100 - float64(c.At)) / c.Window.Seconds()
 	return max(1, math.Round(rate*1e6)/1e6)
 }
 
-// Windows at low rates are longer until so many requests may miss the limit, or as many
-// times as long. With fewer, one slow request more or less decides.
+// Windows at low rates are longer: until this many requests may miss the limit, or up to
+// this many times as long. With fewer, one slow request more or less decides.
 const (
 	fewestMisses = 5
 	mostWindows  = 4
 )
 
-// WindowAt is the length of a window at a rate in requests per second: Window, or as long
-// as it takes until five requests may miss the limit, four times Window at most.
+// WindowAt is the length of a window at a rate in requests per second: Window, or the time
+// until five requests may miss the limit, at most four times Window.
 func (c Capacity) WindowAt(rate float64) time.Duration {
 	longest := mostWindows * c.Window
 	if rate <= 0 {
@@ -73,9 +73,8 @@ func (c Capacity) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
 
-// Longest is the longest time that a search sends requests which sends none at a lower rate
-// than the given one, in requests per second. It is of one database in one trial, and has
-// one hold.
+// Longest is the longest time for which a search sends requests if its lowest rate is the
+// given one, in requests per second. It covers one database in one trial, with one hold.
 func (c Capacity) Longest(rate float64) time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))
 	if c.WarmUp > 0 {
@@ -87,8 +86,8 @@ func (c Capacity) Longest(rate float64) time.Duration {
 	return length
 }
 
-// LastWindow is the length of the window after the search, which the records of the
-// run are of: the hold, or one more window at its rate.
+// LastWindow is the length of the window after the search, which the records of the run
+// cover: the hold, or one more window at its rate.
 func (c Capacity) LastWindow(rate float64) time.Duration {
 	if c.Hold > 0 {
 		return c.Hold

@@ -17,24 +17,24 @@ type Bounds struct {
 
 // Judge are the bounds of a load. The zero value stands for [DefaultJudge].
 type Judge struct {
-	// Achieved is of the requests that a rate made due: the share that was answered
-	// in time. It is the one share that must not be below its bounds; the others must
-	// not be above them.
+	// Achieved bounds the share of the requests due at a rate that were answered in time.
+	// It is the only share that must not be below its bounds; the others must not be above
+	// theirs.
 	Achieved Bounds `json:"achieved"`
-	// Failed and Unknown are of the requests that were due in the measured window.
+	// Failed and Unknown bound shares of the requests that were due in the measured window.
 	Failed  Bounds `json:"failed"`
 	Unknown Bounds `json:"unknown"`
-	// Unsent is of the same requests: the share that was due and not sent by the end of
-	// the drain.
+	// Unsent bounds the share of the same requests that was not sent by the end of the
+	// drain.
 	Unsent Bounds `json:"unsent"`
-	// Waiting is of the clients' time: the share in which they had no server.
+	// Waiting bounds the share of the clients' time in which they had no server.
 	Waiting Bounds `json:"waiting"`
-	// ClientDelay is of the response times: the share that the client caused itself.
+	// ClientDelay bounds the share of the response times that the client caused itself.
 	ClientDelay Bounds `json:"client_delay"`
 }
 
-// DefaultJudge returns the bounds of a load that gives none. docs/workloads.md has
-// the reason for each.
+// DefaultJudge returns the bounds of a load that sets none. docs/workloads.md has the
+// reason for each.
 func DefaultJudge() Judge {
 	return Judge{
 		Achieved:    Bounds{Mark: 99, Invalid: 95},
@@ -46,7 +46,7 @@ func DefaultJudge() Judge {
 	}
 }
 
-// Expect are the failures that are part of a load that tests them: the shares of requests
+// Expect are the expected failures of a load that tests failures: the shares of requests
 // that may fail, or end with an unknown outcome, and how many servers may be lost.
 type Expect struct {
 	Failed      Percent `json:"failed_percent,omitempty"`

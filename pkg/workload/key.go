@@ -2,8 +2,8 @@ package workload
 
 import "strconv"
 
-// AppendKey appends the key of a number: decimal, with zeros in front to size bytes. A
-// number with more digits than size makes a longer key.
+// AppendKey appends the key of a number: decimal, padded to size bytes with leading zeros.
+// A number with more digits than size makes a longer key.
 func AppendKey(dst []byte, number int64, size int) []byte {
 	var text [20]byte
 	digits := strconv.AppendInt(text[:0], number, 10)

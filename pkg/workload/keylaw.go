@@ -5,16 +5,16 @@ type KeyLaw string
 
 // The key laws.
 const (
-	// KeysSequential takes one key after the other and starts again.
+	// KeysSequential takes one key after the other and then restarts.
 	KeysSequential KeyLaw = "sequential"
 	// KeysUniform takes every key equally often.
 	KeysUniform KeyLaw = "uniform"
 	// KeysZipfian takes few keys often: the rank of a key is drawn with exponent
 	// 0.99, and ranks are scattered over the keys, one to one.
 	KeysZipfian KeyLaw = "zipfian"
-	// KeysLatest takes keys that were created last most often.
+	// KeysLatest takes the most recently created keys most often.
 	KeysLatest KeyLaw = "latest"
-	// KeysHotset takes most keys from a small hot set, uniformly, and the rest from all
+	// KeysHotset takes most keys uniformly from a small hot set, and the rest from all
 	// others. The hot set may move on.
 	KeysHotset KeyLaw = "hotset"
 )

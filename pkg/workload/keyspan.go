@@ -28,7 +28,7 @@ func (s KeySpans) Has(key []byte) bool {
 	})
 }
 
-// Count returns how many they are, at most the largest number.
+// Count returns the number of keys, at most the largest integer.
 func (s KeySpans) Count() int64 {
 	sum := int64(0)
 	for _, span := range s.Add() {
@@ -41,8 +41,8 @@ func (s KeySpans) Count() int64 {
 	return sum
 }
 
-// Add returns these and more keys, with spans that overlap or touch made one. Empty spans
-// are left out.
+// Add returns these and more keys, and joins spans that overlap or touch. Empty spans are
+// left out.
 func (s KeySpans) Add(more ...KeySpan) KeySpans {
 	var merged KeySpans
 	all := slices.DeleteFunc(slices.Concat(s, more), func(span KeySpan) bool { return span.Size < 1 || span.First < 0 || span.End <= span.First })

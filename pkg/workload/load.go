@@ -36,39 +36,39 @@ type Content struct {
 
 // Keyspace is the keys that requests take, and the keys that exist before the load.
 type Keyspace struct {
-	// Keys is how many keys are written before the load, for operations on keys that
-	// exist, and how many locks have names. KeyLaw decides which of them an operation takes. Both are zero with
-	// SameKey or if no operation needs a key.
+	// Keys is how many keys are written before the load, for operations on keys that exist,
+	// and how many locks have names. KeyLaw decides which of these an operation takes. Both
+	// are zero with SameKey or if no operation needs a key.
 	Keys   int64  `json:"keys,omitempty"`
 	KeyLaw KeyLaw `json:"key_law,omitempty"`
 	// Preload, if not 0, is how many keys are written before the load, whatever it does: at
 	// least Keys.
 	Preload int64 `json:"preload_keys,omitempty"`
-	// HotKeys is the number of hot keys of [KeysHotset], HotShare the share of requests
-	// that take one, and HotMoves after how many requests the hot keys are the next ones; 0
-	// means never.
+	// HotKeys is the number of hot keys of [KeysHotset], HotShare the share of requests that
+	// take one, and HotMoves the number of requests after which the hot keys move on; 0 means
+	// never.
 	HotKeys  int64   `json:"hot_keys,omitempty"`
 	HotShare Percent `json:"hot_share_percent,omitempty"`
 	HotMoves int64   `json:"hot_moves,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
 	// Sessions is how many sessions are granted before the load, for operations that take
-	// some, and SessionTTL the time to live that is asked for with each of the load. Both
-	// are 0 if no operation is of sessions.
+	// some. SessionTTL is the requested time to live of each session. Both are 0 without
+	// operations on sessions.
 	Sessions   int64         `json:"sessions,omitempty"`
 	SessionTTL time.Duration `json:"session_ttl_ns,omitempty"`
-	// Locks are of operations that acquire some; zero without any.
+	// Locks are the locks that operations acquire; zero without any.
 	Locks Locks `json:"locks,omitzero"`
 }
 
-// Locks is how requests take locks, whose names are numbers of keys.
+// Locks describes how requests take locks, whose names are numbers of keys.
 type Locks struct {
-	// Recipe is the way to take one, and Hold how long it is kept.
+	// Recipe is the way to take a lock, and Hold how long it is kept.
 	Recipe string        `json:"recipe,omitempty"`
 	Hold   time.Duration `json:"hold_ns,omitempty"`
-	// TTL is asked for the session of each contender, of which each client has one.
+	// TTL is requested for the session of each contender. Each client has one contender.
 	TTL time.Duration `json:"ttl_ns,omitempty"`
-	// Delay is for how long nobody gets a lock whose holder died, where members have such a time.
+	// Delay is how long nobody gets a lock whose holder died, where members have such a time.
 	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 
@@ -113,19 +113,18 @@ type Sizing struct {
 	// has more digits.
 	KeySize   int `json:"key_size"`
 	ValueSize int `json:"value_size"`
-	// ValueSizeMax, if not 0, makes sizes range from ValueSize to it: uniformly unless
-	// Sizes has a law.
+	// ValueSizeMax, if not 0, makes sizes range from ValueSize to ValueSizeMax: uniformly
+	// unless Sizes has a law.
 	ValueSizeMax int   `json:"value_size_max,omitempty"`
 	Sizes        Sizes `json:"value_sizes,omitzero"`
 	// RangeLimit is the largest number of keys that one range reads; 0 if no
 	// operation reads ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
-	// TxnKeys is how many keys one txn writes; 0 if no operation is one.
+	// TxnKeys is how many keys one txn writes; 0 if no operation is a txn.
 	TxnKeys int `json:"txn_keys,omitempty"`
 }
 
-// Limits are the bounds in time of a request, of the backlog, and of the requests that are
-// measured.
+// Limits are the time bounds of a request, of the backlog, and of the measured requests.
 type Limits struct {
 	// Timeout is the deadline of one request, counted from when it was sent.
 	Timeout time.Duration `json:"timeout_ns"`
@@ -142,14 +141,13 @@ type Route struct {
 	// Target selects the members that connections go to: all, leader, follower, a
 	// host's address, or one of the endpoints.
 	Target string `json:"target"`
-	// Failover decides where a client goes whose member is lost.
+	// Failover decides where a client goes when its member is lost.
 	Failover Failover `json:"failover,omitempty"`
 }
 
 // Validity decides whether the numbers of a load are valid.
 type Validity struct {
-	// Judge are the bounds of single facts. Expect are the failures that are part of the
-	// load.
+	// Judge are the bounds of single facts. Expect are the load's expected failures.
 	Judge  Judge  `json:"judge,omitzero"`
 	Expect Expect `json:"expect,omitzero"`
 }
@@ -190,7 +188,7 @@ func (l Load) Describe() string {
 	return l.Workload + " (" + Percents(l.Mix) + ")"
 }
 
-// Stretches returns the steps of the load; one without steps is one stretch.
+// Stretches returns the steps of the load; a load without steps is one stretch.
 func (l Load) Stretches() []Step {
 	if len(l.Steps) > 0 {
 		return slices.Clone(l.Steps)
@@ -219,9 +217,9 @@ func (l Load) ReadsCreated() bool {
 	return l.KeyLaw == KeysLatest && !l.SameKey && l.Any(Op.Creates) && l.Any(Op.NeedsKey)
 }
 
-// CheckParts returns why a load cannot be issued in parts, of which part g has the requests
-// whose number modulo the number of parts is g; nil if it can. A part knows the outcomes of
-// its own requests alone.
+// CheckParts returns an error if a load cannot be issued in parts. Part g has the requests
+// whose number modulo the number of parts is g, and knows only the outcomes of its own
+// requests.
 func (l Load) CheckParts(parts int) error {
 	if parts <= 1 {
 		return nil
@@ -241,9 +239,9 @@ func (l Load) CheckParts(parts int) error {
 	return nil
 }
 
-// OwnKeys reports whether each of so many parts of a load has keys of its own: nothing that one part
-// sends is of a key of another. In turn, part g takes the keys whose number modulo the number of parts
-// is g, and a key that is created is of the request that does.
+// OwnKeys reports whether each of a number of parts of a load has its own keys, so that no part sends
+// a request for another part's key. If keys are taken in turn, part g takes the keys whose number
+// modulo the number of parts is g. A created key belongs to the part of the request that creates it.
 func (l Load) OwnKeys(parts int) bool {
 	if parts <= 1 {
 		return true
@@ -255,12 +253,12 @@ func (l Load) OwnKeys(parts int) bool {
 // LongestHold bounds how long requests hold a lock.
 const LongestHold = time.Hour
 
-// MostSessions bounds those that are granted before a load.
+// MostSessions bounds the sessions that are granted before a load.
 const MostSessions = 10_000_000
 
-// SessionsUsed returns how many of the sessions that are granted before the load its requests
-// use up: those that they end beyond those that they begin. Without a bound on the requests,
-// known is false if they use up any.
+// SessionsUsed returns how many of the sessions granted before the load its requests use up:
+// they end that many more than they begin. Without a bound on the requests, known is false if
+// they use up any.
 func (l Load) SessionsUsed() (n int64, known bool) {
 	mix := l.Shares()
 	perBlock := int64(0)
@@ -300,9 +298,8 @@ func (l Load) Existing() int64 {
 	return max(l.Keys, l.Preload)
 }
 
-// KeyNumbers returns how many numbers keys are made of if the load has that many
-// requests. Requests are mixed in blocks, so the last block may number keys that
-// no request is left for.
+// KeyNumbers returns how many key numbers a load with that many requests uses. Requests
+// are mixed in blocks, so the last block may number keys for which no request is left.
 func (l Load) KeyNumbers(requests int64) int64 {
 	if l.SameKey {
 		return 1
@@ -320,8 +317,8 @@ func (l Load) KeyNumbers(requests int64) int64 {
 	return keys + (created+Block-1)/Block*PerBlock(mix)[creates]
 }
 
-// Recorded returns the load as a manifest holds it, without values that have no effect:
-// its steps are recorded when they run, and a closed loop has no backlog.
+// Recorded returns the load in the form of a manifest, without values that have no effect:
+// steps are recorded when they run, and a closed loop has no backlog.
 func (l Load) Recorded() Load {
 	if !l.Rated() {
 		l.Arrival, l.Backlog, l.Bind, l.Drain = "", "", "", 0

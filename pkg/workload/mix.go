@@ -16,8 +16,8 @@ type Share struct {
 }
 
 const (
-	// Block is how many requests share out a mix exactly: every block of that many
-	// requests holds each operation by its weight.
+	// Block is how many requests divide a mix exactly: every block of that many requests
+	// holds each operation by its weight.
 	Block = 1000
 	// MaxMix is the largest number of operations in one mix: the records of requests
 	// in flight have three bits for it.
@@ -28,7 +28,7 @@ const (
 
 // MixProblem is one reason why a mix cannot be carried out.
 type MixProblem struct {
-	// Index is that of the share, -1 for the mix as a whole.
+	// Index is the index of the share, -1 for the mix as a whole.
 	Index int
 	Text  string
 }
@@ -105,7 +105,7 @@ func Percents(mix []Share) string {
 	return strings.Join(words, ", ")
 }
 
-// Named is a mix with a name and a key law of its own.
+// Named is a mix with a name and its own key law.
 type Named struct {
 	Name   string
 	KeyLaw KeyLaw
@@ -116,7 +116,7 @@ type Named struct {
 }
 
 // Workloads returns the core workloads of YCSB (Cooper et al., "Benchmarking
-// cloud serving systems with YCSB", SoCC 2010) and that of a Kubernetes API server.
+// cloud serving systems with YCSB", SoCC 2010) and the workload of a Kubernetes API server.
 func Workloads() []Named {
 	return []Named{
 		{Name: "ycsb-a", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 0.5}, {OpUpdate, 0.5}}},

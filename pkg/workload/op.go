@@ -5,8 +5,8 @@ import "slices"
 // Op names one kind of operation. The set is closed.
 type Op string
 
-// The operations. Write and create create a key that did not exist. Those of sessions take no
-// key, and a lock takes the number of one as its name. All others need a key that exists.
+// The operations. Write and create create a key that did not exist. Operations on sessions take
+// no key, and a lock takes the number of a key as its name. All others need a key that exists.
 const (
 	OpWrite       Op = "write"
 	OpUpdate      Op = "update"       // overwrite a key
@@ -23,18 +23,18 @@ const (
 	OpLock        Op = "lock"         // acquire a lock, hold it and release it
 )
 
-// properties of one operation. Everything that differs by operation, except the
-// call itself, is decided by these.
+// properties of one operation. They decide everything that differs by operation, except
+// the call itself.
 type properties struct {
 	op         Op
-	creates    bool // takes a new key; others take one that exists
+	creates    bool // takes a new key; others take an existing one
 	reads      bool // returns values, so it has a read mode
 	ranges     bool // returns several keys, so it has a range limit
 	sendsValue bool
 	deletes    bool
 	contends   bool // the load's own requests can make it lose a race
 	guarded    bool // a transaction with the versions that its keys must have
-	sessions   int  // how many more sessions there are after it
+	sessions   int  // how many more sessions exist after it
 	ofSessions bool // takes sessions and no keys
 	locks      bool // takes the number of a key as the name of a lock
 }
@@ -88,7 +88,7 @@ func (o Op) NeedsKey() bool { return o.ChoosesKey() && !o.Locks() }
 // ChoosesKey reports whether the key law gives o a number: of a key that exists, or of a lock.
 func (o Op) ChoosesKey() bool { return o.Known() && !o.Creates() && !o.OfSessions() }
 
-// Locks reports whether o acquires a lock. It is a contender's, and not a connection's.
+// Locks reports whether o acquires a lock. A contender applies it, not a connection.
 func (o Op) Locks() bool { return o.properties().locks }
 
 // OfSessions reports whether o begins, renews or ends a session, and takes no key.
@@ -97,7 +97,7 @@ func (o Op) OfSessions() bool { return o.properties().ofSessions }
 // NeedsSession reports whether o takes a session that has begun.
 func (o Op) NeedsSession() bool { return o.OfSessions() && o.properties().sessions <= 0 }
 
-// Sessions is how many more sessions there are after o: -1 if it ends one.
+// Sessions is how many more sessions exist after o: -1 if it ends one.
 func (o Op) Sessions() int { return o.properties().sessions }
 
 // Reads reports whether o returns values. It then has a read mode.

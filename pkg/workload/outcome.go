@@ -1,27 +1,27 @@
 package workload
 
-// Outcome is how one operation ended. There are three, because a write whose answer never
-// came may or may not have been applied.
+// Outcome is how one operation ended. There are three outcomes, because a write without an
+// answer may or may not have been applied.
 type Outcome uint8
 
 // The outcomes.
 const (
-	// OK was applied and answered.
+	// OK: the operation was applied and answered.
 	OK Outcome = iota
-	// Failed was surely not applied.
+	// Failed: it was surely not applied.
 	Failed
-	// Unknown may have been applied: time-out, connection lost after send, cancelled in
-	// flight.
+	// Unknown: it may have been applied after a time-out, a connection lost after send, or a
+	// cancellation in flight.
 	Unknown
 )
 
-// Declined is of latencies only: those of the failed requests that the database
-// answered as the load makes it answer. A swap that lost its race is one, and so is a
-// read of a key that the load deletes. They are among the failed ones too.
+// Declined is for latencies only, of the failed requests that the database answered as the
+// load makes it answer, such as a swap that lost its race or a read of a key that the load
+// deletes. These requests are also among the failed ones.
 const Declined Outcome = Unknown + 1
 
-// Outcomes returns all, in the order of their values. LatencyOutcomes are those by which
-// latencies are recorded.
+// Outcomes are all outcomes, in the order of their values. LatencyOutcomes are the outcomes
+// by which latencies are recorded.
 var (
 	Outcomes        = [...]Outcome{OK, Failed, Unknown}
 	LatencyOutcomes = [...]Outcome{OK, Failed, Unknown, Declined}

@@ -24,8 +24,8 @@ const (
 // SizeLaws returns all size laws.
 func SizeLaws() []SizeLaw { return []SizeLaw{SizesLognormal, SizesHistogram} }
 
-// Sizes is a law for the sizes of values in bytes. It holds all that sizes depend on
-// except the seed and the requests' numbers.
+// Sizes is a law for the sizes of values in bytes. Besides Sizes, a size depends only on the
+// seed and the request's number.
 type Sizes struct {
 	Law SizeLaw `json:"law,omitempty"`
 	// P50 and P99 are the percentiles of a lognormal law without bounds.
@@ -92,10 +92,10 @@ func (s Sizes) String() string {
 // Sizer draws the sizes of a load's values. It is safe for concurrent use.
 type Sizer struct {
 	low, high int
-	// Of a lognormal law: the mean and the deviation of the logarithm, and the part of the
-	// distribution that lies between the bounds.
+	// For a lognormal law: the mean and the deviation of the logarithm, and the part of the
+	// distribution between the bounds.
 	mu, sigma, from, to float64
-	// Of a histogram: the sum of counts up to each bin.
+	// For a histogram: the sum of counts up to each bin.
 	bins []SizeBin
 	upTo []int64
 }

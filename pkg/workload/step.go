@@ -27,7 +27,7 @@ type Step struct {
 	Down bool `json:"down,omitempty"`
 }
 
-// Check returns why a step cannot be carried out.
+// Check returns an error if a step cannot be carried out.
 func (s Step) Check() error {
 	switch {
 	case s.Clients < 1:

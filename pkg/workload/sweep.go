@@ -1,6 +1,6 @@
 package workload
 
-// SweepKey is what a sweep varies.
+// SweepKey is the key that a sweep varies.
 type SweepKey string
 
 // The keys of a sweep.
@@ -11,14 +11,14 @@ const (
 	SweepMembers SweepKey = "members"
 )
 
-// SweepKeys returns all of them.
+// SweepKeys returns all keys of a sweep.
 func SweepKeys() []SweepKey { return []SweepKey{SweepRate, SweepClients, SweepPreload, SweepMembers} }
 
-// Stepped reports whether the points of a sweep are steps of one load. The others are
-// runs of their own, each on a fresh cluster.
+// Stepped reports whether the points of a sweep are steps of one load. Other points are
+// separate runs, each on a fresh cluster.
 func (k SweepKey) Stepped() bool { return k == SweepRate || k == SweepClients }
 
-// Swept is the part of a sweep that a run is: all of it, or one of its points.
+// Swept is a run's part of a sweep: all of it, or one of its points.
 type Swept struct {
 	Key SweepKey `json:"key"`
 	// Of is the tag of the database without the point.

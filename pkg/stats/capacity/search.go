@@ -35,7 +35,7 @@ const holds = 6
 // Probe is the next window to measure.
 type Probe struct {
 	Rate float64 // requests per second
-	// Hold asks for the longer window in which a rate must be held.
+	// Hold requests the longer window in which a rate must be held.
 	Hold bool
 }
 

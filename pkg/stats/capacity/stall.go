@@ -7,20 +7,20 @@ import (
 )
 
 // A failed window in which the server paused may have failed by a stall that no rate
-// avoids, or because its rate was too high: a server whose processor time is capped pauses
-// when it has used its share. Windows at low rates tell the two apart: the former server
-// stalls there as often. The evidence is a Bayes factor of two hypotheses: that all windows
-// stall with one unknown probability, and that those below some rate have a lower one.
+// avoids, or because its rate was too high: a server with capped processor time pauses when
+// it has used its share. Windows at low rates distinguish the two cases: in the first, the
+// server stalls there as often. The evidence is a Bayes factor of two hypotheses: that all
+// windows stall with one unknown probability, and that windows below some rate have a lower
+// one.
 
 const (
-	// control is the part of the highest rate that passed at which windows are sent to find
-	// out.
+	// control is the share of the highest passed rate at which windows test for stalls.
 	control = .5
-	// convincing is the Bayes factor from which stalls depend on the rate, and unlikely
-	// the one below which no more windows are spent on the question.
+	// convincing is the Bayes factor from which stalls depend on the rate, and unlikely the
+	// factor below which no more windows are spent on the question.
 	convincing = 60
 	unlikely   = 1. / 8
-	// likelier decides when no window is left to find out.
+	// likelier is the deciding factor when no window is left for the test.
 	likelier = 3
 )
 
@@ -58,8 +58,8 @@ func number(b bool) float64 {
 	return 0
 }
 
-// evidence is the logarithm of the probability of k particular events of n, over all
-// probabilities of one.
+// evidence is the logarithm of the probability of k particular events of n, averaged over
+// all probabilities of one event.
 func evidence(k, n float64) float64 {
 	a, _ := math.Lgamma(k + 1)
 	b, _ := math.Lgamma(n - k + 1)
@@ -67,7 +67,7 @@ func evidence(k, n float64) float64 {
 	return a + b - c
 }
 
-// weighStalls decides what stalled windows are, and returns whether that changed.
+// weighStalls decides whether stalled windows were avoidable, and reports whether that changed.
 func (s *Search) weighStalls() bool {
 	was := s.avoidable
 	if s.factor = 1; s.state.Stalled > 1 {
@@ -82,7 +82,7 @@ func (s *Search) weighStalls() bool {
 	return was != s.avoidable
 }
 
-// unavoidable counts the windows that stalled at no fault of their rate.
+// unavoidable counts the windows that did not stall because of their rate.
 func (s *Search) unavoidable() int {
 	if s.avoidable {
 		return 0
@@ -90,8 +90,8 @@ func (s *Search) unavoidable() int {
 	return s.state.Stalled
 }
 
-// controls returns the rate of a window that is sent to find out whether low rates stall,
-// 0 if there is no need.
+// controls returns the rate of a window that tests whether low rates stall, 0 if there is
+// no need.
 func (s *Search) controls() float64 {
 	if s.state.Stalled < 2 || s.avoidable || s.factor < unlikely || s.state.Windows%3 != 1 {
 		return 0

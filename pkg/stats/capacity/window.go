@@ -18,8 +18,7 @@ type Options struct {
 	// is void, if it would have passed without them. A window that passes although requests
 	// were late counts: latencies are from when requests were due.
 	Late float64
-	// Share is the share of windows that pass at the rate that is searched for: from 0.5
-	// to 0.95.
+	// Share is the share of windows that pass at the rate in search: from 0.5 to 0.95.
 	Share float64
 	// Tolerance is the relative width of the interval at which the search ends.
 	Tolerance float64
@@ -28,8 +27,7 @@ type Options struct {
 	// Start is the first rate in requests per second; the search doubles it, or divides it
 	// by four. Least and Highest bound all rates. Highest may be 0: no bound.
 	Start, Least, Highest float64
-	// Hold asks for a longer window at the rate that was found, and at lower ones until
-	// one passes.
+	// Hold requests a longer window at the final rate, and at lower rates until one passes.
 	Hold bool
 }
 
@@ -65,16 +63,16 @@ func (o Options) check() error {
 	return errors.Join(errs...)
 }
 
-// Window is what was measured at one rate, after settling. Counts are of requests.
+// Window is a measurement at one rate, after settling. Counts are of requests.
 type Window struct {
-	Rate float64 // asked for, per second
-	// Offered were due in the window. Over are those of them that were not answered
-	// within the limit: answered later, failed, not answered, or not sent.
+	Rate float64 // requested, per second
+	// Offered requests were due in the window. Over ones of these were not answered within
+	// the limit: they were answered later, failed, not answered, or not sent.
 	Offered, Over int64
-	// Failed were answered with an error, not answered, or not sent.
+	// Failed requests were answered with an error, not answered, or not sent.
 	Failed int64
-	// Late were sent late, or not at all, by the client's fault. Belated are those of them
-	// that are in Over only because of that: counted from when they were sent, they were
+	// Late requests were sent late, or not at all, by the client's fault. Belated ones of
+	// these are in Over only for that reason: counted from when they were sent, they were
 	// answered within the limit.
 	Late, Belated int64
 	// Pause is the longest time in which requests waited and none was answered.
@@ -98,8 +96,8 @@ const (
 	Full Outcome = "store full"
 )
 
-// keeps reports whether a window keeps the limits if some of the requests that missed them
-// are excused.
+// keeps reports whether a window keeps the limits if some requests that missed them are
+// excused.
 func (o Options) keeps(w Window, excused int64) bool {
 	most := func(share float64) float64 { return share*float64(w.Offered) + 1e-9 }
 	return float64(w.Over-excused) <= most(1-o.At) && float64(w.Failed-excused) <= most(o.Errors)

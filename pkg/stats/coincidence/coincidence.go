@@ -38,14 +38,14 @@ type Kind struct {
 	P float64
 }
 
-// Test returns the result of each kind, and the same for the same seed. In each shift, all stalls
-// of a period move by the same random number of ticks, and what leaves the period at its end
-// returns at its beginning, so the lengths and the distances of stalls and of events stay as they
-// are. The p of a kind alone is the share of shifts, this observation being one of them, with at
-// least as much overlap. P compares that with the smallest p over all kinds of each shift (Westfall
-// and Young, 1993), so that the number of kinds makes no false alarms.
+// Test returns the result of each kind, and the same results for the same seed. In each shift, all
+// stalls of a period move by the same random number of ticks. Stalls that leave the period at its
+// end return at its beginning, so the lengths and the distances of stalls and of events stay the
+// same. The p of a kind alone is the share of shifts, including this observation, with at least as
+// much overlap. P compares that with the smallest p over all kinds of each shift (Westfall and
+// Young, 1993), so that the number of kinds causes no false alarms.
 func Test(periods []Period, kinds int, seed uint64) []Kind {
-	overlaps := make([][]int, kinds) // by kind and shift; the last one is what was observed
+	overlaps := make([][]int, kinds) // by kind and shift; the last one is the observation
 	for k := range overlaps {
 		overlaps[k] = make([]int, Shifts+1)
 	}
@@ -80,7 +80,7 @@ func Test(periods []Period, kinds int, seed uint64) []Kind {
 	return out
 }
 
-// add adds to the overlap of each shift that of a period.
+// add adds the overlap of a period to that of each shift.
 func add(overlaps []int, p Period, events []Stretch, by []int) {
 	before := make([]int32, p.Ticks+1) // ticks of events before each tick
 	for _, e := range events {
@@ -107,7 +107,7 @@ func add(overlaps []int, p Period, events []Stretch, by []int) {
 	}
 }
 
-// shares returns for each value the share of all values that are at least as large.
+// shares returns, for each value, the share of all values that are at least as large.
 func shares(values []int) []float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	out := make([]float64, len(values))
@@ -118,9 +118,9 @@ func shares(values []int) []float64 {
 	return out
 }
 
-// Periodic reports whether the events of a kind come at one period: from each to the next it is the
-// same time, within a tenth. A shift by that period changes nothing, so that shifts do not show
-// whether stalls of the same period have to do with them.
+// Periodic reports whether the events of a kind recur periodically: the time from each to the next
+// is the same, within a tenth. A shift by that period changes nothing, so shifts do not show whether
+// stalls of the same period are related to them.
 func Periodic(events []Stretch) bool {
 	if len(events) < 3 {
 		return false

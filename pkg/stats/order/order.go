@@ -15,14 +15,14 @@ type Median struct {
 	N         int
 	Is        float64
 	Low, High float64
-	// Coverage is the probability that [Low, High] has the median of what the values are
-	// drawn from. 0: the values are fewer than [Least], and Low and High are their range.
+	// Coverage is the probability that [Low, High] has the median of the distribution of the
+	// values. With fewer values than [Least] it is 0, and Low and High are their range.
 	Coverage float64
 }
 
-// Of returns the median of some values with the shortest interval from one value to the one at
-// the same distance from the other end that covers the median with at least 95 %. It is NaN for
-// no values.
+// Of returns the median of some values. Its interval goes from one value to the value at the same
+// distance from the other end; it is the shortest such interval that covers the median with at
+// least 95 %. The median of no values is NaN.
 func Of(values []float64) Median {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -33,7 +33,7 @@ func Of(values []float64) Median {
 	if n < Least {
 		return m
 	}
-	// Of n values, those below the median are binomial: outside is left out at each end.
+	// The number of n values below the median is binomial: outside is left out at each end.
 	tail := 0.0
 	for outside := 0; 2*outside < n; outside++ {
 		tail += math.Exp(logChoose(n, outside) - float64(n)*math.Ln2) // a product would underflow from 1075 values on
@@ -45,7 +45,7 @@ func Of(values []float64) Median {
 	return m
 }
 
-// Middle returns the median of sorted values, of which there must be some.
+// Middle returns the median of sorted values, at least one.
 func Middle(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2

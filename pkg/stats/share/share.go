@@ -4,12 +4,12 @@ package share
 
 import "math"
 
-// outside is the probability of each side that an interval leaves out.
+// outside is the probability that an interval leaves out on each side.
 const outside = 0.025
 
 // Interval returns the interval of Clopper and Pearson for k of n, which has the share with a
-// probability of at least 95 %: of the shares below it, k or more have a probability of less than
-// 2.5 %, and so have k or fewer of the shares above it.
+// probability of at least 95 %. At a share below it, k or more have a probability of less than
+// 2.5 %, as have k or fewer at a share above it.
 func Interval(k, n int) (low, high float64) {
 	low, high = 0, 1
 	if k > 0 {
@@ -21,7 +21,7 @@ func Interval(k, n int) (low, high float64) {
 	return low, high
 }
 
-// least returns the least share for which something holds that holds for all above.
+// least returns the least share for which holds is true; it must be true for all shares above.
 func least(holds func(p float64) bool) float64 {
 	low, high := 0.0, 1.0
 	for range 60 {

@@ -5,9 +5,9 @@
 // to the change-point problem", 1979), which compares ranks, so that neither the
 // distribution of the values nor single outliers matter. It assumes that the values are
 // independent; seconds of a load are not quite. So a change must also be large: see
-// [Series.Change]. Whether the series steps or drifts is decided by which describes it
-// better, two levels or the line of Theil and Sen. The steady part is the longest one in
-// which the test finds no further change.
+// [Series.Change]. A series steps if two levels describe it better than the line of Theil
+// and Sen, else it drifts. The steady part is the longest one in which the test finds no
+// further change.
 package stationary
 
 import (
@@ -20,12 +20,12 @@ import (
 // Level is the probability, by Pettitt's test, below which a change is not by chance.
 const Level = 0.001
 
-// Shortest is the least number of values in which a change can be found: of fewer even
+// Shortest is the least number of values in which a change can be found: with fewer, even
 // the clearest step has a higher probability than [Level].
 const Shortest = 22
 
-// mostBins bounds the values that are compared: more are averaged, since a change of one
-// per cent of a series is no change of its level.
+// mostBins bounds the values that are compared: more are averaged, because a change of one
+// per cent of a series is not a change of its level.
 const mostBins = 120
 
 // Kind is how a series changes.
@@ -46,13 +46,13 @@ type Series struct {
 	Change float64
 }
 
-// Finding is what was found out about a series.
+// Finding is the result of a test of a series.
 type Finding struct {
 	Kind Kind
 	// At is the first interval after the change, P its probability by chance.
 	At int
 	P  float64
-	// Before and After are the levels: of a step the medians of both sides, of a drift
+	// Before and After are the levels: for a step the medians of both sides, for a drift
 	// the ends of the line.
 	Before, After float64
 	// From and To bound the steady part, half open; equal if no quarter of the series is
@@ -61,7 +61,7 @@ type Finding struct {
 	Median   float64
 }
 
-// Find tests a series. One that is too short is steady.
+// Find tests a series. A series that is too short is steady.
 func (s Series) Find() Finding {
 	width := (len(s.Values) + mostBins - 1) / mostBins
 	if len(s.Values) < Shortest {
@@ -127,7 +127,7 @@ func pettitt(values []float64) (at int, p float64) {
 }
 
 // line returns the ends of the line of Theil and Sen, whose slope is the median of the
-// slopes between all pairs, and how far the values lie from it in all.
+// slopes between all pairs, and the total distance of the values from it.
 func line(values []float64) (first, last, apart float64) {
 	var slopes []float64
 	for i := range values {
@@ -147,7 +147,7 @@ func line(values []float64) (first, last, apart float64) {
 	return first, first + slope*float64(len(values)-1), apart
 }
 
-// spreadOf is how far the values lie from their median in all.
+// spreadOf is the total distance of the values from their median.
 func spreadOf(values []float64) (apart float64) {
 	m := median(values)
 	for _, v := range values {
