@@ -1,5 +1,5 @@
 // Package buffer lends memory to connections and fibers. A connection that has nothing to send and
-// nothing half read holds none, nor does a fiber that waits: so many idle ones take little memory,
+// nothing half read holds no buffer, nor does a waiting fiber. So many idle ones take little memory,
 // and busy ones find theirs in the processor's caches.
 package buffer
 
@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-// Buffer is memory that many use in turn.
+// Buffer is memory that many users share in turn.
 type Buffer struct {
 	Bytes []byte // of length 0
 	kind  int    // of its size
 }
 
-// The sizes of buffers, in bytes, are Smallest and its doubles.
+// The sizes of buffers, in bytes, are Smallest and its doublings.
 const (
 	Smallest = 512
 	kinds    = 8
-	Largest  = Smallest << (kinds - 1) // that is lent again
+	Largest  = Smallest << (kinds - 1) // the largest that is lent again
 )
 
-// free are the buffers that nobody needs now, by kind.
+// free are the unused buffers, by kind.
 var free [kinds]sync.Pool
 
 // Borrow returns a buffer with room for at least n bytes. It is safe for concurrent use.
@@ -36,7 +36,7 @@ func Borrow(n int) *Buffer {
 	return &Buffer{Bytes: make([]byte, 0, Smallest<<kind), kind: kind}
 }
 
-// GiveBack lends the memory to others. It may be called on nil, and once.
+// GiveBack returns the memory for others. It must be called at most once, and may be called on nil.
 func (b *Buffer) GiveBack() {
 	if b != nil && b.kind < kinds {
 		free[b.kind].Put(b)

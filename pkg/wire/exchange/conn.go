@@ -43,7 +43,7 @@ type Conn struct {
 	watch  contextWatch
 }
 
-// idleCheck is how long a connection must be unused before Begin looks whether the
+// idleCheck is how long a connection must be unused before Begin checks whether the
 // server closed it. A request sent sooner could cross the server's FIN anyway.
 const idleCheck = 10 * time.Millisecond
 
@@ -76,7 +76,7 @@ func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 	return c.net != nil, nil
 }
 
-// notSent wraps the error of a request of which no byte was sent.
+// notSent wraps the error of a request that sent no byte.
 func notSent(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
 // interrupt ends the running exchange because its context ended.
@@ -186,9 +186,9 @@ func (c *Conn) End(reusable bool) {
 
 // Keepalive lets a timer use the connection, and reports whether there is one. If
 // no exchange is running, it first handles unsolicited data. Then it calls do,
-// except while a request is being written, with whether an exchange is running and
-// for how long it has been, or how long none has. An error of do closes the
-// connection.
+// except while a request is being written. busy reports whether an exchange is running,
+// and since is how long one has been running, or how long none has. An error of do
+// closes the connection.
 //
 // Exchanges can't begin or end while do runs, so do must write with a deadline. It
 // must not read.

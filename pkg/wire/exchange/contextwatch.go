@@ -21,8 +21,8 @@ func (w *contextWatch) set(ctx context.Context, ended func(done <-chan struct{})
 	}
 }
 
-// ends records the end of a context. It returns false for one that is not watched
-// any more.
+// ends records the end of a context. It returns false for a context that is no longer
+// watched.
 func (w *contextWatch) ends(done <-chan struct{}) bool {
 	if done != w.done {
 		return false
@@ -31,7 +31,7 @@ func (w *contextWatch) ends(done <-chan struct{}) bool {
 	return true
 }
 
-// clear watches no context any more.
+// clear ends the watch.
 func (w *contextWatch) clear() {
 	if w.stop != nil {
 		w.stop()

@@ -5,8 +5,8 @@ import "github.com/coreos/dbtester/pkg/wire/buffer"
 // Draft is the memory in which a client makes its next request. The zero Draft has none.
 type Draft struct{ memory *buffer.Buffer }
 
-// Begin returns empty memory for a request of about n bytes. Others use it again once
-// [Conn.SendDraft] has written the request; a request that is not sent leaves it to the next.
+// Begin returns empty memory for a request of about n bytes. Others reuse it once
+// [Conn.SendDraft] has written the request; an unsent request leaves it to the next one.
 func (d *Draft) Begin(n int) []byte {
 	if d.memory == nil {
 		d.memory = buffer.Borrow(n)

@@ -47,7 +47,7 @@ func (c *Conn) fillAvailable() error {
 	if _, plain := c.net.(*net.TCPConn); plain {
 		return c.In.Fill()
 	}
-	// It may be less than a TLS record, or a record without application data.
+	// The bytes may be less than a TLS record, or a record without application data.
 	const moment = time.Millisecond
 	err := c.net.SetReadDeadline(time.Now().Add(moment))
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 // keepBytes is the first size of a buffer.
 const keepBytes = 4 << 10
 
-// Input buffers received bytes. The buffer is as large as [Input.Expect] asked for,
-// 4 KiB if it was not called. It has none while it is empty between two exchanges.
+// Input buffers received bytes. The buffer is as large as [Input.Expect] requested, or 4 KiB
+// without a call. An Input that is empty between two exchanges has no buffer.
 type Input struct {
 	from   io.Reader
 	memory *buffer.Buffer
@@ -74,7 +74,7 @@ func (in *Input) Fill() error {
 	return err
 }
 
-// lend lets others use the memory while there is nothing in it.
+// lend lets others use the memory while it is empty.
 func (in *Input) lend() {
 	if in.Empty() {
 		in.memory.GiveBack()

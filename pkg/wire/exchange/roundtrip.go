@@ -38,8 +38,8 @@ func (t *roundTrip) do(request []byte) error {
 	return err
 }
 
-// next writes, then reads until there is something; it returns false to wait. The
-// poller cleared its readiness before the first call, so that no wake-up is lost.
+// next writes, then reads until something has arrived; it returns false to wait. The
+// poller cleared its readiness before the first call, so no wake-up is lost.
 func (t *roundTrip) next(fd uintptr) bool {
 	if t.request != nil {
 		t.write(fd)

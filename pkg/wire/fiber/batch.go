@@ -1,6 +1,6 @@
 package fiber
 
-// Work is what a function leaves to the goroutine that runs it, such as a write: on the
+// Work is work that a function leaves to the goroutine that runs it, such as a write. On the
 // function's own stack it would make the stacks of all fibers larger, and several functions may
 // need it just once.
 type Work interface {
@@ -12,8 +12,8 @@ type Work interface {
 // [Fiber.ContinueIn] and then calls Run. It is for one goroutine at a time.
 type Batch struct{ left []Work }
 
-// Later leaves work to the goroutine that runs the function, to be done when that and others
-// wait, and reports whether there is such a goroutine. Without, the caller must see to it.
+// Later leaves work to the goroutine that runs the function, which does it when this function and
+// others wait. It reports whether there is such a goroutine; without one, the caller must do the work.
 func (f *Fiber) Later(w Work) bool {
 	if f.batch == nil {
 		return false
@@ -22,7 +22,7 @@ func (f *Fiber) Later(w Work) bool {
 	return true
 }
 
-// Run does the work. Functions may leave more meanwhile.
+// Run does the work. Functions may leave more work meanwhile.
 func (b *Batch) Run() {
 	for n := 0; n < len(b.left); n++ {
 		b.left[n].Work()

@@ -1,7 +1,7 @@
 // Package fiber runs functions that wait often and briefly, such as clients that wait for
 // answers: the goroutine that ends a wait, such as the reader of a connection, continues
-// the function itself. It costs a switch of stacks, and not a round of Go's scheduler with
-// perhaps a thread to be woken.
+// the function itself. That costs a switch of stacks, but no round of Go's scheduler, which may
+// have to wake a thread.
 package fiber
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
-// Fiber is a running function. Its methods but [Fiber.Continue] and [Fiber.Interrupt] must
-// be called by the function itself.
+// Fiber is a running function. Only the function itself may call its methods, except
+// [Fiber.Continue] and [Fiber.Interrupt].
 type Fiber struct {
 	next  func() (left struct{}, more bool)
 	yield func(struct{}) bool
 	ended func()
 	state atomic.Int32
-	// borrowed: another's goroutine may run the function, which must not block.
+	// borrowed: a goroutine of others may run the function, which must not block.
 	borrowed bool
-	leaves   bool   // the function stopped for a goroutine of its own, and not to wait
+	leaves   bool   // the function stopped to get its own goroutine, not to wait
 	batch    *Batch // of the goroutine that runs the function; nil if that has none
 	memory   *buffer.Buffer
 
@@ -85,8 +85,8 @@ func (f *Fiber) Wait() {
 // stopped. The caller must hold no mutex.
 func (f *Fiber) Continue() { f.ContinueIn(nil) }
 
-// ContinueIn is [Fiber.Continue] by a goroutine that continues several functions, and after that
-// does what they left in a batch. The batch may be nil.
+// ContinueIn is [Fiber.Continue] by a goroutine that continues several functions, and then does the
+// work that they left in a batch. The batch may be nil.
 func (f *Fiber) ContinueIn(b *Batch) {
 	for {
 		if f.state.CompareAndSwap(waiting, running) {
@@ -99,9 +99,9 @@ func (f *Fiber) ContinueIn(b *Batch) {
 	}
 }
 
-// Leave goes on with the function on a goroutine of its own, until it waits again. It must be
-// called before whatever may block, as the goroutine on which the function runs may be the
-// one that would end that.
+// Leave continues the function on its own goroutine, until it waits again. It must be called
+// before anything that may block, because the goroutine that runs the function may be the one
+// that would end the block.
 func (f *Fiber) Leave() {
 	if f == nil || !f.borrowed {
 		return
@@ -112,17 +112,17 @@ func (f *Fiber) Leave() {
 
 // Interruptible is what a fiber waits for.
 type Interruptible interface {
-	// Interrupt is called after the context of the wait has ended. It returns at once, and has
-	// the fiber continued by another goroutine unless it is continued anyway.
+	// Interrupt is called after the context of the wait has ended. It returns at once, and makes
+	// another goroutine continue the fiber unless the fiber is continued anyway.
 	Interrupt()
 }
 
-// MostBorrowed bounds, in bytes, what [Fiber.Borrow] lends again.
+// MostBorrowed bounds, in bytes, the memory that [Fiber.Borrow] lends again.
 const MostBorrowed = buffer.Largest
 
-// Borrow returns memory of length 0 with room for n bytes. It is the function's until it waits or
+// Borrow returns memory of length 0 with room for n bytes. The function has it until it waits or
 // borrows again: otherwise a thousand waiting functions would each hold as much, and find it in no
-// cache when they go on. More than [MostBorrowed] is allocated each time.
+// cache when they continue. More than [MostBorrowed] is allocated each time.
 func (f *Fiber) Borrow(n int) []byte {
 	if f.memory == nil || cap(f.memory.Bytes) < n {
 		f.memory.GiveBack()
@@ -138,7 +138,7 @@ func (f *Fiber) WaitsFor(ctx context.Context, what Interruptible) {
 	f.until, f.waits = ctx, what
 }
 
-// Waited leaves nothing to interrupt. It returns after a running interruption.
+// Waited removes the target of [Fiber.Interrupt]. It returns after a running interruption.
 func (f *Fiber) Waited() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -146,8 +146,7 @@ func (f *Fiber) Waited() {
 }
 
 // Interrupt is called after the context of one of the function's calls has ended. It has no
-// effect if the function has meanwhile gone on to a wait with another context. It is safe to
-// be called by any goroutine.
+// effect if the function meanwhile waits with another context. It is safe for concurrent use.
 func (f *Fiber) Interrupt() {
 	if f == nil {
 		return
@@ -159,24 +158,24 @@ func (f *Fiber) Interrupt() {
 	}
 }
 
-// Context is the context of a call that a fiber makes. Whoever ends it calls
-// [Fiber.Interrupt].
+// Context is the context of a call that a fiber makes. Its owner calls [Fiber.Interrupt] after
+// ending it.
 type Context interface {
 	context.Context
 	// Fiber returns the fiber, or nil.
 	Fiber() *Fiber
-	// Left returns the time until the call's deadline, as of when the fiber last looked at the clock,
+	// Left returns the time until the call's deadline, as of the fiber's last reading of the clock,
 	// just before it made the call. It is 0 without a deadline. Only the fiber may call it.
 	Left() time.Duration
 }
 
-// Key is the key of a context's fiber, a *Fiber: contexts that are derived of a [Context]
+// Key is the key of a context's fiber, a *Fiber: contexts that are derived from a [Context]
 // have it too.
 type Key struct{}
 
-// Of returns the fiber that runs with a context, and the time that is left for the call: see
-// [Context]. The fiber is nil if there is none, and if the context is derived of the fiber's
-// own: nothing interrupts the fiber when such a one ends.
+// Of returns the fiber that runs with a context, and the time left for the call: see [Context].
+// The fiber is nil if there is none, or if the context is derived from the fiber's own: the end
+// of a derived context does not interrupt the fiber.
 func Of(ctx context.Context) (f *Fiber, left time.Duration) {
 	own, ok := ctx.(Context)
 	if !ok {
@@ -188,7 +187,7 @@ func Of(ctx context.Context) (f *Fiber, left time.Duration) {
 	return f, own.Left()
 }
 
-// Leave has the fiber that runs with a context, if any, leave a goroutine that it may not
+// Leave makes the fiber that runs with a context, if any, leave a goroutine that it must not
 // block.
 func Leave(ctx context.Context) {
 	f, _ := ctx.Value(Key{}).(*Fiber)

@@ -13,8 +13,8 @@ import (
 )
 
 // Alarms are waits for times, which the goroutine that reads connections ends on time. A Go timer
-// would wake a thread for each wait, and that another one to run the goroutine that waited. It is
-// safe for concurrent use.
+// would wake a thread for each wait, which would wake another one to run the waiting goroutine.
+// Alarms are safe for concurrent use.
 type Alarms struct {
 	set   *set
 	shift int64 // from times of the user to those of the set, in nanoseconds
@@ -26,11 +26,11 @@ type Alarms struct {
 	over, closed bool
 }
 
-// alarm is a wait of a fiber, or a function that is to be called.
+// alarm is a wait of a fiber, or a function to call.
 type alarm struct {
 	at    int64 // on the clock of the set
 	of    *Alarms
-	fiber *fiber.Fiber // nil of a function
+	fiber *fiber.Fiber // nil for a function
 	do    func() (next int64)
 }
 
@@ -39,9 +39,9 @@ const never = math.MaxInt64
 
 // NewAlarms returns alarms whose times are nanoseconds after zero, which must have a monotonic
 // reading. A busy user has many fibers that wait for times and for answers: while there is one, the
-// goroutine does not tell Go's scheduler of its waits, each of at most a millisecond. Fibers that
-// wait for answers only are better off without: more answers come in one wait. NewAlarms returns nil
-// where times can't be waited for: on other systems than Linux, and on a test's fake clock. The
+// goroutine hides its waits, each of at most a millisecond, from Go's scheduler. Fibers that wait
+// only for answers should not be busy: more answers arrive in one wait. NewAlarms returns nil where
+// it is impossible to wait for times: on systems other than Linux, and on a test's fake clock. The
 // caller must close the alarms.
 func NewAlarms(zero time.Time, busy bool) (*Alarms, error) {
 	var machine unix.Timespec
@@ -65,21 +65,21 @@ func (s *set) newAlarms(zero time.Time, busy bool) *Alarms {
 	return &Alarms{set: s, shift: int64(zero.Sub(s.clock.base)), busy: busy}
 }
 
-// Wait has the function of a fiber, which calls it, wait until a time, or until [Alarms.EndWaits].
+// Wait makes the function of a fiber, which calls it, wait until a time or [Alarms.EndWaits].
 func (a *Alarms) Wait(f *fiber.Fiber, until int64) {
 	if a.set.add(alarm{at: until + a.shift, of: a, fiber: f}) {
 		f.Wait()
 	}
 }
 
-// Call calls a function at a time, and then at each time that it returns, until that is
-// [math.MaxInt64] or the alarms are closed. It is called by the goroutine that reads connections, so
-// it must not wait.
+// Call calls a function at a time, and then at each time that the function returns, until that is
+// [math.MaxInt64] or the alarms are closed. The goroutine that reads connections calls the function,
+// which must not wait.
 func (a *Alarms) Call(at int64, do func() (next int64)) {
 	a.set.add(alarm{at: at + a.shift, of: a, do: do})
 }
 
-// EndWaits ends the waits of all fibers. It continues them, and later ones do not wait. On nil it
+// EndWaits ends the waits of all fibers and continues these; later waits return at once. On nil it
 // does nothing.
 func (a *Alarms) EndWaits() {
 	if a == nil {
@@ -90,8 +90,8 @@ func (a *Alarms) EndWaits() {
 	}
 }
 
-// Close forgets the functions, and returns after one that runs. No fiber may wait. On nil, or once
-// more, it does nothing.
+// Close forgets the functions, and returns after a running one. No fiber may wait. On nil, or when
+// called again, it does nothing.
 func (a *Alarms) Close() {
 	if a == nil {
 		return
@@ -123,9 +123,9 @@ type clock struct {
 	base time.Time
 
 	mu   sync.Mutex
-	due  []alarm // ascending; those before rung were taken
+	due  []alarm // ascending; the ones before rung were taken
 	rung int
-	// first is when the first alarm is due, [never] without any.
+	// first is when the first alarm is due, [never] without alarms.
 	first atomic.Int64
 	// until is when the goroutine of the set wakes by itself; 0 while it is awake.
 	until atomic.Int64
@@ -141,8 +141,8 @@ func (c *clock) isClosed(a *Alarms) bool {
 	return a.closed
 }
 
-// add adds an alarm, unless its kind has ended: then it returns false. It wakes the goroutine if that
-// would sleep longer.
+// add adds an alarm, unless its kind has ended: then it returns false. It wakes the goroutine if the
+// goroutine would sleep longer.
 func (s *set) add(w alarm) bool {
 	added, early := s.clock.insert(w)
 	if early {
@@ -177,7 +177,7 @@ func (c *clock) insert(w alarm) (added, early bool) {
 	return true, early
 }
 
-// take removes the alarms of which a function is true, and sets a mark.
+// take removes the alarms for which a function returns true, and sets a mark.
 func (c *clock) take(whose func(*alarm) bool, mark *bool) (taken []alarm) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,8 +197,8 @@ func (c *clock) take(whose func(*alarm) bool, mark *bool) (taken []alarm) {
 	return taken
 }
 
-// ended appends the alarms whose time has come. It returns after how many nanoseconds the next one
-// is due, 0 if there were any. The goroutine is taken to sleep until then.
+// ended appends the due alarms. It returns the nanoseconds until the next one is due, 0 if there were
+// any. The goroutine is assumed to sleep until then.
 func (c *clock) ended(list []alarm) (due []alarm, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,8 +225,7 @@ func (c *clock) ended(list []alarm) (due []alarm, next int64) {
 	return list, c.due[c.rung].at - now
 }
 
-// ring ends the waits whose time has come. It returns after how many nanoseconds the next one is
-// due.
+// ring ends the due waits. It returns the nanoseconds until the next one is due.
 func (s *set) ring(e *events) (next int64) {
 	e.rung, next = s.clock.ended(e.rung[:0])
 	for i := range e.rung {
@@ -237,7 +236,7 @@ func (s *set) ring(e *events) (next int64) {
 	return next
 }
 
-// ringAll ends waits, and then writes what the fibers sent.
+// ringAll ends waits, and then writes the requests of the fibers.
 func ringAll(list []alarm, b *fiber.Batch) {
 	for _, w := range share(list, func(others []alarm) { ringAll(others, new(fiber.Batch)) }) {
 		if w.fiber != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// Alarms would be waits for times that the goroutine of all connections ends; there is none.
+// Alarms are waits for times on Linux only.
 type Alarms struct{}
 
 // NewAlarms returns nil.

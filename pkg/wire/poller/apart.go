@@ -14,7 +14,7 @@ import (
 
 var _ Conn = (*apart)(nil)
 
-// Apart is [Serve] with a goroutine of the connection's own: what its reader does delays no other
+// Apart is [Serve] with a separate goroutine for the connection: its reader delays no other
 // connection, and many readers use many processors.
 func Apart(nc net.Conn, r Reader) (Conn, error) {
 	plain, ok := nc.(*net.TCPConn)
@@ -31,16 +31,16 @@ func Apart(nc net.Conn, r Reader) (Conn, error) {
 	return c, nil
 }
 
-// apart is a plain TCP connection with a goroutine of its own.
+// apart is a plain TCP connection with its own goroutine.
 type apart struct {
 	net     *net.TCPConn
 	raw     syscall.RawConn
 	reader  Reader
 	reading sync.WaitGroup
 	closed  atomic.Bool
-	over    error // why nothing more is read; of the goroutine that reads
+	over    error // why nothing more is read; owned by the reading goroutine
 
-	// Of whoever writes.
+	// Owned by the writer.
 	step    func(fd uintptr) bool // the method try, allocated once
 	batch   []byte
 	written int
@@ -59,7 +59,7 @@ func (c *apart) read() {
 }
 
 // look reads until nothing more has arrived, and returns false to wait for more. A read that does not
-// fill the room is not taken for the last one, as the end of the other side may have come with it.
+// fill the room does not count as the last one, because the other side's end may have come with it.
 func (c *apart) look(fd uintptr) bool {
 	for !c.closed.Load() {
 		n, err := socket.Read(fd, c.reader.Room())

@@ -1,8 +1,7 @@
 // Package poller hands what arrives on many connections to their readers. Plain TCP connections
-// share one goroutine that waits for all of them: a goroutine for each costs a round of Go's
-// scheduler for every answer, and often a thread that is woken for it, which took a
-// quarter of the processor time of a client. On Linux the same goroutine ends waits for times: see
-// [Alarms].
+// share one goroutine that waits for all of them. A goroutine for each connection costs a round of
+// Go's scheduler for every answer, and often wakes a thread, which took a quarter of the processor
+// time of a client. On Linux the same goroutine ends waits for times: see [Alarms].
 package poller
 
 import (
@@ -15,21 +14,21 @@ import (
 // tests that look for goroutines left behind.
 const Forever = "github.com/coreos/dbtester/pkg/wire/poller.(*set).run"
 
-// Reader receives what arrives on a connection. Its methods are called by one goroutine at a
-// time, which many connections may share, so they must not wait for anything else to arrive.
+// Reader receives the bytes that arrive on a connection. One goroutine at a time calls its methods.
+// Many connections may share that goroutine, so the methods must not wait for other bytes to arrive.
 type Reader interface {
-	// Room returns where the next bytes go. It must not be empty, and belongs to the connection until
-	// the next call.
+	// Room returns memory for the next bytes. It must not be empty, and belongs to the connection
+	// until the next call.
 	Room() []byte
 	// Received is called after n bytes were read into Room, and with 0 if none had arrived.
 	// After an error nothing more is read.
 	Received(n int) error
-	// Lost is called at last, unless the connection was closed before: with the error of
-	// Received, or why nothing more can be read, [io.EOF] if the other side has ended.
+	// Lost is called last, unless the connection was closed before. err is the error of Received, or
+	// of reading: [io.EOF] if the other side has ended.
 	Lost(err error)
 }
 
-// Conn is a connection that is written to, and whose reader gets what arrives.
+// Conn is a connection for writing, whose reader gets the arriving bytes.
 type Conn interface {
 	// TryWrite writes as much of b as the network takes at once, and returns the count, which may be
 	// 0. Only one goroutine may write at a time.
@@ -37,20 +36,20 @@ type Conn interface {
 	// Write writes all of b, and waits for the network.
 	Write(b []byte) (int, error)
 	// Close ends the connection, fails writes, and returns when the reader's methods have
-	// returned, so those must not call it. It may be called again.
+	// returned, so these must not call it. It may be called again.
 	Close() error
 }
 
-// LowWater is a [Conn] with a low-water mark for what arrives: plain TCP connections on Linux are
-// such.
+// LowWater is a [Conn] with a low-water mark for arriving bytes, such as a plain TCP connection on
+// Linux.
 type LowWater interface {
-	// WakeAt has the reader called only when a number of bytes have arrived, or the other side has
+	// WakeAt delays calls of the reader until a number of bytes have arrived, or the other side has
 	// ended.
 	WakeAt(bytes int) error
 }
 
-// Serve hands what arrives on a connection to a reader, from now on. The caller must not use nc any
-// more, and close the returned connection.
+// Serve passes the bytes that arrive on a connection to a reader, from now on. The caller must no
+// longer use nc, and must close the returned connection.
 func Serve(nc net.Conn, r Reader) (Conn, error) {
 	if plain, ok := nc.(*net.TCPConn); ok {
 		if c, err := shareSocket(plain, r); c != nil || err != nil {
@@ -60,7 +59,7 @@ func Serve(nc net.Conn, r Reader) (Conn, error) {
 	return newSingle(nc, r), nil
 }
 
-// single is a connection with a goroutine of its own.
+// single is a connection with its own goroutine.
 type single struct {
 	net     net.Conn
 	reader  Reader
@@ -92,7 +91,7 @@ func (c *single) read() {
 	}
 }
 
-// TryWrite implements [Conn]. Such a connection can't write without waiting.
+// TryWrite implements [Conn]. This connection cannot write without waiting.
 func (c *single) TryWrite([]byte) (int, error) { return 0, nil }
 
 // Write implements [Conn].

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rest is how a busy goroutine waits when nothing happens: in Go's own poller, which has no thread
-// look after it. A long system call of which Go's scheduler is told costs dozens of switches: the
-// thread that takes the processor from it looks every 20 us whether to do so.
+// rest is the wait of a busy goroutine when nothing happens: in Go's own poller, which needs no
+// thread to watch it. A long system call that Go's scheduler knows of costs dozens of switches: the
+// thread that takes the processor from it checks every 20 us whether to do so.
 type rest struct {
 	set *set
-	// epoll has the set's epoll only, and reports it once after it was armed: Go's poller, which
+	// epoll has only the set's epoll, and reports it once after each arming: Go's poller, which
 	// always waits for it, must not wake while the goroutine waits in a system call.
 	epoll int
 	raw   syscall.RawConn
@@ -41,12 +41,12 @@ func newRest(s *set) (r *rest, err error) {
 	return r, err
 }
 
-// control has events of the set's epoll reported, once.
+// control requests one report of events of the set's epoll.
 func (r *rest) control(how int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }
 
-// wait waits for events and takes them. The timerfd has one after a time, none if that is [never].
+// wait waits for events and takes them. The timerfd has an event after a time, none if it is [never].
 func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 	r.taken = taken
 	r.set.setTimer(next)
@@ -56,8 +56,8 @@ func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 	return r.n
 }
 
-// look takes events, and returns false to wait for some. What has come before it was armed is reported
-// too.
+// look takes events, and returns false to wait for some. Events from before the arming are also
+// reported.
 func (r *rest) look(uintptr) bool {
 	takeEvents(uintptr(r.epoll), r.fired) // so that it is reported anew
 	if r.n = takeEvents(uintptr(r.set.epoll), r.taken); r.n > 0 {

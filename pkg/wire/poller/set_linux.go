@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// set are the sockets that one goroutine waits for, and its alarms.
+// set is the sockets that one goroutine waits for, and its alarms.
 type set struct {
 	epoll int
 	waker int  // an eventfd
@@ -23,7 +23,7 @@ type set struct {
 	rest  *rest
 
 	clock clock
-	busy  atomic.Int32 // users that are
+	busy  atomic.Int32 // number of busy users
 	// quiet belongs to the goroutine. It is set by a long wait in which nothing happened, until a socket
 	// is served or a fiber continued.
 	quiet bool
@@ -37,7 +37,7 @@ type set struct {
 // common is the set of all connections of the process. Its goroutine never ends: see [Forever].
 var common lazySet
 
-// lazySet is a set that is opened when it is first needed, and tried again after an error: a process
+// lazySet is a set that is opened when it is first needed, and retried after an error: a process
 // that had no file descriptors left may have some later.
 type lazySet struct {
 	mu  sync.Mutex
@@ -53,8 +53,8 @@ func (l *lazySet) get() (s *set, err error) {
 	return l.set, err
 }
 
-// newSet starts to wait in the way that suits the number of Go's processors. Without exact waits it
-// does as on a kernel that lacks them.
+// newSet starts to wait in the way that suits the number of Go's processors. Without exact, it behaves
+// as on a kernel without exact waits.
 func newSet(processors int, exact bool) (*set, error) {
 	s, err := openSet(exact)
 	if err != nil {
@@ -64,7 +64,7 @@ func newSet(processors int, exact bool) (*set, error) {
 	return s, nil
 }
 
-// openSet returns a set for which nobody waits yet.
+// openSet returns a set whose goroutine has not started yet.
 func openSet(exact bool) (*set, error) {
 	s := &set{epoll: -1, waker: -1, timer: -1, clock: clock{base: time.Now()}}
 	if err := s.open(); err != nil {
@@ -103,8 +103,8 @@ func (s *set) run(blocks bool) {
 }
 
 // block serves sockets, and waits for events in a system call. Go's own poller would need another
-// one for each event, and a second thread would wait in it while this one serves, and be
-// woken for nothing.
+// system call for each event, and a second thread would wait in that poller while this one serves,
+// and be woken for nothing.
 func (s *set) block() {
 	events := newEvents()
 	began := time.Now()
@@ -113,9 +113,9 @@ func (s *set) block() {
 		n := s.wait(events.taken, next)
 		s.clock.until.Store(0)
 		s.serve(events, n)
-		// Go takes the processor from a goroutine that has had it for 10 ms. After waits that were
-		// announced it then looks every 20 us for a while whether it should do so again, and after
-		// others it costs less than to yield, which wakes a thread each time.
+		// Go takes the processor from a goroutine that has had it for 10 ms. After announced waits
+		// it then checks every 20 us for a while whether it should do so again. After other waits
+		// it costs less than yielding, which wakes a thread each time.
 		if s.busy.Load() > 0 {
 			continue
 		}
@@ -147,7 +147,7 @@ func (s *set) park(file *os.File) {
 	panic(err) // the file is wrong
 }
 
-// events are those taken at once, their sockets, and the alarms whose time has come.
+// events are the events taken at once, their sockets, and the due alarms.
 type events struct {
 	taken []unix.EpollEvent
 	due   []*shared
@@ -167,7 +167,7 @@ func (s *set) serve(e *events, n int) {
 	for _, c := range share(e.due, serveAll) {
 		c.serve()
 		if first := s.clock.first.Load(); first != never && first <= s.clock.now() {
-			s.ring(e) // what is due does not wait for all of them
+			s.ring(e) // due alarms do not wait for all sockets
 		}
 	}
 	clear(e.due)
@@ -180,8 +180,8 @@ func serveAll(sockets []*shared) {
 	}
 }
 
-// share returns the part of some work that its caller does. Of much, another goroutine does a half:
-// that is worth waking a thread.
+// share returns the part of some work that its caller does. Another goroutine does half of much work,
+// which is worth waking a thread.
 func share[T any](all []T, do func([]T)) []T {
 	const few = 32
 	for len(all) > few {
@@ -193,7 +193,7 @@ func share[T any](all []T, do func([]T)) []T {
 	return all
 }
 
-// find appends the sockets of events that nobody serves at present.
+// find appends the sockets of events that no goroutine serves now.
 func (s *set) find(taken []unix.EpollEvent, due []*shared) []*shared {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -226,7 +226,7 @@ func (s *set) addSocket(c *shared) error {
 	c.serial = s.last
 	s.slots[c.slot] = c
 	s.mu.Unlock()
-	// An event is reported once: that bytes have come, or that the network takes some again.
+	// An event is reported once: bytes have arrived, or the network takes some again.
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: c.slot, Pad: c.serial}
 	if err := unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, c.fd, &event); err != nil {
 		s.remove(c)

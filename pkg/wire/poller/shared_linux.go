@@ -23,10 +23,10 @@ var (
 type shared struct {
 	set    *set
 	slot   int32
-	serial int32 // tells it from those that had the slot before
+	serial int32 // distinguishes it from earlier sockets in the slot
 	reader Reader
 
-	events atomic.Int32 // that whoever serves the socket has not seen; 0 if nobody does
+	events atomic.Int32 // not yet seen by the goroutine that serves the socket; 0 without one
 	ended  atomic.Bool  // the other side has ended, or the socket has an error
 
 	serving sync.Mutex // held while the socket is read and the reader's methods run
@@ -39,7 +39,7 @@ type shared struct {
 	closed   chan struct{}
 }
 
-// shareSocket has the goroutine of the common set read a connection.
+// shareSocket makes the goroutine of the common set read a connection.
 func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) {
 	s, err := common.get()
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
 	return c, nil
 }
 
-// detach takes the socket from a connection, for which Go's own poller would wait too.
+// detach takes the socket from a connection, so that Go's own poller does not wait for it too.
 func detach(nc *net.TCPConn) (fd int, err error) {
 	raw, err := nc.SyscallConn()
 	if err != nil {
@@ -77,8 +77,8 @@ func detach(nc *net.TCPConn) (fd int, err error) {
 	return fd, nil
 }
 
-// happened notes what an event says, and reports whether the socket must be served: somebody
-// who does already sees to it.
+// happened notes an event, and reports whether the socket must be served: a goroutine that already
+// serves it also handles the event.
 func (c *shared) happened(what uint32) bool {
 	if what&unix.EPOLLOUT != 0 && c.blocked.Load() {
 		select {
@@ -92,8 +92,8 @@ func (c *shared) happened(what uint32) bool {
 	return c.events.Add(1) == 1
 }
 
-// serve reads until it has seen all events. When there is no end to them, it goes on elsewhere, so
-// that the others' turn comes.
+// serve reads until it has seen all events. If they do not end, it continues on another goroutine, so
+// that other sockets get their turn.
 func (c *shared) serve() {
 	const patience = 16 // reads
 	c.serving.Lock()
@@ -109,8 +109,8 @@ func (c *shared) serve() {
 }
 
 // read reads once, and reports whether that was all. A read that does not fill the room has taken
-// everything, as what arrives later is another event; but the end is not taken, if it came with the
-// last bytes.
+// all bytes, because bytes that arrive later are another event. It has not taken the end, if that
+// came with the last bytes.
 func (c *shared) read() (all bool) {
 	ended := c.ended.Load()
 	room := c.reader.Room()
@@ -169,7 +169,7 @@ func (c *shared) Write(b []byte) (written int, err error) {
 		case err != nil || written == len(b):
 			c.blocked.Store(false)
 			return written, err
-		case n == 0 && !c.blocked.CompareAndSwap(false, true): // tried since it was noted
+		case n == 0 && !c.blocked.CompareAndSwap(false, true): // tried again since blocked was set
 			select {
 			case <-c.writable:
 			case <-c.closed:
@@ -188,7 +188,7 @@ func (c *shared) Close() error {
 		return nil
 	}
 	c.set.remove(c)
-	err := unix.Close(c.fd) // which ends the wait for it, too
+	err := unix.Close(c.fd) // also ends the wait for it
 	c.over, c.fd = true, -1
 	close(c.closed)
 	return os.NewSyscallError("close", err)

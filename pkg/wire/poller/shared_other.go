@@ -4,5 +4,5 @@ package poller
 
 import "net"
 
-// shareSocket would have a common goroutine read a connection; there is none.
+// shareSocket returns nil: only on Linux a common goroutine reads connections.
 func shareSocket(*net.TCPConn, Reader) (Conn, error) { return nil, nil }

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// longest bounds, in nanoseconds, a wait of which Go's scheduler is not told. Such a wait holds a
-// processor of Go's, for which a stop of the world and others wait.
+// longest bounds, in nanoseconds, a wait that Go's scheduler does not know of. Such a wait holds one
+// of Go's processors, for which a stop of the world and other goroutines wait.
 const longest = int64(time.Millisecond)
 
-// A set wakes by itself at a time: epoll_pwait2 has it as a time-out in nanoseconds. Where the
-// kernel lacks that, and where Go's own poller waits, a timerfd in the set fires.
+// A set wakes by itself at a time: epoll_pwait2 has a time-out in nanoseconds. Where the kernel lacks
+// epoll_pwait2, and where Go's own poller waits, a timerfd in the set fires.
 
 // clockSlot is the slot of the events of the files that only wake a set.
 const clockSlot = -1
 
-// watch has the set wake when a file of its own becomes readable, which nobody reads.
+// watch makes the set wake when one of its own files, which nobody reads, becomes readable.
 func (s *set) watch(fd int) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: clockSlot}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, fd, &event))
 }
 
-// openWakers makes what wakes the set: from other goroutines, and at a time.
+// openWakers opens the files that wake the set: from other goroutines, and at a time.
 func (s *set) openWakers() (err error) {
 	if s.waker, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return os.NewSyscallError("eventfd", err)
@@ -45,7 +45,7 @@ func (s *set) wake() {
 	_, _ = unix.Write(s.waker, one[:])
 }
 
-// setTimer has the timerfd fire after a time.
+// setTimer makes the timerfd fire after a time.
 func (s *set) setTimer(after int64) {
 	if after == never {
 		after = 0 // which stops it
@@ -63,8 +63,8 @@ func (s *set) pwait2() bool {
 // kernelTimespec is what epoll_pwait2 takes on machines of 32 bits too.
 type kernelTimespec struct{ seconds, nanoseconds int64 }
 
-// epollPwait2 waits for events for a number of nanoseconds, [never] for ever. Go's scheduler is told
-// of a wait that is announced.
+// epollPwait2 waits for events for a number of nanoseconds, with [never] for ever. An announced wait is
+// known to Go's scheduler.
 func epollPwait2(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bool) (int, syscall.Errno) {
 	limit := kernelTimespec{wait / 1e9, wait % 1e9}
 	until := &limit
@@ -97,9 +97,9 @@ func epollPwait(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bo
 	return int(n), failed
 }
 
-// wait takes events, for which it waits for a time. If the goroutine is busy, Go's scheduler is not told
-// of the wait: else it lends the processor to another thread, and each event wakes both. Where
-// nothing has happened for a while, the goroutine rests.
+// wait takes events, for which it waits for a time. If the goroutine is busy, the wait is hidden from
+// Go's scheduler, which would otherwise lend the processor to another thread, so that each event wakes
+// both. If nothing has happened for a while, the goroutine rests.
 func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	busy := s.busy.Load() > 0
 	if busy && s.quiet && next > longest {
@@ -126,9 +126,9 @@ func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	return n
 }
 
-// wakeExactly has the next wait end on time. It may end 50 us late otherwise, because the kernel wakes
-// threads together, or a millisecond on a kernel without epoll_pwait2. The goroutine does not know on
-// which thread it runs, nor may it keep one, so each wait needs it.
+// wakeExactly makes the next wait end on time. Otherwise it may end 50 us late, because the kernel wakes
+// threads together, or a millisecond late on a kernel without epoll_pwait2. The goroutine does not know
+// its thread, nor may it keep one, so each wait needs wakeExactly.
 func (s *set) wakeExactly(wait int64) {
 	if !s.exact {
 		s.setTimer(wait)
@@ -138,8 +138,8 @@ func (s *set) wakeExactly(wait int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, nanoseconds, 0)
 }
 
-// takeEvents takes the events that have come. As it never waits, Go's scheduler is not told of the
-// call: see package socket.
+// takeEvents takes the events that have come. It never waits, so the call is hidden from Go's
+// scheduler: see package socket.
 func takeEvents(epoll uintptr, taken []unix.EpollEvent) int {
 	for {
 		n, failed := epollPwait(epoll, taken, 0, false)

@@ -1,20 +1,20 @@
 // Package socket reads from and writes to sockets that never block, such as those of package
 // net below [syscall.RawConn].
 //
-// Go's scheduler is told of usual system calls, because they may block: it then lends the
-// processor to another thread, and a monitor wakes 50,000 times a second to look whether it
-// should. On a machine whose processors servers share, that took a sixth of the
-// processor time of a client. These calls last microseconds, so it is not told.
+// Usual system calls announce themselves to Go's scheduler, because they may block. The scheduler
+// then lends the processor to another thread, and a monitor wakes 50,000 times a second to check
+// whether it should. On a machine whose processors servers share, that took a sixth of the processor
+// time of a client. These calls last microseconds, so they are not announced.
 package socket
 
 import "syscall"
 
 // Read reads once into b, which must not be empty. [syscall.EAGAIN] means that nothing has
-// arrived, and 0 bytes without an error that nothing will.
+// arrived; 0 bytes without an error mean that nothing more will arrive.
 func Read(fd uintptr, b []byte) (int, error) { return retry(read, fd, b) }
 
 // Write writes as much of b, which must not be empty, as the socket takes. [syscall.EAGAIN]
-// means that it takes nothing now.
+// means that the socket takes nothing now.
 func Write(fd uintptr, b []byte) (int, error) { return retry(write, fd, b) }
 
 // retry repeats calls that a signal interrupted.

@@ -4,8 +4,8 @@ package socket
 
 import "syscall"
 
-// The race detector takes what passes through a socket for an order of events only if it is told
-// of the calls.
+// The race detector orders events by the bytes that pass through a socket only if it knows of the
+// calls.
 
 func read(fd uintptr, b []byte) (int, error) { return syscall.Read(int(fd), b) }
 
