@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Counts are numbers of requests, but for the last four.
+// Counts are numbers of requests, except the last four.
 type Counts struct {
 	// Operations are all requests that were given to the judge. Each is one of Judged, Unjudged
 	// and Unnumbered.
 	Operations int64 `json:"operations"`
 	Judged     int64 `json:"judged"`
-	// Unjudged requests were late, on a key with a late request or beyond the keys that are
-	// judged, or of another kind.
+	// Unjudged requests were late, on a key with a late request or beyond the judged keys, or
+	// of another kind.
 	Unjudged int64 `json:"unjudged"`
-	// Late requests were sent before a moment at which all such were said to have been given.
+	// Late requests were sent before a moment that an earlier call had declared complete.
 	Late int64 `json:"late"`
 	// Unnumbered reads returned values whose writers are not known.
 	Unnumbered int64 `json:"unnumbered"`
@@ -24,32 +24,32 @@ type Counts struct {
 	// StaleReads of a weaker mode returned values that had surely been replaced before they
 	// were sent. They are results, not violations.
 	StaleReads int64 `json:"stale_reads,omitempty"`
-	// StepsBack are reads of a weaker mode that returned an older value than an earlier read of
-	// the same client; at least so many.
+	// StepsBack is the least number of reads of a weaker mode that returned an older value than
+	// an earlier read of the same client.
 	StepsBack int64 `json:"steps_back,omitempty"`
-	// Unrecognised reads of a weaker mode returned a value that was replaced longer ago than is
+	// Unrecognised reads of a weaker mode returned a value that was replaced too long ago to be
 	// remembered, or that no request wrote.
 	Unrecognised int64 `json:"unrecognised,omitempty"`
-	// Forgotten reads are not judged, since the value may be of a write of unknown outcome that
-	// is not remembered. They are among Judged.
+	// Forgotten reads are not judged, because the value may come from a write of unknown outcome
+	// that is not remembered. They are among Judged.
 	Forgotten int64 `json:"forgotten,omitempty"`
 
 	// Staleness is the greatest of StaleReads, in nanoseconds.
 	Staleness int64 `json:"staleness_ns,omitempty"`
 	Keys      int64 `json:"keys"`
-	// OpenZones are the values that running requests may still read, of the keys of the last
-	// batch. UnknownWrites have not been read.
+	// OpenZones counts the values that running requests may still read, of the keys of the last
+	// batch. UnknownWrites counts writes of unknown outcome that have not been read.
 	OpenZones     int64 `json:"open_zones"`
 	UnknownWrites int64 `json:"unknown_writes,omitempty"`
 }
 
-// Violations are numbers of requests that no register would have answered so.
+// Violations are numbers of requests with answers that no register would have given.
 type Violations struct {
 	// Stale reads returned a value although a later one was surely in its place.
 	Stale int64 `json:"stale"`
 	// Lost keys were not found although a value was surely written and never deleted.
 	Lost int64 `json:"lost"`
-	// Phantom values were read although their write failed, had not been sent, or never was.
+	// Phantom values were read although their write had failed, was not yet sent, or never was.
 	Phantom int64 `json:"phantom"`
 	// Resurrected values were read after a delete.
 	Resurrected int64 `json:"resurrected"`
@@ -57,7 +57,7 @@ type Violations struct {
 	DoubleSwaps int64 `json:"double_swaps"`
 }
 
-// All is the number of violations.
+// All is the number of all violations.
 func (v Violations) All() int64 {
 	return v.Stale + v.Lost + v.Phantom + v.Resurrected + v.DoubleSwaps
 }
@@ -87,8 +87,8 @@ func (v *Violations) of(c Class) *int64 {
 	return &v.Phantom
 }
 
-// Add adds the counts of a later call. Keys, OpenZones and UnknownWrites are those of the later
-// one, and Staleness is the greatest.
+// Add adds the counts of a later call. Keys, OpenZones and UnknownWrites become those of the later
+// call, and Staleness the greatest.
 func (c *Counts) Add(s *Counts) {
 	c.Operations += s.Operations
 	c.Judged += s.Judged

@@ -1,6 +1,6 @@
 package consistency
 
-// index finds keys by their numbers, which mostly are small.
+// index finds keys by their numbers, which are mostly small.
 type index struct {
 	pages [][]int32 // of keys below densest: the place plus one
 	far   map[int64]int32

@@ -7,30 +7,31 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Options say what a judge knows of a load.
+// Options describe a load to a judge.
 type Options struct {
 	// Initial returns the number of the value that a key has before the first request, Absent
 	// or Unstated. Nil means Absent.
 	Initial func(key int64) int64
 	// Wrote reports whether the request of a number writes a key, if the load knows. It only
-	// tells values that were replaced long ago from those that nobody wrote.
+	// distinguishes values that were replaced long ago from values that no request wrote.
 	Wrote func(key, number int64) bool
 	// Deletes is set if requests may delete keys.
 	Deletes bool
-	// Weaker is set if reads promise less than linearizability. They are given a staleness:
-	// for how long the value had surely been replaced when the read was sent.
+	// Weaker is set if reads promise less than linearizability. Such reads get a staleness: how
+	// long the value had surely been replaced when the read was sent.
 	Weaker bool
-	// Keys from 0 on that the load surely takes, up to MostKeys, have their memory at once.
+	// Keys is how many keys, from 0 on, the load surely takes; memory for them, up to MostKeys,
+	// is allocated at once.
 	Keys int64
-	// MostKeys are judged; requests of later ones are counted. 0 means 1<<20.
+	// MostKeys bounds the judged keys; requests of later keys are only counted. 0 means 1<<20.
 	MostKeys int
 	// Remembered is how many replaced values are remembered, to explain reads of them. 0 means
 	// 1<<15.
 	Remembered int
-	// MostUnknown writes of unknown outcome are kept until they are read. 0 means 1<<20. Reads
-	// of those beyond are not judged.
+	// MostUnknown bounds the writes of unknown outcome that are kept until they are read. 0
+	// means 1<<20. Reads of further ones are not judged.
 	MostUnknown int
-	// MostWitnesses are kept. 0 means 100.
+	// MostWitnesses bounds the kept witnesses. 0 means 100.
 	MostWitnesses int
 }
 
@@ -40,14 +41,14 @@ type Judge struct {
 	before int64
 	latest int64 // the last end of a request
 	keys   table
-	// touched are the keys of a batch. unfinished is set while one is judged that may change
+	// touched are the keys of a batch. unfinished is set while a key is judged that may change
 	// without another request.
 	touched        []int32
 	unfinished     bool
 	revisits       revisits
 	next           []int32 // by request of the batch: the next one of its key
 	touches        []touch
-	replaced       []replacement // versions, by the requests of the key that is judged
+	replaced       []replacement // versions, by the requests of the current key
 	greatest       []int         // see judgeVersions
 	sorter         sorter
 	sweep          sweeper
@@ -86,8 +87,8 @@ func New(o Options) *Judge {
 	return j
 }
 
-// Second judges requests that ended. Every request that was sent before a moment was given by
-// this call or an earlier one. It returns what this call judged; the batch may be used again.
+// Second judges requests that ended. This call or an earlier one passed every request that was
+// sent before a moment. It returns the counts of this call; the batch may be reused.
 func (j *Judge) Second(batch []Op, before int64) Counts {
 	j.second = Counts{}
 	late := j.before
@@ -115,7 +116,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	return j.second
 }
 
-// look judges the requests of a batch on a key, if any, and what was open.
+// look judges the requests of a batch on a key, if any, and its open values.
 func (j *Judge) look(k *key) {
 	if j.opts.Weaker {
 		j.weaker(k)
@@ -125,8 +126,8 @@ func (j *Judge) look(k *key) {
 	j.keys.settle(k)
 }
 
-// begin prepares the lists for a batch, in front of which are the reads that waited. Nothing of
-// what is open changes before the moment does.
+// begin prepares the lists for a batch, and puts the waiting reads in front of it. Open values do
+// not change before the moment does.
 func (j *Judge) begin(batch []Op, late int64) {
 	j.batch, j.touched = batch, j.touched[:0]
 	if j.before > late {
@@ -150,8 +151,8 @@ func growTo(list []int32, n int) []int32 {
 	return list[:n]
 }
 
-// take counts request n of the batch and adds it to its key's list, if it can be judged. One
-// that waited was counted before.
+// take counts request n of the batch and adds it to its key's list, if it can be judged. A
+// request that waited was counted before.
 func (j *Judge) take(n int32, late int64, waited bool) {
 	o := &j.batch[n]
 	if !waited && !j.admit(o, late) {
@@ -164,7 +165,7 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 		j.second.Unjudged++
 		return
 	case !waited && o.Sent < late:
-		// What it would have meant for requests that were judged is not known any more.
+		// Its effect on already judged requests is not known any more.
 		k.tainted = true
 	}
 	if k.tainted {
@@ -201,19 +202,19 @@ func (j *Judge) admit(o *Op, late int64) bool {
 	return true
 }
 
-// Finish judges what was left open: every request has ended. It returns what it judged.
+// Finish judges the open rest: every request has ended. It returns the counts of this call.
 func (j *Judge) Finish() Counts { return j.Second(nil, never) }
 
 // Totals are the counts of all calls.
 func (j *Judge) Totals() Counts { return j.totals }
 
-// Witnesses are the first violations that were found. They are not changed later.
+// Witnesses are the first violations that were found. They do not change later.
 func (j *Judge) Witnesses() []Witness { return j.witnesses }
 
 // Stale is the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
-// Written are the keys of which a write was seen that did not fail.
+// Written are the keys with a write that did not fail.
 func (j *Judge) Written() iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		for at := range j.keys.count {

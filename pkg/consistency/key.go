@@ -5,29 +5,28 @@ import (
 	"slices"
 )
 
-// key is what is known of one key: 128 bytes, two lines of a processor's cache.
+// key is the state of one key: 128 bytes, two lines of a processor's cache.
 type key struct {
 	number int64
-	// zones are the values that a running request may still read, by number. Most keys have
-	// one, which then is own: see [Judge.settle].
+	// zones are the values that a running request may still read, by number. Most keys have one
+	// value, whose place is then own: see [Judge.settle].
 	zones []zone
 	own   [1]zone
 	rare  *rare // nil for most keys
-	// closed is the number of the last of its values that the memory has, plus one.
+	// closed is the number of the key's last value in the memory, plus one.
 	closed  uint64
 	head    int32 // of the requests in this batch, the last one first
 	listed  bool  // in the list of touched keys
-	queued  bool  // among those that are looked at again
+	queued  bool  // among the keys that are looked at again
 	tainted bool  // it cannot be judged any more
 	wrote   bool
 }
 
-// rare is what must be known of a key with deletes, with guarded writes, with writes of unknown
+// rare is the further state of a key with deletes, with guarded writes, with writes of unknown
 // outcome, or without a known first value.
 type rare struct {
-	// absent are requests that did not find the key that cannot be judged yet. last is when the
-	// last delete of the key ended. overwritten is the value whose zone ended last of those
-	// that were forgotten.
+	// absent are requests that did not find the key and cannot be judged yet. last is when the
+	// last delete of the key ended. overwritten is the forgotten value whose zone ended last.
 	absent      []Op
 	last        int64
 	overwritten zoneBound
@@ -37,10 +36,10 @@ type rare struct {
 	unstated    bool // its first value is not known
 }
 
-// ordinary is the rare of most keys. Nobody changes it.
+// ordinary is the rare of most keys. It never changes.
 var ordinary = rare{last: earliest}
 
-// odd is what is rarely known of a key, to be read.
+// odd returns the rare of a key for reading.
 func (k *key) odd() *rare {
 	if k.rare == nil {
 		return &ordinary
@@ -48,7 +47,7 @@ func (k *key) odd() *rare {
 	return k.rare
 }
 
-// made is what is rarely known of a key, to be changed.
+// made returns the rare of a key for changes.
 func (k *key) made() *rare {
 	if k.rare == nil {
 		k.rare = &rare{last: earliest}
@@ -65,10 +64,10 @@ type zoneBound struct {
 
 const none = -1
 
-// role is what a request does with one value.
+// role is the use of one value by a request.
 type role uint8
 
-// The order is that in which the requests of a value are looked at.
+// The requests of a value are looked at in this order.
 const (
 	wroteIt role = iota
 	deletedIt
@@ -151,7 +150,7 @@ func (j *Judge) collectRead(k *key, n int32) {
 	case o.Outcome == NotFound:
 		j.touch(Absent, n, readIt)
 	case !o.Known || o.Kind != Read && o.Kind != Swap:
-	case o.Kind == Swap && o.Outcome == Unknown: // it may read later what it compares with
+	case o.Kind == Swap && o.Outcome == Unknown: // it may read the compared value later
 	case o.Read <= NoRequest && j.opts.Weaker:
 		j.second.Unrecognised++
 	case o.Read <= NoRequest: // no request has such a number
@@ -193,7 +192,7 @@ func (j *Judge) extend(k *key) {
 	}
 }
 
-// open returns a new zone, with its write if that had an unknown outcome.
+// open returns a new zone, with its write if the write had an unknown outcome.
 func (j *Judge) open(k *key, number int64) zone {
 	z := newZone(number)
 	if k.odd().unknowns > 0 {
@@ -273,14 +272,14 @@ func (j *Judge) extendZone(k *key, z *zone, group []touch) {
 	}
 }
 
-// expire ends the zones that were read and that no request can have written any more: all that
-// were sent before the first read ended have ended.
+// expire ends the zones that were read and that no request can have written any more: all requests
+// that were sent before the first read ended have ended.
 func (j *Judge) expire(k *key) {
 	j.expired = j.expired[:0]
 	keep := k.zones[:0]
 	for _, z := range k.zones {
 		switch {
-		case z.is(written) && z.f == never: // it was read too early alone, so that it may not have been written yet
+		case z.is(written) && z.f == never: // all its reads were too early, so it may not have been written yet
 			j.remember(k, Op{Key: k.number, Request: z.number, Sent: z.sent, Client: z.writer, Kind: Write, Outcome: Unknown})
 			continue
 		case z.is(written), !z.is(doomed) && z.f >= j.before:
@@ -303,8 +302,8 @@ func (j *Judge) expire(k *key) {
 	}
 }
 
-// mostConflicts are looked for in one batch of a key. It bounds the time that hostile answers
-// cost.
+// mostConflicts bounds the conflicts that are searched in one batch of a key, and so the time that
+// hostile answers cost.
 const mostConflicts = 32
 
 // exclude finds values that exclude each other.
@@ -323,10 +322,10 @@ func (j *Judge) exclude(k *key) {
 	}
 }
 
-// choose reports two values that exclude each other, and forgets what speaks against one of them:
-// reads of the value that was surely written first. If both were written at the same time nobody
-// can say which reads were wrong, and those of both are forgotten. So later reads show which value
-// stayed, and one wrong answer makes no other look wrong.
+// choose reports two values that exclude each other, and forgets the evidence against one of them:
+// reads of the value that was surely written first. If both were written at the same time, nobody
+// can say which reads were wrong, and the reads of both are forgotten. So later reads show which
+// value stayed, and one wrong answer does not make others look wrong.
 func (j *Judge) choose(k *key, older, newer *zone) {
 	if older.sent > newer.sent {
 		older, newer = newer, older
@@ -357,8 +356,8 @@ func (j *Judge) readsAfter(number, after int64) (n int64) {
 }
 
 // close forgets the values that no running request can read any more: another value surely came
-// after it, and was there before each of them was sent. All are decided together, so none is
-// forgotten while another is still compared with it.
+// later, and was there before each running request was sent. All values are decided together, so
+// none is forgotten while another is still compared with it.
 func (j *Judge) close(k *key) {
 	before, pending := j.before, false
 	absent := k.odd().absent
@@ -397,7 +396,7 @@ func (j *Judge) close(k *key) {
 			continue
 		}
 		if k.rare != nil {
-			k.rare.unstated = false // it could not be read any more either
+			k.rare.unstated = false // the first value could not be read any more either
 		}
 		if last := &k.odd().overwritten; j.opts.Deletes && !z.is(deletes) && (!last.known || z.s > last.s) {
 			k.made().overwritten = zoneBound{s: z.s, number: z.number, known: true}
@@ -407,7 +406,7 @@ func (j *Judge) close(k *key) {
 	k.zones = keep
 }
 
-// unwritten reports whether a value of the key was read whose write was not seen.
+// unwritten reports whether a value of the key was read without a known write.
 func (k *key) unwritten() bool {
 	return slices.ContainsFunc(k.zones, func(z zone) bool { return !z.is(written) })
 }

@@ -2,15 +2,15 @@ package consistency
 
 import "slices"
 
-// memory holds the values that were replaced last, of all keys, so that a read of one can be
-// explained. A value's record names the one before it of its key.
+// memory holds the last replaced values of all keys, to explain reads of them. A value's record
+// names the previous record of its key.
 type memory struct {
 	most   int
 	blocks [][]remembered
 	total  uint64
 }
 
-// memoryBlock is how many values have their memory at once. Blocks are never copied.
+// memoryBlock is how many values are allocated at once. Blocks are never copied.
 const memoryBlock = 1024
 
 // held is how many values are remembered.
@@ -24,10 +24,10 @@ func (m *memory) at(number uint64) *remembered {
 
 type remembered struct {
 	zone
-	// by is the value that came after it, as it was when this one was closed. In a weaker mode
-	// only its f is known: the moment at which this value was surely replaced.
+	// by is the next value, as it was when this one was closed. In a weaker mode only its f is
+	// known: the moment at which this value was surely replaced.
 	by       zone
-	previous uint64 // number plus one of the key's record before
+	previous uint64 // number plus one of the key's previous record
 }
 
 func (m *memory) add(k *key, z, by *zone) {
@@ -40,8 +40,8 @@ func (m *memory) add(k *key, z, by *zone) {
 	k.closed = m.total
 }
 
-// each calls a function with the key's records, the last one first, until it returns false. The
-// records of all keys together are at most memory.most.
+// each calls a function with the key's records, the last one first, until it returns false. All
+// keys together have at most memory.most records.
 func (m *memory) each(k *key, do func(*remembered) bool) {
 	for at := k.closed; at != 0 && m.total-at < m.held(); {
 		r := m.at(at - 1)
@@ -63,13 +63,13 @@ func (m *memory) find(k *key, number int64) (found *remembered) {
 	return found
 }
 
-// failures are the writes that failed last.
+// failures are the last failed writes.
 type failures struct {
 	all  []Op
 	next int
 }
 
-// mostFailures are remembered.
+// mostFailures bounds the remembered failures.
 const mostFailures = 1024
 
 func (f *failures) add(o *Op) {
@@ -91,8 +91,8 @@ func (f *failures) find(key, number int64) *Op {
 	return nil
 }
 
-// explain reports violations: reads of values, by number, that nothing which still ran can have
-// written. They were replaced, or they are phantoms.
+// explain reports violations: reads of values, by number, that no running request can have written.
+// These values were replaced, or they are phantoms.
 func (j *Judge) explain(k *key, read []zone) {
 	left := len(read)
 	j.memory.each(k, func(r *remembered) bool {
@@ -111,8 +111,8 @@ func (j *Judge) explain(k *key, read []zone) {
 	}
 }
 
-// before returns the value that was first there, surely before a key without deletes was not found; nil
-// without one, and for what is not a missing key.
+// before returns the first value that was surely there before a key without deletes was not found. It
+// is nil without such a value, and if the key was found.
 func (k *key) before(missing *zone) (found *zone) {
 	for n := range k.zones {
 		if z := &k.zones[n]; missing.number == Absent && z.is(written) && z.f < missing.s && (found == nil || z.f < found.f) {
@@ -136,7 +136,7 @@ func (j *Judge) readAgain(k *key, r *remembered, read *zone) {
 	read.reads = 0
 }
 
-// openValue returns a value of the key that is open, nil for others.
+// openValue returns an open value of the key, nil for other values.
 func (k *key) openValue(number int64) *zone {
 	if at, found := slices.BinarySearchFunc(k.zones, number, byNumber); found {
 		return &k.zones[at]
@@ -144,7 +144,7 @@ func (k *key) openValue(number int64) *zone {
 	return nil
 }
 
-// classOfUnwritten is the class of a value that was read and is neither open nor remembered.
+// classOfUnwritten is the class of a value that was read but is neither open nor remembered.
 func (j *Judge) classOfUnwritten(k *key, z *zone) Class {
 	switch {
 	case z.is(doomed):

@@ -2,7 +2,7 @@ package consistency
 
 import "math"
 
-// Kind is what a request does with its key.
+// Kind is the kind of a request on its key.
 type Kind uint8
 
 // The kinds of requests.
@@ -13,8 +13,8 @@ const (
 	Write
 	// Swap reads a value and replaces it, or fails if another request replaced it first.
 	Swap
-	// Guarded writes if the key has the version that Read holds, which counts if Known. Every
-	// version is replaced once.
+	// Guarded writes if the key has the version in Read, which counts if Known. Every version
+	// is replaced once.
 	Guarded
 	// Delete removes the key, which may be missing.
 	Delete
@@ -26,7 +26,7 @@ type Outcome uint8
 // The outcomes of requests.
 const (
 	OK Outcome = iota
-	// Failed requests surely changed nothing. What one read before it failed was read.
+	// Failed requests surely changed nothing. A value that one read before it failed was read.
 	Failed
 	// Unknown requests may have changed the key, or may still do so at any time.
 	Unknown
@@ -40,8 +40,7 @@ type Op struct {
 	// Request is the number of the request. It names the value that the request writes, and is
 	// greater than NoRequest.
 	Request int64
-	// Read is the number of the request that wrote the value that was read. It counts only if
-	// Known.
+	// Read is the number of the request that wrote the read value. It counts only if Known.
 	Read int64
 	// Sent and End are nanoseconds of one clock.
 	Sent, End int64
@@ -52,14 +51,14 @@ type Op struct {
 	Known   bool
 }
 
-// What a key has, besides the number of a value.
+// A key has one of these instead of the number of a value.
 const (
-	// Absent keys are not there before the first request.
+	// Absent keys do not exist before the first request.
 	Absent = math.MinInt64
-	// Unstated first values may be anything: the first value without a write that is read is taken
-	// for it.
+	// Unstated first values may be anything: the first value that is read without a known write
+	// counts as the first value.
 	Unstated = math.MinInt64 + 1
-	// NoRequest, as what a request read, is a value that no request wrote to the key.
+	// NoRequest, in [Op.Read], stands for a value that no request wrote to the key.
 	NoRequest = math.MinInt64 + 2
 )
 

@@ -1,8 +1,8 @@
 package consistency
 
 // plain judges the only request of a batch on a key that has one value, if it reads that value or
-// surely replaced it. Most requests are so. It reports whether it did; what it leaves is the same
-// as [Judge.register] would.
+// surely replaced it, as most requests do. It reports whether it did; the result is the same as that
+// of [Judge.register].
 func (j *Judge) plain(k *key) bool {
 	j.unfinished = false
 	n := k.head

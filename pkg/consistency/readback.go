@@ -1,9 +1,9 @@
 package consistency
 
-// Held is what a key has after the load.
+// Held is the kind of value that a key has after the load.
 type Held uint8
 
-// What a key may have after the load.
+// The kinds of values after the load.
 const (
 	// NotJudged keys were not seen, or cannot be judged.
 	NotJudged Held = iota
@@ -13,18 +13,18 @@ const (
 	Older
 	// Gone keys are not found although a value was surely written last.
 	Gone
-	// Foreign is a value that no request of the load wrote there.
+	// Foreign is a value that no request of the load wrote to the key.
 	Foreign
 )
 
-// HeldKeys counts the keys that a load wrote by what they have after it.
+// HeldKeys counts the keys that a load wrote by their values after the load.
 type HeldKeys struct {
-	// Keys were written. Read of them were read back; the others were not in time, or the read
-	// failed.
+	// Keys were written. Read of them were read back; for the others time was too short, or the
+	// read failed.
 	Keys int64 `json:"keys"`
 	Read int64 `json:"read"`
-	// Older keys have a value that had been replaced, and Gone ones are not there: their last
-	// writes are lost. Foreign ones have a value that no request wrote there.
+	// Older keys have a value that had been replaced, and Gone keys do not exist: their last
+	// writes are lost. Foreign keys have a value that no request wrote to them.
 	Older     int64 `json:"older"`
 	Gone      int64 `json:"gone"`
 	Foreign   int64 `json:"foreign"`
@@ -44,8 +44,8 @@ func (h *HeldKeys) Add(o *HeldKeys) {
 // Lost is how many keys lost their last write.
 func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 
-// ReadBack judges what a key has after Finish, read in the store's strongest mode. Number is the
-// one of the value, or Absent.
+// ReadBack judges the value of key number after Finish, read in the store's strongest mode. value is
+// the number of the value, or Absent.
 func (j *Judge) ReadBack(number, value int64) Held {
 	at := j.keys.place(number)
 	if at == none {
@@ -70,7 +70,7 @@ func (j *Judge) ReadBack(number, value int64) Held {
 	return j.replacedOr(k, value)
 }
 
-// replacedOr is what a value is that is not open.
+// replacedOr returns the kind of a value that is not open.
 func (j *Judge) replacedOr(k *key, value int64) Held {
 	switch {
 	case value == Absent:

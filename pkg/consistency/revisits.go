@@ -1,10 +1,10 @@
 package consistency
 
-// revisits are keys that must be looked at again although no request comes, once every request
-// that was sent before the last end of one of them has ended. So each key is looked at once more
+// revisits are keys that must be looked at again even without new requests, once every request
+// that was sent before their last request ended has ended. So each key is looked at once more
 // after a batch that touched it, however long one request runs.
 type revisits struct {
-	always bool // look at all of them with every batch: what absent keys mean depends on when
+	always bool // look at all keys with every batch: the meaning of absent keys depends on when
 	open   []int32
 	queue  []revisit
 	spare  [][]int32

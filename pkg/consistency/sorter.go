@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// sorter sorts touches by number and role. It holds memory for that.
+// sorter sorts touches by number and role. It keeps memory for sorting.
 type sorter struct{ other []touch }
 
 const (
-	// manyTouches are sorted by digits. So are many of one hot key, whose numbers are those of
-	// requests at about the same time, and differ in few digits.
+	// manyTouches or more are sorted by digits. This helps with a hot key, whose numbers belong
+	// to requests at about the same time and differ in few digits.
 	manyTouches = 96
 	digit       = 10 // bits
 	mostDigits  = 3
@@ -40,8 +40,8 @@ func (s *sorter) sort(touches []touch) {
 	})
 }
 
-// byDigits sorts touches whose numbers are at least a number and differ from it in so many bits,
-// with those of the role: the last digit first.
+// byDigits sorts touches by digits, the last digit first. Their numbers are at least least; width is
+// the number of bits, including those of the role, in which they differ from it.
 func (s *sorter) byDigits(touches []touch, least int64, width int) {
 	s.other = slices.Grow(s.other[:0], len(touches))[:len(touches)]
 	from, to := touches, s.other

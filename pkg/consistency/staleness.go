@@ -10,7 +10,7 @@ import (
 // staleness is the distribution of how stale reads were.
 type staleness struct{ histogram *hdrhistogram.Histogram }
 
-// mostStaleness is what the histogram holds, in nanoseconds: an hour.
+// mostStaleness is the largest value of the histogram, in nanoseconds: an hour.
 const mostStaleness = 3600 * 1e9
 
 func (s *staleness) add(ns int64) {
@@ -20,8 +20,8 @@ func (s *staleness) add(ns int64) {
 	_ = s.histogram.RecordValue(min(ns, mostStaleness)) // which it holds
 }
 
-// weaker measures how stale the reads of a batch on a key were. Writes alone order the values
-// then: one surely replaced another if its write was sent after the other was surely there.
+// weaker measures how stale the reads of a batch on a key were. In this mode only writes order the
+// values: one surely replaced another if its write was sent after the other was surely there.
 func (j *Judge) weaker(k *key) {
 	if k.tainted {
 		k.zones, j.unfinished = nil, false
@@ -99,7 +99,7 @@ func (j *Judge) extendWeaker(k *key) {
 
 func byNumber(z zone, number int64) int { return cmp.Compare(z.number, number) }
 
-// replacer computes when values were replaced. It holds memory for that.
+// replacer computes when values were replaced. It keeps memory for the computation.
 type replacer struct {
 	order    []int
 	first    []int64
@@ -132,7 +132,7 @@ func (p *replacer) at(zones []zone) []int64 {
 	return p.replaced
 }
 
-// recall returns the values of the touched reads that are not open but remembered, by number.
+// recall returns the values of the touched reads that are remembered and not open, by number.
 func (j *Judge) recall(k *key) []remembered {
 	var wanted []int64
 	for _, t := range j.touches {
@@ -179,8 +179,8 @@ func (j *Judge) measure(k *key, t touch, replaced []int64, recalled []remembered
 	}
 }
 
-// closeWeaker remembers the values that were replaced before all running requests were sent: no
-// later write can have replaced them earlier.
+// closeWeaker remembers the values that were replaced before any running request was sent: no later
+// write can have replaced them earlier.
 func (j *Judge) closeWeaker(k *key, replaced []int64) {
 	keep := k.zones[:0]
 	for n, z := range k.zones {

@@ -5,8 +5,8 @@ import "slices"
 const (
 	// keyBlock is how many keys are allocated at once.
 	keyBlock = 256
-	// roomy and roomiest are the zones that lists of several have room for, when they are made and
-	// at most when they are kept for other keys.
+	// roomy is the number of zones that a new list has room for, and roomiest the most room of a
+	// list that is kept for other keys.
 	roomy    = 4
 	roomiest = 64
 )
@@ -18,10 +18,10 @@ type table struct {
 	keys  []*[keyBlock]key
 	count int
 	dense int64    // keys below it have their numbers as places
-	spare [][]zone // lists that keys gave back
+	spare [][]zone // lists that keys returned
 }
 
-// newTable has the keys of a load in their places.
+// newTable returns a table with the keys of a load in their places.
 func newTable(o Options) table {
 	t := table{opts: o, dense: min(o.Keys, int64(o.MostKeys))}
 	for number := range t.dense {
@@ -33,7 +33,7 @@ func newTable(o Options) table {
 // at returns the key in a place.
 func (t *table) at(place int32) *key { return &t.keys[place/keyBlock][place%keyBlock] }
 
-// find returns a key and its place, nil if there are too many.
+// find returns a key and its place, nil if there are too many keys.
 func (t *table) find(number int64) (int32, *key) {
 	if at := t.place(number); at != none {
 		return at, t.at(at)
@@ -46,7 +46,7 @@ func (t *table) find(number int64) (int32, *key) {
 	return at, t.add(number)
 }
 
-// place returns where a key is, or none.
+// place returns the place of a key, or none.
 func (t *table) place(number int64) int32 {
 	if number >= 0 && number < t.dense {
 		return int32(number)
@@ -87,7 +87,7 @@ func (t *table) room(k *key) []zone {
 	return append(list, k.zones...)
 }
 
-// settle moves the only zone of a key back to its own place, so that the list is free for others.
+// settle moves the only zone of a key back to its own place, to free the list for others.
 func (t *table) settle(k *key) {
 	if len(k.zones) > len(k.own) || cap(k.zones) <= len(k.own) {
 		return

@@ -15,9 +15,9 @@ type Replaced struct {
 	End     int64 `json:"end_ns"`
 }
 
-// contradicts reports whether no store can have applied both of two writes in the given order:
-// they replaced one version, or the second, which was sent after the first had ended, an earlier
-// one. Each write of a key gives it a greater version.
+// contradicts reports whether no store can have applied both of two writes in the given order. Either
+// both replaced one version, or the second was sent after the first had ended and replaced an earlier
+// version. Each write of a key gives it a greater version.
 func (r *Replaced) contradicts(later *Replaced) bool {
 	return r.Version == later.Version || r.End < later.Sent && r.Version > later.Version
 }
@@ -28,10 +28,10 @@ type replacement struct {
 	reported bool
 }
 
-// versions are those of one key that guarded writes replaced.
+// versions are the versions of one key that guarded writes replaced.
 type versions struct {
-	// open are of writes that others, which are judged later, may have run beside. closed is the
-	// greatest of the others.
+	// open are of writes that may have run concurrently with writes that are judged later. closed is
+	// the greatest of the others.
 	open   []replacement
 	closed *Replaced
 }
@@ -43,8 +43,8 @@ func (j *Judge) versionOf(o *Op) {
 	}
 }
 
-// judgeVersions finds versions of a key that more than one write replaced. It is exact: what it
-// forgets can only contradict by its greatest version.
+// judgeVersions finds versions of a key that more than one write replaced. It is exact: forgotten
+// versions can only contradict by the greatest one.
 func (j *Judge) judgeVersions(k *key) {
 	if len(j.replaced) == 0 {
 		return
@@ -59,7 +59,7 @@ func (j *Judge) judgeVersions(k *key) {
 			j.replacedAgain(k, first.Replaced, &all[n])
 		}
 	}
-	// Of the writes that had ended when one was sent, the one with the greatest version decides.
+	// The write with the greatest version decides among those that had ended when one was sent.
 	slices.SortFunc(all, func(a, b replacement) int { return cmp.Compare(a.End, b.End) })
 	j.greatest = j.greatest[:0]
 	for n := range all {
@@ -94,7 +94,7 @@ func (j *Judge) judgeVersions(k *key) {
 	}
 }
 
-// replacedAgain reports a version that was replaced although it had been before.
+// replacedAgain reports a version that was replaced again.
 func (j *Judge) replacedAgain(k *key, before Replaced, again *replacement) {
 	if again.reported {
 		return

@@ -19,7 +19,7 @@ const (
 	DoubleSwap       Class = "double swap"
 )
 
-// Classes are all of them.
+// Classes returns all classes.
 func Classes() []Class {
 	return []Class{StaleValue, LostValue, Phantom, ResurrectedValue, DoubleSwap}
 }
@@ -35,38 +35,39 @@ func classOf(older, newer *zone) Class {
 	return StaleValue
 }
 
-// Witness is a violation: requests whose answers no register gives.
+// Witness is a violation: requests with answers that no register gives.
 type Witness struct {
 	Class Class `json:"class"`
 	Key   int64 `json:"key"`
 	// Older and Newer exclude each other: a request of each ended before one of the other was
-	// sent. Newer is nil if the value alone is a violation, or if what replaced it is not
+	// sent. Newer is nil if the value alone is a violation, or if its replacement is not
 	// remembered.
 	Older Value  `json:"older"`
 	Newer *Value `json:"newer,omitempty"`
-	// Swaps are the requests that replaced Older, which only one can.
+	// Swaps are the requests that replaced Older, though only one can.
 	Swaps []int64 `json:"swaps,omitempty"`
-	// Replaced are versions of the key that two writes replaced, of which only one can have: there
-	// is no Older value then.
+	// Replaced are versions of the key that two writes replaced, though only one can. Then there is
+	// no Older value.
 	Replaced []Replaced `json:"replaced,omitempty"`
-	// Reads are how many requests gave this evidence in one batch.
+	// Reads is how many requests gave this evidence in one batch.
 	Reads int64 `json:"reads"`
 }
 
-// Value is one value of a key, with those of its requests that say when it was there.
+// Value is one value of a key, with the requests that show when it was there.
 type Value struct {
-	// Number is that of the request that wrote it. It is negative for a value that was there
-	// before the first request, and 0 for none.
+	// Number is the number of the request that wrote it. It is negative for a value that was
+	// there before the first request, and 0 for none.
 	Number int64 `json:"number"`
 	Absent bool  `json:"absent,omitempty"` // the key was not found
 	// Foreign values were written by no request to this key. They have no number.
 	Foreign bool `json:"foreign,omitempty"`
 	Before  bool `json:"before,omitempty"`  // it was there before the first request
 	Delete  bool `json:"deleted,omitempty"` // the request deleted the key
-	// Write is when its write was sent, nil if that was not seen. Failed is set if it failed.
+	// Write is when its write was sent, nil if the write was not seen. Failed is set if the write
+	// failed.
 	Write  *Event `json:"write,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// FirstEnd is the first of its requests that ended, and LastSent the last that was sent.
+	// FirstEnd is the first end of one of its requests, and LastSent the last sending of one.
 	FirstEnd *Event `json:"first_end,omitempty"`
 	LastSent *Event `json:"last_sent,omitempty"`
 }
@@ -119,8 +120,8 @@ func (z *zone) value() Value {
 	return v
 }
 
-// Check returns an error if the times of a witness do not show its violation. It knows nothing
-// of how violations are found.
+// Check returns an error if the times of a witness do not show its violation. It does not depend
+// on how violations are found.
 func (w *Witness) Check() error {
 	switch {
 	case w.Reads < 1:
@@ -138,7 +139,7 @@ func (w *Witness) Check() error {
 	return w.Older.unwritten(w.Class)
 }
 
-// versionsTwice returns an error unless two writes replaced one version, or the later one a lesser one.
+// versionsTwice returns an error unless two writes replaced one version, or the later write a lesser one.
 func versionsTwice(r []Replaced) error {
 	switch {
 	case len(r) != 2 || r[0].Request == r[1].Request:
@@ -219,7 +220,7 @@ func (w *Witness) Words(since int64) string {
 	return b.String()
 }
 
-// replacedWords describes two writes of which only one can have replaced its version.
+// replacedWords describes two writes, only one of which can have replaced its version.
 func replacedWords(a, b Replaced, since int64) string {
 	one := func(r Replaced) string {
 		return fmt.Sprintf("equest %d of client %d, sent at %v and answered at %v,", r.Request, r.Client, time.Duration(r.Sent-since), time.Duration(r.End-since))

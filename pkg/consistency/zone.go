@@ -10,14 +10,14 @@ import (
 type zone struct {
 	number int64
 	f, s   int64 // when the first of its requests ended, when the last was sent
-	sent   int64 // when its write was
+	sent   int64 // when its write was sent
 	// first and last are the requests of f and s, with their clients, and taker is the swap that
 	// replaced the value, all plus one; 0 for none.
 	first, last, taker int64
 	firstClient        int32
 	lastClient         int32
 	writer             int32
-	reads              uint16 // at least so many
+	reads              uint16 // a lower bound
 	flags              flags
 }
 
@@ -42,21 +42,21 @@ func startZone(number int64) zone {
 	return zone{number: number, f: earliest, s: earliest + 1, sent: earliest, flags: written | start}
 }
 
-// ended says that a request of the zone ended.
+// ended notes that a request of the zone ended.
 func (z *zone) ended(o *Op) {
 	if o.End < z.f {
 		z.f, z.first, z.firstClient = o.End, o.Request+1, o.Client
 	}
 }
 
-// began says that a request of the zone was sent.
+// began notes that a request of the zone was sent.
 func (z *zone) began(o *Op) {
 	if o.Sent > z.s {
 		z.s, z.last, z.lastClient = o.Sent, o.Request+1, o.Client
 	}
 }
 
-// read says that a request read the value.
+// read notes that a request read the value.
 func (z *zone) read(o *Op) {
 	z.ended(o)
 	z.began(o)
@@ -65,14 +65,14 @@ func (z *zone) read(o *Op) {
 	}
 }
 
-// wrote says which request wrote the value.
+// wrote notes the request that wrote the value.
 func (z *zone) wrote(o *Op) {
 	z.flags |= written
 	z.sent, z.writer = o.Sent, o.Client
 	z.began(o)
 }
 
-// forgive forgets all requests of the zone but its write, as to when the last was sent.
+// forgive resets s to when the zone's write was sent, as if the zone had no later request.
 func (z *zone) forgive() {
 	z.s, z.last, z.lastClient = max(z.sent, earliest+1), z.number+1, z.writer
 	if z.is(start) {
@@ -80,22 +80,22 @@ func (z *zone) forgive() {
 	}
 }
 
-// excludes reports whether each of two values must come before the other. One whose write is
+// excludes reports whether each of two values must come before the other. A value whose write is
 // still running excludes none yet.
 func (z *zone) excludes(y *zone) bool {
 	return z.f < y.s && y.f < z.s && z.is(written) && y.is(written)
 }
 
-// fewZones are compared pair by pair.
+// fewZones or fewer are compared pair by pair.
 const fewZones = 6
 
-// sweeper finds zones of one key that exclude each other. It holds memory for that.
+// sweeper finds zones of one key that exclude each other. It keeps memory for the search.
 type sweeper struct {
 	forward []span
 }
 
-// span is a zone with f < s, and upTo is the one with the greatest s of those before it
-// and itself.
+// span is a zone with f < s, and upTo is the zone with the greatest s among it and the zones
+// before it.
 type span struct {
 	f, s int64
 	zone int
@@ -117,8 +117,8 @@ func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
 	if a, b, found = w.sortForward(zones); found {
 		return a, b, true
 	}
-	// A zone that is not forward is excluded by a forward one that holds all of it. Of those
-	// that begin before it, the one with the greatest end decides.
+	// A forward zone excludes a zone that is not forward if it holds all of it. Among the forward
+	// zones that begin before it, the one with the greatest end decides.
 	for n := range zones {
 		z := &zones[n]
 		if z.f < z.s || !z.is(written) {
