@@ -18,8 +18,8 @@ import (
 )
 
 // TestWorkersThatMiscount: a step fails if a worker sends a request twice, or takes
-// one and does not send it, in an open and in a closed loop. A client plays such
-// workers: it does what they would have done.
+// a request without sending it, in an open and in a closed loop. A client plays these
+// workers.
 func TestWorkersThatMiscount(t *testing.T) {
 	twice := func(r *Recorder, op int) {
 		now, f := r.clock.Now(), &flight{}
@@ -69,8 +69,8 @@ func TestWorkersThatMiscount(t *testing.T) {
 }
 
 // TestInterruptIsExact interrupts loads in real time, at a rate that clients hardly
-// keep. Exactly the requests due before the interrupt are offered, whatever the
-// clients were doing then.
+// keep. Exactly the requests due before the interrupt are offered, in whatever state
+// the clients are then.
 func TestInterruptIsExact(t *testing.T) {
 	why := errors.New("interrupted")
 	for n := range 40 {

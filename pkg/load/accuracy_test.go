@@ -29,8 +29,8 @@ func (s *seconds) Second(sec Second) error {
 func (s *seconds) Total(Total) error { return nil }
 
 // BenchmarkRate50k measures how exactly this machine keeps 50,000 requests per
-// second for 5 s, with a client that does nothing. The requests due in a second are
-// checked by arithmetic, to one request; those sent and their lateness are measured.
+// second for 5 s, with an idle client. The number of requests due in a second is checked
+// by arithmetic, to one request; sent requests and their lateness are measured.
 //
 //	go test -run '^$' -bench Rate50k -benchtime 1x ./pkg/load
 func BenchmarkRate50k(b *testing.B) {

@@ -54,7 +54,7 @@ func TestAwaitKeys(t *testing.T) {
 		spec  Spec
 		limit time.Duration
 		takes time.Duration
-		keys  int // that are read
+		keys  int // number of keys that are read
 		fails bool
 		found []byte // before the write is applied
 	}{

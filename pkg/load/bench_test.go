@@ -27,7 +27,7 @@ func (discard) Second(Second) error { return nil }
 func (discard) Total(Total) error { return nil }
 
 // BenchmarkEngineNull measures the engine's own cost of one request with recording:
-// 16-byte keys, no value, a client that does nothing.
+// 16-byte keys, no value, an idle client.
 func BenchmarkEngineNull(b *testing.B) { benchmarkEngine(b, discard{}) }
 
 func benchmarkEngine(b *testing.B, sink Sink) {
@@ -55,7 +55,8 @@ func BenchmarkEngineObserved(b *testing.B) { benchmarkEngine(b, observes{}) }
 
 // BenchmarkFlush measures one second's flush to files, of 50,000 requests with
 // response and service latencies, from three members and with rows of 100 ms. With
-// eight tags (four operations by two clocks) it must take at most 10 ms of processor time, a hundredth of a core.
+// eight tags (four operations by two clocks) it must take at most 10 ms of processor time,
+// a hundredth of a core.
 func BenchmarkFlush(b *testing.B) {
 	const rate = 50_000
 	mix := []workload.Share{{Operation: workload.OpRead, Weight: 0.5}, {Operation: workload.OpUpdate, Weight: 0.3}, {Operation: workload.OpWrite, Weight: 0.1}, {Operation: workload.OpSwap, Weight: 0.1}}

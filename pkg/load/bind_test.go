@@ -60,7 +60,7 @@ func (u *userOf) Put(_ context.Context, key, _ []byte) error {
 type bound struct {
 	spec      Spec
 	stall     time.Duration
-	dials     time.Duration // from when after the start a connection can be opened again
+	dials     time.Duration // after the start, from when a connection can be reopened
 	interrupt time.Duration // 0 is never
 	steps     []workload.Step
 }
@@ -113,9 +113,9 @@ const long = 10 * time.Second
 
 var hundred = workload.Step{Clients: 4, Rate: 100, Duration: long}
 
-// TestBoundRequestsWaitForTheirClient: when one of four members stalls for 3 s, the
-// requests of its client wait, those of others do not, and the percentiles show it. Without
-// bound requests one request of a thousand waits.
+// TestBoundRequestsWaitForTheirClient: when one of four members stalls for 3 s, only the
+// requests of its client wait, and the percentiles show it. Without bound requests one
+// request of a thousand waits.
 func TestBoundRequestsWaitForTheirClient(t *testing.T) {
 	for _, bind := range []workload.Bind{"", workload.BindAny, workload.BindClient} {
 		t.Run(string(bind), func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestBoundRequestsWaitForTheirClient(t *testing.T) {
 }
 
 // TestBoundAccounts: every request ends as exactly one of ok, failed, unknown, shed and
-// unsent, whatever becomes of its client.
+// unsent, whatever happens to its client.
 func TestBoundAccounts(t *testing.T) {
 	const client, shed, keep = workload.BindClient, workload.BacklogShed, workload.BacklogKeep
 	stall, never := 2990*time.Millisecond, time.Hour
@@ -197,8 +197,8 @@ func TestBoundAccounts(t *testing.T) {
 	}
 }
 
-// TestBoundClientFindsAServer: the requests of a client without one wait until it has one,
-// or are shed then.
+// TestBoundClientFindsAServer: the requests of a client without a server wait until it has
+// one, or are shed then.
 func TestBoundClientFindsAServer(t *testing.T) {
 	for _, backlog := range []workload.Backlog{workload.BacklogKeep, workload.BacklogShed} {
 		t.Run(string(backlog), func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestBoundClientFindsAServer(t *testing.T) {
 	}
 }
 
-// TestBoundParts: the clients of parts send what those of one do, at the same times.
+// TestBoundParts: the clients of parts send the same requests as one part, at the same times.
 func TestBoundParts(t *testing.T) {
 	spec := usersOf(workload.BindClient, "")
 	spec.Arrival = workload.ArrivalPoisson

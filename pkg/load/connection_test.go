@@ -18,7 +18,7 @@ import (
 )
 
 // servers are members that are up or down, on a fake clock. A request takes a
-// millisecond, or fails at once where nobody listens.
+// millisecond, or fails at once if its member is down.
 type servers struct {
 	down               []atomic.Bool
 	requests, attempts []atomic.Int64 // by member
@@ -130,8 +130,8 @@ func waited(rows []results.Interval, phase results.Phase) (sum time.Duration) {
 	return sum
 }
 
-// TestDeadMemberIsNoBusyLoop: 100 clients, of which 34, 33 and 33 use three members;
-// one member dies after 3 of 8 s. The requests that find out are all that fail.
+// TestDeadMemberIsNoBusyLoop: 34, 33 and 33 of 100 clients use three members; one member
+// dies after 3 of 8 s. Only the requests that find out fail.
 func TestDeadMemberIsNoBusyLoop(t *testing.T) {
 	for _, failover := range workload.Failovers() {
 		for _, conns := range []int{100, 6} {
@@ -231,8 +231,8 @@ func TestOutageEatsNoRequests(t *testing.T) {
 	}
 }
 
-// TestDueWithoutServer: with a rate, requests that are due while no member is there
-// stay due. They are sent late, or given up where the load does so.
+// TestDueWithoutServer: with a rate, requests that become due without any member stay
+// due. They are sent late, or shed if the load sheds.
 func TestDueWithoutServer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -273,8 +273,8 @@ func TestDueWithoutServer(t *testing.T) {
 	}
 }
 
-// TestLastRequestsOfOthers: clients without a server do not keep a step open whose
-// requests others have taken.
+// TestLastRequestsOfOthers: clients without a server do not keep a step open if others
+// have taken its requests.
 func TestLastRequestsOfOthers(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
 		synctest.Test(t, func(t *testing.T) {
@@ -298,8 +298,8 @@ func TestLastRequestsOfOthers(t *testing.T) {
 	}
 }
 
-// TestNoServerAtAll: a closed loop without a duration is given up when no member
-// comes back, and an interrupt ends it before.
+// TestNoServerAtAll: a closed loop without a duration is abandoned when no member comes
+// back, and an interrupt ends it earlier.
 func TestNoServerAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newServers(2)
@@ -338,7 +338,7 @@ func TestMembersGone(t *testing.T) {
 }
 
 // TestBackoffIsOfServedRequests: a member that accepts connections and refuses every
-// request is asked less and less.
+// request gets fewer and fewer requests.
 func TestBackoffIsOfServedRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newServers(1)
@@ -361,8 +361,8 @@ func TestBackoffIsOfServedRequests(t *testing.T) {
 	})
 }
 
-// TestSingleConnectionsBackOff: requests that open a connection each pause after a
-// refused one, and do not replace the client's own connection.
+// TestSingleConnectionsBackOff: requests that each open a connection pause after a refused
+// one, and do not replace the client's own connection.
 func TestSingleConnectionsBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newServers(1)
@@ -383,7 +383,7 @@ func TestSingleConnectionsBackOff(t *testing.T) {
 	})
 }
 
-// resending is a client whose library sends requests again.
+// resending is a client whose library resends requests.
 type resending struct {
 	serverClient
 	resent int64
@@ -391,8 +391,8 @@ type resending struct {
 
 func (r *resending) Resent() int64 { return r.resent }
 
-// TestResends: requests that clients send again are counted over all clients of a
-// connection, each from when it came to the connection.
+// TestResends: requests that clients resend are counted over all clients of a connection,
+// for each client from when it joined the connection.
 func TestResends(t *testing.T) {
 	s := newServers(1)
 	first, second := &resending{serverClient{servers: s}, 5}, &resending{serverClient{servers: s}, 2}

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// gone has lost its keys: each second read is answered after 4 ms that the key does not
-// exist, and each fourth is refused at once.
+// gone has lost its keys: the answer to each second read, after 4 ms, is that the key does
+// not exist, and each fourth read is refused at once.
 type gone struct{ reads *atomic.Int64 }
 
 func (gone) Put(context.Context, []byte, []byte) error { return nil }
@@ -32,7 +32,7 @@ func (g gone) Get(context.Context, []byte, workload.ReadMode) ([]byte, error) {
 }
 
 // TestDeclined: in a load that deletes, an answer that a key does not exist has a
-// response time; in one that does not, it is a failure like any other.
+// response time; in other loads it is a failure like any other.
 func TestDeclined(t *testing.T) {
 	for name, c := range map[string]struct {
 		mix  []workload.Share

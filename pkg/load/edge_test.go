@@ -11,7 +11,7 @@ import (
 )
 
 // TestTiesAtTheWindowsEnd: requests end in the very nanosecond in which the window
-// does. The window is half-open, and what happens when issuing ends early is inside.
+// ends. The window is half-open, and includes the moment at which issuing ends early.
 func TestTiesAtTheWindowsEnd(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
@@ -110,8 +110,8 @@ func TestRecordsWhileIssuingEnds(t *testing.T) {
 }
 
 // TestEndFoundLate: the process was stopped for longer than a schedule looks ahead.
-// The end of issuing is then when it was found, so that no window ends before requests
-// that were counted inside.
+// Issuing then ends when the end is found, so that no window ends before requests that
+// were counted inside.
 func TestEndFoundLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := NewRecorder(discard{}, []workload.Op{workload.OpWrite}, nil)

@@ -207,7 +207,7 @@ func TestRateIsExact(t *testing.T) {
 }
 
 // TestFirstRequestIsNotQueued: request 0 is due when the step starts, and a free
-// client waits for it as for any other.
+// client waits for it as for any other request.
 func TestFirstRequestIsNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, rec, _, err := run(t, t.Context(), writes(), Step{Step: workload.Step{Clients: 5, Requests: 100, Rate: 100}},
@@ -321,7 +321,7 @@ func TestShedAndUnsent(t *testing.T) {
 	})
 }
 
-// A rate far above what the database does leaves billions of requests unsent; they are
+// A rate far above the database's throughput leaves billions of requests unsent; they are
 // counted at once, each in its phase.
 func TestUnsentAtOnce(t *testing.T) {
 	for name, step := range map[string]Step{
@@ -463,7 +463,7 @@ func TestStepsContinueKeys(t *testing.T) {
 	}
 }
 
-// TestForget: what the client did in the steps before is forgotten, and the counts go on.
+// TestForget: the client's delays in earlier steps are forgotten, and the counts continue.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := script(func(context.Context, []byte, []byte) error { return nil })

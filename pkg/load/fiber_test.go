@@ -25,7 +25,7 @@ import (
 type fiberClient struct {
 	answer   func(number int64) (err error, silent bool)
 	requests chan *fiberCall
-	asks     chan chan struct{} // of calls that are no fiber's
+	asks     chan chan struct{} // of calls without a fiber
 	closed   chan struct{}
 	served   atomic.Int64
 	runs     sync.WaitGroup
@@ -99,8 +99,8 @@ func (c *fiberClient) Get(ctx context.Context, key []byte, _ workload.ReadMode) 
 	return nil, c.Put(ctx, key, nil)
 }
 
-// Close waits for the goroutine that answers, as clients of databases do: one that waits for a
-// fiber would never be closed.
+// Close waits for the goroutine that answers, as clients of databases do: a goroutine that waits
+// for a fiber would never be closed.
 func (c *fiberClient) Close() error {
 	close(c.closed)
 	c.runs.Wait()
@@ -141,8 +141,8 @@ func TestFibersCountEveryRequest(t *testing.T) {
 	}
 }
 
-// Requests that nobody answers end by their deadline, and their clients go on. Time is fake, so that no
-// other request reaches its deadline on a busy machine.
+// Requests without an answer end by their deadline, and their clients continue. Time is fake, so that
+// no other request reaches its deadline on a busy machine.
 func TestFibersTimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := writes()
@@ -160,8 +160,8 @@ func TestFibersTimeOut(t *testing.T) {
 	})
 }
 
-// Clients whose connection is lost wait for the next one without holding the goroutine that told
-// them.
+// Clients whose connection is lost wait for the next one without holding the goroutine that reported
+// the loss.
 func TestFibersLoseConnections(t *testing.T) {
 	lose := func(n int64) (error, bool) {
 		if n > 100 {
@@ -196,7 +196,7 @@ func (s fiberStore) Swap(ctx context.Context, key, old, value []byte) error {
 	return errors.Join(s.store.Swap(ctx, key, old, value), s.fiberClient.Put(ctx, nil, nil))
 }
 
-// What fibers send and read is right, though they share the memory of keys and values.
+// Fibers send and read the right bytes, though they share the memory of keys and values.
 func TestFibersShareMemory(t *testing.T) {
 	shared := &store{m: map[string][]byte{}}
 	conns := make([]database.Client, 4)
@@ -251,7 +251,7 @@ func (v fiberVersioned) Version(ctx context.Context, key []byte) (int64, error) 
 	}
 }
 
-// A version that is read before a transaction does not wait for the goroutine on which it waits.
+// A version read before a transaction does not wait for the goroutine that it would block.
 func TestFibersReadVersions(t *testing.T) {
 	const lose = 20
 	on := newVersioned()

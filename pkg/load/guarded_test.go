@@ -20,7 +20,7 @@ type versioned struct {
 	reads    atomic.Int64
 	// tells: an answer to a conflict has the key's version.
 	tells bool
-	// lose, if not 0, is how many transactions there are to each whose answer is lost.
+	// lose, if not 0, makes the answer to one in so many transactions get lost.
 	lose, txns int
 	takes      time.Duration // of each request
 }
@@ -105,7 +105,7 @@ func guardedSpec(op workload.Op) Spec {
 }
 
 // TestTxnNeedsOneRoundTrip: one client never reads a version during the load, and every
-// request is one transaction that is made.
+// request is one applied transaction.
 func TestTxnNeedsOneRoundTrip(t *testing.T) {
 	for _, keys := range []int{1, 3} {
 		v := newVersioned()
@@ -136,8 +136,8 @@ func TestTxnNeedsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTxnConflicts: clients that write one key lose races, which are declined and no
-// errors, and the key's version counts those that won.
+// TestTxnConflicts: clients that write one key lose races, which count as declined and not
+// as errors, and the key's version counts the won races.
 func TestTxnConflicts(t *testing.T) {
 	for name, tells := range map[string]bool{"answers with versions": true, "answers without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestTxnConflicts(t *testing.T) {
 	}
 }
 
-// TestTxnWithRate: a version that must be read before a request takes the client's time,
-// and neither makes the client late nor enters the service time.
+// TestTxnWithRate: reading a version before a request takes the client's time, but neither
+// makes the client late nor adds to the service time.
 func TestTxnWithRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVersioned()
@@ -241,8 +241,8 @@ func (m *together) Versions(ctx context.Context, keys [][]byte, versions []int64
 	return nil
 }
 
-// TestVersionsTogether: the versions of all keys are read by a thousandth of the requests
-// where the database can, and every one of them is right.
+// TestVersionsTogether: if the database can read many versions at once, a thousandth of the
+// requests reads the versions of all keys, and every version is right.
 func TestVersionsTogether(t *testing.T) {
 	v := &together{versioned: newVersioned()}
 	spec := guardedSpec(workload.OpTxn)

@@ -39,8 +39,8 @@ func latest() Spec {
 	}
 }
 
-// TestLatestReadsNoMissingKey: no read asks for a key whose write failed, is in
-// flight, was not sent in time or was interrupted in an earlier step.
+// TestLatestReadsNoMissingKey: no read takes a key whose write failed, is in flight, was
+// not sent in time or was interrupted in an earlier step.
 func TestLatestReadsNoMissingKey(t *testing.T) {
 	var n atomic.Int64
 	for _, c := range []struct {

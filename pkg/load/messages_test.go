@@ -27,8 +27,8 @@ func (c *talkative) Put(context.Context, []byte, []byte) error {
 	return database.NotApplied(database.ClassThrottled, fmt.Errorf("%s", text))
 }
 
-// Failed requests are counted by message also, and the messages do not grow with the
-// requests.
+// Failed requests are also counted by message, and the number of messages does not grow
+// with the requests.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	sink := newMemory()

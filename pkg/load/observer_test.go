@@ -44,8 +44,8 @@ func (o *observing) Observe(ended []Ended, before int64) error {
 	return nil
 }
 
-// observe runs a step while another goroutine has the ended requests delivered, every hundredth
-// time that a client has read the clock.
+// observe runs a step while another goroutine requests delivery of the ended requests, every
+// hundredth time that a client has read the clock.
 func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observing, *Recorder, StepResult) {
 	t.Helper()
 	sink := &observing{memory: newMemory()}
@@ -56,7 +56,7 @@ func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observi
 		if sends.Add(1)%100 == 0 {
 			select {
 			case asked <- struct{}{}:
-			default: // it was asked already
+			default: // already asked
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func checkRead(t *testing.T, work *requests.Sequence, e Ended) {
 	}
 }
 
-// unsure is a store some of whose writes fail, and some of whose answers are lost.
+// unsure is a store that fails some writes and loses some answers.
 type unsure struct {
 	*store
 	calls *atomic.Int64
@@ -264,8 +264,8 @@ func TestObserverSeesTransactions(t *testing.T) {
 	}
 }
 
-// Clients wait while the observer is behind: no more requests are held than there are pages,
-// and one of each client. None is lost.
+// Clients wait while the observer is behind: the held requests are at most the pages' and one of
+// each client. None is lost.
 func TestClientsWaitForTheObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients, total, most = 10, 100_000, 8
@@ -302,7 +302,7 @@ func TestClientsWaitForTheObserver(t *testing.T) {
 }
 
 // TestMomentsHoldForClientsOfTheEngine: clients are descheduled for seconds after they have read
-// the clock, while others' requests are delivered.
+// the clock, while requests of other clients are delivered.
 func TestMomentsHoldForClientsOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 2000
@@ -351,8 +351,8 @@ func (d *deferred) step(h *history) (ended bool) {
 	return d.at == 0
 }
 
-// deschedule has six clients make the moves of a list: -2 lets a millisecond pass, -1 delivers,
-// and any other number is that of a client which makes its next step.
+// deschedule makes six clients follow a list of moves: -2 lets a millisecond pass, -1 delivers,
+// and any other number is the client that makes its next step.
 func deschedule(moves []int) error {
 	sink := &observing{memory: newMemory()}
 	spec := writes()
@@ -390,9 +390,9 @@ func deschedule(moves []int) error {
 	return nil
 }
 
-// TestMomentsHoldForDescheduledClients: whenever requests are delivered, and wherever clients
-// are meanwhile, no request is delivered later that was sent before the moment given. While
-// all clients are idle, the moment is the present.
+// TestMomentsHoldForDescheduledClients: whenever requests are delivered, and whatever state
+// clients are in, no later delivery has a request that was sent before the given moment. While all
+// clients are idle, the moment is the present.
 func TestMomentsHoldForDescheduledClients(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		moves := append(rapid.SliceOfN(rapid.IntRange(-2, 5), 1, 200).Draw(rt, "moves"), -1)

@@ -74,7 +74,7 @@ func (l *ledger) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return l.versioned.Txn(ctx, puts)
 }
 
-// issued is what parts of a load did together.
+// issued sums up the work of all parts of a load.
 type issued struct {
 	Preloaded map[string]string
 	Calls     []map[string]int // by step
@@ -141,8 +141,8 @@ func issue(t *testing.T, spec Spec, steps []workload.Step, holds time.Duration, 
 	return all
 }
 
-// TestPartsSendWhatOneWould: two, three and four parts send the requests of one, with the
-// same keys and values at the same times, and have the same outcomes.
+// TestPartsSendWhatOneWould: two, three and four parts send the same requests as one part,
+// with the same keys and values at the same times, and have the same outcomes.
 func TestPartsSendWhatOneWould(t *testing.T) {
 	op := func(op workload.Op, law workload.KeyLaw) Spec {
 		s := Spec{Seed: 7, Load: workload.Load{Content: workload.Content{Operation: op}, Sizing: workload.Sizing{KeySize: 12, ValueSize: 40, ValueSizeMax: 64}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}}
@@ -226,7 +226,7 @@ func firstLines(text string) string {
 	return strings.Join(lines[:min(len(lines), 29)], "\n")
 }
 
-// TestPartsThatCannotBe: what a part cannot know is refused by name.
+// TestPartsThatCannotBe: a load that parts cannot issue is refused with the reason.
 func TestPartsThatCannotBe(t *testing.T) {
 	part := schedule.Part{Index: 1, Of: 3}
 	for _, c := range []struct {
@@ -349,7 +349,7 @@ func (p *pile) PutAll(_ context.Context, pairs []database.Pair) error {
 
 func (p *pile) Close() error { return nil }
 
-// TestPartsPreloadInBulk: together they write each key once, with the value of one.
+// TestPartsPreloadInBulk: together the parts write each key once, with the value of one part.
 func TestPartsPreloadInBulk(t *testing.T) {
 	for _, keys := range []int64{1, 20, 1003} {
 		spec := Spec{Seed: 3, Load: workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: keys}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 32}}}

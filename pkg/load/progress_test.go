@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A progress is kept by those who show it, so it must not hold the functions of its step,
-// which hold the load.
+// Callers keep a progress to show it, so it must not hold the functions of its step, which hold
+// the load.
 func TestProgressHoldsNoLoad(t *testing.T) {
 	t.Parallel()
 	var shown Progress

@@ -44,8 +44,8 @@ func (h *hinted) has(key []byte) bool {
 	return ok
 }
 
-// Every write of a load comes with the right hint, also where writes and updates are
-// mixed; a load of one key gives none.
+// Every write of a load has the right hint, also if writes and updates are mixed; a load of
+// one key gives none.
 func TestHints(t *testing.T) {
 	for _, tt := range []struct {
 		name                       string

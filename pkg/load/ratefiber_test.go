@@ -19,8 +19,8 @@ func answering(n int) []database.Client {
 	return conns
 }
 
-// Clients of a rate are fibers too: each request is sent once and counted, whoever takes it and
-// however requests arrive.
+// Clients of a rate are also fibers: each request is sent once and counted, whichever client takes
+// it and however requests arrive.
 func TestFibersOfARate(t *testing.T) {
 	for name, change := range map[string]func(*Spec, *Step){
 		"constant": func(*Spec, *Step) {},
@@ -41,8 +41,8 @@ func TestFibersOfARate(t *testing.T) {
 	}
 }
 
-// No request of a rate is sent before it is due, and the wait of a client is not its
-// request's.
+// No request of a rate is sent before it is due, and the wait of a client is not part of its
+// request.
 func TestFibersOfARateWait(t *testing.T) {
 	sink := newMemory()
 	spec := writes()
@@ -87,7 +87,7 @@ func TestFibersOfARateInterrupted(t *testing.T) {
 	_ = c.Close()
 }
 
-// Requests of a rate that nobody answers end by their deadline, and their clients go on.
+// Requests of a rate without an answer end by their deadline, and their clients continue.
 func TestFibersOfARateTimeOut(t *testing.T) {
 	spec := writes()
 	spec.Timeout = 20 * time.Millisecond

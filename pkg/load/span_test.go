@@ -54,7 +54,7 @@ func partsOf(start, end time.Time) (parts []time.Duration) {
 	return parts
 }
 
-// A part of a second that is too short says nothing of a rate.
+// A part of a second that is too short says nothing about a rate.
 func TestPerSecondOfShortPart(t *testing.T) {
 	for _, tt := range []struct {
 		span time.Duration

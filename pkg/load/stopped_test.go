@@ -22,7 +22,7 @@ import (
 const (
 	// stoppedEnv makes this test binary run a load and print its stops.
 	stoppedEnv = "DBTESTER_TEST_STOPPED_LOAD"
-	// childReady is what the child prints when it may be stopped.
+	// childReady is printed by the child when it may be stopped.
 	childReady = "begins\n"
 )
 
@@ -60,7 +60,7 @@ func TestStoppedChild(t *testing.T) {
 	if err := json.NewEncoder(os.Stdout).Encode(rec.Stops()); err != nil {
 		t.Fatalf("encode as JSON: %v", err)
 	}
-	os.Exit(0) // without the words of the test framework
+	os.Exit(0) // without the output of the test framework
 }
 
 // TestStoppedProcess: the record has the stop of a process.
@@ -99,7 +99,7 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// stop stops a child for a time or longer, and returns for how long at least.
+// stop stops a child for a time or longer, and returns the least time that it was stopped.
 func stop(t *testing.T, pid int, length time.Duration) time.Duration {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

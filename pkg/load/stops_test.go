@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// stoppedLoad is what a load recorded whose process was stopped.
+// stoppedLoad is the record of a load whose process was stopped.
 type stoppedLoad struct {
 	totals   results.Totals
 	lateness results.Spread
@@ -30,8 +30,8 @@ func (prompt) Put(context.Context, []byte, []byte) error {
 	return nil
 }
 
-// stalled answers as prompt does, but first it lets all of its clients wait: then the process is
-// stopped, and half a second after that it answers.
+// stalled answers as prompt does, but first it makes all of its clients wait: then the process is
+// stopped, and half a second later it answers.
 type stalled struct {
 	prompt
 	clients int64
@@ -72,8 +72,8 @@ const (
 	answerIn = 3 * time.Millisecond
 )
 
-// runStopped runs a load of 4 s whose process is stopped for stopFor, by fake time: the clock has gone
-// on when the next goroutine runs. It is stopped after half a second, or in a stall.
+// runStopped runs a load of 4 s whose process is stopped for stopFor, by fake time: the clock has
+// advanced when the next goroutine runs. The stop begins after half a second, or in a stall.
 func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *testing.T, out stoppedLoad)) {
 	t.Helper()
 	step.Duration = 4 * time.Second
@@ -85,8 +85,8 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 		if stall {
 			client = &stalled{clients: int64(step.Clients), missed: missed, over: make(chan struct{})}
 		} else {
-			// Not at a moment at which answers come: who has read one and not yet the time at which it
-			// sends again waits for nothing.
+			// Not at a moment at which answers arrive: a client that has read an answer, and not yet
+			// the time of its next sending, waits for nothing.
 			time.AfterFunc(500*time.Millisecond+answerIn/2, func() { missed.Add(int64(stopFor)) })
 		}
 		res, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: step}, []database.Client{client})
@@ -106,13 +106,13 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 	})
 }
 
-// dueInStop is how many requests fell due in the stop of a load with a rate, less one that may be on
-// its edge.
+// dueInStop is how many requests became due in the stop of a load with a rate, less one that may be
+// on its edge.
 func (l *stoppedLoad) dueInStop() int64 {
 	return int64(stoppedRate*l.stops.Longest.Length.Seconds()) - 1
 }
 
-// TestStoppedRate: what fell due while the process was stopped is late by the
+// TestStoppedRate: requests that became due while the process was stopped are late by the
 // client's fault, and the database was always fast enough.
 func TestStoppedRate(t *testing.T) {
 	runStopped(t, workload.Step{Clients: 8, Rate: stoppedRate}, false, func(t *testing.T, out stoppedLoad) {
@@ -149,7 +149,7 @@ func TestStoppedLoop(t *testing.T) {
 }
 
 // TestStoppedInAStall: the process is stopped while every client waits for a database
-// that stands still for longer. That delays nothing.
+// that stalls for longer. That delays nothing.
 func TestStoppedInAStall(t *testing.T) {
 	t.Run("rate", func(t *testing.T) {
 		runStopped(t, workload.Step{Clients: 8, Rate: stoppedRate}, true, func(t *testing.T, out stoppedLoad) {

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recordedStep is a step that was written to files and summed up from them, as a report
-// does, and when its ok requests ended by the test's own clock.
+// recordedStep is a step that was written to files and summed up from them, as in a report,
+// with the ends of its ok requests by the test's own clock.
 type recordedStep struct {
 	*results.Summary
 	step     results.Step
@@ -102,7 +102,7 @@ func (s *server) serve(context.Context) error {
 	return nil
 }
 
-// TestServedInOverload: 2,000 requests a second are due, 900 are served. Those that
+// TestServedInOverload: 2,000 requests a second are due, 900 are served. Requests that
 // were due before the cool-down and served long after it do not count.
 func TestServedInOverload(t *testing.T) {
 	for name, c := range map[string]struct{ warmUp, coolDown time.Duration }{
@@ -163,7 +163,7 @@ func TestStragglerDoesNotLengthenTheWindow(t *testing.T) {
 	})
 }
 
-// TestLargestGap: the database stands still twice; the longer time is the gap.
+// TestLargestGap: the database stalls twice; the longer stall is the gap.
 func TestLargestGap(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,8 +27,8 @@ func preloaded(t *testing.T, spec Spec, requests int64, client database.Client) 
 	return sink, rec
 }
 
-// TestNoWriteRepeatsAValue: neither the load nor what comes before it writes to a
-// key what it held already.
+// TestNoWriteRepeatsAValue: neither the load nor the preload writes a value to a key that
+// already has it.
 func TestNoWriteRepeatsAValue(t *testing.T) {
 	for name, spec := range map[string]Spec{
 		"sequential": {Load: workload.Load{Keyspace: workload.Keyspace{Keys: 1000, KeyLaw: workload.KeysSequential}}},
@@ -110,7 +110,7 @@ func TestContentIsCheckedOfEveryRead(t *testing.T) {
 	}
 }
 
-// TestRangesAndSwapsAreChecked: what they read has the size it must have, and is
+// TestRangesAndSwapsAreChecked: the values that they read have the right size, and are
 // counted.
 func TestRangesAndSwapsAreChecked(t *testing.T) {
 	short := func(_, value []byte) []byte { return value[:len(value)-1] }

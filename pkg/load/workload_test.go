@@ -116,8 +116,8 @@ func TestMixedLoadReadsWhatItWrote(t *testing.T) {
 	}
 }
 
-// TestSameSeedSameOperations: what is sent depends on the seed and the number of
-// a request alone, not on the clients.
+// TestSameSeedSameOperations: a request depends only on the seed and its number, not on
+// the clients.
 func TestSameSeedSameOperations(t *testing.T) {
 	sent := func(clients int) map[string]int {
 		var mu sync.Mutex
@@ -179,8 +179,8 @@ func TestRampOfClients(t *testing.T) {
 	})
 }
 
-// TestMergedRecordersEqualOne: histograms of N recorders, merged, equal that of
-// the union bit for bit.
+// TestMergedRecordersEqualOne: merged histograms of N recorders equal that of the union
+// bit for bit.
 func TestMergedRecordersEqualOne(t *testing.T) {
 	union := histogram.New()
 	parts := []*summary{{}, {}, {}}

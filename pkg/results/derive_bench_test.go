@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkDerive is what the classic files of a load cost when it ended, in time
-// and in memory: B/op is what a control needs besides what it has.
+// BenchmarkDerive is the cost of a load's classic files after its end, in time and in
+// memory: B/op is the further memory of control.
 func BenchmarkDerive(b *testing.B) {
 	for _, seconds := range []int64{10, 100, 1000} {
 		b.Run(fmt.Sprintf("seconds=%d", seconds), func(b *testing.B) {
@@ -27,7 +27,7 @@ func BenchmarkDerive(b *testing.B) {
 	}
 }
 
-// recordLoad writes what a closed loop of so many seconds records, at ten thousand
+// recordLoad writes the records of a closed loop of a number of seconds, at ten thousand
 // requests a second.
 func recordLoad(b *testing.B, dir string, seconds int64) *DatabaseRun {
 	b.Helper()

@@ -15,8 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// group is requests of one second, step, phase and outcome that took equally
-// long.
+// group is requests of one second, step, phase and outcome with the same latency.
 type group struct {
 	second  int // after epoch
 	step    int
@@ -84,8 +83,8 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 	check(t, e.Close())
 }
 
-// recordProgress writes a row for each interval: a tick of its second. Measured
-// ones lie in their step's window, others before it.
+// recordProgress writes a row for each interval: a tick of its second. Measured rows
+// lie in their step's window, others before it.
 func recordProgress(t *testing.T, dir string, run *DatabaseRun, intervals []*Interval) {
 	t.Helper()
 	w, err := NewProgressWriter(filepath.Join(dir, FileProgress))
@@ -149,7 +148,7 @@ func steppedGroups() []group {
 	}
 }
 
-// derived are the files that Derive makes of a run with one server.
+// derived are the files that Derive makes for a run with one server.
 var derived = []string{
 	FileClassicSummary, FileClassicPercentile, FileClassicAll, FileClassicTimeseries, FileClassicByKey,
 	FileClientInterpolated, "1-" + FileServerInterpolated, FileDisk,
@@ -191,7 +190,7 @@ func TestDeriveGolden(t *testing.T) {
 	}
 }
 
-// What the goldens must say, by hand.
+// The numbers in the goldens, computed by hand.
 func TestDeriveNumbers(t *testing.T) {
 	dir, run := recordStepped(t)
 	check(t, Derive(dir, run))
@@ -278,7 +277,7 @@ func TestDeriveUsesResponseWithARate(t *testing.T) {
 	}
 }
 
-// When every request fails there are no latencies, and no zeros for them.
+// If every request fails, there are no latencies, and no zeros for them.
 func TestDeriveNothingOK(t *testing.T) {
 	dir, run := t.TempDir(), steppedRun()
 	record(t, dir, run, []group{{1, 0, PhaseMeasure, workload.Failed, 7, time.Second, "unavailable"}})
@@ -364,8 +363,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// Of a run killed in its second step the first has its recorded time, the second
-// that of its rows; in an older format the rest of its recorded seconds.
+// In a run killed in its second step, the first step has its recorded time. The second
+// has the time of its rows, or in an older format the rest of its recorded seconds.
 func TestWindowsOfAKilledRun(t *testing.T) {
 	dir, run := recordStepped(t)
 	run.Steps = run.Steps[:1]
@@ -386,10 +385,9 @@ func TestWindowsOfAKilledRun(t *testing.T) {
 	}
 }
 
-// Of the classic tool's own time series come the same series again and its
-// by-key rows, without the zero row and the overshoot at the end. The classic
-// tool gives the thousand that a second only begins to that second; ours gives it
-// to the second that completes it.
+// The classic tool's own time series gives the same series again and its by-key rows,
+// without the zero row and the overshoot at the end. The classic tool assigns a thousand
+// to the second that begins it; ours assigns it to the second that completes it.
 func TestClassicTimeseries(t *testing.T) {
 	path := classicFile(t, "t-"+FileClassicTimeseries)
 	var rows []secondRow

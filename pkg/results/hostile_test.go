@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Readers refuse what is no regular file, and lines and tables without an end, before
+// Readers refuse files that are not regular, and lines and tables without an end, before
 // they cost memory or wait.
 func TestReadersRefuse(t *testing.T) {
 	dir := t.TempDir()

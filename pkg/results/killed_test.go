@@ -14,7 +14,7 @@ import (
 )
 
 // A kill at any moment leaves whole rows: at most the last line is cut, and the
-// reader says so.
+// reader reports it.
 func TestKilledWriterLeavesWholeRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileIntervals)
 	cmd := exec.Command(os.Args[0])
@@ -38,7 +38,7 @@ func TestKilledWriterLeavesWholeRows(t *testing.T) {
 		}
 	}
 
-	// A restarted writer goes on where the whole rows end.
+	// A restarted writer continues where the whole rows end.
 	w, err := NewIntervalWriter(path)
 	check(t, err)
 	check(t, w.Write([]Interval{testInterval(7, 0)}))

@@ -18,8 +18,8 @@ func mixedRun() *DatabaseRun {
 	}
 }
 
-// recordMixed writes what a mixed load records: a row for each operation, with
-// gauges on an operation's last row of a second only.
+// recordMixed writes the records of a mixed load: a row for each operation, with gauges
+// only on an operation's last row of a second.
 func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 	t.Helper()
 	dir = t.TempDir()

@@ -85,7 +85,7 @@ func firstColumns(text string, n int) string {
 func TestSampleFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	writeSamples(t, path, testSample(100))
-	// The agent came back: deltas go on.
+	// The agent came back: deltas continue.
 	writeSamples(t, path, testSample(102))
 	want := classicColumns + ourColumns + "\n" +
 		"100250000000,100,etcd,S (sleeping),20975,20726,5.30 %,30 MB,11 GB,256,8,10000,300,5.30,30535680,11048411136,17.64,11.66,5.62," +
@@ -102,8 +102,8 @@ func TestSampleFile(t *testing.T) {
 	diff(t, "samples", []Sample{testSample(100), testSample(102)}, got)
 }
 
-// TestSampleLines: the lines are those of a new file, and a sample that was not taken is stood in
-// for by the next.
+// TestSampleLines: the lines are those of a new file, and the next sample replaces one that was not
+// taken.
 func TestSampleLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	writeSamples(t, path, testSample(100), testSample(104))
@@ -121,7 +121,7 @@ func TestSampleLines(t *testing.T) {
 	diff(t, "lines", mustRead(t, path), text)
 }
 
-// What was not read is empty in the file, not a number.
+// A value that was not read is empty in the file, not a number.
 func TestUnknownCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	a, b := testSample(1), testSample(2)
@@ -194,7 +194,7 @@ func TestSamplesOfAnOlderVersion(t *testing.T) {
 	diff(t, "samples", []Sample{want}, got)
 }
 
-// Copies of a sample change alone, as those of a struct of numbers do.
+// Copies of a sample change independently, like copies of a struct of numbers.
 func TestSetChangesOneCopy(t *testing.T) {
 	a := testSample(1)
 	b := a
@@ -229,8 +229,8 @@ func TestClassicSamples(t *testing.T) {
 	}
 }
 
-// Written by us, the classic tool's samples give the classic tool's file again,
-// field by field, but for the columns it got wrong.
+// Written by us, the classic tool's samples give the classic tool's file again, field by
+// field, except the columns that it got wrong.
 func TestClassicFileComesOutTheSame(t *testing.T) {
 	for _, name := range []string{"t-1-server-system-metrics-interpolated.csv", "t-client-system-metrics-interpolated.csv"} {
 		path := classicFile(t, name)
@@ -262,8 +262,8 @@ func TestClassicFileComesOutTheSame(t *testing.T) {
 	}
 }
 
-// anySamples are samples as a sampler takes them: cumulative counters, about a
-// second apart, some seconds missed and some taken twice.
+// anySamples are samples like those of a sampler: cumulative counters, about a second
+// apart, some seconds missed and some taken twice.
 func anySamples() *rapid.Generator[[]Sample] {
 	return rapid.Custom(func(t *rapid.T) []Sample {
 		var list []Sample
@@ -288,7 +288,7 @@ func anySamples() *rapid.Generator[[]Sample] {
 }
 
 // The written deltas of every counter sum exactly to its growth, whatever was
-// missed or doubled; counters never fall; there is one row per second.
+// missed or doubled. Counters never decrease, and there is one row per second.
 func TestInterpolatedSums(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		samples := anySamples().Draw(rt, "samples")
@@ -382,7 +382,7 @@ func TestInterpolate(t *testing.T) {
 }
 
 // The last sample of a run may find that the processes have ended: it must not
-// hide what was seen of them in the same second.
+// hide their earlier values in the same second.
 func TestInterpolateEndedProcesses(t *testing.T) {
 	alive := func(nano, period int64, cpu, rss float64) Sample {
 		s := testSample(nano / 1e9)
@@ -459,7 +459,7 @@ func TestInterpolatePercent(t *testing.T) {
 	for _, s := range got {
 		percents = append(percents, s.Get(metric.CPUPercent))
 	}
-	// Sampling began anew in the last second: its own percentage is the best there is.
+	// Sampling restarted in the last second: its own percentage is the best there is.
 	want := []float64{0, 100 * .3 / 1.4, 0}
 	if d := cmp.Diff(want, percents, cmpopts.EquateApprox(1e-9, 0)); d != "" {
 		t.Errorf("percentages (-want +got):\n%s", d)
@@ -510,7 +510,7 @@ func TestInterpolateOddClocks(t *testing.T) {
 	}
 }
 
-// A sample alone is read as it was written, and nothing but one is.
+// A single sample is read as it was written; any other text is refused.
 func TestOneSample(t *testing.T) {
 	want := testSample(1_700_000_000)
 	got, err := ParseSample(AppendSample(nil, &want))

@@ -81,7 +81,7 @@ func TestLatencyLinesSumToTotals(t *testing.T) {
 		}
 	}
 
-	// One latency more in one bucket is found, and its series named.
+	// One further latency in one bucket is found, and its series named.
 	w, err := histogram.NewLogWriter(filepath.Join(dir, FileLatency), epoch)
 	check(t, err)
 	h := histogram.New()

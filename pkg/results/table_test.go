@@ -195,7 +195,7 @@ func TestReadEventsTruncatedAndMalformed(t *testing.T) {
 	}
 }
 
-// Columns are found by name: in any order, with strangers between them.
+// Columns are found by name: in any order, with unknown columns between them.
 func TestColumnsByName(t *testing.T) {
 	path := mustWrite(t, filepath.Join(t.TempDir(), FileErrors),
 		"new,count,class,second,step,phase,operation,first_time,first_text\nx,4,other,9,2,measure,read,,why\n")

@@ -77,7 +77,7 @@ func counted(window span, step int, rows []Progress) map[string]Throughput {
 	return c.throughputs()
 }
 
-// TestAverageLiesBetweenExtremes: whatever ended when, in windows of any length of
+// TestAverageLiesBetweenExtremes: whenever requests end, in windows of any length and
 // any number of steps.
 func TestAverageLiesBetweenExtremes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -108,8 +108,8 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// TestOlderFormat: a folder of format 1 has no progress. What was served in the
-// whole of its steps is known, in a part of them it is not.
+// TestOlderFormat: a folder of format 1 has no progress. The number of requests served in
+// whole steps is known, but not the number in parts of steps.
 func TestOlderFormat(t *testing.T) {
 	folder, err := Open(filepath.Join("testdata", "format1"))
 	check(t, err)

@@ -22,8 +22,8 @@ func summaryOf(ok []time.Duration, u Unanswered) *Summary {
 	return s
 }
 
-// Unknown requests rank above all that ended ok with their time-out as bound, and
-// failed or shed ones above those without any: a made-up bound would be a guess.
+// Unknown requests rank above all that ended ok, with their time-out as bound. Failed or
+// shed requests rank above these without a bound: any bound would be a guess.
 func TestRankedOverRequestsThatDidNotEndOK(t *testing.T) {
 	u := Unanswered{N: 100}
 	u.bound(int64(200*time.Millisecond), 50)
@@ -100,8 +100,8 @@ func TestBoundsByHand(t *testing.T) {
 }
 
 // A bound is at most the true response time of the request at its rank, whenever the
-// requests that were given up had been answered later, and as large as if they had been
-// answered at once. No bound is below that of a lower rank.
+// given-up requests are answered later, and as large as if they were answered at once. No
+// bound is below that of a lower rank.
 func TestRankedIsASureBound(t *testing.T) {
 	for seed := range uint64(50) {
 		draw := rand.New(rand.NewPCG(seed, 1))
@@ -149,8 +149,8 @@ func TestRankedIsASureBound(t *testing.T) {
 	}
 }
 
-// What was never sent waited from due until the drain ended: the requests that were
-// due first, longest.
+// Unsent requests waited from due until the drain ended; requests that were due first
+// waited longest.
 func TestUnsentRequestsWaitedUntilTheDrainEnded(t *testing.T) {
 	run := &DatabaseRun{
 		Load:  Load{Load: workload.Load{Pace: workload.Pace{Rate: 100}, Limits: workload.Limits{Drain: 2 * time.Second}}},

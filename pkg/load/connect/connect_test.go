@@ -85,8 +85,8 @@ func TestOpenNamesWhoRefuses(t *testing.T) {
 	}
 }
 
-// TestGone: a member that takes a connection now is not lost, nor is one that wants other
-// credentials.
+// TestGone: a member that now accepts a connection is not lost, nor is a member that requires
+// other credentials.
 func TestGone(t *testing.T) {
 	for name, c := range map[string]*cluster{
 		"takes one": {},
@@ -103,8 +103,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestSingle: a connection for one request goes to the next member if fail-over is asked for
-// and one refuses, and says to which.
+// TestSingle: a connection for one request goes to the next member if one refuses and fail-over
+// is on, and it names its member.
 func TestSingle(t *testing.T) {
 	c := &cluster{down: map[int]bool{1: true}}
 	next := &connect.Dialer{Driver: c, Members: []int{0, 1, 2}, Failover: workload.FailoverNext}
@@ -123,7 +123,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic of a driver is the error of the connection.
+// TestPanic: a panic of a driver becomes the error of the connection.
 func TestPanic(t *testing.T) {
 	d := &connect.Dialer{Driver: &cluster{panics: true}, Members: []int{0}}
 	if _, err := d.Open(t.Context(), 2); err == nil {

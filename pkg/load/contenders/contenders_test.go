@@ -45,7 +45,7 @@ func (o *one) Close(context.Context) error   { o.open--; return nil }
 
 const within = time.Second
 
-// newPool returns a pool with open contenders. A stop of this process is taken from stopped.
+// newPool returns a pool with open contenders. *stopped reports a stop of this process.
 func newPool(t *testing.T, s *store, n int, stopped *bool) *Pool {
 	t.Helper()
 	c := clock.New()
@@ -73,7 +73,7 @@ func acquire(t *testing.T, p *Pool, number int64) *Turn {
 	return turn
 }
 
-// counts fails unless the pool counted these, besides what it knows of the recipe.
+// counts fails unless the pool has these counts, besides the facts of the recipe.
 func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 	t.Helper()
 	got := p.Counts()
@@ -83,8 +83,8 @@ func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 	}
 }
 
-// Two holders of one lock are found, whoever gives it up first, and none of two locks, or one after the
-// other.
+// Two holders of one lock are found, whichever gives it up first. Holders of two locks, or one after
+// the other, are not.
 func TestOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stopped := &store{}, false
@@ -121,7 +121,7 @@ func TestOverlaps(t *testing.T) {
 	})
 }
 
-// What a stop of this process may explain is not charged to the store.
+// An overlap that a stop of this process may explain does not count against the store.
 func TestBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stopped := &store{}, true
@@ -139,7 +139,7 @@ func TestBelieved(t *testing.T) {
 	})
 }
 
-// A fence must be greater than that of the holder before.
+// A fence must be greater than that of the previous holder.
 func TestFences(t *testing.T) {
 	s, stopped := &store{}, false
 	p := newPool(t, s, 1, &stopped)
@@ -150,8 +150,8 @@ func TestFences(t *testing.T) {
 	counts(t, p, results.LoadLocks{Opened: 1, Acquired: 4, Released: 4, Disorder: 2})
 }
 
-// A contender whose session has ended is closed, and the next request opens another. Each lock that was
-// acquired is accounted for.
+// A contender whose session has ended is closed, and the next request opens another. Each acquired
+// lock is accounted for.
 func TestReplaced(t *testing.T) {
 	s, stopped := &store{}, false
 	p := newPool(t, s, 1, &stopped)
@@ -178,7 +178,7 @@ func TestReplaced(t *testing.T) {
 	counts(t, p, results.LoadLocks{Opened: 1, Replaced: 3, Acquired: 3, Released: 1, Lost: 1, Unclear: 1, Why: "no answer"})
 }
 
-// A holder keeps its lock for the time of the load, and gives it up when it learns that it is lost.
+// A holder keeps its lock for the time of the load, and gives it up when it learns of its loss.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stopped := &store{lost: make(chan struct{})}, false

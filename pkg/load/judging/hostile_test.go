@@ -12,13 +12,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// forger is a store that answers some reads with values that it makes up, each with a checksum that
-// is right or not.
+// forger is a store that answers some reads with invented values, with a right or wrong checksum.
 type forger struct {
 	store
 	own, other *requests.Sequence // of the load, and of another run
 
-	update int // index of the operation that the values are of
+	update int // index of the operation that writes the values
 
 	guard sync.Mutex
 	rand  *rand.Rand
@@ -50,8 +49,9 @@ func (f *forger) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 	return make([]byte, 1<<20), nil
 }
 
-// TestHostile: values with numbers of another run, negative and huge ones, and ones that are far too
-// long, are violations, each read is counted once, and the judge holds no more than of honest ones.
+// TestHostile: values with numbers of another run, with negative or huge numbers, and far too long
+// values are violations. Each read is counted once, and the judge uses no more memory than for honest
+// values.
 func TestHostile(t *testing.T) {
 	spec := registers(false)
 	f := &forger{rand: rand.New(rand.NewPCG(17, 18))}

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is a register for each key. Lies says what it does wrong, every so many calls.
+// store is a register for each key. It tells the lie of its kind in one of a number of calls.
 type store struct {
 	lie   lie
 	every int
@@ -23,7 +23,7 @@ type store struct {
 	mu     sync.Mutex
 	calls  int
 	lies   int
-	values map[string][][]byte // of each key, the last one last; nil is none
+	values map[string][][]byte // of each key, the latest last; nil is none
 }
 
 type lie int
@@ -118,7 +118,7 @@ func (s *store) Delete(_ context.Context, key []byte) error {
 
 func (s *store) Close() error { return nil }
 
-// judged is a sink that judges and forgets all else.
+// judged is a sink that only judges.
 type judged struct{ *Load }
 
 var _ load.Observer = judged{}
@@ -148,7 +148,7 @@ func judge(t *testing.T, spec load.Spec, s *store, requests int64) (*consistency
 	return judgeClient(t, spec, s, s, requests)
 }
 
-// judgeClient is judge of a client of a store.
+// judgeClient is judge for one client of a store.
 func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requests int64) (*consistency.Judge, consistency.HeldKeys) {
 	t.Helper()
 	const clients = 8
@@ -201,8 +201,7 @@ func TestHonest(t *testing.T) {
 	}
 }
 
-// TestLies: what a store does wrong behind the engine is found, each with the class that shows
-// it.
+// TestLies: every lie of a store is found, with its class of violation.
 func TestLies(t *testing.T) {
 	swaps := []workload.Share{{Operation: workload.OpSwap, Weight: 1}}
 	for name, c := range map[string]struct {
@@ -245,8 +244,8 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestLostWrites: keys whose last writes were dropped are found when they are read back, also if
-// the load read nothing.
+// TestLostWrites: reading back finds keys whose last writes were dropped, also if the load read
+// nothing.
 func TestLostWrites(t *testing.T) {
 	spec := registers(false)
 	spec.Mix, spec.Operation = nil, workload.OpUpdate
@@ -259,7 +258,7 @@ func TestLostWrites(t *testing.T) {
 	}
 }
 
-// TestReadBackEnds: what cannot be read in time is not counted as read.
+// TestReadBackEnds: keys that cannot be read in time do not count as read.
 func TestReadBackEnds(t *testing.T) {
 	spec := registers(false)
 	l, err := New(Options{Spec: spec, Clients: 1})

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// filler gives each field another value, so that a field that is not converted, or taken
-// for another one, shows.
+// filler gives each field another value, to show a field that is not converted, or mistaken for
+// another one.
 type filler struct{ n int64 }
 
 func (f *filler) fill(v reflect.Value) {
@@ -62,7 +62,7 @@ func filled[T any](f *filler) (v T) {
 	return v
 }
 
-// sent is a message as the other side has it.
+// sent returns a message as the other side receives it.
 func sent[M proto.Message](t *testing.T, m, empty M) M {
 	t.Helper()
 	data, err := proto.Marshal(m)
@@ -92,14 +92,14 @@ func second(f *filler) load.Second {
 		i.Step, m.Step, e.Step, p.Step = 7, 7, 7, 7
 		s.Intervals, s.Members, s.Errors, s.Progress = append(s.Intervals, i), append(s.Members, m), append(s.Errors, e), append(s.Progress, p)
 	}
-	s.Errors[1].FirstText, s.Errors[1].FirstTime = "", time.Time{} // a class that had its example before
+	s.Errors[1].FirstText, s.Errors[1].FirstTime = "", time.Time{} // a class with an earlier example
 	s.Members[1].Member = -1
 	s.Latencies = []load.Latency{latency(workload.OK, 1), latency(workload.OK, 2)}
 	s.Failures = []load.Latency{latency(workload.Failed, 3), latency(workload.Unknown, 4), latency(workload.Declined, 5)}
 	return s
 }
 
-// TestSecond: a second is the same after it was sent, and so is another one that is
+// TestSecond: a second is the same after it was sent, and so is another second that is
 // decoded in the same memory.
 func TestSecond(t *testing.T) {
 	var e Encoder
@@ -136,7 +136,7 @@ func TestSecond(t *testing.T) {
 	}
 }
 
-// TestMember: so is the histogram of a member, which has fewer digits.
+// TestMember: the histogram of a member, which has fewer digits, is the same after it was sent.
 func TestMember(t *testing.T) {
 	var e Encoder
 	var d Decoder
@@ -162,7 +162,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// TestStepAndEnd: so are steps, and how they end.
+// TestStepAndEnd: steps and their ends are the same after they were sent.
 func TestStepAndEnd(t *testing.T) {
 	f := &filler{}
 	step := load.Step{Index: 4, Step: filled[workload.Step](f)}
@@ -191,7 +191,7 @@ func TestStepAndEnd(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses: what no encoder makes is an error.
+// TestDecodeRefuses: a message that no encoder makes is an error.
 func TestDecodeRefuses(t *testing.T) {
 	var e Encoder
 	if _, err := e.Second(load.Second{}); err == nil {

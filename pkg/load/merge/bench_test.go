@@ -36,9 +36,9 @@ func encode(b *testing.B, generator int) *dbtesterpb.LoadSecond {
 	return m
 }
 
-// BenchmarkSecond measures what the second of one generator costs whoever merges those of
-// four: its message is marshalled, decoded and merged, with its share of what all four cost.
-// Connections and the sink are left out. 1 % of a core is 10 ms.
+// BenchmarkSecond measures the cost of one generator's second for a merger of four: its message
+// is marshalled, decoded and merged, with its share of the common cost. Connections and the sink
+// are left out. 1 % of a core is 10 ms.
 func BenchmarkSecond(b *testing.B) {
 	const generators = 4
 	m := writes(discard{}, 0, "a", "b", "c", "d")

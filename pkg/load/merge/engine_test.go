@@ -21,8 +21,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// server is a store that takes whole milliseconds for a request, and fails some: which,
-// and how long, follows from the request alone.
+// server is a store that takes whole milliseconds for a request, and fails some. Failure and
+// duration follow from the request alone.
 type server struct {
 	mu   sync.Mutex
 	m    map[string][]byte
@@ -155,7 +155,7 @@ func issue(t *testing.T, spec load.Spec, steps []workload.Step, of int, sink fun
 }
 
 // TestMergeIsTheRecordOfTheWhole: the merged files of several generators are byte for byte
-// those of one that issues the whole load, in any order of arrival. One may be lost.
+// those of one generator that issues the whole load, in any order of arrival. One may be lost.
 func TestMergeIsTheRecordOfTheWhole(t *testing.T) {
 	var gap *results.Gap // of the last step
 	want := files(t, func(out load.Sink) {
@@ -228,7 +228,7 @@ func files(t *testing.T, write func(out load.Sink)) map[string][]byte {
 	return all
 }
 
-// firstDifference is the first line in which two texts differ.
+// firstDifference returns the first line in which two texts differ.
 func firstDifference(a, b []byte) string {
 	want, got := strings.Split(string(a), "\n"), strings.Split(string(b), "\n")
 	for i := range min(len(want), len(got)) {

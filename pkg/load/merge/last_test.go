@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// trace is a sink that writes a letter for each second, that of its step, and a bar behind
-// the last one. A second without rows has no letter.
+// trace is a sink that writes its step's letter for each second, and a bar after the last
+// one. A second without rows has no letter.
 type trace struct {
 	text    string
 	answers int64 // in ticks
@@ -35,8 +35,8 @@ func (x *trace) Second(s load.Second) error {
 
 func (x *trace) Total(load.Total) error { return nil }
 
-// twoSteps is what a generator sends in two steps of so many seconds. Each second has two
-// ticks, of which the last one of a step is shorter than those of other generators.
+// twoSteps returns a generator's records of two steps with these numbers of seconds. Each second
+// has two ticks. The last tick of a step is shorter than those of other generators.
 func twoSteps(seconds ...int64) (list []event) {
 	for step, n := range seconds {
 		from := int64(100 * (step + 1))
@@ -57,8 +57,8 @@ func twoSteps(seconds ...int64) (list []event) {
 	return list
 }
 
-// TestOneLastSecond: whichever generators are lost, and when, each step has one second that
-// is marked as its last. All others come before it, and no tick is left out.
+// TestOneLastSecond: whichever generators are lost, and whenever, each step has one second
+// that is marked as its last. All others come before it, and no tick is left out.
 func TestOneLastSecond(t *testing.T) {
 	all := [][]event{twoSteps(2, 3), twoSteps(3, 1), twoSteps(1, 2)}
 	valid := regexp.MustCompile(`^(a+\|)?(b+\|)?$`)

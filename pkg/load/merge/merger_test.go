@@ -41,8 +41,8 @@ func writes(out load.Sink, ahead int, names ...string) *Merger {
 	return New(out, Options{Operations: []workload.Op{workload.OpWrite}, Generators: names, Ahead: ahead})
 }
 
-// TestLostIsCalled: whoever streams the seconds learns which part was given up, and may
-// call the merger then. A loss that it names itself is no news to it.
+// TestLostIsCalled: the streamer of seconds learns of each dropped part, and may then call the
+// merger. A loss that it names itself is not reported to it.
 func TestLostIsCalled(t *testing.T) {
 	var m *Merger
 	var lost []int
@@ -72,7 +72,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestSilentGeneratorIsLost: memory is bounded by the seconds that one may be ahead.
+// TestSilentGeneratorIsLost: memory is bounded by the seconds that a generator may be ahead.
 func TestSilentGeneratorIsLost(t *testing.T) {
 	x := newText()
 	m := writes(x, 10, "a", "b", "c")
@@ -99,8 +99,8 @@ func TestSilentGeneratorIsLost(t *testing.T) {
 	}
 }
 
-// TestPercentilesAreOfAll: percentiles come from merged histograms. Those of the parts,
-// whatever they are, do not count.
+// TestPercentilesAreOfAll: percentiles come from merged histograms. The parts' own percentiles
+// do not count.
 func TestPercentilesAreOfAll(t *testing.T) {
 	x := newText()
 	m := writes(x, 0, "a", "b")
@@ -120,8 +120,8 @@ func TestPercentilesAreOfAll(t *testing.T) {
 	}
 }
 
-// TestUnfitRecordsAreRefused: a generator that sends what cannot be merged gets an error,
-// and the merge is as if it had not.
+// TestUnfitRecordsAreRefused: a generator that sends a record that cannot be merged gets an
+// error, and the record has no effect on the merge.
 func TestUnfitRecordsAreRefused(t *testing.T) {
 	x := newText()
 	m := writes(x, 0, "a", "b")
@@ -204,7 +204,7 @@ func TestUnfitRecordsAreRefused(t *testing.T) {
 }
 
 // TestTicksEndTogether: the row of a generator whose step ends within a tick waits for
-// those of the others. The client's gap is the longest of all.
+// the rows of the others. The client's gap is the longest of all.
 func TestTicksEndTogether(t *testing.T) {
 	x := newText()
 	m := writes(x, 0, "a", "b")

@@ -28,7 +28,7 @@ type event struct {
 	end    time.Time
 }
 
-// tape is a sink that keeps what a generator sends.
+// tape is a sink that keeps a generator's records.
 type tape struct {
 	mu     sync.Mutex
 	events []event
@@ -190,8 +190,8 @@ func testArrival(t *testing.T, all []*tape) {
 	}
 }
 
-// testLoss: what a generator sent before it was lost stays, the others' records are
-// complete, and the loss is named.
+// testLoss: a lost generator's earlier records stay, the others' records are complete, and
+// the loss is named.
 func testLoss(t *testing.T, all []*tape) {
 	t.Helper()
 	for seed := range uint64(3) {
@@ -213,7 +213,7 @@ func testLoss(t *testing.T, all []*tape) {
 	}
 }
 
-// row is by what counts are compared.
+// row is the key by which counts are compared.
 type row struct {
 	step      int
 	second    int64

@@ -31,7 +31,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// Whatever the text, what is counted is short, printable and valid, and normal again.
+// Whatever the text, the counted message is short, printable, valid, and already normal.
 func FuzzNormal(f *testing.F) {
 	f.Add("dial tcp [fe80::1%eth0]:2379: connect: connection refused")
 	f.Add(strings.Repeat("é", 400))
@@ -44,7 +44,7 @@ func FuzzNormal(f *testing.F) {
 	})
 }
 
-// A set has a bound, and yet each class has a message.
+// A set has a bound, but each class has a message.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	s := NewSet()

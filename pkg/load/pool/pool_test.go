@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// members grants sessions with the numbers from 1 on, and answers as its fields say.
+// members grants sessions numbered from 1, and answers according to its fields.
 type members struct {
 	last         int64
 	open         map[int64]bool
 	kept         []int64
-	lost, silent bool // grants and ends have no answer, or no session is there any more
+	lost, silent bool // grants and ends have no answer, or no session exists any more
 	panics       bool
 }
 
@@ -61,7 +61,7 @@ func filled(t *testing.T, n int64) (*Pool, *members) {
 	return p, m
 }
 
-// end ends what is left, and compares the counts.
+// end ends the remaining sessions, and compares the counts.
 func end(t *testing.T, p *Pool, m *members, want Counts) error {
 	t.Helper()
 	got, err := p.End(t.Context(), []database.Leaser{m}, time.Second)
@@ -74,7 +74,7 @@ func end(t *testing.T, p *Pool, m *members, want Counts) error {
 	return err
 }
 
-// Sessions are renewed one after the other, and the one whose renewal is longest ago is ended.
+// Sessions are renewed one after the other, and the one with the oldest renewal is ended.
 func TestOrder(t *testing.T) {
 	p, m := filled(t, 3)
 	for range 4 {
@@ -97,7 +97,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A request that finds no session is not sent, and what became of each session is counted.
+// A request that finds no session is not sent, and each session is counted by how it ended.
 func TestAccounts(t *testing.T) {
 	p, m := filled(t, 3)
 	m.panics = true
@@ -128,7 +128,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// Sessions that no member can be asked to end are left.
+// Sessions remain if no member can be asked to end them.
 func TestNoMember(t *testing.T) {
 	p, _ := filled(t, 2)
 	if c, err := p.End(t.Context(), nil, time.Second); c.Left != 2 || err == nil {

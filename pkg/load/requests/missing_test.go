@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestMissingKeysAreASet compares with a map.
+// TestMissingKeysAreASet compares missing keys with a map.
 func TestMissingKeysAreASet(t *testing.T) {
 	const keys = 200
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -9,7 +9,7 @@ import (
 )
 
 // TestDealer: hands that take requests in any order get each request of every kind of
-// schedule once, their own alone, at its time; what was left out is nobody's.
+// schedule once, only their own, at its due time. Requests that were left out go to none.
 func TestDealer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
@@ -62,7 +62,7 @@ func TestDealer(t *testing.T) {
 	})
 }
 
-// TestDealerKeepsRoom: the memory of a hand follows what waits in it, not how much it took.
+// TestDealerKeepsRoom: the memory of a hand depends on its waiting requests, not on how many it took.
 func TestDealerKeepsRoom(t *testing.T) {
 	d := NewDealer(New(Options{Rate: 1000, Requests: 1_000_000}), 3)
 	for range 300_000 {
@@ -77,7 +77,7 @@ func TestDealerKeepsRoom(t *testing.T) {
 	}
 }
 
-// TestDealerConcurrent: hands on goroutines of their own get all requests.
+// TestDealerConcurrent: hands on separate goroutines get all requests.
 func TestDealerConcurrent(t *testing.T) {
 	d, counts := NewDealer(New(Options{Rate: 1000, Requests: 100_001, Poisson: true, Seed: 1}), 10), make([]int, 10)
 	var all sync.WaitGroup

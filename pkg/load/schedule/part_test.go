@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPartNumbers: each number is in one part, in whatever number a step begins.
+// TestPartNumbers: each number is in one part, at whatever number a step begins.
 func TestPartNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		of := rapid.IntRange(2, 9).Draw(t, "parts")
@@ -113,7 +113,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 	})
 }
 
-// TestPartsLeaveTheWhole: what parts give up at once and what they hand out afterwards is
+// TestPartsLeaveTheWhole: the requests that parts give up at once and hand out afterwards are
 // the rest of the whole.
 func TestPartsLeaveTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +153,7 @@ func TestPartsLeaveTheWhole(t *testing.T) {
 	})
 }
 
-// TestClosedLoopParts: a closed loop's requests are divided as exactly.
+// TestClosedLoopParts: a closed loop's requests are divided equally exactly.
 func TestClosedLoopParts(t *testing.T) {
 	for _, n := range []int64{1, 2, 3, 100, 101} {
 		sum := int64(0)

@@ -113,8 +113,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// TestWholeSecondsAreExact: a second holds the rate exactly, at whatever moment it
-// begins.
+// TestWholeSecondsAreExact: a second has exactly the rate, whenever it begins.
 func TestWholeSecondsAreExact(t *testing.T) {
 	const rate = 50_000
 	for _, offset := range []int64{0, 1, 9_999, 10_000, 333_333_333, 999_999_999} {

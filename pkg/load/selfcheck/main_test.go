@@ -20,7 +20,7 @@ const (
 	mirrorArg = "mirror-selfcheck"
 )
 
-// serve runs the server that the arguments name; false means that they name none.
+// serve runs the server that the arguments name; false means that they name no server.
 func serve(ctx context.Context, args []string) (bool, error) {
 	switch {
 	case len(args) == 0:

@@ -127,7 +127,7 @@ func wantExact(t *testing.T, c Comparison) {
 	}
 }
 
-// TestStallTenfold has ten times the time and the stall of TestStallOverTCP, on a
+// TestStallTenfold has ten times the duration and the stall of TestStallOverTCP, on a
 // fake clock.
 func TestStallTenfold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

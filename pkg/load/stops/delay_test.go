@@ -91,7 +91,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// TestBefore: what is read right after a stop may have come during it, and what is read later not.
+// TestBefore: an answer read right after a stop may have arrived during it; one read later did not.
 func TestBefore(t *testing.T) {
 	s := New(clock.New())
 	s.Beat(0, 0, 10*ms)
@@ -106,7 +106,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestWatchdog: a watchdog that is late shows a stop, and after its end nothing does.
+// TestWatchdog: a late watchdog shows a stop; after its end nothing shows one.
 func TestWatchdog(t *testing.T) {
 	var missed atomic.Int64
 	c := clock.Missing(&missed)

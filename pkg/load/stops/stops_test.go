@@ -9,7 +9,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// TestStops notices stops as the watchdog and clients do.
+// TestStops notices stops in the way of the watchdog and of clients.
 func TestStops(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(*Stops)
@@ -47,7 +47,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestForget: the record begins anew, and what was before delays as before.
+// TestForget: the record restarts, and earlier stops delay as before.
 func TestForget(t *testing.T) {
 	s := New(clock.New())
 	s.Beat(0, 0, 10*ms)

@@ -38,8 +38,8 @@ func TestNewExchange(t *testing.T) {
 	}
 }
 
-// exchange is one at a second, with a clock that is ahead by offset and ways that take
-// there and back.
+// exchange is an exchange at a second, with a clock that is ahead by offset, and with the
+// one-way times there and back.
 func exchange(second, offset, there, back int64) Exchange {
 	sent := base + second*s
 	return NewExchange(1, sent, sent+there+offset, sent+there+offset, sent+there+back)
@@ -69,7 +69,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// An exchange that was held up on one way does not bend the track.
+// An exchange that was delayed in one direction does not bend the track.
 func TestTrackIgnoresDelays(t *testing.T) {
 	t.Parallel()
 	var all []Exchange
@@ -136,7 +136,7 @@ func TestTrackOfNobody(t *testing.T) {
 	}
 }
 
-// An agent's clock that goes back far leaves a track that still converts.
+// An agent's clock that is set far back leaves a track that still converts.
 func TestTrackOfAClockSetBack(t *testing.T) {
 	t.Parallel()
 	var all []Exchange

@@ -101,7 +101,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// Amend renews some files alone: damage of the others goes on to show.
+// Amend renews only some files: damage of the others still shows.
 func TestAmend(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.csv": "12", "b.csv": "b"})
@@ -122,7 +122,7 @@ func TestAmend(t *testing.T) {
 	}
 }
 
-// TestLargest: a file that is larger than any record has its size alone, and is not read.
+// TestLargest: a file that is larger than any record has only its size, and is not read.
 func TestLargest(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.csv": ""})

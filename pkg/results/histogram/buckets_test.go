@@ -152,7 +152,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// Reading leaves next to nothing behind, however long the log is.
+// Reading leaves almost no garbage, however long the log is.
 func TestBucketsAllocateLittle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "latency.hlog")
 	w, err := NewLogWriter(path, time.Unix(1_800_000_000, 0))

@@ -30,8 +30,8 @@ func BenchmarkLogWrite(b *testing.B) {
 	b.ReportMetric(float64(w.lines.Size())/float64(b.N), "bytes/line")
 }
 
-// TestEncodeAsLibrary: what is written is what the library writes, for any counts and digits,
-// and whatever was written before.
+// TestEncodeAsLibrary: the encoder writes the same bytes as the library, for any counts and
+// digits, and whatever it wrote before.
 func TestEncodeAsLibrary(t *testing.T) {
 	e := newEncoder()
 	rapid.Check(t, func(t *rapid.T) {

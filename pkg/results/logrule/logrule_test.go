@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// rules are of three databases' forms of lines.
+// rules are for the line formats of three databases.
 func rules() ([]declared.LogRule, []declared.LogTime) {
 	return []declared.LogRule{
 			{Event: "apply", Pattern: `"msg":"apply request took too long"`, Value: declared.JSONField("took"), Unit: declared.UnitText},
@@ -37,7 +37,7 @@ func matcher(t testing.TB) *Matcher {
 	return m
 }
 
-// event is what a test compares of a line.
+// event is the part of a line that a test compares.
 type event struct {
 	Line   int64
 	Event  string
@@ -133,8 +133,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// Whatever a log holds, a scan ends, counts lines as they are, and yields values that
-// records can hold.
+// Whatever a log holds, a scan ends, counts its lines, and yields values that records can
+// hold.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(`{"level":"warn","ts":"2026-11-22T11:30:13.123456+0100","msg":"apply request took too long","took":"1.062s"}` + "\n"))
 	f.Add([]byte("2026-11-22 10:30:13,123 WARN fsync-ing the write ahead log in SyncThread:1 took 22978ms which\nraft\r\n\r\n"))

@@ -32,7 +32,7 @@ func shown(t *testing.T, live *Live, step int, ticks int, ok, failed func(tick i
 	}
 }
 
-// within is a number in the ticks [from, to), and else another one.
+// within is one number in the ticks [from, to), and another number elsewhere.
 func within(from, to int, is, otherwise int64) func(tick int) int64 {
 	return func(tick int) int64 {
 		if tick >= from && tick < to {
@@ -42,7 +42,7 @@ func within(from, to int, is, otherwise int64) func(tick int) int64 {
 	}
 }
 
-// A load is waited for until it has recovered by the rule of its records.
+// Await waits until a load has recovered by the rule of its records.
 func TestLive(t *testing.T) {
 	all := func(int) int64 { return 100 }
 	for name, tc := range map[string]struct {
@@ -93,8 +93,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// Each disturbance is compared with the time since the one before; of a load of which nothing is
-// known, and of steps, what comes behind counts.
+// Each disturbance is compared with the time since the previous one. For an unknown load, and for
+// steps, the time after it counts.
 func TestLiveAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := NewLive(workload.Load{Pace: workload.Pace{Rate: 1000}, Limits: workload.Limits{}})
@@ -116,7 +116,7 @@ func TestLiveAgain(t *testing.T) {
 	})
 }
 
-// Rows that come late add to their ticks, whose pending requests and those of later ticks change.
+// Late rows add to their ticks, and change the pending requests of these and of later ticks.
 func TestLate(t *testing.T) {
 	length := int64(results.ProgressTick)
 	row := func(n, due, ok int64) results.Progress {

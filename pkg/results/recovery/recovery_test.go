@@ -36,8 +36,8 @@ func none(int) int64 { return 0 }
 // after is a time after the beginning of a load.
 func after(d time.Duration) time.Time { return begin.Add(d) }
 
-// A disturbance at 10 s that lasts 3 s; nobody is answered from 10.5 s to 12.5 s, and 150 of
-// the missing 2,000 a tick after.
+// A disturbance at 10 s lasts 3 s. No request is answered from 10.5 s to 12.5 s; then each tick
+// answers 150, with 2,000 missing.
 func TestOf(t *testing.T) {
 	timeline := load(400, func(tick int) int64 {
 		switch {
@@ -93,7 +93,7 @@ func TestOfShort(t *testing.T) {
 	}
 }
 
-// A load that nothing happened to has recovered when the disturbance is over.
+// A load without any effect has recovered when the disturbance is over.
 func TestOfNoEffect(t *testing.T) {
 	timeline := load(300, func(int) int64 { return 100 }, none)
 	r := timeline.Of(Disturbance{From: after(10 * time.Second), To: after(12 * time.Second)})
@@ -105,8 +105,7 @@ func TestOfNoEffect(t *testing.T) {
 	}
 }
 
-// A load that is not as before has no end of its recovery, and requests that fail keep it from
-// having recovered.
+// A load that is not as before does not recover, and failing requests prevent a recovery.
 func TestOfNotRecovered(t *testing.T) {
 	half := load(300, func(tick int) int64 {
 		if tick < 100 {
@@ -130,7 +129,7 @@ func TestOfNotRecovered(t *testing.T) {
 	}
 }
 
-// Nobody is answered from a disturbance to the end: the gap is as long as the load shows.
+// No request is answered from a disturbance to the end: the gap is as long as the load shows.
 func TestOfNeverAgain(t *testing.T) {
 	timeline := load(300, func(tick int) int64 {
 		if tick < 100 {
@@ -144,8 +143,8 @@ func TestOfNeverAgain(t *testing.T) {
 	}
 }
 
-// The level is of the time since the disturbance before, the search ends at the next one, and
-// without a second to compare with nothing is known.
+// The level is from the time since the previous disturbance, and the search ends at the next one.
+// Without a second to compare with, nothing is known.
 func TestOfAmongOthers(t *testing.T) {
 	timeline := load(300, func(tick int) int64 {
 		if tick < 50 {

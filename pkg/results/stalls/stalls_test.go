@@ -15,8 +15,8 @@ import (
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// step is what a step of 6 s with a warm-up of 1 s recorded: what was due and what ended ok in each
-// tick of the 5 s that are measured.
+// read judges a step of 6 s with a warm-up of 1 s: due and ok are the requests that were due and that
+// ended ok in each tick of the measured 5 s.
 func read(t *testing.T, rate float64, stopped []results.Stretch, due, ok func(tick int) int64) Step {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func read(t *testing.T, rate float64, stopped []results.Stretch, due, ok func(ti
 		from := int64(i+10) * int64(results.ProgressTick)
 		row := results.Progress{FromNS: from, ToNS: from + int64(results.ProgressTick), Operation: "put", Due: due(max(i, 0)), OK: ok(max(i, 0))}
 		if i < 0 {
-			row.OK = 0 // the warm-up is no stall
+			row.OK = 0 // the warm-up is not a stall
 		}
 		late := row
 		late.Due, late.OK = 0, row.OK/2 // a row whose record came late adds to its tick
@@ -53,7 +53,7 @@ func read(t *testing.T, rate float64, stopped []results.Stretch, due, ok func(ti
 
 func always(n int64) func(int) int64 { return func(int) int64 { return n } }
 
-// except is a number in all ticks but some.
+// except is one number in all ticks except some, which have another.
 func except(n, other int64, ticks ...int) func(int) int64 {
 	return func(i int) int64 {
 		if slices.Contains(ticks, i) {
@@ -108,8 +108,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Records without ticks have no stalls that could be known, and steps without an end or of years
-// cost no memory.
+// Records without ticks show no stalls, and steps without an end, or of years, cost no memory.
 func TestReadNothing(t *testing.T) {
 	dir := t.TempDir()
 	run := &results.DatabaseRun{}

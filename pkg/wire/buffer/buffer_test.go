@@ -13,7 +13,7 @@ func TestBorrow(t *testing.T) {
 	(*Buffer)(nil).GiveBack()
 }
 
-// Nobody has a buffer that another one has.
+// No two borrowers have the same buffer.
 func TestTwoBorrowers(t *testing.T) {
 	one := Borrow(100)
 	two := Borrow(100)

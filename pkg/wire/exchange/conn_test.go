@@ -26,7 +26,7 @@ type echo struct {
 	tls   *tls.Config // of its clients
 	conns atomic.Int64
 	lines atomic.Int64
-	// settled has a token for each line after which the server did all that it does.
+	// settled has a token for each line that the server has completely handled.
 	settled chan struct{}
 }
 
@@ -81,7 +81,7 @@ func (e *echo) serve(conn net.Conn) {
 		case "bye\n":
 			_ = conn.Close()
 		case "word\n":
-			time.Sleep(idleCheck / 4) // so that it arrives in a packet of its own
+			time.Sleep(idleCheck / 4) // so that it arrives in its own packet
 			_, _ = io.WriteString(conn, "psst\n")
 		}
 		select {
@@ -162,7 +162,7 @@ func TestContexts(t *testing.T) {
 		if err := e.ask(ctx, &c, "hello"); err != nil {
 			t.Fatalf("ask the server: %v", err)
 		}
-		cancel() // in the middle of what follows
+		cancel() // in the middle of the following exchange
 	}
 	if e.conns.Load() != before {
 		t.Error("a context that ended after its exchange must not cost a connection")
@@ -262,7 +262,7 @@ func tends(t *testing.T, e *echo) {
 		}
 	}
 	for end := time.Now().Add(5 * time.Second); e.lines.Load() < 3 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // the server has yet to read what was sent
+		time.Sleep(time.Millisecond) // the server has yet to read the sent bytes
 	}
 	if !errors.Is(err, os.ErrDeadlineExceeded) || e.lines.Load() != 3 {
 		t.Errorf("an exchange whose keepalive failed returns %v after %d lines, want a deadline error after 3", err, e.lines.Load())
@@ -299,7 +299,7 @@ func TestDialRefused(t *testing.T) {
 	}
 }
 
-// Input gives what was read, however it came.
+// Input returns the bytes that were read, however they arrived.
 func TestInput(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789"), 1000)
 	for how, cut := range map[string]func(io.Reader) io.Reader{

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server continues fibers on its goroutine, in the order in which they asked.
+// server continues fibers on its goroutine, in the order of their requests.
 type server struct {
 	asked chan *Fiber
 	runs  sync.WaitGroup
@@ -53,7 +53,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Fibers that run one after another borrow the same memory, and one that runs beside others has
+// Fibers that run one after another borrow the same memory, and a fiber that runs concurrently has
 // its own until it waits.
 func TestBorrow(t *testing.T) {
 	const fibers, size = 100, 300
@@ -189,7 +189,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A context that is derived of a fiber's own has the fiber leave, but not wait.
+// A context that is derived from a fiber's own makes the fiber leave, but not wait.
 func TestDerivedContext(t *testing.T) {
 	var group sync.WaitGroup
 	Go(&group, func(f *Fiber) {

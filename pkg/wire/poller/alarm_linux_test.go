@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// Each wait ends once, never before its time, and at last: in every way to wait, busy or not, in
-// any order of times, while others are added from other goroutines.
+// Each wait ends once, never before its time, in every way to wait, busy or not, in any order of
+// times, while other goroutines add waits.
 func TestAlarmsEndWaits(t *testing.T) {
 	for name, s := range sets(t) {
 		for _, busy := range []bool{true, false} {
@@ -67,7 +67,7 @@ func TestAlarmWakes(t *testing.T) {
 	}
 }
 
-// The end of all waits continues those that wait, and lets later ones not begin; functions go on.
+// The end of all waits continues waiting fibers, and later waits do not begin; functions continue.
 func TestAlarmsEndAll(t *testing.T) {
 	for name, s := range sets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAlarmsEndAll(t *testing.T) {
 	}
 }
 
-// Close returns after a function that runs, which is not called again.
+// Close returns after a running function, which is not called again.
 func TestAlarmsClose(t *testing.T) {
 	for name, s := range sets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAlarmsClose(t *testing.T) {
 	}
 }
 
-// stopped is work that must be done after the function that left it.
+// stopped is work that must be done after the function that left it has stopped.
 type stopped struct {
 	left atomic.Bool
 	done chan struct{}
@@ -131,8 +131,9 @@ func (w *stopped) Work() {
 	}
 }
 
-// The goroutine that ends a wait does what the function leaves to it, after the function has stopped.
-// A wait may end before the function has stopped to wait: then it goes on without that goroutine.
+// The goroutine that ends a wait does the work that the function leaves to it, after the function has
+// stopped. A wait may end before the function has stopped to wait: then the function continues without
+// that goroutine.
 func TestAlarmsBatch(t *testing.T) {
 	for _, s := range sets(t) {
 		zero := time.Now()

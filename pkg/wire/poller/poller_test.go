@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// collector is a reader that keeps what arrives.
+// collector is a reader that keeps the bytes that arrive.
 type collector struct {
 	mu    sync.Mutex
 	room  []byte
 	all   []byte
 	calls int
-	runs  atomic.Bool // Received does
+	runs  atomic.Bool // Received is running
 	stop  error
 	lost  chan error
 }
@@ -60,7 +60,7 @@ func (c *collector) wait(t *testing.T, n int) {
 	}
 }
 
-// end returns what Lost was called with.
+// end returns the error with which Lost was called.
 func (c *collector) end(t *testing.T) error {
 	t.Helper()
 	select {
@@ -120,7 +120,7 @@ func TestServe(t *testing.T) {
 		if _, err := server.Write([]byte("early ")); err != nil {
 			t.Fatal(err)
 		}
-		r := newCollector(4) // less than what comes at once
+		r := newCollector(4) // less than arrives at once
 		c := open(t, serve, client, r)
 		r.wait(t, len("early "))
 		if _, err := c.Write([]byte("question")); err != nil {
@@ -140,7 +140,7 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// The end of a connection is seen also if it arrives with the last bytes.
+// The end of a connection is also seen if it arrives with the last bytes.
 func TestEnd(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
 		client, server := pair(t)
@@ -202,7 +202,7 @@ func TestReaderFails(t *testing.T) {
 	})
 }
 
-// After Close the reader is not called any more, and what waits to be written fails.
+// After Close the reader is no longer called, and waiting writes fail.
 func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
 		client, server := pair(t)
@@ -232,7 +232,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// What does not fit at once is written when the other side reads.
+// Bytes that do not fit at once are written when the other side reads.
 func TestWriteWaits(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
 		client, server := pair(t)
