@@ -15,7 +15,7 @@ type recorded struct {
 	before  []int64
 }
 
-// inBatch is how many requests the engine gives to its observer at once when many end.
+// inBatch is how many requests the engine passes to its observer at once when many end.
 const inBatch = 8192
 
 // record makes batches of requests.
@@ -67,7 +67,7 @@ func BenchmarkSecond(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is the judge's memory after so many requests.
+// BenchmarkMemory is the judge's memory after a number of requests.
 func BenchmarkMemory(b *testing.B) {
 	for _, keys := range []int{1, 1000, 100_000} {
 		for _, batches := range []int{12, 122} {
@@ -86,7 +86,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// processorTime is what this process has used, in nanoseconds: other processes do not change it.
+// processorTime is this process's processor time so far, in nanoseconds; others do not change it.
 func processorTime() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

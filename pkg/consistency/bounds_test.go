@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnstated: the first value that nobody wrote is taken for the one that was there before.
+// TestUnstated: the first value that no request wrote counts as the initial one.
 func TestUnstated(t *testing.T) {
 	var s tally
 	r := rand.New(rand.NewPCG(9, 10))
@@ -32,8 +32,8 @@ func TestUnstated(t *testing.T) {
 	}
 }
 
-// TestLate: a request that comes after all such were said to have come is counted, and its key
-// gets no verdict any more.
+// TestLate: a request that was sent before an earlier call's moment is counted as late, and its key
+// gets no more verdicts.
 func TestLate(t *testing.T) {
 	j := judgeOf(Absent, false)
 	j.Second([]Op{{Request: 1, Sent: 0, End: 10, Kind: Write}}, 100)
@@ -53,7 +53,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestMostKeys: requests of more keys than are judged are counted.
+// TestMostKeys: requests of keys beyond the judged ones are counted.
 func TestMostKeys(t *testing.T) {
 	j := New(Options{MostKeys: 2})
 	counts := j.Second([]Op{
@@ -66,7 +66,7 @@ func TestMostKeys(t *testing.T) {
 	}
 }
 
-// TestUnknownForgotten: reads of writes of unknown outcome beyond those that are kept are no
+// TestUnknownForgotten: reads of writes of unknown outcome that are no longer kept are not
 // violations, and are counted.
 func TestUnknownForgotten(t *testing.T) {
 	j := New(Options{MostUnknown: 1})
@@ -83,7 +83,7 @@ func TestUnknownForgotten(t *testing.T) {
 	}
 }
 
-// TestReadBack: what keys have after a load.
+// TestReadBack: the values of keys after a load.
 func TestReadBack(t *testing.T) {
 	write := func(key, request, at int64) Op {
 		return Op{Key: key, Request: request, Sent: at, End: at + 5, Kind: Write}
@@ -139,7 +139,7 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOneKey: what is held of one key does not grow with its requests.
+// TestMemoryOfOneKey: the memory of one key does not grow with its requests.
 func TestMemoryOfOneKey(t *testing.T) {
 	s := &store{clients: 16, keys: 1, writes: 0.5}
 	j := s.judge(Options{Remembered: 1000})

@@ -2,11 +2,11 @@ package consistency
 
 import "testing"
 
-// TestOneWrongAnswer: of two values that were written at the same time one read is wrong. It is
-// counted once, whichever write was sent first, and neither later reads of the value that stayed
-// nor that value when it is read back are taken for wrong.
+// TestOneWrongAnswer: one read of two concurrently written values is wrong. It is counted once,
+// whichever write was sent first. Later reads of the value that stayed are right, and so is that
+// value when it is read back.
 func TestOneWrongAnswer(t *testing.T) {
-	for _, late := range []bool{false, true} { // the wrong read comes in a batch of its own
+	for _, late := range []bool{false, true} { // the wrong read comes in its own batch
 		for first, stayed := range []int64{2, 1} { // the value that stayed was sent second, and first
 			j := judgeOf(Absent, false)
 			gone := 3 - stayed
@@ -37,7 +37,7 @@ func TestOneWrongAnswer(t *testing.T) {
 	}
 }
 
-// TestOneWrongAnswerInOrder: a read of a value that was surely replaced is wrong, however many
+// TestOneWrongAnswerInOrder: reads of a value that was surely replaced are wrong, however many
 // there are.
 func TestOneWrongAnswerInOrder(t *testing.T) {
 	j := judgeOf(Absent, false)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// FuzzHostile gives a judge requests that no engine makes: numbers never written, negative ones
-// and those of other runs, ends before sendings, moments that fall. Every request is counted
-// once, and what is held is bounded.
+// FuzzHostile passes requests that no engine makes to a judge: numbers that are negative, were
+// never written or come from other runs, ends before sendings, moments that decrease. Every request
+// is counted once, and memory is bounded.
 func FuzzHostile(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\xff\xfe\x80"), uint8(0))
 	f.Add(make([]byte, 200), uint8(7))
@@ -55,7 +55,7 @@ func FuzzHostile(f *testing.F) {
 	})
 }
 
-// hostile makes a request of eight bytes.
+// hostile makes a request from eight bytes.
 func hostile(b []byte) Op {
 	numbers := []int64{Absent, Unstated, math.MaxInt64, -1, 0, 1, 2, 3}
 	number := func(x byte) int64 {

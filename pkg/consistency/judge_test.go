@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// tally is how verdicts of a judge agree with those of a reference.
+// tally counts how verdicts of a judge agree with those of a reference.
 type tally struct{ histories, wrong, differing, missed int }
 
-// compare judges a history of a recipe and compares with every order tried. Exact is whether the
-// judge must find every violation.
+// compare judges a history of a recipe and compares the verdict with a trial of every order. Exact
+// reports whether the judge must find every violation.
 func (s *tally) compare(t *testing.T, r *rand.Rand, c recipe, exact bool, legal func([]Op, int64) bool) {
 	t.Helper()
 	initial := int64(-1)
@@ -84,14 +84,14 @@ func exactRecipe(r *rand.Rand) recipe {
 	}
 }
 
-// soundRecipe draws one with swaps and deletes.
+// soundRecipe draws a recipe with swaps and deletes.
 func soundRecipe(r *rand.Rand) recipe {
 	c := exactRecipe(r)
 	c.swaps, c.deletes = 0.3*float64(r.IntN(2)), 0.2*float64(r.IntN(2))
 	return c
 }
 
-// TestExact: a verdict while requests end is the one of every order tried afterwards.
+// TestExact: a verdict while requests end equals that of a later trial of every order.
 func TestExact(t *testing.T) {
 	var s tally
 	r := rand.New(rand.NewPCG(1, 2))
@@ -106,7 +106,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestSound: with swaps and deletes, no history that is linearizable is called a violation.
+// TestSound: with swaps and deletes, no linearizable history counts as a violation.
 func TestSound(t *testing.T) {
 	var s tally
 	r := rand.New(rand.NewPCG(3, 4))
@@ -122,7 +122,7 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestManyZones: the search among many values at once finds what comparing all pairs finds.
+// TestManyZones: the search among many values at once finds the same as a comparison of all pairs.
 func TestManyZones(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var w sweeper

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// linearizable decides by trying every order of the requests on one register. It knows nothing
-// of zones. Requests of unknown outcome may take effect at any time after they were sent, or not
-// at all. The history has at most 64 requests.
+// linearizable decides by trying every order of the requests on one register, without zones.
+// Requests of unknown outcome may take effect at any time after they were sent, or not at all.
+// The history has at most 64 requests.
 func linearizable(h []Op, initial int64) bool {
 	type state struct {
 		done  uint64
@@ -49,7 +49,7 @@ func linearizable(h []Op, initial int64) bool {
 	return try(state{0, initial})
 }
 
-// apply returns the value of a register after a request, and whether it would have answered so.
+// apply returns the value of a register after a request, and whether the answer is legal.
 func apply(o *Op, value int64) (after int64, legal bool) {
 	if o.Outcome == NotFound {
 		return value, value == Absent
@@ -71,7 +71,7 @@ func apply(o *Op, value int64) (after int64, legal bool) {
 	return value, value == o.Read
 }
 
-// recipe is how random histories are made.
+// recipe describes how random histories are made.
 type recipe struct {
 	clients, requests int
 	// Shares of requests, of 1.
@@ -80,8 +80,7 @@ type recipe struct {
 }
 
 // history returns requests on one key, each with a moment between its sending and its end at
-// which it took effect. Lies read values that were there before, and failed writes that took
-// effect.
+// which it took effect. Lies read earlier values, and failed writes that took effect.
 func (c recipe) history(r *rand.Rand, initial int64) []Op {
 	free := make([]int64, c.clients) // when each client is free
 	now, value := int64(0), initial
@@ -141,9 +140,9 @@ func (c recipe) write(r *rand.Rand, o *Op, lie bool, value *int64) {
 	}
 }
 
-// deliver gives a history to a judge in batches of random sizes, in the order in which requests
-// ended, and returns what it counted. The moment of a batch is the earliest that one of a later
-// batch was sent, or somewhat earlier.
+// deliver passes a history to a judge in batches of random sizes, in the order in which requests
+// ended, and returns the judge's counts. The moment of a batch is the earliest sending of a request
+// in a later batch, or somewhat earlier.
 func deliver(r *rand.Rand, j *Judge, h []Op) Counts {
 	h = slices.Clone(h)
 	slices.SortStableFunc(h, func(a, b Op) int { return cmp.Compare(a.End, b.End) })

@@ -30,8 +30,8 @@ func TestRevisits(t *testing.T) {
 	}
 }
 
-// TestLongRequest: while one request runs for long, keys are not looked at again with every batch,
-// and all that is left open is closed after it.
+// TestLongRequest: while one request runs for a long time, keys are not looked at again with every
+// batch, and all open values are closed after it.
 func TestLongRequest(t *testing.T) {
 	j := New(Options{Keys: 100, Initial: func(key int64) int64 { return key - 100 }})
 	number := int64(0)

@@ -40,10 +40,10 @@ const (
 	lateApplied lie = "late apply of a timed-out write"
 )
 
-// past is a value and when it came.
+// past is a value and when it was written.
 type past struct{ number, at int64 }
 
-// mostPast values are kept of a key.
+// mostPast is how many values of a key are kept.
 const mostPast = 64
 
 type lateWrite struct {
@@ -51,7 +51,7 @@ type lateWrite struct {
 	key        int
 }
 
-// flights are requests that have not been given to the judge, by their ends.
+// flights are requests that have not been passed to the judge, by their ends.
 type flights []Op
 
 func (f flights) Len() int           { return len(f) }
@@ -83,8 +83,8 @@ const (
 	hold = 400_000
 )
 
-// run makes requests and gives all that ended before the earliest one that may still come to
-// the judge.
+// run makes requests and passes all to the judge that ended before the earliest one that may still
+// follow.
 func (s *store) run(j *Judge, requests int) {
 	for range requests {
 		heap.Push(&s.flights, s.request())
@@ -100,7 +100,7 @@ func (s *store) run(j *Judge, requests int) {
 	j.Second(s.batch, before)
 }
 
-// finish gives the judge all requests that run, and finishes it.
+// finish passes all running requests to the judge, and finishes it.
 func (s *store) finish(j *Judge) {
 	s.now += 10 * hold
 	s.run(j, 0)
@@ -188,7 +188,7 @@ func (s *store) swap(o *Op, key int, lies bool) {
 	s.set(key, o.Request)
 }
 
-// at is what a key had at a moment.
+// at returns the value of a key at a moment.
 func (s *store) at(key int, moment int64) int64 {
 	v := s.values[key]
 	n := len(v) - 1

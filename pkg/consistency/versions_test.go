@@ -35,8 +35,8 @@ func guardedHistory(r *rand.Rand, lies float64) []Op {
 	return h
 }
 
-// twice counts, by comparing all pairs, the writes that cannot have replaced their versions besides
-// others.
+// twice counts, by comparing all pairs, the writes that cannot have replaced their versions because
+// of others.
 func twice(h []Op) (n int) {
 	for b := range h {
 		for a := range h {
@@ -54,8 +54,8 @@ func twice(h []Op) (n int) {
 	return n
 }
 
-// TestVersions: versions that two writes replaced are found as by comparing all pairs of writes, and
-// each has a witness.
+// TestVersions: the judge finds the same versions that two writes replaced as a comparison of all
+// pairs of writes, and each has a witness.
 func TestVersions(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	wrong := 0
@@ -84,7 +84,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVersionsMemory: what is held of a key that many write does not grow with its writes.
+// TestVersionsMemory: the memory of a key with many writers does not grow with its writes.
 func TestVersionsMemory(t *testing.T) {
 	j := judgeOf(-1, false)
 	for n := range int64(1000) {

@@ -80,7 +80,7 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
-// TestStepsBack: a client that read a newer value and then an older one is counted, two clients
+// TestStepsBack: a client that reads a newer value and then an older one is counted, two clients
 // are not.
 func TestStepsBack(t *testing.T) {
 	j := New(Options{Weaker: true})

@@ -10,7 +10,7 @@ import (
 )
 
 // TestKeyNumberIsTheInverse: a key has a number if and only if AppendKey makes that key
-// of it.
+// from it.
 func TestKeyNumberIsTheInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 40).Draw(t, "size")

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyNumbers counts the numbers that keys are made of.
+// TestKeyNumbers counts the numbers of keys.
 func TestKeyNumbers(t *testing.T) {
 	mix := func(shares ...Share) []Share { return shares }
 	for _, test := range []struct {
@@ -33,7 +33,7 @@ func TestKeyNumbers(t *testing.T) {
 	}
 }
 
-// TestSessionsUsed: a load uses up the sessions that it ends beyond those that it begins.
+// TestSessionsUsed: a load that ends more sessions than it begins uses up the difference.
 func TestSessionsUsed(t *testing.T) {
 	grant, keep, revoke := Share{"grant", 1}, Share{"keepalive", 8}, Share{"revoke", 1}
 	for _, test := range []struct {
@@ -60,8 +60,8 @@ func TestSessionsUsed(t *testing.T) {
 	}
 }
 
-// TestPerBlock: every operation gets its part of a thousand requests, and all
-// are shared out.
+// TestPerBlock: every operation gets its share of a thousand requests, and the shares
+// add up.
 func TestPerBlock(t *testing.T) {
 	for _, test := range []struct {
 		weights []float64

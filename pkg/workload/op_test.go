@@ -62,7 +62,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestListsAreCopies: a caller that changes a list changes its own copy only.
+// TestListsAreCopies: a caller that changes a list changes only its own copy.
 func TestListsAreCopies(t *testing.T) {
 	Ops()[0], KeyLaws()[0], Arrivals()[0], Backlogs()[0] = "", "", "", ""
 	Workloads()[0].Mix[0].Operation = ""
@@ -74,7 +74,7 @@ func TestListsAreCopies(t *testing.T) {
 	}
 }
 
-// TestCheckMix reports every problem with the share it is about.
+// TestCheckMix: every problem is reported with its share.
 func TestCheckMix(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -23,8 +23,8 @@ func drawn(l *Load, n uint64) map[int]float64 {
 	return hits
 }
 
-// chiSquare fails the test if counts differ from those that are expected by more than
-// chance: one law in a million would fail so.
+// chiSquare fails the test if counts differ from the expected ones by more than chance: one
+// correct law in a million would fail.
 func chiSquare(t *testing.T, got, want []float64) {
 	t.Helper()
 	sum := 0.0

@@ -84,7 +84,8 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// TestTooFewSaysSo: a verdict that no data could give names the number that could.
+// TestTooFewSaysSo: if no data of this size could give a verdict, the result names the size that
+// could.
 func TestTooFewSaysSo(t *testing.T) {
 	got := Judge(rule, []Metric{throughput(Groups{A: []float64{1, 2, 3}, B: []float64{4, 5, 6}})})
 	if got.Verdict != Inconclusive || !strings.Contains(strings.Join(got.Reasons, " "), "needs at least 4 runs of each") {
@@ -95,8 +96,8 @@ func TestTooFewSaysSo(t *testing.T) {
 	}
 }
 
-// TestTooNoisy: where no sensible number of pairs decides, the margin that the present ones
-// can decide is stated, and pairs of that spread do decide it.
+// TestTooNoisy: if no sensible number of pairs decides, the result states the margin that the
+// present pairs can decide, and pairs of that spread do decide it.
 func TestTooNoisy(t *testing.T) {
 	pairs := Pairs{-.3, .3, -.2, .25, -.25, .2, .01, -.02}
 	got := Judge(rule, []Metric{throughput(pairs)}).Findings[0]
@@ -110,7 +111,7 @@ func TestTooNoisy(t *testing.T) {
 	}
 }
 
-// TestLooking: the same pairs are judged harder if the rule looks more often, and a
+// TestLooking: the same pairs are judged more strictly if the rule looks more often, and a
 // rule of one look has the p-value of the test.
 func TestLooking(t *testing.T) {
 	d := withSum(8, 3)
@@ -124,7 +125,7 @@ func TestLooking(t *testing.T) {
 	}
 }
 
-// TestLevel: a level is found at one look and not more often over all than alpha.
+// TestLevel: a level is found at one look, and over all looks not more often than alpha.
 func TestLevel(t *testing.T) {
 	if once := Level([]int{8}, .05); once != .05 {
 		t.Errorf("one look at %v, want 0.05", once)
@@ -171,8 +172,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestPlanned: the numbers planned are those of the formula of Noether for the signed
-// rank: (1.96 + 0.84)^2 * pi/3 for a shift of one standard deviation is 8.2 pairs.
+// TestPlanned: the planned numbers are those of Noether's formula for the signed rank:
+// (1.96 + 0.84)^2 * pi/3 for a shift of one standard deviation is 8.2 pairs.
 func TestPlanned(t *testing.T) {
 	d := Pairs{1, 1, 1, 1, 1, 1, 1, 1}
 	for i := range d {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ranked returns n differences of the sizes 1 to n, of which those with the given ranks
+// ranked returns n differences of the sizes 1 to n. The differences with the given ranks
 // are positive.
 func ranked(n int, positive ...int) Pairs {
 	d := make(Pairs, n)

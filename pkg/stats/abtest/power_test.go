@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The power of two columns is that of one signed rank test at the level that is left.
+// The power of two columns is that of one signed rank test at the remaining level.
 func TestPowerOfTwo(t *testing.T) {
 	t.Parallel()
 	s := Screen{Columns: 2, Trials: 10, Alpha: .05}
@@ -22,8 +22,8 @@ func TestPowerOfTwo(t *testing.T) {
 	}
 }
 
-// More columns, more comparisons and more numbers need more trials; more that move together
-// need fewer.
+// More columns, more comparisons and more metrics need more trials; more metrics that move
+// together need fewer.
 func TestPowerFalls(t *testing.T) {
 	t.Parallel()
 	base := Screen{Columns: 2, Trials: 10, Metrics: 2, Moved: 1, Alpha: .05}

@@ -14,7 +14,7 @@ type law struct {
 	threshold, spread, lapse, stalls float64
 }
 
-// window draws one by the law.
+// window draws a window by the law.
 func (l law) window(rng *rand.Rand, rate float64) Window {
 	w := Window{Rate: rate, Offered: 10_000}
 	pass := rng.Float64() < (1-l.lapse)*.5*math.Erfc(-math.Log(l.threshold/rate)/l.spread/math.Sqrt2)
@@ -52,8 +52,8 @@ func run(t *testing.T, o Options, measure func(Probe) Window) (*Search, []Probe)
 	}
 }
 
-// TestCoverage: the interval holds the truth as often as it claims, on laws that the
-// model has and at rates that the grid does not. tools/verdicts does it with queues.
+// TestCoverage: the interval holds the truth as often as it claims, for laws of the model
+// and at rates that are not on the grid. tools/verdicts does the same with queues.
 func TestCoverage(t *testing.T) {
 	const seeds = 12
 	for k, l := range []law{{threshold: 5000, spread: .001}, {threshold: 777, spread: .02}, {threshold: 21_400, spread: .05, lapse: .05}} {
@@ -83,8 +83,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestLengthByRate: where windows are longer at lower rates, the interval holds the rate at
-// which so many windows of its own length pass. Each request is slow by itself, so that the
+// TestLengthByRate: if windows are longer at lower rates, the interval holds the rate at which
+// the given share of windows of its own length pass. Each request is slow independently, so the
 // probability of a window follows from its number of requests.
 func TestLengthByRate(t *testing.T) {
 	const seeds = 12
@@ -134,8 +134,8 @@ func TestLengthByRate(t *testing.T) {
 	}
 }
 
-// TestStalls: pauses that a third of all windows meet are named, whatever the rate, and
-// one pause is no reason to give up.
+// TestStalls: pauses in a third of all windows are named, whatever the rate, and one pause
+// is not a reason to give up.
 func TestStalls(t *testing.T) {
 	const seeds = 8
 	named := 0
@@ -166,7 +166,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// TestPausesOfLoad: a server that pauses at high rates only has a capacity, although few
+// TestPausesOfLoad: a server that pauses only at high rates has a capacity, although few
 // windows show that the pauses depend on the rate, and one of them failed at a low rate.
 func TestPausesOfLoad(t *testing.T) {
 	const seeds = 40
@@ -278,7 +278,7 @@ func TestVoid(t *testing.T) {
 	}
 }
 
-// TestLate: a late client excuses failures that it can have caused, and nothing else.
+// TestLate: a late client excuses failures that it can have caused, and no others.
 func TestLate(t *testing.T) {
 	for _, tt := range []struct {
 		w    Window
@@ -301,7 +301,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestHold: the rate that was found is held, and lower ones until one passes.
+// TestHold: the final rate is held, and lower ones until one passes.
 func TestHold(t *testing.T) {
 	for _, holdable := range []float64{6000, 4900, 4600, 0} {
 		s, probes := run(t, Defaults(), func(p Probe) Window {
@@ -326,7 +326,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHoldEnds: a late client and a full store end the hold, and what was found before
+// TestHoldEnds: a late client and a full store end the hold, and the result before it
 // remains.
 func TestHoldEnds(t *testing.T) {
 	for want, spoil := range map[Reason]func(*Window){
@@ -356,8 +356,8 @@ func TestHoldEnds(t *testing.T) {
 }
 
 // TestTokenBucket: a server that gives out 5,000 tokens a second and keeps one. Requests
-// that are due evenly above its rate wait ever longer, so that a hold of a minute finds
-// what a window of eight seconds is too short for.
+// that are due evenly above its rate wait ever longer, so a hold of a minute finds waits
+// for which a window of eight seconds is too short.
 func TestTokenBucket(t *testing.T) {
 	const tokens, settle, limit = 5000.0, 2.0, .02 // per second; seconds
 	for _, start := range []float64{100, 250, 333, 1000, 1234, 7000, 40_000} {
@@ -369,7 +369,7 @@ func TestTokenBucket(t *testing.T) {
 				length = 60
 			}
 			w := Window{Rate: p.Rate, Offered: int64(length * p.Rate)}
-			if p.Rate > tokens { // the wait of a request is its due time by the share without a token
+			if p.Rate > tokens { // a request waits for its due time times the share without a token
 				over := limit / (1 - tokens/p.Rate)
 				w.Over = int64(max(0, settle+length-max(over, settle)) * p.Rate)
 			}

@@ -54,8 +54,8 @@ func (s simulated) periods(seed uint64) (periods []Period) {
 	return periods
 }
 
-// Unrelated events are taken for related ones in at most 1 % of runs, however many kinds there
-// are, and so few that they could be told only from the seed are no exception.
+// Unrelated events count as related in at most 1 % of runs, however many kinds there are, even if
+// they are so few that only the seed could tell them apart.
 func TestUnrelated(t *testing.T) {
 	runs := 40
 	if os.Getenv("DBTESTER_LONG") != "" {
@@ -89,8 +89,8 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// The p of one kind is that of all shifts counted one by one: of 100 shifts of a stall of two
-// ticks, those by -1, 0 and 1 overlap with an event of two, and only that by 0 wholly.
+// The p of one kind equals a count of all shifts: of 100 shifts of a stall of two ticks, those by
+// -1, 0 and 1 overlap with an event of two ticks, and only the shift by 0 overlaps fully.
 func TestExact(t *testing.T) {
 	p := Period{Ticks: 100, Stalls: []Stretch{{98, 100}}, Events: [][]Stretch{{{98, 100}}, {{0, 1}}, {{97, 99}}, nil}}
 	got := Test([]Period{p, {Ticks: 0}, {Ticks: 50, Events: [][]Stretch{nil, nil, nil, nil}}}, 4, 1)

@@ -30,8 +30,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Of many values it is the interval of the normal law: 1.96 deviations, which are half the root
-// of the number of values, on each side.
+// For many values it is the interval of the normal law: 1.96 deviations on each side, where a
+// deviation is half the root of the number of values.
 func TestOfMany(t *testing.T) {
 	for _, n := range []int{400, 10_000} {
 		values := make([]float64, n)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// noisy are n values of a level for each, with a deviation of 5 % of it.
+// noisy are n values around a level for each, with a deviation of 5 % of it.
 func noisy(seed uint64, n int, level func(i int) float64) []float64 {
 	random := rand.New(rand.NewPCG(seed, 1))
 	values := make([]float64, n)
@@ -68,8 +68,8 @@ func TestFind(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-// Of series without a change, with noise of one third of the level and with neighbours
-// that are alike, at most a few are taken for changing.
+// Among series without a change, with noise of one third of the level and with similar
+// neighbours, at most a few count as changing.
 func TestFewFalseFindings(t *testing.T) {
 	for _, alike := range []float64{0, 0.5} {
 		found := 0

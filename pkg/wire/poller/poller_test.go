@@ -260,7 +260,7 @@ func TestWriteWaits(t *testing.T) {
 	})
 }
 
-// Many connections at a time, more than one goroutine serves in turn, each get what is theirs, in
+// Many concurrent connections, more than one goroutine serves in turn, each get their own bytes in
 // order, while others come and go.
 func TestMany(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
