@@ -182,7 +182,7 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 	}
 }
 
-// admit counts a request and reports whether it says anything about its key.
+// admit counts a request and reports whether it is evidence about its key.
 func (j *Judge) admit(o *Op, late int64) bool {
 	j.second.Operations++
 	if o.Sent < late {

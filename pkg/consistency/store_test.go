@@ -13,7 +13,7 @@ type store struct {
 	swaps, deletes  float64
 	unknown, failed float64
 	lie             lie
-	every           int // one in so many requests is a lie, where it can be one
+	every           int // requests per lie, as far as they can be lies
 
 	rand    *rand.Rand
 	now     int64

@@ -111,8 +111,8 @@ func (c *client) ended(d *done) {
 	}
 }
 
-// classify sets the outcome, and whether a failure is an answer. A call that the deadline watcher canceled is a
-// time-out, whatever error the client returned.
+// classify sets the outcome, and whether a failure is an answer. A call that the deadline watcher
+// canceled is a time-out, whatever error the client returned.
 func (c *client) classify(d *done) {
 	d.outcome, d.class = database.Classify(d.err)
 	if c.flight.word.Load()&flightExpired != 0 && d.outcome != workload.OK {

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Reconnect replaces lost connections: those that broke, or that a member that cannot
-// serve refused. A nil Reconnect leaves reconnecting to the database's clients, which
+// Reconnect replaces lost connections: broken ones, and ones refused by a member that
+// cannot serve. A nil Reconnect leaves reconnecting to the database's clients, which
 // retry with every request.
 type Reconnect struct {
 	// Members are the members that the load goes to. Connection n, numbered over all

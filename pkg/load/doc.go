@@ -11,7 +11,7 @@
 // So a stall shows in every request that had to wait for it.
 //
 // Several machines can issue one load: [Spec.Part] is the share of each. The number of a
-// request determines its content and its due time, so together they send what one would.
+// request determines its content and its due time, so together they send the requests of one.
 //
 // Requests are counted twice, independently: [Recorder] counts each request that a
 // client records, and the schedule's numbers give the count that must result. A step

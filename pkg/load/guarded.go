@@ -40,8 +40,8 @@ func newGuarded(s *step) *guarded {
 	return &guarded{step: s, table: s.versions, reads: &s.versionReads}
 }
 
-// prepare lists the keys of a transaction. key and value are those of the request. It
-// returns the bytes of the other keys and their values.
+// prepare lists the keys of a transaction, from the request's key and value. It returns
+// the bytes of the other keys and their values.
 func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)

@@ -274,7 +274,7 @@ func (f *flight) earliest(now int64) int64 {
 	return f.idle
 }
 
-// observed makes what an observer sees of one client's requests.
+// observed describes one client's requests for an observer.
 type observed struct {
 	history            *history
 	client, connection int32
@@ -316,8 +316,8 @@ func (o *observed) readClock(c *client) int64 {
 	return sent
 }
 
-// see returns what the observer sees of the request that ended last. It is valid until the
-// next call.
+// see describes the last ended request for the observer. The result is valid until the next
+// call.
 func (o *observed) see(a *applier, req requests.Request, d *done) []Ended {
 	one := Ended{
 		Number: req.Number, Key: req.Key, Read: a.got.by.Number, ReadKnown: a.got.by.Known, Expected: -1, Version: -1, Change: -1,

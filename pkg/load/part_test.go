@@ -328,7 +328,7 @@ func TestNoEndBeforeTheStart(t *testing.T) {
 	}
 }
 
-// pile is a connection that keeps what is written in bulk.
+// pile is a connection that keeps the pairs that are written in bulk.
 type pile struct {
 	mu      sync.Mutex
 	m       map[string]string

@@ -126,7 +126,7 @@ func (r *Recorder) allocate(st *step) {
 	r.lag.allocate()
 }
 
-// begin prepares for a step. Flights are those of the step's clients.
+// begin prepares for a step. Flights belong to the step's clients.
 func (r *Recorder) begin(st *step, flights []*flight) {
 	flushed := r.clock.Second(st.start) - 1
 	g := st.grid(r.issueEnd)

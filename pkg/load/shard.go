@@ -24,7 +24,7 @@ type done struct {
 	class          database.Class
 	declined       bool // a failure that is an answer; see database.Declined
 	err            error
-	observed       []Ended // what an observer sees of it; nil without one
+	observed       []Ended // for an observer; nil without one
 }
 
 // shard records the requests of some of the clients. It has two slots, chosen by the
@@ -42,7 +42,7 @@ type shard struct {
 	members memberCounts
 	// inside is the clients' time inside calls in this step, in nanoseconds.
 	inside int64
-	// delay is what the client itself added to the times of ok requests in this step's
+	// delay is the time that the client itself added to ok requests in this step's
 	// measured phase, in nanoseconds.
 	delay int64
 	// waited is the clients' time without a server in this step's window, in

@@ -337,7 +337,7 @@ type LoadLocks struct {
 	Believed int64 `json:"believed,omitempty"`
 	// Parts are the machines that judged their own holders; 0 is one.
 	Parts int `json:"parts,omitempty"`
-	// Why is the first error of those that are Left or Unclear.
+	// Why is the first error of the Left or Unclear ones.
 	Why string `json:"why,omitempty"`
 }
 
@@ -463,10 +463,10 @@ type Disk struct {
 	AllocatedBytes int64  `json:"allocated_bytes"`
 	Filesystem     string `json:"filesystem"`
 	Device         string `json:"device,omitempty"`
-	// MountOptions are those of the mount and of the file system, as in mountinfo.
+	// MountOptions are the options of the mount and of the file system, as in mountinfo.
 	MountOptions string `json:"mount_options,omitempty"`
-	// Model is what the device calls itself, and Queue its properties by the kernel,
-	// such as "not rotational, scheduler none, write cache write back".
+	// Model is the device's own name, and Queue its properties by the kernel, such as
+	// "not rotational, scheduler none, write cache write back".
 	Model string `json:"model,omitempty"`
 	Queue string `json:"queue,omitempty"`
 	// FsyncP50 is the median of a short fdatasync probe in the data directory's

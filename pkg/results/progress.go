@@ -12,7 +12,7 @@ import (
 // step begins, where its measured window ends and where the step ends.
 const ProgressTick = 100 * time.Millisecond
 
-// Progress is what one operation did in one tick of a step: one row of
+// Progress counts the requests of one operation in one tick of a step: one row of
 // progress.csv. Ticks are counted from the start of the step's measured window
 // ([DatabaseRun.Measured]) in both directions. The tick in which the window ends is two
 // rows, so that rows sum to exact counts of the window.

@@ -189,7 +189,7 @@ func (q *Requests) Summarize(keep func(step int) bool) *Summary {
 	return p.sum(run.Load)
 }
 
-// serve sets the windows of the steps that keep accepts and what was served in them.
+// serve sets the windows of the steps that keep accepts and the requests served in them.
 func (p *parts) serve(windows map[int]span, all map[int]map[string]Throughput, keep func(step int) bool) {
 	served := maps.Clone(all)
 	maps.DeleteFunc(served, func(step int, _ map[string]Throughput) bool { return !keep(step) })

@@ -27,11 +27,10 @@ type Unanswered struct {
 // Ranked is the response time at one rank among all requests of a population.
 type Ranked struct {
 	NS int64
-	// AtLeast reports that NS is only a lower bound: the rank is that of an unknown or
-	// an unsent request.
+	// AtLeast reports that NS is only a lower bound, because an unknown or an unsent request
+	// has the rank.
 	AtLeast bool
-	// Never reports that the rank is that of a failed or a shed request, which has no
-	// response time.
+	// Never reports that a failed or a shed request, which has no response time, has the rank.
 	Never bool
 }
 

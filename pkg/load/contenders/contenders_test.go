@@ -73,7 +73,7 @@ func acquire(t *testing.T, p *Pool, number int64) *Turn {
 	return turn
 }
 
-// counts fails unless the pool has these counts, besides the facts of the recipe.
+// counts fails unless the pool has these counts, apart from the facts of the recipe.
 func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 	t.Helper()
 	got := p.Counts()

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is a register for each key. It tells the lie of its kind in one of a number of calls.
+// store is a register for each key, with one lie of its kind in a number of calls.
 type store struct {
 	lie   lie
 	every int

@@ -221,7 +221,7 @@ type row struct {
 	operation string
 }
 
-// compare adds up what generators sent, without the merger's code.
+// compare adds up the records that generators sent, without the merger's code.
 func compare(t *testing.T, all []*tape, lost, after int, got *text) {
 	t.Helper()
 	rows, ticks := map[row]*results.Interval{}, int64(0)

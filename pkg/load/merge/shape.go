@@ -60,7 +60,7 @@ func (sh shape) series(i, step int) results.Series {
 }
 
 // check returns an error if a second has records of other moments, rows or shapes, or if
-// its histograms do not hold what its rows count.
+// its histograms and rows differ in their counts.
 func (sh shape) check(s *load.Second, at moment) error {
 	rows := make([]*results.Interval, sh.rowCount())
 	latencies := 0

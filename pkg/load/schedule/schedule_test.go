@@ -71,7 +71,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// checkDue compares what Due says with all due times.
+// checkDue compares the results of Due with all due times.
 func checkDue(t *rapid.T, o Options, due []int64) {
 	s := New(o)
 	end := int64(0)

@@ -11,7 +11,7 @@ import (
 // TestDelay has a stop from 10 to 510 ms, and the requests that it delayed.
 func TestDelay(t *testing.T) {
 	for name, c := range map[string]struct {
-		// after is what happens after the stop. It returns the delays of calls.
+		// after runs the events after the stop. It returns the delays of calls.
 		after func(*Stops) []int64
 		delay []int64 // in ms
 		share int64   // of a long wait, in ms

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Effect is a kind of event during a load, and what it did to latency.
+// Effect is a kind of event during a load, and its effect on latency.
 type Effect struct {
 	// Kind is the kind of event.
 	Kind string `json:"kind"`

@@ -39,7 +39,7 @@ type Probe struct {
 	Hold bool
 }
 
-// Verdict is what a search has found so far. Rates are in requests per second.
+// Verdict is the result of a search so far. Rates are in requests per second.
 type Verdict struct {
 	Reason Reason
 	// Rate is the posterior median, and Low to High its 95 % interval. They are 0 before the first
@@ -117,7 +117,7 @@ func (s *Search) Observe(w Window) Outcome {
 	return outcome
 }
 
-// Verdict returns what has been found so far.
+// Verdict returns the result so far.
 func (s *Search) Verdict() Verdict { return s.state }
 
 // Fit returns posterior means. At the threshold, in requests per second, half of the windows

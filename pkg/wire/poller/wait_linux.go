@@ -60,7 +60,7 @@ func (s *set) pwait2() bool {
 	return failed == 0
 }
 
-// kernelTimespec is what epoll_pwait2 takes on machines of 32 bits too.
+// kernelTimespec is the argument of epoll_pwait2, also on machines of 32 bits.
 type kernelTimespec struct{ seconds, nanoseconds int64 }
 
 // epollPwait2 waits for events for a number of nanoseconds, with [never] for ever. An announced wait is

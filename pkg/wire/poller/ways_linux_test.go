@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// ways are those in which connections are served: by a goroutine that waits in a system call, by
+// ways are the ways to serve connections: by a goroutine that waits in a system call, by
 // one that waits as Go's do, and by one for each.
 func ways(t *testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	t.Helper()
