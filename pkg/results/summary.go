@@ -40,7 +40,7 @@ type Summary struct {
 	// as the load makes it answer. They are part of Failed, with their own response times.
 	// Records of format 1 do not distinguish them from other failures.
 	Declined *hdrhistogram.Histogram
-	// Unanswered are requests that neither ended ok nor were declined. [Summary.Ranked] has
+	// Unanswered are requests that neither ended ok nor were declined. [Summary.Ranking] has
 	// the percentiles over all requests.
 	Unanswered Unanswered
 
