@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// AskMembers asks n members in parallel and returns the answers, zero where there is
-// none, and the errors. When enough returns true for the answers so far, the questions
-// without an answer are ended: a member that is paused then delays nothing. enough is
-// called by one goroutine at a time.
+// AskMembers asks n members in parallel and returns their answers, zero for a member that
+// gave none, and the errors. Once enough returns true for the answers so far, all pending
+// requests are canceled, so a paused member delays nothing. Calls of enough never
+// overlap.
 func AskMembers[A any](ctx context.Context, n int, ask func(ctx context.Context, member int) (A, error), enough func([]A) bool) ([]A, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

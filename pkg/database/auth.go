@@ -6,15 +6,15 @@ import (
 	"log/slog"
 )
 
-// Auth is the credentials of a client. Each database takes them as its own kind:
+// Auth holds the credentials of a client. Each database interprets them in its own way:
 //
-//	etcd       user and password; the client asks for a token with them
+//	etcd       user and password; the client requests a token with them
 //	Consul     the password is the ACL token, there is no user
-//	ZooKeeper  a digest of user:password, to which every znode that the client
-//	           creates belongs
+//	ZooKeeper  a digest of user:password, which owns every znode that the client
+//	           creates
 //
-// A password leaves this struct only through its field: printed in any way, logged
-// or encoded, an Auth shows its user alone.
+// A password leaves this struct only through its field. Printed, logged or encoded, an
+// Auth shows only its user.
 type Auth struct {
 	User     string
 	Password string

@@ -18,7 +18,7 @@ type WholeKeys interface {
 }
 
 // Below applies operations of another client to the keys below a prefix. Every operation
-// is written out: one that is missing here does not reach keys outside.
+// is written out, so an operation that is missing here cannot reach keys outside.
 type Below struct {
 	on     WholeKeys
 	prefix string
@@ -38,7 +38,7 @@ var (
 // NewBelow returns a client for the keys below the target's prefix.
 func NewBelow(t Target, on WholeKeys) *Below { return &Below{on: on, prefix: t.KeyPrefix()} }
 
-// key returns the stored name of a key. The empty key stays empty, so that the database
+// key returns the stored name of a key. The empty key stays empty, so the database
 // refuses it.
 func (b *Below) key(key []byte) []byte {
 	if len(key) == 0 {
@@ -47,7 +47,7 @@ func (b *Below) key(key []byte) []byte {
 	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
 }
 
-// name is key in memory of a call before. The caller gives it back.
+// name is key in the memory of an earlier call. The caller must return it with giveBack.
 func (b *Below) name(key []byte) *storedName {
 	n := names.Get().(*storedName)
 	n.bytes = n.bytes[:0]
@@ -57,10 +57,10 @@ func (b *Below) name(key []byte) *storedName {
 	return n
 }
 
-// names have been used and are for the next calls, of all clients.
+// names pools used names for later calls by any client.
 var names = sync.Pool{New: func() any { return new(storedName) }}
 
-// giveBack keeps a name's memory for another call, unless the client may have kept it: see
+// giveBack keeps a name's memory for a later call, unless the client may still use it: see
 // [Client].
 func (n *storedName) giveBack(err error) {
 	if err == nil {
@@ -92,7 +92,7 @@ func (b *Below) Swap(ctx context.Context, key, old, value []byte) error {
 	return b.on.Swap(ctx, b.key(key), old, value)
 }
 
-// Txn makes all puts if the keys have the versions that are expected.
+// Txn makes all puts if the keys have the expected versions.
 func (b *Below) Txn(ctx context.Context, puts []GuardedPut) error {
 	own := slices.Clone(puts)
 	for i := range own {

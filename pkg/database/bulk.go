@@ -2,11 +2,10 @@ package database
 
 import "context"
 
-// Bulker is a driver whose servers take requests that write several keys. Keys before a
-// load are written by them, which enters no figure.
+// Bulker is a driver whose servers accept requests that write several keys. Such requests
+// write the keys that exist before a load; no figure includes them.
 type Bulker interface {
-	// BulkSize returns how many keys of that size in bytes, with such values, one request
-	// may have: at least 1.
+	// BulkSize returns how many keys one request may have, at least 1. Sizes are in bytes.
 	BulkSize(keySize, valueSize int) int
 	// DialBulk opens a connection, as Dial does.
 	DialBulk(ctx context.Context, t Target) (Bulk, error)
@@ -14,8 +13,8 @@ type Bulker interface {
 
 // Bulk writes several keys at once. One goroutine uses it.
 type Bulk interface {
-	// PutAll creates or overwrites keys, no two of which are equal. Of more than BulkSize it
-	// may refuse all. It may be repeated after an error, which can have left some written.
+	// PutAll creates or overwrites distinct keys. It may refuse more than BulkSize keys. After
+	// an error some keys may be written, and the call may be repeated.
 	PutAll(ctx context.Context, pairs []Pair) error
 	// Close releases the connection.
 	Close() error

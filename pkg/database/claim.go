@@ -2,20 +2,20 @@ package database
 
 import "context"
 
-// ClaimKey is the key below a prefix whose value names the run that uses the prefix. Keys of
-// loads are numbers, so no load writes it.
+// ClaimKey is the key below a prefix whose value names the run that uses the prefix. No load
+// writes it, because keys of loads are numbers.
 const ClaimKey = "dbtester-claim"
 
 // MaxClaim is the largest claim in bytes.
 const MaxClaim = 16 << 10
 
-// Claimer is a driver that keeps claims of prefixes otherwise than as the value of
-// [ClaimKey]: because its clients make more than a key below a prefix.
+// Claimer is a driver that does not store a prefix's claim as the value of [ClaimKey], because
+// its clients create more than keys below a prefix.
 type Claimer interface {
 	// Claim returns the claim of t.Prefix and its version, [NoVersion] if there is none. It
 	// writes nothing.
 	Claim(ctx context.Context, t Target) (text []byte, version int64, err error)
-	// SetClaim replaces a claim that has that version, else the error's class is
+	// SetClaim replaces a claim of that version. If the version differs, the error's class is
 	// [ClassConflict].
 	SetClaim(ctx context.Context, t Target, text []byte, version int64) error
 	// RemoveClaim removes the claim, and the prefix itself if nothing else is below it.

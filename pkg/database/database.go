@@ -2,9 +2,9 @@
 // the facts about a database, how a driver plans a member, how a client applies one
 // operation, and how an operation ends.
 //
-// A driver plans and never executes: it returns files, commands and addresses as data,
-// which the agent uses. Abilities beyond the three methods of [Driver] are optional
-// interfaces of this package, found by type assertion.
+// A driver plans and never executes: it returns files, commands and addresses as data for
+// the agent. Abilities beyond the three methods of [Driver] are optional interfaces of
+// this package, found by type assertion.
 package database
 
 import (
@@ -18,14 +18,14 @@ import (
 )
 
 // Database is a system that dbtester can run: its name, facts that are known before
-// anything starts, and a maker of drivers.
+// anything starts, and a constructor of drivers.
 type Database struct {
 	// Name is the word before "__" in an id of an experiment file: "etcd".
 	Name string
 	Info Info
 	// New returns a driver: a pointer to an options struct that holds every default.
 	// Fields have a yaml tag for the experiment file, a doc tag with one line of help,
-	// and a classic tag with the same option's keys in classic files, comma separated.
+	// and a classic tag with the option's keys in classic files, comma separated.
 	New func() Driver
 }
 
@@ -33,54 +33,53 @@ type Database struct {
 type Info struct {
 	// Reads are the read modes the client supports, the default first.
 	Reads []workload.ReadMode
-	// Promises are what reads of each mode promise by the database's documentation.
+	// Promises are the database's documented promises for reads of each mode.
 	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
-	// Ports are the default ports by role; "client" is the one clients dial.
+	// Ports are the default ports by role; clients dial the "client" port.
 	Ports map[string]int
-	// Tools are the executables that a plan can use in addition to this binary, by their
-	// names in [Member.Tools], the server itself first. Plan returns an error if a tool
-	// that it needs is missing.
+	// Tools names the executables that a plan can use in addition to this binary, as in
+	// [Member.Tools], the server itself first. Plan returns an error if a required tool
+	// is missing.
 	Tools []string
-	// Embedded is the version of the server in this binary, as its release is named; empty
-	// if there is none.
+	// Embedded is the release of the server in this binary; empty if there is none.
 	Embedded string
 	// SharedConn means that one Client is safe for concurrent use. Otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
-	// Failover is the choice of the next member by a client whose member is lost, unless
-	// the load sets it: that of the clients in common use.
+	// Failover is how a client that lost its member chooses the next one, unless the load
+	// sets it. It is the choice of the clients in common use.
 	Failover workload.Failover
 	// TLS means that members and clients support TLS, Auth that clients support
 	// credentials.
 	TLS, Auth bool
 	// MaxValue is the largest value in bytes with default options, under a key of 256
-	// bytes if that matters. A [Limiter] returns it for other options.
+	// bytes if the key size matters. A [Limiter] returns it for other options.
 	MaxValue int
 	// Fsync states in one line when a write is on disk, with default options, and
 	// Durability is its class.
 	Fsync      string
 	Durability declared.Durability
 	// Sessions are the facts of its sessions with default options; a [SessionRuler] returns
-	// those of others. Nil means that clients cannot hold any, for the reason NoSessions.
+	// them for other options. Nil means that clients cannot hold any: NoSessions says why.
 	Sessions   *SessionFacts
 	NoSessions string
 	// Locks are the facts of its locks; [LockFactsOf] returns those of a driver's options. Nil
-	// means that clients cannot take any, for the reason NoLocks.
+	// means that clients cannot take any: NoLocks says why.
 	Locks   *LockFacts
 	NoLocks string
 	// Watches are the facts of its kinds of watches with default options, the default kind first;
-	// a [WatchRuler] returns those of others. None means that clients cannot watch keys, for the
-	// reason NoWatches.
+	// a [WatchRuler] returns them for other options. None means that clients cannot watch keys:
+	// NoWatches says why.
 	Watches   []WatchFacts
 	NoWatches string
 }
 
-// Promise is what a database promises of the reads of a mode.
+// Promise is a database's promise for the reads of a mode.
 type Promise struct {
 	// Linearizable reads return the latest value whose write ended before they were sent, or a
-	// later one. Answers are judged by that; those of other modes are measured and not judged.
+	// later one. Their answers are judged; answers of other modes are only measured.
 	Linearizable bool
 	// Text is the promise in a few words.
 	Text string
@@ -90,10 +89,10 @@ type Promise struct {
 // its options; after decoding they do not change, and every method is safe for
 // concurrent use.
 type Driver interface {
-	// Plan returns the plan of one member. It depends on its arguments only, and changes
-	// nothing.
+	// Plan returns the plan of one member. The plan depends on the arguments only, and
+	// making it changes nothing.
 	Plan(Member) (Plan, error)
-	// Ready returns nil when the member with that index serves requests as part of a
+	// Ready returns nil if the member with that index serves requests as part of a
 	// quorum, else the reason. It is polled; ctx bounds one attempt.
 	Ready(ctx context.Context, t Target, member int) error
 	// Dial opens one connection, which the client owns until Close.
@@ -103,9 +102,9 @@ type Driver interface {
 // Client applies operations over one connection.
 //
 // The caller reuses the buffers of key and value: a client may keep them only if it
-// returns an error. No method retries a write, except those of a [Resender]. An error is or wraps an [*Error], or
-// [Classify] classes it. A client sends a call's deadline to the server where the
-// protocol can carry it.
+// returns an error. No method retries a write, except those of a [Resender]. An error is
+// or wraps an [*Error], or [Classify] classes it. A client sends a call's deadline to the
+// server where the protocol can carry it.
 type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
@@ -116,8 +115,8 @@ type Client interface {
 	Close() error
 }
 
-// Host is the address of one member, and its ports by role. Absent roles have the
-// default port of [Info].
+// Host is the address of one member, and its ports by role. An absent role has its
+// default port in [Info].
 type Host struct {
 	Addr  string         `json:"addr" yaml:"addr"`
 	Ports map[string]int `json:"ports,omitempty" yaml:"ports,omitempty"`
@@ -131,8 +130,8 @@ type Member struct {
 	Hosts []Host
 	// Dir is the member's own directory, absolute. Plan paths are relative to it.
 	Dir string
-	// Tools maps names of Info.Tools to executables or directories. Tools that the agent
-	// does not have are absent.
+	// Tools maps names in Info.Tools to executables or directories. Tools that the agent
+	// lacks are absent.
 	Tools map[string]string
 	// TLS is nil for plaintext.
 	TLS *TLS
@@ -153,17 +152,17 @@ type Plan struct {
 	// with the suffix [UDP]. The agent checks that they are free, and records them.
 	Listen []string `json:"listen"`
 	// Mute means that members with this plan report neither their version nor the
-	// leader, although the driver can ask: an external proxy does not pass that on.
+	// leader, although the driver can ask: an external proxy does not forward either.
 	Mute bool `json:"mute,omitempty"`
-	// Operations are those that members with this plan apply, if that is fewer than
-	// [Info.Operations]: an external proxy may not know them all. Nil means all.
+	// Operations are the operations that members with this plan apply, if they are fewer
+	// than [Info.Operations]: an external proxy may lack some. Nil means all.
 	Operations []workload.Op `json:"operations,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
-	// LogTimes find the times of lines, the first that matches.
+	// LogTimes find the time of a line; the first one that matches counts.
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
-	// Metrics is where and how the agent asks the member for numbers of itself; nil if it
-	// reports none.
+	// Metrics is where and how the agent requests the member's own metrics; nil if the
+	// member reports none.
 	Metrics *MetricsSource `json:"-"`
 }
 
@@ -174,7 +173,7 @@ const UDP = "/udp"
 type File struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
-	// Secret files are not shown by a dry run and not collected.
+	// Secret files are neither shown by a dry run nor collected.
 	Secret bool `json:"secret,omitempty"`
 }
 
@@ -193,13 +192,13 @@ type Command struct {
 	WaitListen []string `json:"wait_listen,omitempty"`
 }
 
-// Validator is a driver that checks its decoded options, and that they fit the machine
-// of a member. It returns all problems, joined.
+// Validator is a driver that checks its decoded options, and whether they fit a member's
+// machine. It returns all problems, joined.
 type Validator interface {
 	Validate(h HostFacts) error
 }
 
-// CheckOptions returns every option of a driver that is wrong on any machine, joined.
+// CheckOptions reports every option of a driver that is wrong on any machine, joined.
 func CheckOptions(driver any) error {
 	if v, ok := driver.(Validator); ok {
 		return v.Validate(HostFacts{})
@@ -208,7 +207,7 @@ func CheckOptions(driver any) error {
 }
 
 // Classic is a driver whose defaults differ from the settings of the classic tool, which
-// left them to its databases of that time.
+// used the defaults of the databases of its time.
 type Classic interface {
 	// SetClassic changes the options to those settings and describes the change, such as
 	// "raft_multiplier is 5".
@@ -222,22 +221,23 @@ type HostFacts struct {
 }
 
 // Embedded is a driver whose server is part of this binary. Serve runs one member until
-// ctx ends; args are the plan's, without the database name.
+// ctx ends; args are the plan's arguments without the database name.
 type Embedded interface {
 	Serve(ctx context.Context, args []string) error
 }
 
 // Leader is a driver that finds the leader: its index in the target's endpoints. It
-// asks the members in parallel, and does not wait for one that is not needed. During a
-// load it is asked twice a second, and may be asked again before it has answered.
+// asks the members in parallel, and does not wait for a member whose answer it does not
+// need. During a load it is called twice a second, and calls may overlap.
 type Leader interface {
 	Leader(ctx context.Context, t Target) (int, error)
 }
 
 // LeaderWatcher is a [Leader] whose members take long to check credentials. It keeps one
-// connection to each member, which is then asked for the leader all through a load.
+// connection to each member and uses it to find the leader throughout a load.
 type LeaderWatcher interface {
-	// WatchLeader returns what asks as Leader does, and what closes the connections.
+	// WatchLeader returns one function that finds the leader as Leader does, and one that
+	// closes the connections.
 	WatchLeader(t Target) (leader func(context.Context) (int, error), close func() error, err error)
 }
 
@@ -247,11 +247,11 @@ type Versioner interface {
 	Version(ctx context.Context, t Target, member int) (string, error)
 }
 
-// Fronted is a driver of proxies, which report neither their version nor a leader: the
-// members of the database behind them are asked.
+// Fronted is a driver of proxies, which report neither their version nor a leader. The
+// members of the database behind the proxies report both.
 type Fronted interface {
 	// Behind returns the name and the driver of the database behind the proxies, and its
-	// members in the order of hosts, which have the ports of every role.
+	// members in the order of hosts. The hosts have the ports of every role.
 	Behind(hosts []Host) (name string, driver Driver, t Target)
 }
 
@@ -267,18 +267,18 @@ type Counter interface {
 	CountKeys(ctx context.Context, t Target) (int64, error)
 }
 
-// KeyFinder is a driver that finds the highest number among the keys of a cluster, so
-// that a load on a cluster that ran before can number its keys from there on.
+// KeyFinder is a driver that finds the highest number among the keys of a cluster. A load
+// on a cluster that ran before can then number its keys from there on.
 type KeyFinder interface {
-	// HighestKey returns the largest number whose key, by [workload.AppendKey] with that
-	// size, was written before the call; -1 without such a key. Memory is bounded
-	// whatever the number of keys.
+	// HighestKey returns the largest number whose key, made by [workload.AppendKey] with
+	// that size, was written before the call; -1 if there is none. Its memory does not
+	// grow with the number of keys.
 	HighestKey(ctx context.Context, t Target, keySize int) (int64, error)
 }
 
 // HintedPutter is optional on a [Client], for databases that have one request for a
 // new key and another for an existing one. Both methods have the effect of Put; they try
-// the hinted request first, so that a right hint costs the servers one transaction.
+// the hinted request first, so a right hint costs the servers one transaction.
 type HintedPutter interface {
 	// PutNew expects that key does not exist.
 	PutNew(ctx context.Context, key, value []byte) error
@@ -289,8 +289,8 @@ type HintedPutter interface {
 // Registry is an ordered set of databases, looked up by name.
 type Registry struct{ list []Database }
 
-// NewRegistry returns a registry of the databases in the order given. It panics
-// on a name given twice: the list is written by hand.
+// NewRegistry returns a registry of the databases in the given order. It panics if a
+// name repeats, because the list is written by hand.
 func NewRegistry(list ...Database) *Registry {
 	seen := map[string]bool{}
 	for _, d := range list {

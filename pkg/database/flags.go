@@ -13,9 +13,9 @@ type ExtraFlags interface {
 	ExtraFlags() []string
 }
 
-// ValidFlag refuses a raw flag that is not written as one argument beginning with
-// dashes ("-" or "--"), and one that a plan sets itself, because then the
-// server would run with other values than the plan records.
+// ValidFlag refuses a raw flag that is not one argument beginning with dashes ("-" or
+// "--"). It also refuses a flag that a plan sets itself: the server would then run with
+// other values than the plan records.
 func ValidFlag(flag, dashes string, planned []string) error {
 	switch name := FlagName(flag); {
 	case !strings.HasPrefix(flag, dashes) || name == "":
@@ -26,7 +26,7 @@ func ValidFlag(flag, dashes string, planned []string) error {
 	return nil
 }
 
-// FlagName is the name of a flag such as "--name=value".
+// FlagName returns the name of a flag such as "--name=value".
 func FlagName(flag string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 	return name

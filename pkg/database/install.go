@@ -12,19 +12,19 @@ import (
 
 // Installer is a driver whose releases dbtester can obtain. Recipes returns the
 // ways to get a version (without a leading "v", see [PlainVersion]), in the order
-// in which they are tried; a version that cannot be had at all is an error. It
-// reaches for no network: a recipe that is returned can still fail.
+// in which they are tried, or an error if no way exists. It does not use the
+// network, so a returned recipe can still fail.
 type Installer interface {
 	Recipes(version string) ([]recipe.Recipe, error)
 }
 
 // SourceBuilder is a driver whose server dbtester can build from a checkout of its
-// source. FromSource reads nothing: a folder that holds another source fails to build.
+// source. FromSource reads no file: a folder with another source fails to build later.
 type SourceBuilder interface {
 	FromSource(dir string) recipe.Checkout
 }
 
-// FromSource returns how the database's server is built from the checkout in dir.
+// FromSource returns how to build the database's server from the checkout in dir.
 func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	driver, ok := d.New().(SourceBuilder)
 	if !ok {
@@ -33,8 +33,8 @@ func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	return driver.FromSource(dir), nil
 }
 
-// Recipes returns the ways to get a version of the database, and why there are
-// none if it cannot be had.
+// Recipes returns the ways to get a version of the database, or an error that says why
+// there are none.
 func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	driver, ok := d.New().(Installer)
 	if !ok {
@@ -47,8 +47,8 @@ func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	return recipes, err
 }
 
-// ReleaseTools returns the names of the tools that a release of that version has
-// of its own, in order; nil if it cannot be had.
+// ReleaseTools returns the names of the tools that a release of that version contains,
+// in order; nil if no release can be obtained.
 func (d Database) ReleaseTools(version string) []string {
 	recipes, _ := d.Recipes(version) // Get reports the error when the release is installed
 	own, _ := recipe.Tools(recipes)
@@ -56,8 +56,8 @@ func (d Database) ReleaseTools(version string) []string {
 }
 
 // RecipesFrom returns the ways to get a version from the place where; see
-// [recipe.From]. One file is the database's own server: where releases hold
-// another one, such as that behind a proxy, it is refused.
+// [recipe.From]. A single file must be the database's own server: it is refused where
+// releases contain another one, such as the server behind a proxy.
 func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	recipes, err := d.Recipes(version)
 	if err != nil {
@@ -73,8 +73,8 @@ func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	return recipe.From(where, recipes)
 }
 
-// TooOldError is the error of a version that comes before the first one, Oldest, that a
-// driver's plans are for.
+// TooOldError is the error for a version before Oldest, the first version that a driver's
+// plans support.
 type TooOldError struct{ Name, Version, Oldest string }
 
 func (e *TooOldError) Error() string {
@@ -82,7 +82,7 @@ func (e *TooOldError) Error() string {
 }
 
 // CheckOldest returns a [*TooOldError] for a version whose three numbers come before those
-// of oldest. Both are plain and in full, such as "3.4.0" or "3.7.0-rc.1".
+// of oldest. Both are plain and complete, such as "3.4.0" or "3.7.0-rc.1".
 func CheckOldest(name, version, oldest string) error {
 	if slices.Compare(numbers(version), numbers(oldest)) < 0 {
 		return &TooOldError{name, version, oldest}
@@ -90,7 +90,7 @@ func CheckOldest(name, version, oldest string) error {
 	return nil
 }
 
-// numbers are the dotted numbers that a plain version begins with.
+// numbers returns the dotted numbers at the start of a plain version.
 func numbers(version string) []int {
 	if end := strings.IndexAny(version, "-+"); end >= 0 {
 		version = version[:end]
@@ -106,8 +106,8 @@ func numbers(version string) []int {
 	return list
 }
 
-// PlainVersion returns a version as releases are named: without the "v", or in
-// classic files "r", that people write before its first digit.
+// PlainVersion returns a version as releases are named: without a leading "v" or, in
+// classic files, "r".
 func PlainVersion(version string) string {
 	if len(version) > 1 && (version[0] == 'v' || version[0] == 'r') && '0' <= version[1] && version[1] <= '9' {
 		return version[1:]

@@ -2,28 +2,28 @@ package database
 
 import "github.com/coreos/dbtester/pkg/metric"
 
-// MetricsSource is where a member reports numbers of itself, and which of them are
-// wanted. It is data: package scrape asks and reads.
+// MetricsSource is where a member reports metrics of itself, and which of them are
+// recorded. It is only data: package scrape fetches and parses.
 type MetricsSource struct {
-	// URL is answered in Prometheus' text format. Its scheme is that of the member's
+	// URL serves metrics in Prometheus' text format. Its scheme is that of the member's
 	// clients.
 	URL string
-	// Address and Command, in place of URL, are a host:port and what is sent there. The
-	// answer has one name and one value a line, and ends with the connection. TLS is
-	// spoken if the member's clients do.
+	// Address and Command, used instead of URL, are a host:port and the request to send.
+	// Each line of the answer has one name and one value; the answer ends when the server
+	// closes the connection. TLS is used if the member's clients use it.
 	Address, Command string
 	Metrics          []ReportedMetric
 }
 
-// ReportedMetric is a number as a database calls it.
+// ReportedMetric maps a metric to a database's own name for it.
 type ReportedMetric struct {
 	// Name is one of [metric.OfDatabase].
 	Name metric.Name
-	// Raw is the database's own name, without labels. A histogram's is that of its
+	// Raw is the database's own name, without labels. A histogram is named by its
 	// buckets.
 	Raw string
-	// Unit is how much of the metric's unit one of the database's is; 0 is 1.
+	// Unit is the database's unit in units of the metric; 0 means 1.
 	Unit float64
-	// Words are the numbers of values that are words; other words are unknown.
+	// Words maps values that are words to numbers; other words are unknown.
 	Words map[string]float64
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // Mirror is a driver with a minimal server of its database's protocol. The server
-// replicates and stores nothing on disk, so what a client measures there beyond a
-// known delay is the client's, the connection's and the protocol's own part.
+// does not replicate and stores nothing on disk. Latency beyond a known delay is
+// therefore the cost of the client, the connection and the protocol.
 type Mirror interface {
 	// ServeMirror serves plaintext connections of this driver's clients on the listener
 	// until ctx ends, and closes it. The driver's transport does not matter. It calls
@@ -26,12 +26,12 @@ type MirrorValues struct {
 	bytes int
 }
 
-// mirrorBytes bounds the keys and values that a mirror holds: many times what a load
-// reads back within seconds.
+// mirrorBytes bounds the keys and values that a mirror holds: many times the data that a
+// load reads back within seconds.
 const mirrorBytes = 256 << 20
 
 // Put sets a key and keeps value. Once all keys and values have 256 MiB, new keys are
-// not kept.
+// dropped.
 func (m *MirrorValues) Put(key string, value []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,9 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Deleter is optional on a [Client], as are [Ranger], [Swapper],
-// [Transactor] and [Leaser]. The conformance
-// suite proves that they agree with Info.Operations.
+// Deleter is optional on a [Client], as are [Ranger], [Swapper], [Transactor] and
+// [Leaser]. The conformance suite proves that they agree with Info.Operations.
 type Deleter interface {
 	// Delete removes key; a missing key is not an error.
 	Delete(ctx context.Context, key []byte) error
@@ -18,20 +17,20 @@ type Deleter interface {
 
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
-	// Range reads keys with their values, at most limit, from key on in the
-	// database's order. It returns how many keys there were, and the bytes of all
-	// their values together.
+	// Range reads at most limit keys with their values, from key on in the database's
+	// order. It returns the number of keys, and the total size of their values in bytes.
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
 // Swapper replaces a value only if it is still the expected one.
 type Swapper interface {
-	// Swap sets key to value if it holds old; otherwise the error's class is
+	// Swap sets key to value if key holds old; otherwise the error's class is
 	// [ClassConflict].
 	Swap(ctx context.Context, key, old, value []byte) error
 }
 
-// ErrNoTransactions is in the error of a Txn to a server that has none: a proxy may lack them.
+// ErrNoTransactions is wrapped by the error of Txn if the server, such as a proxy, has no
+// transactions.
 var ErrNoTransactions = errors.New("the server has no transactions")
 
 // Transactor writes keys in one transaction if they have the versions that the caller
@@ -42,8 +41,8 @@ var ErrNoTransactions = errors.New("the server has no transactions")
 type Transactor interface {
 	// Txn makes all puts or none, in one round trip. The keys differ. If a key has another
 	// version than expected, the error's class is [ClassConflict]. Txn replaces the
-	// versions in puts: by the new ones after success, by the keys' own after a conflict,
-	// or by [UnknownVersion] where the answer does not have them. After other errors the
+	// versions in puts: by the new ones after success, by the current ones after a
+	// conflict, or by [UnknownVersion] where the answer lacks them. After other errors the
 	// versions are unchanged.
 	Txn(ctx context.Context, puts []GuardedPut) error
 	// Version returns the version of key, [NoVersion] if it does not exist. It misses no
@@ -51,13 +50,13 @@ type Transactor interface {
 	Version(ctx context.Context, key []byte) (int64, error)
 }
 
-// ManyVersions is optional on a [Transactor] whose servers are asked for the versions of
-// many keys in few round trips.
+// ManyVersions is optional on a [Transactor] whose servers return the versions of many
+// keys in few round trips.
 type ManyVersions interface {
-	// Versions sets versions[i] to what Version would return for keys[i]. The keys ascend
-	// in byte order and are as many as the versions. It is fast if they have one length
-	// and differ in few of their last bytes, as numbers that follow one another do. After
-	// an error the versions have no meaning.
+	// Versions sets versions[i] to the version of keys[i], as Version returns it. The keys
+	// ascend in byte order and are as many as the versions. It is fast if the keys have
+	// equal lengths and differ in few of their last bytes, as consecutive numbers do.
+	// After an error the versions have no meaning.
 	Versions(ctx context.Context, keys [][]byte, versions []int64) error
 }
 
@@ -74,16 +73,16 @@ const (
 	UnknownVersion = -1
 )
 
-// TxnLimiter is a driver whose members take transactions of several keys.
+// TxnLimiter is a driver whose members accept transactions of several keys.
 type TxnLimiter interface {
-	// MaxTxnValue returns the largest value in bytes of each key in a transaction of so
-	// many keys of keySize bytes: what every member surely accepts, 0 if no value fits or
-	// there are too many keys.
+	// MaxTxnValue returns the largest value in bytes of each key in a transaction with
+	// that many keys of keySize bytes. Every member surely accepts it. It is 0 if no value
+	// fits or there are too many keys.
 	MaxTxnValue(keySize, keys int) int
 }
 
-// supports reports whether a client can apply an operation: by the methods of
-// [Client], or by a method of its own.
+// supports reports whether a client can apply an operation with the methods of [Client]
+// or with an optional method.
 func supports(c Client, op workload.Op) (ok bool) {
 	switch op {
 	case workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot:
@@ -102,12 +101,11 @@ func supports(c Client, op workload.Op) (ok bool) {
 	return ok
 }
 
-// WithLocks returns operations of clients and that of a [LockDialer]'s contenders.
+// WithLocks returns the operations of clients and of a [LockDialer]'s contenders.
 func WithLocks(ops []workload.Op) []workload.Op { return append(slices.Clone(ops), workload.OpLock) }
 
-// OperationsOf returns the operations that all of clients can apply. A driver
-// gives one client of each transport, which may be a nil pointer: only types are
-// looked at.
+// OperationsOf returns the operations that all clients can apply. A driver passes one
+// client of each transport, which may be a nil pointer, because only types matter.
 func OperationsOf(clients ...Client) []workload.Op {
 	var ops []workload.Op
 next:

@@ -34,7 +34,7 @@ const (
 // ErrNotFound is returned by Get for a key that does not exist.
 var ErrNotFound = &Error{Class: ClassNotFound, Outcome: workload.Failed, Err: errors.New("key not found")}
 
-// Error is a classed failure of one operation.
+// Error is a classified failure of one operation.
 type Error struct {
 	Class Class
 	// Outcome is Failed only if the operation was surely not applied.
@@ -48,19 +48,19 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Class, e.Err) }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// NotApplied classes err as a failure that surely changed nothing.
+// NotApplied classifies err as a failure that surely changed nothing.
 func NotApplied(c Class, err error) error {
 	return &Error{Class: c, Outcome: workload.Failed, Err: err}
 }
 
-// MaybeApplied classes err as a failure after which the operation may have been
+// MaybeApplied classifies err as a failure after which the operation may have been
 // applied.
 func MaybeApplied(c Class, err error) error {
 	return &Error{Class: c, Outcome: workload.Unknown, Err: err}
 }
 
 // Classify returns the outcome and class of a client's error, which may be nil. An error
-// that no driver classed is Unknown, the careful reading.
+// that no driver classified is Unknown, the careful reading.
 func Classify(err error) (workload.Outcome, Class) {
 	if err == nil {
 		return workload.OK, ""
@@ -79,14 +79,14 @@ func Classify(err error) (workload.Outcome, Class) {
 }
 
 // Declined reports whether a failure of a class is an answer that the load itself makes
-// likely: a swap or a txn that lost its race, or, in a load that deletes keys, a request to
+// likely: a swap or a txn that lost its race, or, in a load that deletes keys, a request for
 // a key that does not exist. The database has answered it, so it has a response time.
 func Declined(op workload.Op, class Class, deletes bool) bool {
 	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes && !op.OfSessions()
 }
 
-// Panicked returns the error of a call of a client that panicked with p. The function that
-// recovered p calls it, so that the error names where.
+// Panicked returns the error for a client call that panicked with p. Call it in the function
+// that recovered p: the error then names the place of the panic.
 func Panicked(p any) error {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

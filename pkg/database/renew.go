@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Renewer renews a session at an interval, and knows when it must take the session for ended.
+// Renewer renews a session at an interval, and knows when to assume that the session has ended.
 type Renewer struct {
 	lost    chan struct{}
 	cancel  context.CancelFunc
 	renewal sync.WaitGroup
 }
 
-// Renew starts to renew a session that was granted for a TTL by a request that was just sent. The
-// session is lost if a renewal says so, or once none that was sent within the TTL was answered.
+// Renew starts to renew a session that a request sent just now was granted for a TTL. The session
+// is lost if a renewal says so, or if for a whole TTL no sent renewal was answered.
 func Renew(every, ttl time.Duration, keep func(context.Context) error) *Renewer {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Renewer{lost: make(chan struct{}), cancel: cancel}
@@ -28,7 +28,7 @@ func Renew(every, ttl time.Duration, keep func(context.Context) error) *Renewer 
 	return r
 }
 
-// renewing returns when the session is lost, or false when ctx has ended.
+// renewing returns true when the session is lost, or false when ctx has ended.
 func renewing(ctx context.Context, renewed time.Time, every, ttl time.Duration, keep func(context.Context) error) (lost bool) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -62,10 +62,10 @@ func renewing(ctx context.Context, renewed time.Time, every, ttl time.Duration, 
 	}
 }
 
-// Lost is closed when the session must be taken for ended.
+// Lost is closed when the session must be assumed to have ended.
 func (r *Renewer) Lost() <-chan struct{} { return r.lost }
 
-// Stop returns when nothing renews the session any more.
+// Stop stops the renewals and waits for the last one.
 func (r *Renewer) Stop() {
 	r.cancel()
 	r.renewal.Wait()

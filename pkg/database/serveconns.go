@@ -8,9 +8,9 @@ import (
 )
 
 // ServeConns accepts connections until ctx ends, and runs serve with each in a goroutine
-// of its own. A connection is closed when serve returns or ctx ends; errors of serve are
-// ignored, since the client sees that its connection ended. ServeConns closes l and
-// returns when every serve did: nil if ctx ended, else the listener's error.
+// of its own. A connection is closed when serve returns or ctx ends. Errors of serve are
+// ignored, because the client sees that its connection ended. ServeConns closes l and
+// returns after every serve has: nil if ctx ended, else the listener's error.
 func ServeConns(ctx context.Context, l net.Listener, serve func(net.Conn) error) error {
 	var open sync.WaitGroup
 	defer open.Wait()

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// manySessions is a number of sessions whose ends the table of sessions states.
+// manySessions is the number of sessions that end at once in the table of sessions.
 const manySessions = 20_000
 
 // SessionTableHead is the first line of a [SessionTable].
 const SessionTableHead = "| database | a session is | TTLs | it ends | one ends | 20,000 end | it is renewed by | its end is seen by | requests of a load |"
 
-// SessionTable is the documentation of what sessions of databases are with default options, in
-// Markdown.
+// SessionTable returns a Markdown table that documents the databases' sessions with default
+// options.
 func SessionTable(list []Database) string {
 	var b strings.Builder
 	b.WriteString(SessionTableHead + "\n|---|---|---|---|---|---|---|---|---|\n")
@@ -23,7 +23,7 @@ func SessionTable(list []Database) string {
 	return b.String()
 }
 
-// sessionCells are the cells of a database's row, without its name.
+// sessionCells returns the cells of a database's row, without its name.
 func sessionCells(d Database) []string {
 	f := d.Info.Sessions
 	if f == nil {

@@ -14,9 +14,9 @@ type Target struct {
 	// use; -1 lets it use all of them.
 	Prefer int
 	// Prefix is the name below which all keys of the clients lie; no operation, count or
-	// search touches others. It is made of one or more elements of letters, digits and
-	// "._-", neither "." nor "..", with "/" between them. Empty means that the cluster is
-	// the clients' own.
+	// search touches other keys. It has one or more elements of letters, digits and "._-",
+	// neither "." nor "..", separated by "/". Empty means that the clients have the cluster
+	// to themselves.
 	Prefix string
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *TLS

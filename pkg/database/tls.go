@@ -9,7 +9,7 @@ import (
 )
 
 // TLS names the PEM files of a client or member. A client without a CA trusts
-// those of its system; without a certificate it shows none. The certificate and
+// those of its system; without a certificate it presents none. The certificate and
 // the key may be in one file, named twice.
 type TLS struct {
 	CA   string `json:"ca,omitempty" yaml:"ca,omitempty"`

@@ -2,13 +2,14 @@ package database
 
 import "fmt"
 
-// Transport names the implementation that carries a client's requests. All send the same
-// requests, and pass the same conformance suite. A driver may have more than these two.
+// Transport names the client implementation that sends requests. All implementations send
+// the same requests and pass the same conformance suite. A driver may have more than these
+// two.
 type Transport string
 
 const (
-	// Lean is this module's own client for the one protocol. It uses less CPU and
-	// memory, which on a shared machine leaves more to the servers. It is the default.
+	// Lean is this module's own client for the protocol. It uses less CPU and memory, which
+	// leaves more for the servers on a shared machine. It is the default.
 	Lean Transport = "lean"
 	// Standard is the client library that applications use.
 	Standard Transport = "standard"
@@ -22,16 +23,16 @@ func (t Transport) Validate() error {
 	return nil
 }
 
-// Resender is optional on a [Client] of a library that sends requests again by itself. To
-// the load such a request is one call, which lasts from its first attempt to the answer to
+// Resender is optional on a [Client] whose library resends requests by itself. The load
+// counts such a request as one call, which lasts from its first attempt to the answer to
 // its last.
 type Resender interface {
-	// Resent returns how many requests the client has sent again so far. One that was sent
-	// three times counts twice. It is safe for concurrent use.
+	// Resent returns how many times the client has resent requests so far: a request that
+	// was sent three times counts twice. It is safe for concurrent use.
 	Resent() int64
 }
 
-// Resent returns how many requests a client has sent again, 0 if it is no [Resender].
+// Resent returns how many times a client has resent requests, 0 if it is no [Resender].
 func Resent(c Client) int64 {
 	if r, ok := c.(Resender); ok {
 		return r.Resent()
@@ -43,7 +44,7 @@ func Resent(c Client) int64 {
 // [github.com/coreos/dbtester/pkg/wire/fiber.Context]. Such a call no longer needs key and
 // value once it waits.
 type Continuer interface {
-	// Continues reports whether they do.
+	// Continues reports whether the calls wait as fibers.
 	Continues() bool
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// CheckUpgrade returns why the data of one release of a database cannot be that of another: a
-// release before it or the same, of another major version, or behind the next minor one. Versions
-// may have a "v". One that is no version in numbers is refused.
+// CheckUpgrade returns why one release of a database cannot take over the data of another: it is
+// the same or an earlier release, has another major version, or skips a minor version. Versions
+// may have a "v". Incomplete versions are refused.
 func CheckUpgrade(from, to string) error {
 	from, to = PlainVersion(from), PlainVersion(to)
 	old, later := numbers(from), numbers(to)
@@ -25,8 +25,8 @@ func CheckUpgrade(from, to string) error {
 	return nil
 }
 
-// precedes reports whether a plain version comes before another one. A release candidate comes
-// before its release.
+// precedes reports whether plain version a comes before b. A release candidate comes before its
+// release.
 func precedes(a, b string) bool {
 	c := slices.Compare(numbers(a), numbers(b))
 	return c < 0 || c == 0 && strings.Contains(a, "-") && !strings.Contains(b, "-")

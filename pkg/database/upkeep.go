@@ -7,40 +7,40 @@ import (
 
 // Compacter is a driver of a database that keeps the history of its keys.
 type Compacter interface {
-	// Compact forgets all history up to now. It returns when the members have removed it,
-	// so that its space is used again.
+	// Compact removes all history up to now. It returns when the members have removed it
+	// and can reuse its space.
 	Compact(ctx context.Context, t Target) error
-	// CompactEvery is how often loads that overwrite or delete keys compact the cluster
-	// unless their file says otherwise; 0 is never.
+	// CompactEvery is how often loads that overwrite or delete keys compact the cluster,
+	// unless their file says otherwise; 0 means never.
 	CompactEvery() time.Duration
 }
 
-// Defragmenter is a driver whose members give unused space of their store back.
+// Defragmenter is a driver whose members can free unused space of their store.
 type Defragmenter interface {
-	// Defragment does so for one member, which may answer nothing meanwhile.
+	// Defragment frees one member's unused space. The member may answer nothing meanwhile.
 	Defragment(ctx context.Context, t Target, member int) error
 }
 
-// Snapshotter is a driver whose members make a copy of their data when they are asked.
+// Snapshotter is a driver whose members copy their data on request.
 type Snapshotter interface {
-	// Snapshot has one member make a copy, and returns its size in bytes when it is whole.
-	// A copy that the member sends is read to its end and not kept; a member that makes a
-	// file keeps that.
+	// Snapshot makes one member copy its data, and returns the copy's size in bytes when it
+	// is complete. A copy that the member sends is read to its end and dropped; a member
+	// that writes a file keeps the file.
 	Snapshot(ctx context.Context, t Target, member int) (int64, error)
 }
 
-// SnapshotPlanner is a [Snapshotter] whose members must be started for it.
+// SnapshotPlanner is a [Snapshotter] whose members take snapshots only with certain options.
 type SnapshotPlanner interface {
-	// PlanSnapshots changes the options so that members can be asked for snapshots. The
-	// error is why there can be none.
+	// PlanSnapshots changes the options so that members accept requests for snapshots. The
+	// error says why there can be none.
 	PlanSnapshots(s SnapshotTarget) error
 }
 
-// SnapshotTarget is a cluster that is to be asked for snapshots.
+// SnapshotTarget is a cluster that will make snapshots.
 type SnapshotTarget struct {
-	// Version is that of the members' release, "" if it is not known.
+	// Version is the version of the members' release, "" if unknown.
 	Version string
-	// Running means that the members run already, with options of their own: they take no
+	// Running means that the members already run with their own options, which cannot
 	// change.
 	Running bool
 	// Secret means that the clients' credentials are sent over TLS only.

@@ -7,14 +7,14 @@ import (
 // Upstream is a driver that knows the defaults of its database's releases.
 type Upstream interface {
 	// SetUpstream changes the options to the defaults of a release, a plain version such as
-	// "3.6.16". Options that no release has keep dbtester's.
+	// "3.6.16". Options that no release has keep dbtester's defaults.
 	SetUpstream(version string)
-	// Changed returns the settings with which a planned member runs that differ from the
-	// defaults of the release. Addresses, names and directories are not among them.
+	// Changed returns a planned member's settings that differ from the defaults of the
+	// release, except addresses, names and directories.
 	Changed(version string) []declared.Setting
 }
 
-// Differing returns the settings whose value is not the default.
+// Differing returns the settings that differ from their defaults.
 func Differing(all ...declared.Setting) []declared.Setting {
 	var list []declared.Setting
 	for _, s := range all {
@@ -25,8 +25,8 @@ func Differing(all ...declared.Setting) []declared.Setting {
 	return list
 }
 
-// Since reports whether a plain version is not before another in full. An unknown version,
-// "", is the newest.
+// Since reports whether a plain version is first or later; first must be complete. An unknown
+// version, "", counts as the newest.
 func Since(version, first string) bool {
 	return version == "" || CheckOldest("", version, first) == nil
 }
