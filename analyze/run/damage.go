@@ -6,11 +6,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// mostDamaged is how many files of one kind have a mark of their own.
+// mostDamaged bounds the files of one kind that have their own mark.
 const mostDamaged = 5
 
-// damageOf returns the marks of files that are not as the manifest has them, and of changes on
-// purpose. Manifests of older releases have no digests: then there are none.
+// damageOf returns marks on files that differ from the manifest, and on deliberate changes.
+// Manifests of older releases have no digests, so there are no marks then.
 func damageOf(s *digest.Set, dir string) []results.Mark {
 	switch {
 	case s == nil:

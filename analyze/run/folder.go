@@ -30,8 +30,8 @@ type Folder struct {
 	Err  error
 }
 
-// FromFolders reads several folders as [FromFolder] does, their files on all processors. It
-// returns one Folder for each; its error is that of ctx.
+// FromFolders reads several folders as [FromFolder] does, with all processors. It returns one
+// Folder for each. Its only error is that of ctx.
 func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 	folders := make([]Folder, len(dirs))
 	var readers []*folderReader
@@ -57,7 +57,7 @@ func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 	return folders, each(ctx, len(readers), func(i int) { readers[i].finish() })
 }
 
-// each calls do on all processors until ctx ends, with its error.
+// each calls do on all processors, and stops with ctx's error when ctx ends.
 func each(ctx context.Context, n int, do func(i int)) error {
 	return parallel.Each(n, func(i int) error {
 		if err := ctx.Err(); err != nil {
@@ -97,20 +97,20 @@ type folderReader struct {
 	// recorded are the rows of intervals.csv; unread is the error that ended reading.
 	recorded []results.Interval
 	unread   error
-	// client and members are read file by file, each with gaps of its own.
+	// client and members are read file by file, each with its own gaps.
 	client  machineRecord
 	members []machineRecord
 	clock   Gaps
 }
 
-// machineRecord is what the files of one machine hold.
+// machineRecord holds the contents of one machine's files.
 type machineRecord struct {
 	Machine
 	own               Own
 	samples, reported Gaps
 }
 
-// readRequests fills the part of the run that the client recorded of its requests.
+// readRequests fills in the client's records of its requests.
 func (f *folderReader) readRequests() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
@@ -124,8 +124,8 @@ func (f *folderReader) readRequests() {
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 }
 
-// finish adds the machines and what needs them. Gaps are listed in the order of records, not of
-// reading.
+// finish adds the machines and the data that depends on them. Gaps are listed in the order of
+// records, not of reading.
 func (f *folderReader) finish() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	r.Machines.Client = f.client.Machine
@@ -263,8 +263,8 @@ func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results
 	return h
 }
 
-// machineFiles returns the reading of each file of samples. Different files may be read at the
-// same time.
+// machineFiles returns one function per file of samples, which reads it. The functions may run
+// concurrently.
 func (f *folderReader) machineFiles() []func() {
 	tracks, err := results.Tracks(f.dir, f.record)
 	if err != nil {

@@ -16,7 +16,8 @@ type Mark struct {
 }
 
 // Marks returns the marks that control recorded, followed by marks found here: wrong values, a
-// shared host, a rate above the self-check's, files that are not as recorded, a changed level, gaps.
+// shared host, a rate above the self-check's, files that differ from the records, a changed level,
+// gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m.Told()})

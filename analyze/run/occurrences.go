@@ -24,22 +24,22 @@ const (
 )
 
 const (
-	// otherShare is the share of a machine's processors that others use in a second in which there
-	// is other load. longPauses is how long a runtime stopped its threads in a second with pauses.
+	// otherShare is the share of a machine's processors that other programs use in a second with
+	// other load. longPauses is how long a runtime stops its threads in a second with pauses.
 	otherShare = 0.25
 	longPauses = 50 * time.Millisecond
-	// mostKinds is the largest number of kinds, and mostKind of characters of one.
+	// mostKinds bounds the number of kinds, and mostKind the number of characters of one.
 	mostKinds, mostKind = 200, 60
 )
 
-// occurrence is something that happened in [from, to], in unix nanoseconds. Margin is how far its
-// times may be from those of the client's clock. Asked: the run did it on purpose.
+// occurrence is something that happened in [from, to], in unix nanoseconds. margin is how far its
+// times may differ from the client's clock. asked means that the run did it on purpose.
 type occurrence struct {
 	from, to, margin int64
 	asked            bool
 }
 
-// occurrences are what may coincide with stalls, by kind.
+// occurrences returns all occurrences that may coincide with stalls, by kind.
 func (r *Run) occurrences(steps []stalls.Step) map[string][]occurrence {
 	byKind := map[string][]occurrence{}
 	add := func(kind string, o occurrence) {
@@ -70,7 +70,8 @@ func (r *Run) occurrences(steps []stalls.Step) map[string][]occurrence {
 	return byKind
 }
 
-// noCandidates are kinds of events that say what the run did, or what its clients saw.
+// noCandidates returns the kinds of events that only describe the run's actions or its clients'
+// observations.
 func noCandidates() []string {
 	return []string{
 		"start", "ready", "load start", "load end", "client step", "stop", "preloaded", "cleanup",
@@ -78,15 +79,14 @@ func noCandidates() []string {
 	}
 }
 
-// The ends of the kinds that an event of the kind before them is over, and what was seen of it.
+// Suffixes of event kinds: the event named before the suffix is over, or was read back.
 const (
 	endOver = " over"
 	endSeen = " read back"
 )
 
-// eventOccurrences calls add with each event. One that is followed by another that says that it is
-// over, of the same member, lasts until then. The time of a log's line is the end of what it is
-// about.
+// eventOccurrences calls add with each event. An event lasts until a later event of the same member
+// says that it is over. The time of a log line is the end of its occurrence.
 func (r *Run) eventOccurrences(add func(kind string, o occurrence)) {
 	type of struct {
 		member int
@@ -121,7 +121,7 @@ func (r *Run) eventOccurrences(add func(kind string, o occurrence)) {
 	}
 }
 
-// clockError is how well a member's clock is known.
+// clockError is the error bound of a member's clock in nanoseconds.
 func (r *Run) clockError(member int) int64 {
 	if members := r.Info.Record.Members; member >= 0 && member < len(members) && members[member].Clock != nil {
 		return max(int64(members[member].Clock.Error), 0)
@@ -129,8 +129,8 @@ func (r *Run) clockError(member int) int64 {
 	return 0
 }
 
-// pauses are the times between two answers in which the member's runtime stopped its threads for
-// long.
+// pauses returns the times between two answers in which the member's runtime stopped its threads
+// for at least longPauses.
 func (o *Own) pauses() (list []occurrence) {
 	i, before := 0, metric.Unknown
 	o.Answers.Values(metric.PauseSeconds, 0, o.Answers.Len(), func(now float64) bool {
@@ -143,20 +143,20 @@ func (o *Own) pauses() (list []occurrence) {
 	return list
 }
 
-// hostUsed is what the processes of a machine used.
+// hostUsed holds the CPU time that a machine and the run's processes on it used.
 type hostUsed struct {
 	cpus int
 	host used
 	own  []used
 }
 
-// used is a counter of CPU time.
+// used is a sampled counter of CPU time.
 type used struct {
 	times  []int64
 	values []float64
 }
 
-// hostsUsed are the machines whose processors were sampled.
+// hostsUsed returns the machines whose processors were sampled.
 func (r *Run) hostsUsed() (hosts []hostUsed) {
 	byBoot := map[string]int{}
 	add := func(m *Machine, h *results.Host) {
@@ -182,14 +182,14 @@ func (r *Run) hostsUsed() (hosts []hostUsed) {
 	return hosts
 }
 
-// usedCPU returns a counter of a machine.
+// usedCPU returns a machine's counter of CPU time.
 func (m *Machine) usedCPU(n metric.Name) (u used) {
 	u.times = m.Samples.Times
 	m.each(Of(n), 0, m.Samples.Len(), func(v float64) bool { u.values = append(u.values, v); return true })
 	return u
 }
 
-// other is the share of the machine's processors that others used; 0 if it is unknown.
+// other is the share of the machine's processors that other programs used; 0 if unknown.
 func (h *hostUsed) other(from, to int64) float64 {
 	sum, ok := h.host.grown(from, to)
 	if !ok {

@@ -28,7 +28,7 @@ type Run struct {
 	Unsteady []results.Mark
 	// Stalls are the stretches in which far fewer requests ended ok than were due.
 	Stalls Stalls
-	// damage are the marks on files that are not as they were recorded.
+	// damage holds the marks on files that differ from the records.
 	damage []results.Mark
 	// Capacity is nil unless the run was a capacity search.
 	Capacity *Capacity

@@ -29,8 +29,8 @@ type ownNumbers struct {
 	histogramN         Measure
 }
 
-// settle computes every metric's numbers for the windows, and drops the answers that no per-second
-// figure shows and no stall is compared with. Answers take most of a run's memory.
+// settle computes every metric's numbers for the windows. It then drops the answers that neither
+// per-second figures nor the comparison with stalls need. Answers take most of a run's memory.
 func (o *Own) settle(windows []Span) {
 	known := map[metric.Name]ownNumbers{}
 	for _, m := range metric.OfDatabase().Metrics() {
@@ -121,7 +121,7 @@ func (o *Own) Cost(w Span) (asked, bytes float64, n int) {
 	return asked, bytes, end - first
 }
 
-// Reports returns whether the member ever reported the metric.
+// Reports reports whether the member ever reported the metric.
 func (o *Own) Reports(n metric.Name) bool {
 	if one, ok := o.known[n]; ok {
 		return one.reported

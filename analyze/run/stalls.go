@@ -16,23 +16,23 @@ import (
 )
 
 // Stalls are the stretches of the measured windows in which far fewer requests ended ok than were
-// due, and what was recorded at the same times.
+// due, with the events recorded at the same times.
 type Stalls struct {
-	// Missing is the reason why they are unknown; "" if they are known.
+	// Missing is the reason why the stalls are unknown; "" if they are known.
 	Missing string
-	// List has all of them in order.
+	// List has all stalls in order.
 	List []Stall
-	// Kinds are those of which an event coincided with a stall: those that chance does not explain,
-	// then those that the run did on purpose, then those that the stalled time has the most of,
-	// compared with all time.
+	// Kinds are the kinds of events that coincided with a stall: first kinds that chance does not
+	// explain, then kinds that the run did on purpose, then kinds by their density in the stalled
+	// time compared with all time, highest first.
 	Kinds []StallKind
-	// Judged is the time that was judged, and Stopped the time in the windows that was not, because
+	// Judged is the judged time. Stopped is the time in the windows that was not judged because
 	// the client did not run.
 	Judged, Stopped time.Duration
-	// Slot is the longest slot that was judged at once.
+	// Slot is the longest slot that was judged as a whole.
 	Slot time.Duration
-	// Medians is how many steps were compared with their median, and NotJudged the reasons why
-	// some were not judged.
+	// Medians counts the steps that were compared with their median. NotJudged holds the reasons
+	// why some steps were not judged.
 	Medians   int
 	NotJudged []string
 }
@@ -42,15 +42,15 @@ type Stall struct {
 	Step   int
 	From   time.Time
 	Length time.Duration
-	// OK is how many requests ended ok, and Expected how many were due or, in a closed loop, end
-	// in the median slot.
+	// OK counts the requests that ended ok. Expected counts the due requests or, in a closed loop,
+	// the requests that end in the median slot.
 	OK, Expected int64
-	// Coincided is what it coincided with, in the order of [Stalls.Kinds], but of those that chance
-	// may explain the longest first.
+	// Coincided lists the overlaps: first those that chance does not explain, then those that the
+	// run caused on purpose, then all others, each group by length, longest first.
 	Coincided []Overlap
 }
 
-// Overlap is for how long events of a kind coincided with a stall.
+// Overlap is the time for which events of a kind coincided with a stall.
 type Overlap struct {
 	Kind   string
 	Length time.Duration
@@ -59,25 +59,25 @@ type Overlap struct {
 // StallKind is a kind of event that coincided with stalls.
 type StallKind struct {
 	Kind string
-	// Events is their number in the windows, and Stalls the number of stalls that coincided.
+	// Events counts the events in the windows, and Stalls the stalls that coincided with one.
 	Events, Stalls int
-	// Overlap is the stalled time that coincided, and Covered all judged time with an event.
+	// Overlap is the stalled time with an event, and Covered all judged time with an event.
 	Overlap, Covered time.Duration
 	// P is the probability of so much overlap by chance, corrected for the number of kinds. Why is
-	// the reason why it is unknown, or "".
+	// the reason why P is unknown, or "".
 	P   float64
 	Why string
-	// Asked: the run did it on purpose.
+	// Asked means that the run caused the events on purpose.
 	Asked bool
 }
 
 // Excludes reports whether chance is excluded.
 func (k StallKind) Excludes() bool { return k.Why == "" && k.P < coincidence.Level }
 
-// density is how much more of the stalled time coincided than of all time.
+// density compares the stalled time with an event to all time with one.
 func (k StallKind) density() float64 { return float64(k.Overlap) / float64(max(k.Covered, 1)) }
 
-// Total is the length of all stalls, and Longest the longest one; nil if there is none.
+// Total returns the length of all stalls, and the longest stall; nil if there is none.
 func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 	for i := range s.List {
 		total += s.List[i].Length
@@ -88,14 +88,14 @@ func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 	return total, longest
 }
 
-// mostTested is the largest number of kinds that are tested: those with the most events.
-// mostStalls is the largest number of stalls that are.
+// mostTested bounds the number of tested kinds: those with the most events are tested.
+// mostStalls bounds the number of tested stalls.
 const (
 	mostTested = 20
 	mostStalls = 5000
 )
 
-// stallsOf finds the stalls of a run, and what they coincided with.
+// stallsOf finds a run's stalls and the events that coincided with them.
 func stallsOf(r *Run) (s Stalls) {
 	steps, err := stalls.Read(r.Dir, r.Info.Record)
 	switch {
@@ -136,7 +136,7 @@ func stallsOf(r *Run) (s Stalls) {
 	return s
 }
 
-// compare finds what the stalls coincided with.
+// compare finds the events that coincided with the stalls.
 func (s *Stalls) compare(r *Run, steps []stalls.Step) {
 	byKind := r.occurrences(steps)
 	names := slices.Sorted(maps.Keys(byKind))
@@ -192,8 +192,7 @@ func (s *Stalls) compare(r *Run, steps []stalls.Step) {
 	}
 }
 
-// rank is the place of kinds that chance does not explain, of those that the run did on purpose and
-// of all others.
+// rank orders kinds: 0 if chance does not explain them, 1 if the run did them on purpose, else 2.
 func (k StallKind) rank() int {
 	switch {
 	case k.Excludes():
@@ -236,7 +235,7 @@ func (s *Stalls) test(r *Run, steps []stalls.Step, kinds map[string]*StallKind, 
 	}
 }
 
-// seed is made of the run's id and the database's tag.
+// seed derives a seed from the run's id and the database's tag.
 func (r *Run) seed() uint64 {
 	h := fnv.New64a()
 	if r.Info.Manifest != nil {
@@ -246,7 +245,7 @@ func (r *Run) seed() uint64 {
 	return h.Sum64()
 }
 
-// overlap sets for each stall with which kinds it coincided.
+// overlap sets the kinds that each stall coincided with.
 func (s *Stalls) overlap(steps []stalls.Step, kinds map[string]*StallKind, slots map[string][][]coincidence.Stretch) {
 	for name, byStep := range slots {
 		at := 0
@@ -275,8 +274,8 @@ func (s *Stalls) overlap(steps []stalls.Step, kinds map[string]*StallKind, slots
 	}
 }
 
-// slotsOf returns the slots of a step in which a kind of event was, joined and in order, and how
-// many events those are. An event may have begun a slot earlier and ended a slot later.
+// slotsOf returns the slots of a step with an event of one kind, joined and in order, and the
+// number of those events. An event may have begun a slot earlier and ended a slot later.
 func slotsOf(step *stalls.Step, all []occurrence) (list []coincidence.Stretch, events int) {
 	from := step.From.UnixNano()
 	for _, o := range all {
