@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/all"
 )
 
-// knowAbilities are the packages outside an ability's rooms that know its words, each with the
-// reason. Folders of databases have the facets.
+// knowAbilities lists the packages outside an ability's rooms that may use its words, each with
+// the reason. Folders of databases have the facets.
 var knowAbilities = map[string]string{
 	"pkg/ability/all":            "lists what is declared",
 	"control/abilities/all":      "lists what abilities do during a run",
@@ -47,7 +47,7 @@ var knowAbilities = map[string]string{
 	"control/shared":             "bounds sessions, contenders and watchers on clusters that others use",
 }
 
-// TestAbilitiesHaveRooms: the words of an ability stand in its rooms alone.
+// TestAbilitiesHaveRooms: the words of an ability occur only in its rooms.
 func TestAbilitiesHaveRooms(t *testing.T) {
 	used := map[string]bool{}
 	tree := sources(t)

@@ -15,11 +15,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Operation is what [Config.BroadcastRequest] asks of all agents of a database.
+// Operation is a request of [Config.BroadcastRequest] to all agents of a database.
 type Operation int
 
-// The operations. Start has agents start the members, Stop has them stop the members and
-// measure their data, Heartbeat finds out whether the members run.
+// The operations. Start makes agents start the members, Stop makes them stop the members and
+// measure their data, Heartbeat checks whether the members run.
 const (
 	Start Operation = iota
 	Stop
@@ -41,32 +41,32 @@ func (o Operation) String() string {
 
 // Response is the answer of one member's agent.
 type Response struct {
-	// Success means after a Start that the member runs and a quorum serves, after a Heartbeat
-	// that the member runs and waits for a Stop, and after a Stop that it was stopped and
-	// measured, whatever became of the others.
+	// Success means after a Start that the member runs and a quorum serves, and after a
+	// Heartbeat that the member runs and waits for a Stop. After a Stop it means that this
+	// member was stopped and measured, whether or not the others were.
 	Success bool
 	// DiskSpaceUsageBytes is the apparent size of the member's data directories after
 	// a Stop; -1 if it was not measured, and after other operations.
 	DiskSpaceUsageBytes int64
-	// Endpoint is where clients reach the member. Folder has the records of the database
-	// with the member's logs and samples. Both are "" after a Heartbeat.
+	// Endpoint is the address at which clients reach the member. Folder has the records of
+	// the database with the member's logs and samples. Both are "" after a Heartbeat.
 	Endpoint, Folder string
 }
 
 // heartbeatTimeout bounds the answer of one agent to a Heartbeat.
 const heartbeatTimeout = 10 * time.Second
 
-// BroadcastRequest has all agents of the database with that id start its members, stop
-// them, or answer whether they run. It returns the responses by index of the member, from
-// 0, also beside an error; they are nil if nothing was begun. Every agent that fails is
-// named in the error.
+// BroadcastRequest makes all agents of the database with that id start its members, stop
+// them, or report whether they run. It returns the responses by index of the member, from
+// 0, even with an error; they are nil if nothing was begun. The error names every agent
+// that failed.
 //
-// Start returns when a quorum serves. From then on the members run without a lease, also
-// after the end of this process, until a Stop. Stop collects logs and samples, and waits
-// up to [control.DefaultReadyTimeout] for a quorum before: members without one are
-// stopped too, with an error. Start and Stop each make a result folder.
+// Start returns when a quorum serves. From then on the members run without a lease until a
+// Stop, even after this process ends. Stop first waits up to [control.DefaultReadyTimeout]
+// for a quorum, then collects logs and samples. It also stops members without a quorum,
+// with an error. Start and Stop each make a result folder.
 //
-// The id must be of one database, or of one point of a sweep, that agents run.
+// The id must name one database, or one point of a sweep, that agents run.
 func (c *Config) BroadcastRequest(ctx context.Context, id string, op Operation) (map[int]Response, error) {
 	e, db, err := c.one(id)
 	if err != nil {
@@ -96,27 +96,26 @@ func (c *Config) BroadcastRequest(ctx context.Context, id string, op Operation) 
 
 // BroadcaseRequest is BroadcastRequest.
 //
-// Deprecated: Use [Config.BroadcastRequest], which is spelled right.
+// Deprecated: Use [Config.BroadcastRequest], which is spelled correctly.
 func (c *Config) BroadcaseRequest(ctx context.Context, id string, op Operation) (map[int]Response, error) {
 	return c.BroadcastRequest(ctx, id, op)
 }
 
 // Stress applies the load of the database with that id to its members, which a Start of
 // [Config.BroadcastRequest] left running, and leaves them running. A cluster that runs
-// without agents needs no Start. The outcome has one result folder; it is nil if the id is
-// not of one database.
+// without agents needs no Start. The outcome has one result folder; it is nil if the id does
+// not name one database.
 func (c *Config) Stress(ctx context.Context, id string) (*control.Outcome, error) {
 	e, db, err := c.one(id)
 	if err != nil {
 		return nil, err
 	}
-	// A cluster without agents counts as one that the run started: its keys are those of
-	// the run alone.
+	// A cluster without agents counts as started by the run: it has only the run's keys.
 	db.Steps = config.Steps{Start: len(db.Endpoints) > 0, Load: true}
 	return c.conduct(ctx, e, c.Report)
 }
 
-// ToRequest returns the message with which control asks the agent of one member for an
+// ToRequest returns the message that control sends to the agent of one member to request an
 // operation, without the id of a run: a *[dbtesterpb.StartRequest],
 // *[dbtesterpb.StopRequest] or *[dbtesterpb.HeartbeatRequest]. Members count from 0.
 func (c *Config) ToRequest(id string, op Operation, member int) (proto.Message, error) {
@@ -154,8 +153,8 @@ func (c *Config) one(id string) (*config.Experiment, *config.Database, error) {
 	return &e, &e.Databases[0], nil
 }
 
-// responsesOf returns the responses to a Start or a Stop that a run recorded, nil if it was
-// refused before it began.
+// responsesOf returns the responses to a Start or a Stop that a run recorded, nil if the
+// operation was refused before it began.
 func responsesOf(out *control.Outcome, op Operation) (map[int]Response, error) {
 	if len(out.Folders) == 0 {
 		return nil, nil
@@ -201,8 +200,8 @@ func (c *Config) heartbeat(ctx context.Context, db *config.Database) (map[int]Re
 	return responses, errors.Join(errs...)
 }
 
-// beat returns why an agent runs no member of the database with that tag that a Stop can
-// take over.
+// beat returns an error if an agent runs no member of the database with that tag that a
+// Stop can take over.
 func (c *Config) beat(ctx context.Context, addr, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()

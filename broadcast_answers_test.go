@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestResponses: after a Stop each member answers for itself, and after a Start all of them
-// for the quorum.
+// TestResponses: success depends after a Stop on the member alone, and after a Start also on the
+// quorum.
 func TestResponses(t *testing.T) {
 	members := func() []results.Member {
 		return []results.Member{

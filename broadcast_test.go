@@ -38,8 +38,7 @@ load: {operation: write, clients: 2, connections: 2, requests: 50, value_size: 1
 	return c
 }
 
-// TestBroadcast starts, loads and stops a member of a database of our own, one call after
-// the other.
+// TestBroadcast starts, loads and stops a member of our own database in separate calls.
 func TestBroadcast(t *testing.T) {
 	c := readOwn(t, "databases: {fake: {}}")
 	updates := 0
@@ -97,7 +96,7 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// TestBroadcastRefused: what can't be carried out changes nothing and names the reason.
+// TestBroadcastRefused: a refused request changes nothing and names the reason.
 func TestBroadcastRefused(t *testing.T) {
 	swept := readOwn(t, "databases: {fake: {}}\nsweep: {preload: [100, 200]}")
 	running := readOwn(t, fmt.Sprintf("databases: {fake: {endpoints: ['%s:1']}}", host))

@@ -52,8 +52,8 @@ func codemap(t *testing.T) string {
 	return b.String()
 }
 
-// synopsis is the first sentence of a package's comment, without the words that every such
-// sentence begins with.
+// synopsis is the first sentence of a package's comment, without the words that begin every
+// such sentence.
 func synopsis(t *testing.T, files []string) string {
 	t.Helper()
 	for _, file := range files {

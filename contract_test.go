@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// contractImports are the packages that the contract may import: data alone, so that a driver
-// can be written without knowing the rest.
+// contractImports are the packages that the contract may import: only data, so the author of a
+// driver need not know the rest.
 var contractImports = []string{"pkg/install/recipe", "pkg/metric", "pkg/results/declared", "pkg/workload"}
 
 // TestContractIsALeaf keeps the contract to imports of data, which import nothing of ours.
@@ -46,7 +46,7 @@ func TestContractIsInTheGuide(t *testing.T) {
 	if !found || !ended {
 		t.Fatal("the guide must have a section on adding a database")
 	}
-	// Every database has the first two; the others are made of optional ones.
+	// Every database has the first two; the others consist of optional interfaces.
 	made := []string{"Driver", "Client", "Bulk", "WholeKeys"}
 	seen := 0
 	for _, file := range sources(t)["pkg/database"] {

@@ -2,13 +2,12 @@
 // library face of the dbtester command: read an experiment, run it with agents that
 // listen at given addresses, analyze the result folders.
 //
-// [Config.Run] does all parts of an experiment in one go and records them in one folder.
+// [Config.Run] does all parts of an experiment in one call and records them in one folder.
 // [Config.BroadcastRequest] and [Config.Stress] do them one by one, for programs that do
 // something in between. Programs that only need the load engine import pkg/load: see the
 // example Engine.
 //
-// docs/library.md lists every name of the classic library with the one that took its
-// place.
+// docs/library.md lists every name of the classic library with its replacement.
 package dbtester
 
 import (
@@ -27,7 +26,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// Config is an experiment, every default filled in. Change its fields before the first
+// Config is an experiment with every default filled in. Change its fields before the first
 // call of a method; several goroutines may call methods for different databases.
 type Config struct {
 	Experiment *config.Experiment
@@ -37,15 +36,15 @@ type Config struct {
 	FullSpeed bool
 	// Dial holds the options of connections to agents, before those of [Config.Run].
 	Dial []grpc.DialOption
-	// Report is called with the progress of [Config.BroadcastRequest] and
-	// [Config.Stress], one update of a call at a time; nil discards it.
+	// Report receives the progress of [Config.BroadcastRequest] and [Config.Stress], one
+	// update of a call at a time; nil discards it.
 	Report   func(control.Update)
 	registry *database.Registry
 }
 
-// ReadConfig reads an experiment file, compact or classic. Everything that is
-// wrong with it is reported at once, as *yamlfile.Problems. The file may name databases
-// of the caller's own beside those of dbtester; a name given twice panics.
+// ReadConfig reads an experiment file, compact or classic. It reports all problems of the
+// file at once, as *yamlfile.Problems. In addition to dbtester's databases the file may
+// name the caller's own; a name given twice panics.
 func ReadConfig(path string, own ...database.Database) (*Config, error) {
 	registry := database.NewRegistry(append(all.Registry().All(), own...)...)
 	e, warnings, err := config.Read(path, registry.All())
@@ -63,17 +62,17 @@ func ReadConfig(path string, own ...database.Database) (*Config, error) {
 // lower case, "go 1.9" and "java 8" joined, without parentheses, spaces as hyphens.
 func MakeTag(description string) string { return classic.Tag(description) }
 
-// Run runs the experiment with the agents at the addresses it names, dialed with
-// the given options, and returns the result folders. Folders are complete up to
-// an error or the end of ctx. Report may be nil. Agents of the dbtester command let in
-// callers with the credentials of an agentlink.Client: certificates, or the token of
-// their user. An upload that the experiment asks for copies each folder; copies under
-// classic names are made by [Config.UploadToGoogle].
+// Run runs the experiment with the agents at the addresses that it names, dialed with the
+// given options, and returns the result folders. Folders are complete up to an error or the
+// end of ctx. Report may be nil. Agents of the dbtester command admit callers with the
+// credentials of an agentlink.Client: certificates, or their user's token. If the experiment
+// requests an upload, each folder is copied; [Config.UploadToGoogle] makes copies under
+// classic names.
 func (c *Config) Run(ctx context.Context, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
 	return c.conduct(ctx, c.Experiment, report, dial...)
 }
 
-// conduct has control run an experiment that is a part of c's, or all of it.
+// conduct makes control run c's experiment or a part of it.
 func (c *Config) conduct(ctx context.Context, e *config.Experiment, report func(control.Update), dial ...grpc.DialOption) (*control.Outcome, error) {
 	return control.Run(ctx, control.Options{
 		Experiment: e, Registry: c.registry, Owner: "dbtester library", Report: report, FullSpeed: c.FullSpeed, Upload: uploadRun,
@@ -99,7 +98,7 @@ func (c *Config) connect(addr string, dial ...grpc.DialOption) (*grpc.ClientConn
 	return grpc.NewClient("passthrough:///"+addr, slices.Concat(c.Dial, dial)...)
 }
 
-// Analyze turns result folders into a report beside the first.
+// Analyze turns result folders into a report next to the first folder.
 func (c *Config) Analyze(ctx context.Context, folders ...string) (*analyze.Report, error) {
 	return analyze.Run(ctx, analyze.Options{Folders: folders, Plots: plots(c.Experiment.Plots)})
 }

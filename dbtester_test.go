@@ -27,7 +27,7 @@ import (
 // TestMain serves a built-in server when an agent starts this binary as a member.
 func TestMain(m *testing.M) { databasetest.Main(m, registry()) }
 
-// registry is that of agents in tests: all databases, and a quick one of our own.
+// registry is the registry of agents in tests: all databases, and a quick one of our own.
 func registry() *database.Registry {
 	return database.NewRegistry(append(all.Registry().All(), fake.Database())...)
 }

@@ -11,16 +11,16 @@ import (
 type LoadRequest struct {
 	// Operation is [workload.OpRead] for reads, else [workload.OpWrite].
 	Operation workload.Op
-	// Key belongs to the engine, and so does the Value of a write: both hold during the
-	// call. A read sets Value to what it found.
+	// Key belongs to the engine, and so does the Value of a write: both are valid only
+	// during the call. A read sets Value to the value that it found.
 	Key, Value []byte
 	// Read is the read mode of a read.
 	Read workload.ReadMode
 }
 
-// ReqHandler applies one request to a database of the caller's own. It is the smallest
-// [database.Client] for the load engine: one function that several clients call at once if
-// they share it. [database.NotApplied] and [database.MaybeApplied] class its errors; any
+// ReqHandler applies one request to the caller's own database. It is the smallest
+// [database.Client] for the load engine: one function, which clients that share it call
+// concurrently. [database.NotApplied] and [database.MaybeApplied] classify its errors; any
 // other error counts as a request that may have been applied.
 type ReqHandler func(ctx context.Context, req *LoadRequest) error
 

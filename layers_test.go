@@ -15,8 +15,8 @@ const module = "github.com/coreos/dbtester"
 
 // floors are the rooms of the tree from the ground up: folders with one subject and the
 // packages below them. The law: a package imports packages of its own room and of lower
-// floors, and neither control, analyze nor agent knows another of the three. Packages at the
-// root and those below cmd and tools may import whatever they need.
+// floors, and none of control, analyze and agent imports another. Packages at the root and
+// below cmd and tools may import whatever they need.
 var floors = [][]string{
 	{"pkg/sleep"},
 	{"dbtesterpb", "pkg/consistency", "pkg/files", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
@@ -32,7 +32,7 @@ var floors = [][]string{
 	{"analyze", "control"},
 }
 
-// drivers are the folders of databases, each with those that it may import besides: a proxy
+// drivers maps the folder of each database to the other drivers that it may import: a proxy
 // knows the store behind it and the one whose protocol it speaks. Only pkg/database/all, the
 // list of databases, imports all of them.
 var drivers = map[string][]string{
@@ -92,8 +92,8 @@ func driverOf(dir string) string {
 	return ""
 }
 
-// roomOf returns the room of a package, which is the longest name of the list that its folder
-// begins with, and the room's floor.
+// roomOf returns the room of a package and the room's floor. The room is the longest name in
+// the list with which the package's folder begins.
 func roomOf(dir string) (room string, floor int) {
 	floor = len(floors)
 	for i, rooms := range floors {

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// oldName is an exported name of the classic library and what took its place, as
-// docs/library.md writes both. Now is that thing itself; nil for a name that was dropped.
+// oldName is an exported name of the classic library and its replacement, both as in
+// docs/library.md. Now is the replacement itself; nil for a name that was dropped.
 type oldName struct {
 	name, place string
 	now         any
@@ -47,8 +47,8 @@ func ownName(now any) string {
 	return ""
 }
 
-// oldNames lists the exported names of the classic root package, and those of its other
-// packages that programs used. That it compiles proves that what took their place exists.
+// oldNames lists the exported names of the classic root package, and the names of its other
+// packages that programs used. Compiling it proves that the replacements exist.
 func oldNames() []oldName {
 	var experiment config.Experiment
 	return []oldName{
@@ -103,8 +103,8 @@ func oldNames() []oldName {
 	}
 }
 
-// TestOldNames: the table of docs/library.md has every old name once, what took its place,
-// and for a dropped one the reason.
+// TestOldNames: the table in docs/library.md has every old name once, with its replacement
+// or the reason why it was dropped.
 func TestOldNames(t *testing.T) {
 	text, err := os.ReadFile("docs/library.md")
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 )
 
 // DiskSpaceUsageSummaryColumns are the columns of [Config.SaveDiskSpaceUsageSummary], in
-// their order. Nothing here reads it.
+// order. This module does not read it.
 var DiskSpaceUsageSummaryColumns = results.DiskColumns()
 
 // SaveDiskSpaceUsageSummary writes the sizes of the members' data after a Stop of
-// [Config.BroadcastRequest] as CSV: to the path that the experiment file names
-// (server_disk_space_usage_summary_path), else beside the records of the Stop. The size of
-// a member that was not measured is empty.
+// [Config.BroadcastRequest] as CSV: to the path in the experiment file
+// (server_disk_space_usage_summary_path), else next to the records of the Stop. The field
+// of a member that was not measured is empty.
 func (c *Config) SaveDiskSpaceUsageSummary(id string, responses map[int]Response) error {
 	_, db, err := c.one(id)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Config) SaveDiskSpaceUsageSummary(id string, responses map[int]Response
 }
 
 // WriteREADME writes the README that a classic file names (analyze_readme), with a
-// table that was drawn before: the Text of [Config.Analyze], or the caller's own.
+// finished table: the Text of [Config.Analyze], or the caller's own.
 func (c *Config) WriteREADME(summary string) error {
 	e := c.Experiment
 	if e.Report.README == "" {
@@ -67,9 +67,9 @@ func (c *Config) WriteREADME(summary string) error {
 	return replace(e.Report.README, []byte(text))
 }
 
-// UploadToGoogle copies one file to the place that the experiment names, which may be of
-// Google Cloud Storage, of S3 or a folder, unless it is there already. The object has the
-// name of the file after the tag of the database: etcd-v3.3.0-client-control.log.
+// UploadToGoogle copies one file to the destination in the experiment, which may be in
+// Google Cloud Storage, in S3 or a folder, unless the file is already there. The object is
+// named by the database's tag and the file: etcd-v3.3.0-client-control.log.
 func (c *Config) UploadToGoogle(ctx context.Context, id, path string) (err error) {
 	e, db, err := c.one(id)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Config) UploadToGoogle(ctx context.Context, id, path string) (err error
 	return err
 }
 
-// uploadRun copies a result folder to the place that its experiment names, the manifest
+// uploadRun copies a result folder to the destination in its experiment, the manifest
 // last. It is the uploader of [Config.Run].
 func uploadRun(ctx context.Context, dir string, to config.Upload, report func(text string)) (err error) {
 	store, err := openStore(ctx, to)
@@ -112,7 +112,7 @@ func openStore(ctx context.Context, to config.Upload) (*remotestorage.Bucket, er
 	return remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile, Project: to.Project})
 }
 
-// replace makes or replaces a file, and its folder.
+// replace creates or replaces a file, and creates its folder.
 func replace(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -31,7 +31,7 @@ analyze_readme:
   images: [{title: Latency, path: DIR/report/AVG-LATENCY-MS.svg, type: local}]
 `
 
-// readClassic reads a classic file of two members whose outputs are in the folder.
+// readClassic reads a classic file for two members, with outputs in dir.
 func readClassic(t *testing.T) (c *dbtester.Config, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -46,7 +46,7 @@ func readClassic(t *testing.T) (c *dbtester.Config, dir string) {
 	return c, dir
 }
 
-// wantFile compares a file with what it must hold.
+// wantFile compares a file with its expected content.
 func wantFile(t *testing.T, path, want string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -12,13 +12,13 @@ import (
 type DataPoint struct {
 	// Timestamp is a unix second.
 	Timestamp int64
-	// The latencies are of the requests that ended ok in the second.
+	// The latencies cover the requests that ended ok in the second.
 	MinLatency, AvgLatency, MaxLatency time.Duration
 	// ThroughPut is the number of those requests.
 	ThroughPut int64
 }
 
-// TimeSeries is the requests of a load, by second, in any order. A second in which the
+// TimeSeries holds the requests of a load by second, in any order. A second in which the
 // load changed its number of clients may have two points.
 type TimeSeries []DataPoint
 
@@ -28,11 +28,11 @@ type CumulativeKeyNumToAvgLatency struct {
 	// CumulativeKeyNum is the number of the last key of the range, counted from 1.
 	CumulativeKeyNum int64
 	// MinLatency and MaxLatency are the extremes of the seconds in which keys of the range
-	// were written. AvgLatency is their mean, weighted by how many keys each wrote.
+	// were written. AvgLatency is the seconds' mean, weighted by their numbers of keys.
 	MinLatency, AvgLatency, MaxLatency time.Duration
 }
 
-// CumulativeKeyNumToAvgLatencySlice is sorted by CumulativeKeyNum by package sort.
+// CumulativeKeyNumToAvgLatencySlice implements [sort.Interface] by CumulativeKeyNum.
 type CumulativeKeyNumToAvgLatencySlice []CumulativeKeyNumToAvgLatency
 
 func (s CumulativeKeyNumToAvgLatencySlice) Len() int      { return len(s) }
@@ -41,10 +41,10 @@ func (s CumulativeKeyNumToAvgLatencySlice) Less(i, j int) bool {
 	return s[i].CumulativeKeyNum < s[j].CumulativeKeyNum
 }
 
-// CumulativeKeyNumAndOtherData holds what servers used in a second, or while a range of
-// keys was written.
+// CumulativeKeyNumAndOtherData holds the servers' resource usage in a second, or while a
+// range of keys was written.
 type CumulativeKeyNumAndOtherData struct {
-	// UnixSecond is the second; of a range, that in which its last key was written.
+	// UnixSecond is the second or, for a range, the second in which its last key was written.
 	UnixSecond int64
 	// Throughput is the number of requests that ended ok in the second, or the number of
 	// keys in the range.
@@ -52,14 +52,13 @@ type CumulativeKeyNumAndOtherData struct {
 	// CumulativeKeyNum is the number of the last key of a range, counted from 1. In the
 	// input of [FindRangesData] it has no meaning.
 	CumulativeKeyNum int64
-	// Memory is in megabytes. The extremes of a range are those of its seconds, the
-	// average is the mean over its seconds.
+	// Memory is in megabytes. A range has the extremes and the mean of its seconds.
 	MinMemoryMB, AvgMemoryMB, MaxMemoryMB float64
-	// The differences are bytes per second, in a range the mean over its seconds.
+	// The deltas are in bytes per second; a range has the mean of its seconds.
 	AvgReadBytesDelta, AvgWriteBytesDelta float64
 }
 
-// CumulativeKeyNumAndOtherDataSlice is sorted by CumulativeKeyNum by package sort.
+// CumulativeKeyNumAndOtherDataSlice implements [sort.Interface] by CumulativeKeyNum.
 type CumulativeKeyNumAndOtherDataSlice []CumulativeKeyNumAndOtherData
 
 func (s CumulativeKeyNumAndOtherDataSlice) Len() int      { return len(s) }
@@ -68,7 +67,7 @@ func (s CumulativeKeyNumAndOtherDataSlice) Less(i, j int) bool {
 	return s[i].CumulativeKeyNum < s[j].CumulativeKeyNum
 }
 
-// CumulativeKeyNumAndOtherDataByUnixSecond is sorted by UnixSecond by package sort.
+// CumulativeKeyNumAndOtherDataByUnixSecond implements [sort.Interface] by UnixSecond.
 type CumulativeKeyNumAndOtherDataByUnixSecond []CumulativeKeyNumAndOtherData
 
 func (s CumulativeKeyNumAndOtherDataByUnixSecond) Len() int      { return len(s) }
@@ -78,9 +77,9 @@ func (s CumulativeKeyNumAndOtherDataByUnixSecond) Less(i, j int) bool {
 }
 
 // FindRangesLatency returns the latencies by ranges of unit keys, in the order of the
-// keys: the points are sorted by second, and their requests counted. A range that was
-// never reached is left out. The last range ends with the last key, or with totalRequests
-// if that is positive and less. A unit below 1 has no ranges. The data is not changed.
+// keys: it sorts the points by second and counts their requests. A range that was never
+// reached is left out. The last range ends with the last key, or with totalRequests if
+// that is positive and less. A unit below 1 has no ranges. The data is not changed.
 func FindRangesLatency(data TimeSeries, unit, totalRequests int64) CumulativeKeyNumToAvgLatencySlice {
 	sorted := slices.SortedStableFunc(slices.Values(data), func(a, b DataPoint) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
 	counts := make([]int64, len(sorted))
@@ -105,9 +104,9 @@ func FindRangesLatency(data TimeSeries, unit, totalRequests int64) CumulativeKey
 	return list
 }
 
-// FindRangesData returns what servers used by ranges of unit keys, as [FindRangesLatency]
-// returns latencies. A second without requests belongs to the range of the next key; those
-// after the last key belong to none.
+// FindRangesData returns the servers' resource usage by ranges of unit keys, as
+// [FindRangesLatency] returns latencies. A second without requests belongs to the range of
+// the next key; seconds after the last key belong to none.
 func FindRangesData(data []CumulativeKeyNumAndOtherData, unit, totalRequests int64) CumulativeKeyNumAndOtherDataSlice {
 	sorted := slices.SortedStableFunc(slices.Values(data), func(a, b CumulativeKeyNumAndOtherData) int { return cmp.Compare(a.UnixSecond, b.UnixSecond) })
 	counts := make([]int64, len(sorted))
@@ -141,15 +140,15 @@ type keyRange struct {
 	parts []part
 }
 
-// part is how many keys of a range one point wrote; 0 for a point without requests before
-// a later key of the range.
+// part is the number of a range's keys that one point wrote; 0 for a point without requests
+// before a later key of the range.
 type part struct {
 	point int
 	keys  int64
 }
 
-// keyRanges divides the keys that points wrote into ranges of unit keys. The last one may
-// be shorter, and no key is beyond total, unless that is below 1.
+// keyRanges divides the keys that points wrote into ranges of unit keys. The last range may
+// be shorter. No key is beyond total unless total is below 1.
 func keyRanges(counts []int64, unit, total int64) []keyRange {
 	if unit < 1 {
 		return nil

@@ -81,8 +81,8 @@ func TestFindRangesLatency(t *testing.T) {
 	}
 }
 
-// Ten seconds of 50 requests, of 555 that were asked for: 25 ranges of 20 keys were
-// reached. The classic library had three rows of zeros more.
+// Ten seconds of 50 requests, of 555 requested ones: 25 ranges of 20 keys were reached. The
+// classic library had three more rows, all zeros.
 func TestFindRangesUnreached(t *testing.T) {
 	t.Parallel()
 	var data dbtester.TimeSeries
@@ -130,8 +130,8 @@ func TestFindRangesData(t *testing.T) {
 	}
 }
 
-// Whatever the data, ranges follow one another without a gap, up to the last key, and
-// values lie between those of the data.
+// For any data, ranges follow one another without a gap up to the last key, and values lie
+// within the extremes of the data.
 func TestFindRangesCover(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -157,7 +157,7 @@ func TestFindRangesCover(t *testing.T) {
 	}
 }
 
-// Slices sort as those of the classic library did.
+// Slices sort as in the classic library.
 func TestSortRanges(t *testing.T) {
 	t.Parallel()
 	latencies := dbtester.CumulativeKeyNumToAvgLatencySlice{{CumulativeKeyNum: 2}, {CumulativeKeyNum: 1}}

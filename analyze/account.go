@@ -25,7 +25,7 @@ func (a *account) add(name, format string, args ...any) {
 	}
 }
 
-// accounts returns those of every run and of the databases in it, from the manifests.
+// accounts returns the accounts of every run and of its databases, from the manifests.
 func (d *document) accounts() (out []account) {
 	var told *results.Manifest
 	for _, r := range d.runs {

@@ -1,7 +1,7 @@
 // Package analyze turns result folders into a report: a table, time series,
 // plots, a README and one HTML page. It is a pure function of the records: it reads
-// no clock, asks no database, never writes into the records it reads, and gives the
-// same bytes when it is run twice.
+// no clock, queries no database, never writes into the records that it reads, and
+// produces the same bytes each time.
 package analyze
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Run analyzes and writes. A missing or broken record is a mark of the report
-// and never an error unless nothing at all can be read, of which nothing is
-// written then; errors are of reading the folders themselves, of writing, and of
-// ctx.
+// Run analyzes the records and writes the report. A missing or broken record is a
+// mark in the report, not an error, unless nothing at all can be read; then Run
+// writes nothing. Other errors come from reading the folders themselves, from
+// writing, and from ctx.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	d, err := newDocument(ctx, o)
 	if err != nil {
@@ -34,7 +34,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return d.Report, nil
 }
 
-// Read analyzes and writes nothing; errors are as those of [Run].
+// Read analyzes the records and writes nothing; its errors are those of [Run].
 func Read(ctx context.Context, o Options) (*Report, error) {
 	d, err := newDocument(ctx, o)
 	if err == nil {
@@ -46,7 +46,7 @@ func Read(ctx context.Context, o Options) (*Report, error) {
 	return d.Report, nil
 }
 
-// encode makes the parts of the report that are for programs.
+// encode makes the machine-readable parts of the report.
 func (d *document) encode() (err error) {
 	if d.numbers, err = table.Tidy(d.runs); err != nil {
 		return err
@@ -90,7 +90,7 @@ func newDocument(ctx context.Context, o Options) (*document, error) {
 }
 
 // FirstScreen reads the records and returns the headline of their report. It writes
-// nothing. Errors are of records of which nothing can be read, and of ctx.
+// nothing. It fails if no record can be read, or if ctx ends.
 func FirstScreen(ctx context.Context, o Options) (*headline.Headline, error) {
 	in, err := readAll(ctx, o)
 	if err != nil {
@@ -106,9 +106,9 @@ func screenOf(runs []*run.Run, marks []run.Mark, o Options) *headline.Headline {
 	return h
 }
 
-// titleOf returns the title and description of the report: those that were asked for,
-// those of the classic file if it is the only input, else those of the runs. Experiments
-// with several titles have no description in common.
+// titleOf returns the title and description of the report: those in the options, those
+// of the classic file if it is the only input, or those of the runs. Experiments with
+// several titles have no common description.
 func titleOf(o Options, runs []*run.Run) (title, description string) {
 	if o.Classic != nil && len(o.Folders) == 0 {
 		return cmp.Or(o.Title, o.Classic.Title), o.Classic.Description

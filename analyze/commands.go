@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// commands returns the command lines that make the runs and the report again. Files are
-// named without their folders, because those are of another machine.
+// commands returns the command lines that reproduce the runs and the report. They name
+// files without folders, because the folders belong to another machine.
 func (d *document) commands() (lines []string) {
 	var last *results.Manifest
 	for _, r := range d.runs {

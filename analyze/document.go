@@ -15,7 +15,7 @@ type document struct {
 	out     *output
 	// classicFile is the path of the classic file that was analyzed, "" if none was.
 	classicFile string
-	// classic asks for the classic README; nil writes ours.
+	// classic requests the classic README; nil writes ours.
 	classic *ClassicReport
 	drawn   []figure.Figure
 }

@@ -16,20 +16,20 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// mostEarlier bounds what is read of a file of an earlier report.
+// mostEarlier bounds the bytes read from a file of an earlier report.
 const mostEarlier = 256 << 20
 
-// generator is in every page of ours.
+// generator identifies pages of ours.
 const generator = `<meta name="generator" content="dbtester">`
 
-// pictureLink matches the links of a page to pictures. Reports once had everything in one
+// pictureLink matches a page's links to pictures. Older reports had everything in one
 // folder; their links have no folder.
 var pictureLink = pattern.New(`href="(` + dirFigures + `/)?([^"/]+)\.svg"`)
 
-// earlier returns what an earlier report wrote below the report's folder, besides the
-// files at its top: the figures that its page links, their data, and the outputs of its
-// runs and of plots with the given columns. Without a page of ours it returns nothing,
-// nor for the folder of a classic file, in which other reports may lie.
+// earlier returns the files that an earlier report wrote below the report's folder, except
+// the files at its top: the figures that its page links, their data, and the outputs of its
+// runs and of plots with the given columns. It returns nothing without a page of ours, or
+// for the folder of a classic file, which may contain other reports.
 func (out *output) earlier(columns []string) (files []string) {
 	data, err := regularfile.Read(out.html, mostEarlier)
 	if err != nil || out.figures == out.dir || !bytes.Contains(data, []byte(generator)) {
@@ -66,7 +66,7 @@ func (out *output) earlier(columns []string) (files []string) {
 	return files
 }
 
-// earlierTags returns the tags of the runs of an earlier report, by its JSON file.
+// earlierTags returns the tags of an earlier report's runs, from its JSON file.
 func (out *output) earlierTags() (tags []string) {
 	var report struct {
 		Table struct {
@@ -85,8 +85,8 @@ func (out *output) earlierTags() (tags []string) {
 	return tags
 }
 
-// drop removes files of an earlier report that this report did not write again. It leaves
-// what is no regular file, and what is a record.
+// drop removes files of an earlier report that this report did not write again. It keeps
+// records, and anything that is not a regular file.
 func (out *output) drop(files []string) error {
 	for _, path := range files {
 		if slices.Contains(out.files, path) || out.check(path) != nil {

@@ -53,8 +53,8 @@ func failuresOf(groups []trials.Group) (out []columnErrors) {
 	return out
 }
 
-// mergedErrors sums up the errors of several runs by class and by message, the most
-// frequent first.
+// mergedErrors sums the errors of several runs by class and by message, the most frequent
+// first.
 func mergedErrors(runs []*run.Run) (all []run.ErrorCount) {
 	for _, r := range runs {
 		for _, e := range r.Load.Errors {
@@ -108,7 +108,7 @@ func messagesOf(e run.ErrorCount) (lines []messageLine) {
 	return lines
 }
 
-// lines are the class and, below it, its messages.
+// lines returns the class and, below it, its messages.
 func (e errorLine) lines() []string {
 	s := fmt.Sprintf("%q (count %d)", e.Class, e.Count)
 	if e.First != "" && e.First != e.Class {

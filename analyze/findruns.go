@@ -9,13 +9,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// deepest is how many folders below a given one runs are looked for: results/TITLE/TIME
-// and two more.
+// deepest is how many levels below a folder runs are searched for: results/TITLE/TIME and
+// two more.
 const deepest = 4
 
 // RunsBelow returns the result folders below a folder, in the order of their paths. It
-// looks neither into runs nor into hidden folders, nor through symbolic links, and at
-// most four folders deep. What it may not read it leaves out.
+// searches at most four levels, and skips the insides of runs, hidden folders, symbolic
+// links and folders that it may not read.
 func RunsBelow(dir string) (runs []string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // no function in it returns an error
 		if err != nil || !d.IsDir() {

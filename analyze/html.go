@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/page"
 )
 
-// writeHTML writes the report as one page that needs nothing else.
+// writeHTML writes the report as one self-contained page.
 func (d *document) writeHTML() error {
 	p := page.Page{Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Table: d.Shown, Commands: d.commands()}
 	marks := d.charts.MarkNotes()

@@ -14,7 +14,7 @@ import (
 )
 
 // SchemaVersion is the version of a report's JSON file, which docs/report.schema.json
-// describes. It rises when a field changes its meaning or goes.
+// describes. It increases when a field changes its meaning or is removed.
 const SchemaVersion = 1
 
 // reportJSON is a report for programs.
@@ -70,7 +70,7 @@ type stepJSON struct {
 	End         string  `json:"end" doc:"empty if the run was killed"`
 }
 
-// seriesJSON is the load of one column by time.
+// seriesJSON is the load of one column over time.
 type seriesJSON struct {
 	Column     string     `json:"column"`
 	StartUnix  int64      `json:"start_unix" doc:"the unix second of the first value"`
@@ -80,8 +80,8 @@ type seriesJSON struct {
 	Latency    []*float64 `json:"mean_latency_ms" doc:"mean latency of these requests; null if there are none"`
 }
 
-// json is the report for programs: values, units, numbers of samples, definitions and
-// marks. Series are one to a line.
+// json returns the machine-readable report: values, units, numbers of samples, definitions
+// and marks. Each series is one line.
 func (d *document) json() ([]byte, error) {
 	all := reportJSON{
 		SchemaVersion: SchemaVersion, Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Runs: []runJSON{},
@@ -108,8 +108,8 @@ func (d *document) json() ([]byte, error) {
 	return embeddable(append(text, "\n  ]\n}\n"...)), nil
 }
 
-// embeddable writes otherwise what would end, or change, a script element or a CDATA
-// section around JSON. Only strings hold it, and they stay the same.
+// embeddable escapes text that would end or change a script element or a CDATA section
+// around JSON. Such text occurs only in strings, whose values stay the same.
 func embeddable(text []byte) []byte {
 	for from, to := range map[string]string{"</": `<\/`, "<!--": `<\u0021--`, "]]>": `]]\u003e`} {
 		text = bytes.ReplaceAll(text, []byte(from), []byte(to))
@@ -157,10 +157,10 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// mostValues bounds a series.
+// mostValues bounds the length of a series.
 const mostValues = 3600
 
-// seriesOf returns the load of a run by second, or by more in long runs.
+// seriesOf returns the load of a run by second, or by longer intervals in long runs.
 func seriesOf(r *run.Run) seriesJSON {
 	s := seriesJSON{Column: r.Info.Tag, BinSeconds: 1, Clients: []int{}, Throughput: []*float64{}, Latency: []*float64{}}
 	seconds := r.Load.PerSecond()

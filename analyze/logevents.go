@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// logEvents is what the logs of one run's members say of the time of the load.
+// logEvents holds the events that the logs of one run's members report during the load.
 type logEvents struct {
 	Of    string
 	Lines []logEvent
@@ -27,7 +27,7 @@ type logEvent struct {
 	Event   string
 	Members string // from 1
 	Times   int64
-	Longest string // "" if no line gives how long it took
+	Longest string // "" if no line gives a duration
 	Line    string // of the longest, else the first
 }
 
@@ -37,11 +37,11 @@ const (
 	mostKinds = 20
 )
 
-// folders match the folders of a path in a line: a report may be published and must not
-// name those of the machine.
+// folders matches the folders of a path in a line: a report may be published, and must not
+// name folders of the machine.
 var folders = regexp.MustCompile(`(^|[\s"'=(])/(?:[^\s"',()/]+/)+`)
 
-// logEventsOf returns what the logs say of each run whose logs say anything.
+// logEventsOf returns the log events of each run that has any.
 func logEventsOf(runs []*run.Run) (out []logEvents) {
 	for _, r := range runs {
 		if lines := logEventLines(r); len(lines) > 0 {
@@ -69,8 +69,8 @@ func logEventLines(r *run.Run) (lines []logEvent) {
 	return lines
 }
 
-// logEventOf sums up events of one kind, in the order of their times, of a load that
-// began at from in unix nanoseconds.
+// logEventOf summarizes events of one kind, sorted by time. The load began at from, in unix
+// nanoseconds.
 func logEventOf(events []results.Event, from int64) logEvent {
 	seconds := func(e results.Event) string {
 		return strconv.FormatFloat(float64(e.Time.UnixNano()-from)/1e9, 'f', 1, 64)
@@ -109,7 +109,7 @@ func logEventOf(events []results.Event, from int64) logEvent {
 	return one
 }
 
-// String is the line for a terminal.
+// String returns the line for a terminal.
 func (l logEvent) String() string {
 	text := fmt.Sprintf("%s s: %s, member %s", l.At, l.Event, l.Members)
 	if l.Times > 1 {

@@ -8,37 +8,39 @@ import (
 
 // Options name the records to analyze and the place of the report.
 type Options struct {
-	// Folders are result folders, in the order of the table's columns. A tag that
-	// occurs in several becomes "TAG #2" and so on from the second.
+	// Folders are result folders, in the order of the table's columns. If a tag occurs
+	// in several, the second becomes "TAG #2", and so on.
 	Folders []string
 	// Classic, if not nil, adds classic files as columns. Without Out its Report gives
 	// the paths of the outputs.
 	Classic *Classic
-	// Out is the folder to write into. By default it is "report" in the one folder,
-	// or in the folder that holds all of several; [IsReport] recognizes it
-	// among result folders.
+	// Out is the folder to write into. By default it is "report" in the only folder, or
+	// in the folder that contains them all. [IsReport] recognizes it among result
+	// folders.
 	Out string
-	// Title replaces the title of the experiments, "" keeps it.
+	// Title replaces the title of the experiments; "" keeps it.
 	Title string
-	// Labels name runs by their folders as they are in Folders: the columns of a folder
-	// with one database have the label, of several the label and the tag.
+	// Labels maps folders, as in Folders, to labels of their runs. The column of a
+	// folder with one database is named by the label; the columns of a folder with
+	// several are named by the label and the tag.
 	Labels map[string]string
-	// Need replaces the need of the experiments, nil keeps it.
+	// Need replaces the need of the experiments; nil keeps it.
 	Need *workload.Need
 	// Plots are the time plots to draw.
 	Plots []Plot
-	// PNG also draws each figure as a PNG file, which takes longer than all else. Seconds
-	// also writes the seconds of each run, by time, by keys and by number of clients, in
-	// the CSV files of the classic tool: they repeat the records. Classic implies both.
+	// PNG also draws each figure as a PNG file, which takes longer than everything else.
+	// Seconds also writes the seconds of each run, by time, by keys and by number of
+	// clients, in the CSV files of the classic tool: they repeat the records. Classic
+	// implies both.
 	PNG, Seconds bool
 }
 
-// Plot asks for a plot over time: see [chart.Plot].
+// Plot requests a plot over time: see [chart.Plot].
 type Plot = chart.Plot
 
 // Classic holds the runs of a classic experiment file.
 type Classic struct {
-	// Path is the file it was read from, "" for none.
+	// Path is the file from which it was read, "" for none.
 	Path               string
 	Title, Description string
 	Runs               []ClassicRun
@@ -48,7 +50,7 @@ type Classic struct {
 // ClassicRun names the input and output files of one database.
 type ClassicRun struct {
 	ClassicFiles
-	// Outputs are the paths that the file gives for a database's own outputs, by name
+	// Outputs are the file's paths for a database's own outputs, by name
 	// ("all-aggregated.csv", "server-memory-by-key-number.csv").
 	Outputs map[string]string
 }

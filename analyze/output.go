@@ -33,14 +33,14 @@ const (
 	partMeans     = "-aggregated.csv"
 )
 
-// The folders of a report: SVG and PNG files, and the CSV files of figures and of runs. A
-// report that goes where a classic file says has everything in one folder.
+// The folders of a report: one for SVG and PNG files, one for the CSV files of figures and of
+// runs. A report at the place that a classic file names has everything in one folder.
 const (
 	dirFigures = "figures"
 	dirData    = "data"
 )
 
-// output writes the files of a report, and never over a record.
+// output writes the files of a report, and never overwrites a record.
 type output struct {
 	dir                           string
 	figures, data                 string // folders in dir, or dir itself for a classic file
@@ -90,7 +90,7 @@ func newOutput(o Options) (*output, error) {
 	return out, nil
 }
 
-// holderOf returns the deepest folder that holds all of several absolute ones.
+// holderOf returns the deepest folder that contains all of several absolute folders.
 func holderOf(folders []string) string {
 	parent := filepath.Dir(folders[0])
 	for _, folder := range folders[1:] {
@@ -101,8 +101,8 @@ func holderOf(folders []string) string {
 	return parent
 }
 
-// IsReport reports whether a folder holds a report and no records. A report of several
-// runs lies next to them, and a pattern such as results/TITLE/* matches it.
+// IsReport reports whether a folder contains a report and no records. A report on several
+// runs lies next to them, so a pattern such as results/TITLE/* matches it.
 func IsReport(dir string) bool {
 	for _, name := range []string{fileTable + ".json", fileReadme, fileHTML} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -126,8 +126,8 @@ func classicDir(r ClassicReport) string {
 	return r.PlotDir
 }
 
-// followClassic takes the paths of a classic file, whose folder of plots has their data
-// beside them.
+// followClassic takes the paths from a classic file, whose folder of plots also has their
+// data.
 func (out *output) followClassic(e *Classic) {
 	out.figures, out.data = out.dir, out.dir
 	if e.Report.TableCSV != "" {
@@ -157,8 +157,8 @@ func (out *output) protect(e *Classic) {
 	}
 }
 
-// ofRun is the path of a run's own output: the one that a classic file gives, if the
-// report goes where that file says.
+// ofRun is the path of a run's own output. It comes from the classic file if the report is
+// written at the place that the file names.
 func (out *output) ofRun(r *run.Run, logical string) string {
 	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
 		return path
@@ -166,10 +166,10 @@ func (out *output) ofRun(r *run.Run, logical string) string {
 	return filepath.Join(out.data, nameOf(r.Info.Tag, logical))
 }
 
-// nameOf is the name of an output of the run with a tag.
+// nameOf is the file name of a tagged run's output.
 func nameOf(tag, logical string) string { return run.FileTag(tag) + "-" + logical }
 
-// link is the address of a file of the report in its README and its page.
+// link is the address of a report file in the README and on the page.
 func (out *output) link(path string) string {
 	inside, err := filepath.Rel(out.dir, path)
 	if err != nil {
@@ -261,7 +261,7 @@ func (out *output) lines(path string, l chart.Lines) error {
 	return nil
 }
 
-// figure draws a figure and returns its files. Figures may be drawn at the same time.
+// figure draws a figure and returns its files. Figures may be drawn concurrently.
 func (out *output) figure(f figure.Figure) ([]string, error) {
 	picture := out.picture(f)
 	for _, path := range []string{picture, strings.TrimSuffix(picture, ".svg") + ".png", out.table(f)} {

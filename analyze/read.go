@@ -17,16 +17,15 @@ type inputs struct {
 	runs    []*run.Run // in the order of the table's columns
 	marks   []run.Mark
 	folders int // that have a database
-	// unread are the folders and tags of which nothing could be read, for reasons that
-	// are problems.
+	// unread are the folders and tags of which nothing could be read because of a problem.
 	unread   []string
 	problems []error
-	// outputs are the paths that a classic file gives for the outputs of one run.
+	// outputs are a classic file's paths for the outputs of one run.
 	outputs map[*run.Run]map[string]string
 }
 
-// readAll reads every folder and the classic files. Its error is of records without a
-// single readable file.
+// readAll reads every folder and the classic files. It fails if no file of the records is
+// readable.
 func readAll(ctx context.Context, o Options) (*inputs, error) {
 	if len(o.Folders) == 0 && o.Classic == nil {
 		return nil, errors.New("nothing to analyze: no result folder and no classic inputs")
@@ -58,7 +57,7 @@ func (in *inputs) nothing(reason string) error {
 	return errors.Join(append([]error{errors.New("nothing to analyze: " + reason)}, in.problems...)...)
 }
 
-// addFolder adds what was read of a result folder. One without a readable manifest is a mark.
+// addFolder adds a result folder's records. A folder without a readable manifest becomes a mark.
 func (in *inputs) addFolder(dir string, read run.Folder, several bool, label string) {
 	runs, err := read.Runs, read.Err
 	if err != nil {
@@ -112,7 +111,7 @@ func (in *inputs) mark() {
 	}
 }
 
-// unique numbers the runs of one tag, and gives each tag one colour.
+// unique numbers the runs with the same tag, and gives each tag one colour.
 func unique(runs []*run.Run) {
 	seen := map[string]int{}
 	keys := map[string]int{}

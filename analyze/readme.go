@@ -28,10 +28,10 @@ func (d *document) writeReadme() error {
 }
 
 // ClassicREADME returns a README in the classic layout, which is pasted below other texts.
-// The table is text of whole lines. Errors are of images that are neither local nor remote.
+// The table is text of whole lines. An image that is neither local nor remote is an error.
 func ClassicREADME(title, description, table string, images []Image) (string, error) {
 	var b strings.Builder
-	// The description of a classic file is Markdown of its author, without HTML.
+	// The description in a classic file is its author's Markdown, without HTML.
 	description = strings.ReplaceAll(plaintext.Visible(strings.TrimSpace(description)), "<", "&lt;")
 	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", plaintext.Markdown(plaintext.Line(title)), description, plaintext.Fenced(table))
 	for _, image := range images {
@@ -47,19 +47,19 @@ func ClassicREADME(title, description, table string, images []Image) (string, er
 	return b.String(), nil
 }
 
-// A README is read on a screen: what does not fit is in the other files, which it links.
+// A README is read on a screen: it links the other files for everything that does not fit.
 const (
 	mostReadmeLines = 150
-	// mostLeading and summarySections are the figures and the sections of the table that a
-	// README has.
+	// mostLeading and summarySections bound the figures and the table's sections in a
+	// README.
 	mostLeading     = 12
 	summarySections = 2
-	// Lists and tables of a README have at most this many lines, or fewer in a README that
-	// gets too long, and at least so many.
+	// Lists and tables of a README have at most mostListed lines. In a README that gets too
+	// long they have fewer, but at least leastListed.
 	mostListed, leastListed = 40, 4
 )
 
-// markdown returns our README. Its lists and tables are cut until it has few lines.
+// markdown returns our README. Its lists and tables are cut until it is short enough.
 func (d *document) markdown() string {
 	for most := mostListed; ; most-- {
 		text := d.readme(most)
@@ -69,7 +69,7 @@ func (d *document) markdown() string {
 	}
 }
 
-// readme returns the README with lists and tables of few lines, and as many of the
+// readme returns the README with lists and tables of at most most lines, and with as many
 // accounts as there is room for.
 func (d *document) readme(most int) string {
 	var b strings.Builder
@@ -129,7 +129,7 @@ func (d *document) numbersPart(b *strings.Builder, most int) {
 	}
 }
 
-// rowOf is a row of a table, with a cell of several lines for each of list.
+// rowOf returns a row of a table, with a cell of several lines for each element of list.
 func rowOf[T any](name string, list []T, linesOf func(T) []string) []string {
 	row := []string{name}
 	for _, one := range list {
@@ -157,8 +157,8 @@ func (d *document) accountsPart(b *strings.Builder) {
 	}
 }
 
-// shortened cuts lists and tables of Markdown that have more than most lines. The last line
-// of a cut one says how many more there are, and where.
+// shortened cuts Markdown lists and tables that have more than most lines. The last line of
+// a cut list or table says how many more lines there are, and where.
 func shortened(markdown string, most int) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(markdown, "\n")
@@ -178,7 +178,7 @@ func shortened(markdown string, most int) string {
 	return b.String()
 }
 
-// kindOfLine is how an item of a list or a row of a table begins, "" for other lines.
+// kindOfLine is the beginning of a list item or a table row, "" for other lines.
 func kindOfLine(line string) string {
 	for _, kind := range []string{"- ", "| ", "|-"} {
 		if strings.HasPrefix(line, kind) {
@@ -188,8 +188,8 @@ func kindOfLine(line string) string {
 	return ""
 }
 
-// moreLine is the last line of a list, or of a table with the given first row, of which n
-// lines were cut.
+// moreLine is the last line of a list, or of a table with the given first row, after n lines
+// were cut.
 func moreLine(kind, first string, n int) string {
 	text := fmt.Sprintf("%d more: [report.html](%s)", n, fileHTML)
 	if kind == "-" {

@@ -12,13 +12,13 @@ import (
 type Report struct {
 	Title       string
 	Description string
-	// Dir is the folder that holds the outputs; classic files may name others.
+	// Dir is the folder of the outputs; classic files may name others.
 	Dir string
-	// Files were written, in this order.
+	// Files are the written files, in order.
 	Files []string
 	// Headline is the first screen.
 	Headline *headline.Headline
-	// Table has a column for each run, Shown one for all trials of a database.
+	// Table has a column for each run, Shown has one for all trials of a database.
 	Table, Shown *table.Table
 	// Unread are the folders and tags without a readable record, which the report lacks.
 	Unread []string
@@ -64,7 +64,6 @@ func (r *Report) Incomplete() (texts []string) {
 	return texts
 }
 
-// Summary returns every run as the command line tools that benchmark HTTP servers print
-// one: a few totals, a histogram, percentiles, outcomes. The numbers are those of the
-// table.
+// Summary returns every run in the style of HTTP benchmark tools on the command line: a few
+// totals, a histogram, percentiles, outcomes. The numbers are those of the table.
 func (r *Report) Summary() string { return plaintext.Visible(r.summary) }

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Schema returns the JSON Schema of a report's JSON file, as docs/report.schema.json has
-// it.
+// Schema returns the JSON Schema of a report's JSON file: docs/report.schema.json.
 func Schema() ([]byte, error) {
 	s := schemaOf(reflect.TypeFor[reportJSON]())
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "all-aggregated.json of a report of dbtester"
@@ -71,7 +70,7 @@ func schemaOf(t reflect.Type) *schema {
 	return &schema{Type: []string{"integer"}}
 }
 
-// fields adds those of a struct. The cells of stages are cells without stages.
+// fields adds the fields of a struct. The cells of stages are cells without stages.
 func (s *schema) fields(t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")

@@ -11,7 +11,7 @@ import (
 // Text returns the whole report for a terminal: the first screen, then everything else.
 func (r *Report) Text() string { return r.Headline.Text() + "\n" + r.details() }
 
-// details returns what follows the first screen: the table and everything below it.
+// details returns everything after the first screen: the table and everything below it.
 func (r *Report) details() string {
 	var b strings.Builder
 	b.WriteString(r.Shown.Render())

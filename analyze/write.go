@@ -18,7 +18,7 @@ func (d *document) write(ctx context.Context) error {
 		return err
 	}
 	d.drawn = d.charts.Figures()
-	// What follows needs memory, and the figures have all they need.
+	// The next steps need memory, and the figures no longer need the series.
 	d.charts.Series = nil
 	for _, r := range d.runs {
 		r.Forget()
@@ -28,7 +28,7 @@ func (d *document) write(ctx context.Context) error {
 	})
 }
 
-// columns are those of the time plots.
+// columns returns the columns of the time plots.
 func (d *document) columns() (names []string) {
 	for _, p := range d.charts.Plots {
 		names = append(names, p.Column)
@@ -36,7 +36,7 @@ func (d *document) columns() (names []string) {
 	return names
 }
 
-// all does the steps until one fails, and notes the files that they wrote.
+// all runs the steps until one fails, and records the files that they wrote.
 func (d *document) all(ctx context.Context, steps []func() error) error {
 	for _, step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -70,7 +70,7 @@ func (d *document) writeTable() error {
 	return d.out.write(d.out.tableJSON, d.encoded)
 }
 
-// writeAbilities writes the files that abilities have about each run.
+// writeAbilities writes the abilities' files about each run.
 func (d *document) writeAbilities() error {
 	for _, half := range all.Halves() {
 		filer, ok := half.(abilities.Filer)
@@ -88,8 +88,8 @@ func (d *document) writeAbilities() error {
 	return nil
 }
 
-// writeSeries takes from the samples of each run what figures need, and writes the seconds and
-// the by-key files if they are asked for.
+// writeSeries extracts the figures' data from the samples of each run, and writes the seconds
+// and the by-key files if they are requested.
 func (d *document) writeSeries() error {
 	if !d.out.seconds {
 		return d.keepSeries()
@@ -120,7 +120,7 @@ func (d *document) writeSeries() error {
 	return nil
 }
 
-// keepSeries takes from the samples of each run what figures need.
+// keepSeries extracts the figures' data from the samples of each run.
 func (d *document) keepSeries() error {
 	return parallel.Each(len(d.runs), func(i int) error {
 		if s := d.charts.Series[i]; len(s.Unix) > 0 {
