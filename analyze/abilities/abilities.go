@@ -10,38 +10,37 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is what reports show of an ability. It implements [Tabler], [Actor], [Disturber],
-// [Drawer], [Filer], [Setter], [Facter], [Finder] or [Comparer], or several of them.
+// Half is the part of an ability in reports. It implements one or more of [Tabler], [Actor],
+// [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder] and [Comparer].
 type Half any
 
-// Row is a row of the table, in the section of another row and behind it.
+// Row is a row of the table, in the section of another row and below it.
 type Row struct {
 	Name, Unit, Definition string
 	// After is the name of the row before it.
 	After string
-	// Cell returns the number of a run and its text, which may hold more than the number.
+	// Cell returns a run's number and its text, which may say more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
 }
 
 // Tabler has rows of the table.
 type Tabler interface{ Rows() []Row }
 
-// Actor is an ability that disturbs the load: where it acted, reports have a sentence about
-// the throughput and the longest pause.
+// Actor is an ability that disturbs the load: for runs in which it acted, reports have a
+// sentence about the throughput and the longest pause.
 type Actor interface {
 	// Name is the kind of experiment.
 	Name() string
 	Acted(*run.Run) bool
 }
 
-// Sayer is an [Actor] with a sentence of its own about columns, by their names and runs. It
-// names no winner.
+// Sayer is an [Actor] with its own sentence about columns, given by their names and runs. The
+// sentence names no winner.
 type Sayer interface {
 	Say(names []string, runs [][]*run.Run) string
 }
 
-// Carder is an [Actor] whose card is what readers see first, in place of throughput and
-// latency.
+// Carder is an [Actor] whose card readers see first, instead of throughput and latency.
 type Carder interface {
 	// Card returns nil if there is nothing to show.
 	Card(names []string, runs [][]*run.Run) *Card
@@ -54,17 +53,17 @@ type Card struct {
 	Notes []string   `json:"notes,omitempty"`
 }
 
-// Gauger is an [Actor] with numbers by which runs where it acted are compared, in place of
-// throughput and latency, which what it did has changed.
+// Gauger is an [Actor] with numbers for comparing runs in which it acted. They replace
+// throughput and latency, which the ability itself has changed.
 type Gauger interface {
 	Actor
-	// Gauge is the name of the metric, and what it measures. Lower is better.
+	// Gauge returns the name of the metric and its meaning. Lower is better.
 	Gauge() (name, measures string)
-	// Gauges are the numbers of runs like one, at least one if it acted there.
+	// Gauges returns the numbers of runs like this one, at least one if the ability acted.
 	Gauges(*run.Run) []Gauge
 }
 
-// Gauge is a number of a run. Its label is "" for the only one.
+// Gauge is a number of a run. The label of an only gauge is "".
 type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
@@ -72,25 +71,25 @@ type Gauge struct {
 
 // Disturber knows when the ability disturbed a run, which figures over time show.
 type Disturber interface {
-	// Disturbed returns the times, and what they are.
+	// Disturbed returns the times and their meaning.
 	Disturbed(*run.Run) (times []Disturbance, meaning string)
 }
 
-// Disturbance is a time in which members were disturbed on purpose.
+// Disturbance is a time during which members were disturbed on purpose.
 type Disturbance struct{ From, To time.Time }
 
-// Drawer has figures of its own about what it did.
+// Drawer has its own figures about its effects.
 type Drawer interface {
-	// Figures returns the figures of some databases, those that show most first.
+	// Figures returns the figures of some databases, the most informative first.
 	Figures([]Column) []figure.Figure
 }
 
-// Filer has files of its own about a run, among the data of a report.
+// Filer has its own files about a run, in the data of a report.
 type Filer interface {
 	Files(*run.Run) []File
 }
 
-// File is a CSV file with the end of its name. The first record is the header.
+// File is a CSV file with a suffix for its name. The first record is the header.
 type File struct {
 	Name    string
 	Records [][]string
@@ -103,26 +102,26 @@ type Column struct {
 	Runs         []*run.Run
 }
 
-// Setter knows when settings of the ability can have changed a number of a run.
+// Setter knows whether the ability's settings can have changed a number of a run.
 type Setter interface {
-	// Settings returns that by the paths of the settings.
+	// Settings maps the settings' paths to functions that report it.
 	Settings() map[string]func(*run.Run) bool
 }
 
-// Facter knows what runs may differ in that no setting says alone.
+// Facter knows differences between runs that no single setting states.
 type Facter interface{ Facts() []Fact }
 
-// Fact is something in which two runs may differ. Of returns "" if the records of a run do not
-// show it: such a run differs from none.
+// Fact is a property in which two runs may differ. Of returns "" if the records of a run do not
+// show it: such a run then differs from no other.
 type Fact struct {
 	Name string
 	Of   func(*run.Run) string
-	// Covers are the paths of the settings that it stands for.
+	// Covers are the paths of the settings that the fact represents.
 	Covers []string
 }
 
-// Finder has findings about the whole load for the first screen, beside whether all keys were
-// found.
+// Finder has findings about the whole load for the first screen, next to the check that all keys
+// were found.
 type Finder interface{ Findings() []Finding }
 
 // Finding is one value for each database. Of returns it for all runs of a database, and "" if
@@ -140,16 +139,16 @@ type Recorded struct {
 	Run    *run.Run
 }
 
-// Comparer has a table of its own in a comparison of two sides, which does not affect the
+// Comparer has its own table in a comparison of two sides. The table does not affect the
 // verdict.
 type Comparer interface {
-	// Compare returns nil if there is nothing to compare. The notes name what is left out.
+	// Compare returns nil if there is nothing to compare. The notes name the omitted runs.
 	Compare(a, b []Recorded) (c *Comparison, notes []string)
 }
 
 // Comparison is a table of the values of two sides.
 type Comparison struct {
-	// Key is its name in the document for programs, and Document its value there.
+	// Key is its name in the machine-readable document, and Document its value there.
 	Key      string
 	Document any
 	// Heading is over the names of the lines, and Legend explains them.

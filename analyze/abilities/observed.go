@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Observed returns the rows of the totals of groups, for values that have one.
+// Observed returns the rows of the groups' totals, for values that have a total.
 func Observed(groups []observation.Group) (rows []Row) {
 	for _, g := range groups {
 		for _, v := range g.Values {

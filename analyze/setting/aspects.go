@@ -23,11 +23,11 @@ type Aspect struct {
 	Of   func(*run.Run) string
 	// covers are the paths of the values that the text shows.
 	covers []string
-	// sameDatabase is set for what cannot be compared between two databases.
+	// sameDatabase means that the values of two databases cannot be compared.
 	sameDatabase bool
 }
 
-// aspects are the settings whose words are not those of their keys.
+// aspects returns the settings whose texts differ from their keys.
 func aspects() []Aspect {
 	ofLoad := func(text func(*results.Load) string) func(*run.Run) string {
 		return func(r *run.Run) string { return text(&r.Info.Record.Load) }
@@ -59,7 +59,7 @@ func aspects() []Aspect {
 	return list
 }
 
-// operations are what requests do and what a read promises.
+// operations describes the requests' operations and the promise of reads.
 func operations(l *results.Load) string {
 	if operation(l) == "" {
 		return ""
@@ -77,7 +77,7 @@ func operations(l *results.Load) string {
 	return text
 }
 
-// rates are those that the file asked for: that of a search is what it found.
+// rates returns the rates in the file. The rate of a search is its result.
 func rates(r *run.Run) string {
 	if r.Capacity != nil {
 		return "of a search for a capacity"
@@ -96,8 +96,8 @@ func clients(r *run.Run) string {
 	return Clients(r, func(parts []string) string { return strings.Join(run.Distinct(parts), ", ") })
 }
 
-// Clients returns how many clients each step has on how many connections, joined into one text,
-// and how many generators they are of; "" if no step was recorded.
+// Clients describes the numbers of clients and connections of each step, joined into one text,
+// and the number of generators; "" if no step was recorded.
 func Clients(r *run.Run, join func([]string) string) string {
 	var parts []string
 	for _, s := range r.Info.Record.Steps {
@@ -115,7 +115,7 @@ func Clients(r *run.Run, join func([]string) string) string {
 	return text
 }
 
-// Lengths are the bounds of the load, and the parts cut from its measurement.
+// Lengths describes the bounds of the load, and the parts that are not measured.
 func Lengths(r *run.Run) string {
 	l := &r.Info.Record.Load
 	parts := bounds(l.Requests, l.Duration)
@@ -128,7 +128,7 @@ func Lengths(r *run.Run) string {
 	return strings.Join(parts, ", ")
 }
 
-// bounds are the requests and the time after which a load or a step ends.
+// bounds returns the requests and the time after which a load or a step ends.
 func bounds(requests int64, length time.Duration) (parts []string) {
 	if requests > 0 {
 		parts = append(parts, humanize.Comma(requests)+" requests")
@@ -139,7 +139,7 @@ func bounds(requests int64, length time.Duration) (parts []string) {
 	return parts
 }
 
-// stepLengths are the steps' bounds and ramps in their order.
+// stepLengths describes the steps' bounds and ramps in order.
 func stepLengths(r *run.Run) string {
 	var steps []string
 	for _, s := range r.Info.Record.Steps {
@@ -158,7 +158,7 @@ func stepLengths(r *run.Run) string {
 	return strings.Join(steps, "; ")
 }
 
-// verdicts are the bounds that are not the default ones, "" if the records hold none.
+// verdicts returns the bounds that differ from the defaults, "" if the records have none.
 func verdicts(l *results.Load) string {
 	if l.Judge == (workload.Judge{}) {
 		return ""
@@ -184,7 +184,7 @@ func verdicts(l *results.Load) string {
 	return strings.Join(parts, ", ")
 }
 
-// credentials are whether clients show a certificate or a password, "" if not recorded.
+// credentials states whether clients use a certificate or a password, "" if not recorded.
 func credentials(r *run.Run) string {
 	_, d := resolved(r)
 	if d == nil {

@@ -37,13 +37,13 @@ const (
 	Target     = "target"
 )
 
-// Deciding returns the settings in which two runs must be alike to be ranked. A setting
+// Deciding returns the settings that must be equal for two runs to be ranked. A setting
 // that the records do not show is left out. The number of connections and the wording of
 // a store's fsync do not decide.
 func Deciding(r *run.Run) []Setting { return deciding(r, paces(r)) }
 
-// DecidingAt is [Deciding] of one step: its clients or its rate stand in place of those of
-// all steps.
+// DecidingAt is [Deciding] for one step: its clients or its rate replace those of all
+// steps.
 func DecidingAt(r *run.Run, step results.Step) []Setting { return deciding(r, Pace(r, step)) }
 
 func deciding(r *run.Run, pace string) []Setting {
@@ -67,7 +67,7 @@ func deciding(r *run.Run, pace string) []Setting {
 	return slices.DeleteFunc(all, func(s Setting) bool { return s.Value == "" })
 }
 
-// Difference is a setting that two runs both have, with two values.
+// Difference is a setting with different values in two runs.
 type Difference struct{ Name, A, B string }
 
 // Differences returns the settings of both lists whose values differ, in the order of the
@@ -85,7 +85,8 @@ func Differences(a, b []Setting) (list []Difference) {
 // Unlike returns the deciding settings in which two runs differ.
 func Unlike(a, b *run.Run) []Difference { return Differences(Deciding(a), Deciding(b)) }
 
-// operation is what requests do, with the parameters that change what one of them asks.
+// operation describes the operation of requests, with the parameters that change the work of
+// a request.
 func operation(l *results.Load) string {
 	if len(l.Operations()) == 1 && l.Operations()[0] == "" {
 		return ""
@@ -113,7 +114,7 @@ func operation(l *results.Load) string {
 	return strings.Join(parts, ", ")
 }
 
-// Pace is the rate of a step, or without one its clients.
+// Pace is the rate of a step, or its clients if it has no rate.
 func Pace(r *run.Run, s results.Step) string {
 	if r.Capacity != nil {
 		return search(r.Capacity)
@@ -132,7 +133,7 @@ func pace(l *results.Load, s workload.Step) string {
 	return text
 }
 
-// search is what a search for a capacity asks: the rate is its result.
+// search describes the target of a capacity search: the rate is its result.
 func search(c *run.Capacity) string {
 	asked := c.Capacity.Capacity
 	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
@@ -169,8 +170,8 @@ func payload(l *results.Load) string {
 	return text
 }
 
-// data is what the store holds when the load begins: keys, and the bytes that were written
-// with them.
+// data describes the store's content when the load begins: keys, and the bytes that were
+// written with them.
 func data(l *results.Load) string {
 	n := l.Existing()
 	if payload(l) == "" {
@@ -189,7 +190,7 @@ func data(l *results.Load) string {
 	return text
 }
 
-// sessions are those that requests take.
+// sessions describes the sessions that requests use.
 func sessions(l *results.Load) string {
 	if !l.Any(workload.Op.OfSessions) {
 		return ""
@@ -197,7 +198,8 @@ func sessions(l *results.Load) string {
 	return fmt.Sprintf("%s, TTL %v", humanize.Comma(l.Sessions), l.SessionTTL)
 }
 
-// locks are those that requests take. Recipes do not decide: each database has its own.
+// locks describes the locks that requests take. Recipes do not decide: each database has its
+// own.
 func locks(l *results.Load) string {
 	if !l.Any(workload.Op.Locks) {
 		return ""
@@ -212,7 +214,7 @@ func members(r *run.Run) string {
 	return ""
 }
 
-// Limits is what each member might use, "" for a cluster without agents.
+// Limits describes the resource limits of each member, "" for a cluster without agents.
 func Limits(r *run.Run) string {
 	switch l := r.Info.Record.Resources; {
 	case r.Info.Manifest == nil || r.Info.Unattended():
@@ -224,7 +226,8 @@ func Limits(r *run.Run) string {
 	}
 }
 
-// client is whose code sends the requests. The libraries of two databases are of one class.
+// client names the code that sends the requests. The libraries of two databases are of one
+// class.
 func client(r *run.Run) string {
 	const lean = "lean"
 	switch r.Info.Transport() {
@@ -236,7 +239,7 @@ func client(r *run.Run) string {
 	return "a library"
 }
 
-// encryption is whether clients use TLS, "" if the records do not show it.
+// encryption states whether clients use TLS, "" if the records do not show it.
 func encryption(r *run.Run) string {
 	switch _, d := resolved(r); {
 	case d == nil:
@@ -247,7 +250,7 @@ func encryption(r *run.Run) string {
 	return "TLS"
 }
 
-// storage is where the members' data lies, as far as durability depends on it.
+// storage describes the place of the members' data, as far as durability depends on it.
 func storage(r *run.Run) string {
 	var kinds []string
 	for _, m := range r.Info.Record.Members {

@@ -15,12 +15,12 @@ import (
 // "steps.stop". Values that are 0, false or empty may be absent.
 type keyValues struct {
 	values map[string]value
-	// load and experiment are set if the records hold the parameters of the load, and the
+	// load and experiment mean that the records have the parameters of the load, and the
 	// resolved experiment.
 	load, experiment bool
 }
 
-// shows reports whether the records would hold a key's value if it was given.
+// shows reports whether the records would have a key's value if it was given.
 func (d *keyValues) shows(path string) bool {
 	if strings.HasPrefix(path, "load.") {
 		return d.load
@@ -31,12 +31,12 @@ func (d *keyValues) shows(path string) bool {
 // value is one value of a JSON text.
 type value struct {
 	text string
-	// zero is the text of a value that is absent where others have this kind.
+	// zero is the text for runs that lack the value while others have it.
 	zero string
 }
 
-// declaredBy returns what the resolved experiment in the manifest asked of a run, and the
-// load as it was recorded.
+// declaredBy returns the settings of a run from the resolved experiment in the manifest and
+// from the recorded load.
 func declaredBy(r *run.Run) *keyValues {
 	d := &keyValues{values: map[string]value{}}
 	top, database := resolved(r)
@@ -55,8 +55,8 @@ func declaredBy(r *run.Run) *keyValues {
 	return d
 }
 
-// resolved returns the experiment of a run's manifest and the part of its database, nil of
-// records without one.
+// resolved returns the experiment in a run's manifest and its database's part, nil if the
+// records lack it.
 func resolved(r *run.Run) (top, database map[string]json.RawMessage) {
 	if r.Info.Manifest == nil || json.Unmarshal(r.Info.Manifest.Config, &top) != nil {
 		return nil, nil
@@ -100,7 +100,7 @@ func (d *keyValues) add(path string, data json.RawMessage) {
 	}
 }
 
-// worded returns a path without the unit of its value, and the value with it.
+// worded returns a path without the unit of its value, and the value with its unit.
 func worded(path string, v any) (string, value) {
 	switch v := v.(type) {
 	case float64:
@@ -120,7 +120,7 @@ func worded(path string, v any) (string, value) {
 	return path, value{fmt.Sprint(v), "not set"}
 }
 
-// unit is that of numbers whose names in JSON have a suffix. Zero is the text of an absent
+// unit is the unit of numbers whose JSON names have a suffix. zero is the text of an absent
 // number.
 type unit struct {
 	suffix, zero string

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Unlisted are the declared keys in which runs may differ without a word, with the reason.
+// Unlisted returns the declared keys in which runs may differ without notice, with the reason.
 func Unlisted() map[string]string {
 	const (
 		names  = "it names things"
@@ -30,13 +30,14 @@ func Unlisted() map[string]string {
 	}
 }
 
-// rule is when a setting cannot have changed a number of a run.
+// rule states when a setting cannot have changed a number of a run.
 type rule struct {
 	path  string
 	acted func(*run.Run) bool
 }
 
-// rules are of the paths that start with theirs. Every other setting always acts.
+// rules returns the rules; each applies to the paths that start with its own. Every other
+// setting always acts.
 func rules() []rule {
 	list := []rule{
 		{"load.failover", lostConnection},
@@ -94,7 +95,7 @@ func below(path string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 }
 
-// ofOneDatabase are the keys whose values mean something else in each database.
+// ofOneDatabase returns the keys whose values have a different meaning in each database.
 func ofOneDatabase() []string {
 	return []string{"version", "use_version", "install", "binary", "endpoints"}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Unequal lists the settings in which runs differ, and the facts that the caller adds:
+// Unequal lists the settings in which runs differ, and the caller's facts:
 // "fsync: A: every write; B: none". A setting that acted in none of the runs is left out.
-// Names are those of columns by the tags of their runs.
+// names maps the runs' tags to names of columns.
 func Unequal(runs []*run.Run, names map[string]string, facts ...Aspect) (list []string) {
 	var one, all []Aspect
 	for _, a := range slices.Concat(aspects(), facts, keys(runs)) {
@@ -34,7 +34,7 @@ func Unequal(runs []*run.Run, names map[string]string, facts ...Aspect) (list []
 	return list
 }
 
-// keys are the declared keys of runs that no other aspect shows.
+// keys returns the runs' declared keys that no other aspect shows.
 func keys(runs []*run.Run) (list []Aspect) {
 	covered := slices.Collect(maps.Keys(Unlisted()))
 	for _, a := range aspects() {

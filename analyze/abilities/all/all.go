@@ -14,8 +14,8 @@ import (
 	declared "github.com/coreos/dbtester/pkg/ability/all"
 )
 
-// Halves returns what reports show of each ability. Of those that disturbed a load, the first
-// has the sentence: faults, beside which a compaction is no news.
+// Halves returns the part of each ability in reports. If several abilities disturbed a load, the
+// first one has the sentence: next to faults, a compaction is no news.
 func Halves() []abilities.Half {
 	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, stalls.Half{}}
 }

@@ -39,7 +39,7 @@ func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "answers judged", Short: "answers", Of: judged}}
 }
 
-// judged sums the verdicts up. Runs without a verdict are named, and never count as a pass.
+// judged summarizes the verdicts. Runs without a verdict are named, and never count as passed.
 func judged(runs []*run.Run) string {
 	var violations, judged, operations int64
 	verdicts, without := 0, 0
@@ -68,7 +68,7 @@ func judged(runs []*run.Run) string {
 	return text
 }
 
-// among words a number of violations.
+// among formats a number of violations.
 func among(violations, judged, operations int64) string {
 	text := "no violation"
 	if violations > 0 {
@@ -80,7 +80,7 @@ func among(violations, judged, operations int64) string {
 	return fmt.Sprintf("%s among %s judged of %s", text, humanize.Comma(judged), humanize.Comma(operations))
 }
 
-// cell returns what prints a part of the verdict.
+// cell returns a function that formats a part of the verdict.
 func cell(of func(*consistency.Verdict) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		v, err := consistency.Record().Of(r.Info.Record.Records)
@@ -94,14 +94,14 @@ func cell(of func(*consistency.Verdict) (run.Measure, string)) func(*run.Run) (r
 	}
 }
 
-// notJudged has its reason as its text.
+// notJudged returns a cell with the reason as its text.
 func notJudged(why string) (run.Measure, string) {
 	m := run.Missing("not judged: %s", why)
 	m.Words = "not judged"
 	return m, ""
 }
 
-// violations prints the verdict.
+// violations formats the verdict.
 func violations(v *consistency.Verdict) (run.Measure, string) {
 	if v.Form != consistency.Judged {
 		return notJudged(v.Why)
@@ -114,7 +114,7 @@ func violations(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(n), v.Counts.Judged), text
 }
 
-// stale prints how stale reads were.
+// stale formats the staleness of reads.
 func stale(v *consistency.Verdict) (run.Measure, string) {
 	if v.Form != consistency.Measured {
 		return run.Inapplicable("no reads of a mode that promises less than linearizability were measured"), ""
@@ -139,7 +139,7 @@ func stale(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(v.Counts.StaleReads), v.Counts.Judged), strings.Join(parts, ", ")
 }
 
-// lost prints what became of the last writes.
+// lost formats the fate of the last writes.
 func lost(v *consistency.Verdict) (run.Measure, string) {
 	h := v.Held
 	switch {
@@ -162,8 +162,8 @@ func lost(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(h.Lost()), h.Read), text
 }
 
-// Facts are what decides whether loads cost the client the same. Records of releases without a
-// verdict show none.
+// Facts are the properties that decide whether loads cost the client the same. Records of
+// releases without a verdict show none.
 func (Half) Facts() []abilities.Fact {
 	return []abilities.Fact{{Name: "answers judged", Covers: []string{"consistency"}, Of: func(r *run.Run) string {
 		v, err := consistency.Record().Of(r.Info.Record.Records)

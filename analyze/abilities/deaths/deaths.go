@@ -49,7 +49,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell returns what prints a part of the record.
+// cell returns a function that formats a part of the record.
 func cell(of func(*deaths.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		o, err := deaths.Record().Of(r.Info.Record.Records)
@@ -90,11 +90,11 @@ func renewals(o *deaths.Outcome) (run.Measure, string) {
 	return run.Counted(o.Keeps.N), strings.Join(parts, ", ") + "; by " + o.Renewal
 }
 
-// ms prints a time in milliseconds.
+// ms formats a time in milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
 
-// seconds prints a time, as an interval if its ends differ by more than 1 % of the TTL. What is
-// below the resolution of the client's look is only an upper bound.
+// seconds formats a time, as an interval if its ends differ by more than 1 % of the TTL. A time
+// below the resolution of the client's observation is only an upper bound.
 func seconds(o *deaths.Outcome, least, most int64) string {
 	switch {
 	case time.Duration(most-least) > o.TTL/100:
@@ -159,7 +159,7 @@ func meanwhile(o *deaths.Outcome) (run.Measure, string) {
 		fmt.Sprintf("p99 %s in %d s, before %s in %d s", ms(int64(o.During.P99)), o.During.Seconds, ms(int64(o.Before.P99)), o.Before.Seconds)
 }
 
-// outcomes are those of runs in which holders died.
+// outcomes returns the outcomes of runs in which holders died.
 func outcomes(runs []*run.Run) (list []deaths.Outcome) {
 	for _, r := range runs {
 		if o, err := deaths.Record().Of(r.Info.Record.Records); err == nil && o.Abandoned > 0 {
@@ -169,7 +169,7 @@ func outcomes(runs []*run.Run) (list []deaths.Outcome) {
 	return list
 }
 
-// Say is the sentence about when all keys were gone.
+// Say returns the sentence about when all keys were gone.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var asked, parts []string
 	for i, name := range names {
@@ -196,8 +196,8 @@ func allGone(o *deaths.Outcome) string {
 	return fmt.Sprintf("%.1f s", o.AllGone.Seconds())
 }
 
-// Card is the first screen of loads in which holders died: when the keys were gone, and what
-// decides it.
+// Card is the first screen of loads in which holders died: when the keys were gone, and the
+// settings that decide it.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	rows := []struct {
 		name string

@@ -58,7 +58,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	return card
 }
 
-// basis says what the numbers in brackets are, "" if there are none.
+// basis explains the numbers in brackets, "" if there are none.
 func basis(columns [][]group) string {
 	least := 0
 	for _, list := range columns {
@@ -77,7 +77,7 @@ func basis(columns [][]group) string {
 	return fmt.Sprintf("Medians and, in brackets, intervals of order statistics with at least 95 %% coverage, of %d repeats or more.", least)
 }
 
-// cut says how much of the loads was not judged.
+// cut states how much of the loads was not judged.
 func cut(runs []*run.Run) string {
 	n, length := 0, time.Duration(0)
 	for _, r := range runs {
@@ -88,11 +88,11 @@ func cut(runs []*run.Run) string {
 	return fmt.Sprintf("judged outside %v of faults and recoveries (%d)", length.Round(100*time.Millisecond), n)
 }
 
-// decisive are parts of the names of options that decide how soon a member is missed.
+// decisive are parts of the names of options that decide how soon a lost member is detected.
 var decisive = []string{"election", "heartbeat", "tick", "multiplier", "limit", "timeout", "time_out", "failover"}
 
-// settings are what decides how long a cluster takes to miss a member, and a client to try
-// another.
+// settings returns the settings that decide how soon a cluster detects a lost member, and how
+// soon a client tries another one.
 func settings(runs []*run.Run) string {
 	if len(runs) == 0 {
 		return "none recorded"

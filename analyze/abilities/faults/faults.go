@@ -21,9 +21,9 @@ func (Half) Name() string { return "faults" }
 // Acted reports whether a fault was applied during the load.
 func (Half) Acted(r *run.Run) bool { return len(happened(r)) > 0 }
 
-// Disturbed returns when faults were applied, by the events, which an interrupted run has too. Of
-// faults of one member that overlap, the first end is taken for that of the first one: the time in
-// which there was any is the same.
+// Disturbed returns when faults were applied. It reads the events, which an interrupted run has
+// too. If faults of one member overlap, the first end counts as the end of the first fault: the
+// total time with a fault is the same.
 func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string) {
 	began := map[int][]time.Time{} // by member
 	for _, e := range r.Machines.Events {
@@ -38,7 +38,7 @@ func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string
 	return times, "reddish: from when a fault was asked for until it was over"
 }
 
-// happened are the faults of a run; none that this release cannot read.
+// happened returns the faults of a run, none if this release cannot read them.
 func happened(r *run.Run) []faults.Happened {
 	list, err := faults.Record().Of(r.Info.Record.Records)
 	if err != nil {
@@ -65,7 +65,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell prints a quantity of each fault of a run. The number is the largest median.
+// cell formats a quantity of each fault of a run. The number is the largest median.
 func cell(r *run.Run, q quantity) (run.Measure, string) {
 	list, err := faults.Record().Of(r.Info.Record.Records)
 	switch {
@@ -89,8 +89,8 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say says how long nobody was answered, by fault. It names no winner: the settings of
-// databases that decide it differ.
+// Say states for each fault how long no request was answered. It names no winner, because the
+// databases' settings that decide it differ.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts []string
 	for i, name := range names {

@@ -12,8 +12,8 @@ func (Half) Gauge() (name, measures string) {
 	return "blackout", "the longest times without an answer"
 }
 
-// Gauges are the median blackouts of a run, of each fault of the file. A fault of which one did
-// not take hold has none: the runs would not have had the same.
+// Gauges returns a run's median blackout for each fault in the file. A fault that failed to take
+// hold once has none, because the runs would not be comparable.
 func (Half) Gauges(first *run.Run) (list []abilities.Gauge) {
 	for _, g := range grouped(happened(first)) {
 		list = append(list, abilities.Gauge{Label: g.name, Unit: "s", Of: func(r *run.Run) run.Measure {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// group is one fault of the file with all its repeats, in all trials.
+// group is one fault in the file with all its repeats, in all trials.
 type group struct {
 	number int
 	name   string
@@ -41,7 +41,7 @@ func grouped(all []faults.Happened) (list []group) {
 	return list
 }
 
-// membersOf words the members that the file names.
+// membersOf describes the members that the file names.
 func membersOf(target string) string {
 	switch target {
 	case faults.Each:
@@ -57,7 +57,7 @@ func membersOf(target string) string {
 	return "the " + target
 }
 
-// nameOf is such as "kill of the leader for 10s": it stands behind "after".
+// nameOf returns a name such as "kill of the leader for 10s", which follows "after".
 func nameOf(h faults.Asked) string {
 	if h.Kind == faults.Command {
 		return fmt.Sprintf("%s for %v", faults.Argv(h.Run), h.For)
@@ -90,12 +90,12 @@ func nameOf(h faults.Asked) string {
 // quantity is a number of one fault.
 type quantity struct {
 	unit string
-	// of returns the number, and false if there is none; endless is whether the time had not
-	// come when the look ended, so that the number is only a lower bound.
+	// of returns the number, and false if there is none. endless means that the time had not
+	// come when the observation ended, so the number is only a lower bound.
 	of func(faults.Happened) (is float64, endless, ok bool)
 }
 
-// timeOf is a time in seconds; one that did not come lasts as long as the look.
+// timeOf returns a time in seconds; a time that did not come lasts as long as the observation.
 func timeOf(of func(faults.Happened) (time.Duration, bool)) quantity {
 	return quantity{"seconds", func(h faults.Happened) (float64, bool, bool) {
 		if h.Recovery == nil {
@@ -125,7 +125,7 @@ func backlog() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.BacklogGone, true })
 }
 
-// silence is that of all members together, own that of the member with the fault.
+// silence is the longest silence of all members together, own that of the member with the fault.
 func silence() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return silenceOf(h, 0) })
 }
@@ -171,14 +171,14 @@ func lost() quantity {
 	}}
 }
 
-// summary is the median of a quantity of a group.
+// summary is the median of a group's quantity.
 type summary struct {
 	order.Median
-	// endless are how many of the values are lower bounds.
+	// endless counts the values that are lower bounds.
 	endless int
 }
 
-// median sums up a quantity of a group.
+// median summarizes a group's quantity.
 func (g group) median(q quantity) (s summary) {
 	var values []float64
 	for _, h := range g.of {
@@ -193,7 +193,8 @@ func (g group) median(q quantity) (s summary) {
 	return s
 }
 
-// text is such as "2.01 s (1.98 to 2.06, 96.9 % of 6)". A median that is a lower bound says so.
+// text returns text such as "2.01 s (1.98 to 2.06, 96.9 % of 6)". It says if the median is only a
+// lower bound.
 func (s summary) text(q quantity) string {
 	switch {
 	case s.N < 2:
@@ -204,7 +205,7 @@ func (s summary) text(q quantity) string {
 	return fmt.Sprintf("%s, %.1f %% of %d)", strings.TrimSuffix(s.short(q), ")"), 100*s.Coverage, s.N)
 }
 
-// short is such as "2.01 s (1.98 to 2.06)".
+// short returns text such as "2.01 s (1.98 to 2.06)".
 func (s summary) short(q quantity) string {
 	digits, unit := 2, " s"
 	if q.unit != "seconds" {

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// lead and trail are how much of a load a picture shows before a fault and after the
-	// recovery from it, if no other fault is in between.
+	// lead and trail are how much of the load a picture shows before a fault and after the
+	// recovery from it, if no other fault is within that time.
 	lead  = 5 * time.Second
 	trail = 3 * time.Second
 	// mostPanels is the largest number of panels of a picture.
 	mostPanels = 8
 )
 
-// Figures are a picture for each fault of the file: all its repeats in all trials over one
-// another, from the moment on in which the fault was asked for.
+// Figures returns a picture for each fault in the file. It overlays all repeats in all trials,
+// from the moment at which the fault was requested.
 func (Half) Figures(columns []abilities.Column) (out []figure.Figure) {
 	var known []string
 	for _, c := range columns {
@@ -86,7 +86,7 @@ func picture(name string, columns []abilities.Column, loads []load) figure.Figur
 	return f
 }
 
-// load is what the runs of a database recorded around their faults.
+// load holds the records of a database's runs around their faults.
 type load struct{ all []span }
 
 // span is a fault with the load around it.
@@ -98,7 +98,7 @@ type span struct {
 }
 
 // loadOf reads the load around the faults of some runs. Runs whose records cannot be read again
-// are left out: the report names what is missing of them.
+// are left out: the report names their missing records.
 func loadOf(c abilities.Column) (l load) {
 	for _, r := range c.Runs {
 		list := happened(r)
@@ -117,7 +117,7 @@ func loadOf(c abilities.Column) (l load) {
 		}
 		seconds, err := effect.Seconds(r.Dir, record, times)
 		if err != nil {
-			seconds = nil // a log that was cut: the rates are shown all the same
+			seconds = nil // the log was cut: the rates are still shown
 		}
 		for _, s := range spans {
 			s.timeline, s.seconds = timeline, seconds
@@ -127,8 +127,8 @@ func loadOf(c abilities.Column) (l load) {
 	return l
 }
 
-// spansOf returns for each fault of a run the time that its picture shows, which no other fault
-// has a part in.
+// spansOf returns for each fault of a run the time that its picture shows. No other fault lies in
+// that time.
 func spansOf(list []faults.Happened) (spans []span) {
 	for i, h := range list {
 		s := span{happened: h, from: h.From.Add(-lead), until: h.Cut().To().Add(trail)}
@@ -148,7 +148,7 @@ func spansOf(list []faults.Happened) (spans []span) {
 	return spans
 }
 
-// spans are those of the fault of a name that have ticks.
+// spans returns the spans with ticks of the fault with a name.
 func (l load) spans(name string) (list []span) {
 	for _, s := range l.all {
 		if nameOf(s.happened.Asked) == name && len(s.timeline.Between(s.from, s.until)) > 0 {
@@ -158,7 +158,7 @@ func (l load) spans(name string) (list []span) {
 	return list
 }
 
-// at is a time on the axis: the middle of a length that begins then.
+// at returns a position on the time axis: the middle of the interval of that length.
 func (s span) at(from time.Time, length time.Duration) float64 {
 	return from.Add(length / 2).Sub(s.happened.From).Seconds()
 }
@@ -173,7 +173,7 @@ func (s span) rate(line figure.Series, panel int) figure.Series {
 			line.Y = append(line.Y, 0, 0)
 		}
 		last = k.From.Add(k.Length)
-		if k.Length < results.ProgressTick/2 { // the end of a step: a rate of it would say little
+		if k.Length < results.ProgressTick/2 { // the end of a step: too short for a rate
 			continue
 		}
 		line.X = append(line.X, s.at(k.From, k.Length))

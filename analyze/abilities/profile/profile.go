@@ -22,19 +22,18 @@ import (
 // Half is the half of reports.
 type Half struct{}
 
-// shown is how many functions are shown.
+// shown bounds the number of functions in the comparison.
 const shown = 12
 
-// document has processor times in microseconds for each request that was answered, of all
-// members.
+// document has CPU times of all members, in microseconds per answered request.
 type document struct {
 	ProfilesA int        `json:"profiles_a"`
 	ProfilesB int        `json:"profiles_b"`
 	All       function   `json:"all"`
-	Functions []function `json:"functions"` // those that differ most first
+	Functions []function `json:"functions"` // largest difference first
 }
 
-// function is the processor time of a function itself.
+// function is the CPU time of a function itself, without its callees.
 type function struct {
 	Name string  `json:"name"`
 	A    float64 `json:"a_us_per_request"`
@@ -43,7 +42,7 @@ type function struct {
 
 func (f *function) difference() float64 { return f.B - f.A }
 
-// spent is the processor time of one side by function.
+// spent is the CPU time of one side by function.
 type spent struct {
 	self     map[string]time.Duration
 	total    time.Duration
@@ -51,13 +50,13 @@ type spent struct {
 	profiles int
 }
 
-// per is a time in microseconds for each request.
+// per returns a time in microseconds per request.
 func (s *spent) per(d time.Duration) float64 {
 	return float64(d) / float64(time.Microsecond) / s.requests
 }
 
-// Compare returns nil unless both sides have profiles. Runs have whole profiles of all
-// members, or are left out and named in the notes.
+// Compare returns nil unless both sides have profiles. A run without complete profiles of all
+// members is left out and named in the notes.
 func (Half) Compare(a, b []abilities.Recorded) (c *abilities.Comparison, notes []string) {
 	x, notesA := profilesOf(a)
 	y, notesB := profilesOf(b)
@@ -141,8 +140,8 @@ func (s *spent) add(r abilities.Recorded) error {
 	return nil
 }
 
-// answered is how many requests ended ok during a profile, in all steps that it was in.
-// Those of a second in part are its share of them.
+// answered returns how many requests ended ok during a profile, in all its steps. A partly
+// covered second contributes its share.
 func answered(r *run.Run, p profile.Profile) (requests float64) {
 	start := float64(p.Start.Unix()) + float64(p.Start.Nanosecond())/1e9
 	end := start + p.Length.Seconds()
@@ -161,7 +160,7 @@ func readProfile(path string) (*cpuprofile.Profile, error) {
 	return cpuprofile.Parse(bytes.NewReader(data))
 }
 
-// seconds prints a time in seconds with four significant digits, never as a power of 10.
+// seconds formats a time in seconds with four significant digits, never as a power of 10.
 func seconds(d time.Duration) string {
 	if s := d.Seconds(); s >= 1000 {
 		return fmt.Sprintf("%.0f s", s)

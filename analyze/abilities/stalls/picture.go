@@ -10,17 +10,17 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mostDrawn is how many kinds the calendar tells apart.
+// mostDrawn bounds the kinds that the calendar distinguishes.
 const mostDrawn = 6
 
-// The words for stalls that coincided with nothing, and with kinds that are not told apart.
+// The words for stalls that coincided with nothing, and with kinds that are not distinguished.
 const (
 	nothing = "nothing that was recorded"
 	others  = "other events"
 )
 
-// Figures are a calendar: each stall by when it began and how long it was, its colour and shape by
-// what it coincided with.
+// Figures returns a calendar of all stalls by start and length. Colour and shape show the kind of
+// event that coincided.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	least := results.ProgressTick.Seconds() / 2
 	f := figure.Figure{
@@ -66,7 +66,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// nameOf is the kind as which the calendar shows a stall.
+// nameOf returns a stall's kind in the calendar.
 func nameOf(s *run.Stall) string {
 	if len(s.Coincided) == 0 {
 		return nothing
@@ -74,7 +74,7 @@ func nameOf(s *run.Stall) string {
 	return s.Coincided[0].Kind
 }
 
-// kindsOf are the kinds that the calendar tells apart: those of the most stalls.
+// kindsOf returns the kinds that the calendar distinguishes: those with the most stalls.
 func kindsOf(columns []abilities.Column) (kinds []string) {
 	counts := map[string]int{}
 	for _, c := range columns {

@@ -24,12 +24,12 @@ var (
 )
 
 const (
-	// fileStalls is the end of the name of the file about a run.
+	// fileStalls is the suffix of the name of a run's file.
 	fileStalls = "stalls.csv"
-	// mentioned is how long a stall is that the first screen mentions.
+	// mentioned is the shortest stall that the first screen mentions.
 	mentioned = time.Second
-	// mostKinds is how many kinds a cell names, and mostNamed how many of one stall the first
-	// screen does.
+	// mostKinds bounds the kinds that a cell names, and mostNamed the kinds of one stall that
+	// the first screen names.
 	mostKinds, mostNamed = 5, 2
 )
 
@@ -47,7 +47,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// number is how many stalls there were.
+// number returns the number of stalls.
 func number(r *run.Run) (run.Measure, string) {
 	s := &r.Stalls
 	if s.Missing != "" {
@@ -61,7 +61,7 @@ func number(r *run.Run) (run.Measure, string) {
 	return run.Counted(int64(len(s.List))), strings.Join(append([]string{text}, limits(s)...), "; ")
 }
 
-// limits are what a reader has to know about how the stalls of a run were found.
+// limits returns the limits of the search for a run's stalls, which readers must know.
 func limits(s *run.Stalls) (texts []string) {
 	if s.Slot > results.ProgressTick {
 		texts = append(texts, fmt.Sprintf("ticks of %v, because few requests ended in 100 ms", s.Slot))
@@ -75,15 +75,15 @@ func limits(s *run.Stalls) (texts []string) {
 	return texts
 }
 
-// seconds prints a time of whole ticks.
+// seconds formats a time of whole ticks.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// share prints a part of a time.
+// share formats a part of a time.
 func share(part, of time.Duration) string {
 	return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(max(of, 1)))
 }
 
-// coincided is what the stalls coincided with.
+// coincided names the events that coincided with stalls.
 func coincided(r *run.Run) (run.Measure, string) {
 	s := &r.Stalls
 	switch {
@@ -121,7 +121,7 @@ func coincided(r *run.Run) (run.Measure, string) {
 	return run.Measured(first, int64(len(s.List))), strings.Join(parts, "; ")
 }
 
-// same is why no kind has a p, if that is the same for all; else "".
+// same returns the reason why no kind has a p if all kinds have the same reason; else "".
 func same(kinds []run.StallKind) (why string) {
 	for i, k := range kinds {
 		if i > 0 && k.Why != why {
@@ -132,7 +132,7 @@ func same(kinds []run.StallKind) (why string) {
 	return why
 }
 
-// chance is the p of a kind, or why it has none unless that is said elsewhere.
+// chance returns the text for a kind's p, or for the reason why it has none; "" if said elsewhere.
 func chance(k run.StallKind, said bool) string {
 	switch {
 	case said:
@@ -143,12 +143,12 @@ func chance(k run.StallKind, said bool) string {
 	return fmt.Sprintf(", p %.4f", k.P)
 }
 
-// Findings are the longest stall of each database, if it lasted a second.
+// Findings returns the longest stall of each database, if it lasted at least a second.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "stalls of a second or longer", Short: "stalls", Of: longest}}
 }
 
-// longest names the longest stall of some runs, and what it coincided with.
+// longest names the longest stall of some runs, and the events that coincided with it.
 func longest(runs []*run.Run) string {
 	var most *run.Stall
 	var of *run.Stalls
@@ -179,7 +179,7 @@ func longest(runs []*run.Run) string {
 	return fmt.Sprintf("%d, longest %s, coincided with %s", all, seconds(most.Length), with)
 }
 
-// Files are one file with a line for each stall and each kind that it coincided with.
+// Files returns one file with a line for each stall and each kind that coincided with it.
 func (Half) Files(r *run.Run) []abilities.File {
 	s := &r.Stalls
 	if len(s.List) == 0 {

@@ -19,13 +19,13 @@ type Half struct{}
 // Name is the kind of experiment.
 func (Half) Name() string { return "upkeep" }
 
-// Acted reports whether the cluster was kept up during the load.
+// Acted reports whether the cluster was maintained during the load.
 func (Half) Acted(r *run.Run) bool {
 	effects, err := upkeep.Record().Of(r.Info.Record.Records)
 	return err == nil && len(effects) > 0
 }
 
-// Settings returns when each kind of upkeep was done.
+// Settings returns for each kind of upkeep whether a run had it.
 func (Half) Settings() map[string]func(*run.Run) bool {
 	acted := map[string]func(*run.Run) bool{}
 	for _, k := range upkeep.Kinds() {
@@ -45,7 +45,7 @@ func (Half) Rows() []abilities.Row {
 	}}
 }
 
-// cell prints each kind of upkeep with what it did to latency.
+// cell formats each kind of upkeep with its effect on latency.
 func cell(r *run.Run) (run.Measure, string) {
 	effects, err := upkeep.Record().Of(r.Info.Record.Records)
 	switch {

@@ -36,7 +36,7 @@ func (Half) Acted(r *run.Run) bool {
 	return err == ""
 }
 
-// outcome is that of a run, or the reason why there is none.
+// outcome returns a run's outcome, or the reason why there is none.
 func outcome(r *run.Run) (o watchers.Outcome, none string) {
 	o, err := watchers.Record().Of(r.Info.Record.Records)
 	switch {
@@ -68,7 +68,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell returns what prints a part of the record.
+// cell returns a function that formats a part of the record.
 func cell(of func(*watchers.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		o, none := outcome(r)
@@ -79,7 +79,7 @@ func cell(of func(*watchers.Outcome) (run.Measure, string)) func(*run.Run) (run.
 	}
 }
 
-// most is the stage with the most watchers that has a number, nil without any.
+// most returns the stage with the most watchers that has a number, or nil.
 func most(o *watchers.Outcome, has func(*watchers.Stage) bool) *watchers.Stage {
 	for i := len(o.Stages) - 1; i >= 0; i-- {
 		if has(&o.Stages[i]) {
@@ -89,7 +89,7 @@ func most(o *watchers.Outcome, has func(*watchers.Stage) bool) *watchers.Stage {
 	return nil
 }
 
-// each prints something of each stage, with its number of watchers if there are several.
+// each formats a value of each stage, with its number of watchers if there are several stages.
 func each(o *watchers.Outcome, of func(*watchers.Stage) string) string {
 	var parts []string
 	for i := range o.Stages {
@@ -105,7 +105,7 @@ func each(o *watchers.Outcome, of func(*watchers.Stage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// connections prints how many a stage has.
+// connections formats the number of a stage's connections.
 func connections(s *watchers.Stage) string { return english.Plural(s.Connections, "connection", "") }
 
 func plan(o *watchers.Outcome) (run.Measure, string) {
@@ -122,10 +122,10 @@ func plan(o *watchers.Outcome) (run.Measure, string) {
 	return run.Counted(int64(last.Watchers)), text
 }
 
-// ms prints a time in milliseconds.
+// ms formats a time in milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
 
-// percentiles prints those of enough values.
+// percentiles formats the percentiles that have enough values.
 func percentiles(s *results.Spread) string {
 	var parts []string
 	for _, q := range []struct {
@@ -140,7 +140,7 @@ func percentiles(s *results.Spread) string {
 	return fmt.Sprintf("%s ms of %s", strings.Join(append(parts, "longest "+ms(s.Max)), ", "), humanize.Comma(s.N))
 }
 
-// spent prints times by stages.
+// spent formats times by stage.
 func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		last := most(o, func(s *watchers.Stage) bool { return of(s) != nil })
@@ -225,7 +225,7 @@ func writes(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.P99) / 1e6, N: last.Requests}, text
 }
 
-// slowly prints something of each stage with slow watchers.
+// slowly formats a value of each stage with slow watchers.
 func slowly(o *watchers.Outcome, has func(*watchers.SlowStage) bool, of func(*watchers.Stage) string) (last *watchers.Stage, text string) {
 	with := func(s *watchers.Stage) bool { return s.Slow != nil && has(s.Slow) }
 	return most(o, with), each(o, func(s *watchers.Stage) string {
@@ -236,7 +236,7 @@ func slowly(o *watchers.Outcome, has func(*watchers.SlowStage) bool, of func(*wa
 	})
 }
 
-// noSlow is a row of a run without slow watchers, or of one in which they have no number.
+// noSlow is the cell of a run without slow watchers, or without a number for them.
 func noSlow(o *watchers.Outcome) run.Measure {
 	if !o.Plan.Slow.Wanted() {
 		return run.Inapplicable("no watchers were slow")
@@ -282,7 +282,7 @@ func slowWrites(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.Slow.During.P99) / 1e6, N: last.Slow.During.Requests}, text
 }
 
-// outcomes are those of runs in which keys were watched.
+// outcomes returns the outcomes of runs in which keys were watched.
 func outcomes(runs []*run.Run) (list []watchers.Outcome) {
 	for _, r := range runs {
 		if o, none := outcome(r); none == "" {
@@ -292,8 +292,8 @@ func outcomes(runs []*run.Run) (list []watchers.Outcome) {
 	return list
 }
 
-// heard is the time until the last watcher heard of a write in words: the p99, or the longest of
-// few.
+// heard formats the time until the last watcher heard of a write: the p99, or the longest time if
+// there are few.
 func heard(s *results.Spread) string {
 	switch {
 	case s == nil:
@@ -304,7 +304,7 @@ func heard(s *results.Spread) string {
 	return fmt.Sprintf("%s ms (the longest of %d)", ms(s.Max), s.N)
 }
 
-// Say is the sentence about when the last watcher heard.
+// Say returns the sentence about when the last watcher heard of a write.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts []string
 	for i, name := range names {
@@ -320,7 +320,8 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return "The last watcher has heard of a write (p99) after " + strings.Join(parts, ", ") + "."
 }
 
-// Card is the first screen of loads with watchers: when they heard, with the most of them.
+// Card is the first screen of loads with watchers: when they heard of writes, in the stage with
+// the most watchers.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	spread := func(s *results.Spread, q float64, of func(*results.Spread) int64) string {
 		if s == nil || !s.Enough(q) {
