@@ -41,8 +41,8 @@ func clientRows() []Row {
 	}
 }
 
-// worst is a cell of the client with the largest value of something, by its number if there
-// are several; otherwise is the cell if none has it. Nothing of several clients is averaged.
+// worst returns the cell of the client with the largest value, with its number if there are
+// several clients; otherwise is the cell if no client has a value. Clients are never averaged.
 func worst[T any](r *run.Run, of func(results.Issuer) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
 	var most *T
 	var who results.Issuer
@@ -74,7 +74,7 @@ func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 	}
 }
 
-// sampled returns nil for a spread of nothing.
+// sampled returns nil for a spread without values.
 func sampled(s *results.Spread) *results.Spread {
 	if s == nil || s.N == 0 {
 		return nil
@@ -87,7 +87,7 @@ func schedulingLag(r *run.Run) Cell {
 		func(s *results.Spread) Cell { return spreadCell(.99, s.P99, s.N) }, missing("not recorded"))
 }
 
-// stopsOf are those of an issuer's process.
+// stopsOf returns the stops of an issuer's process.
 func stopsOf(i results.Issuer) *results.Stops { return i.Stops }
 
 func stoppedShare(r *run.Run) Cell {

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metricRows are the rows that metric declarations ask for: a counter's growth over all servers, or
+// metricRows are the rows that metric declarations request: a counter's growth over all servers, or
 // a gauge's largest value at one member.
 func metricRows() (rows []Row) {
 	for _, m := range metric.System().Metrics() {

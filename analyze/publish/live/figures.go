@@ -18,9 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// figures returns the figures of a live page, which are the same ones in the same order at all
-// times: the requests of all databases, and the machines of the one that runs now. One without
-// points has no series.
+// figures returns the figures of a live page, always the same ones in the same order: the requests
+// of all databases, and the machines of the current one. A figure without points has no series.
 func (s *state) figures() []figure.Figure {
 	return []figure.Figure{
 		s.ofLoads("LIVE-THROUGHPUT", "Requests that ended", figure.Axis{Label: "requests", Unit: "requests/s"}, throughput),
@@ -35,9 +34,9 @@ func (s *state) figures() []figure.Figure {
 // secondsAxis is the horizontal axis of all figures, so that they zoom together.
 func secondsAxis() figure.Axis { return figure.Axis{Label: "second of the load"} }
 
-// line is a statistic of seconds as a line of a figure.
+// line is a per-second statistic as a line of a figure.
 type line struct {
-	name string // after that of the database
+	name string // follows the database's name
 	dash figure.Dash
 	y    func(second) float64
 }
@@ -69,8 +68,8 @@ func gapIf(gap bool, v float64) float64 {
 	return v
 }
 
-// ofLoads draws statistics of the requests of each database. With one of them, its steps are
-// drawn too.
+// ofLoads draws statistics of each database's requests. If there is only one database, it also
+// draws the steps.
 func (s *state) ofLoads(name, title string, y figure.Axis, lines func(*oneLoad) []line) figure.Figure {
 	f := figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}
 	for i := range s.loads {
@@ -110,8 +109,7 @@ func stepText(s load.Step) string {
 	return clients
 }
 
-// ofMachines draws a value of each machine of the database that runs now, from the start of its
-// load.
+// ofMachines draws a value of each machine of the current database, from the start of its load.
 func (s *state) ofMachines(name, title string, y figure.Axis, value func(point) float64) figure.Figure {
 	f := figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}
 	l := s.current()
@@ -134,7 +132,7 @@ func (s *state) ofMachines(name, title string, y figure.Axis, value func(point) 
 	return f
 }
 
-// current is the load of the database that runs now, nil before the first.
+// current returns the load of the current database, nil before the first.
 func (s *state) current() *oneLoad {
 	i := slices.IndexFunc(s.loads, func(l oneLoad) bool { return l.of.Tag == s.now.Tag })
 	if i < 0 {
@@ -143,7 +141,7 @@ func (s *state) current() *oneLoad {
 	return &s.loads[i]
 }
 
-// names are those of the machines in order: the client, generators and members by number.
+// names returns the names of the machines in order: the client, generators and members by number.
 func (l *oneLoad) names() []string {
 	number := func(name string) int {
 		_, text, _ := strings.Cut(name, " ")
@@ -160,7 +158,7 @@ func (l *oneLoad) names() []string {
 	})
 }
 
-// left is how long the load takes from now on, if its length is known.
+// left returns the remaining time of the load, if its length is known.
 func (l *oneLoad) left(now time.Time) (time.Duration, bool) {
 	if l.length == 0 || l.start.IsZero() {
 		return 0, false

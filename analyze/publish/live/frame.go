@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// frame is what a page shows from one second to the next. The page's script reads it.
+// frame is the content of a page for one second. The page's script reads it.
 type frame struct {
 	// Number counts the frames of a run from 1.
 	Number int    `json:"number"`
 	Step   string `json:"step"`
-	// Line is how far the load is.
+	// Line is the progress of the load.
 	Line    string            `json:"line"`
 	Figures []json.RawMessage `json:"figures"`
 	Tables  []table           `json:"tables"`
@@ -39,7 +39,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// frame returns what a page shows of a run.
+// frame returns the content of a run's page.
 func (s *state) frame(number int) ([]byte, error) {
 	f := frame{Number: number, Step: visible(s.place(s.now) + s.step), Line: s.line(), Tables: []table{s.loadsTable(), s.machinesTable()}, Said: []note{}}
 	for _, one := range s.figures() {
@@ -59,7 +59,7 @@ func (s *state) frame(number int) ([]byte, error) {
 	return b, nil
 }
 
-// visible makes a text of others safe to show, in one line.
+// visible makes an untrusted text safe to show, on one line.
 func visible(text string) string { return strings.ReplaceAll(plaintext.Visible(text), "\n", " ") }
 
 // place names a trial and a database before a text.
@@ -74,7 +74,7 @@ func (s *state) place(of Of) string {
 	return b.String()
 }
 
-// line is how far the load of the database that runs now is, "" before it begins.
+// line returns the progress of the current database's load, "" before it begins.
 func (s *state) line() string {
 	l := s.current()
 	if l == nil || l.start.IsZero() {
@@ -108,7 +108,7 @@ func (s *state) loadsTable() table {
 	return t
 }
 
-// machinesTable has the last sample of each machine of the database that runs now.
+// machinesTable has the last sample of each machine of the current database.
 func (s *state) machinesTable() table {
 	t := table{ID: "machines", Head: []string{"machine", "processors", "memory", "written", "disk free"}, Rows: [][]string{}}
 	l := s.current()
@@ -131,7 +131,7 @@ func (s *state) machinesTable() table {
 	return t
 }
 
-// missing stands for a number that is not known.
+// missing stands for an unknown number.
 const missing = "–"
 
 func whole(v float64) string { return humanize.Comma(int64(v + .5)) }

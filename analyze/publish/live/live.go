@@ -2,8 +2,8 @@
 // by server-sent events, and the same numbers in the form that Prometheus reads. When the run is
 // over, the page becomes the finished report.
 //
-// What it shows is what the run has reported so far. The report has what was recorded: more numbers,
-// and of the same seconds the same ones.
+// The page shows the run's progress reports so far. The finished report uses the records: it has more
+// numbers, and the same numbers for the same seconds.
 package live
 
 import (
@@ -22,10 +22,10 @@ type Of struct {
 	Tag           string // "" before the first database
 }
 
-// mostSaid is how many texts a page shows.
+// mostSaid bounds the texts on a page.
 const mostSaid = 100
 
-// Run is a run that goes on. Its methods are safe for concurrent use, and none waits for a viewer.
+// Run is a run in progress. Its methods are safe for concurrent use, and none waits for a viewer.
 type Run struct {
 	title string
 	clock func() time.Time
@@ -33,7 +33,7 @@ type Run struct {
 	mu    sync.Mutex
 	now   Of
 	step  string
-	said  []said // the newest last
+	said  []said // newest last
 	loads []*oneLoad
 }
 
@@ -45,7 +45,7 @@ type said struct {
 	step bool
 }
 
-// follows reports whether a step says of the same thing how far it is: only its numbers are others.
+// follows reports whether a step continues the one before: their texts differ only in numbers.
 func (s said) follows(before said) bool {
 	return s.step && before.step && s.of == before.of && withoutDigits(s.text) == withoutDigits(before.text)
 }
@@ -59,10 +59,10 @@ func withoutDigits(text string) string {
 	}, text)
 }
 
-// New returns a run of an experiment with a title.
+// New returns a run of the experiment with a title.
 func New(title string) *Run { return &Run{title: title, clock: time.Now} }
 
-// Say notes something that happened or, as a step, what the run does now.
+// Say records an event or, as a step, the run's current action.
 func (r *Run) Say(of Of, text string, step bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *Run) Say(of Of, text string, step bool) {
 	}
 }
 
-// Load notes a second of a load, which has total requests and takes a time, 0 if that is unknown.
+// Load records a second of a load with total requests and a total length; 0 means unknown.
 func (r *Run) Load(of Of, p load.Progress, total int64, length time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,14 +89,14 @@ func (r *Run) Load(of Of, p load.Progress, total int64, length time.Duration) {
 	r.of(of).second(r.clock(), p, total, length)
 }
 
-// Sample notes a sample of a machine, such as "member 1" or "client".
+// Sample records a sample of a machine, such as "member 1" or "client".
 func (r *Run) Sample(of Of, machine string, s results.Sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(of).sample(machine, s)
 }
 
-// of returns the load of a database. That of an earlier trial makes room.
+// of returns the load of a database. It replaces the load of an earlier trial.
 func (r *Run) of(of Of) *oneLoad {
 	for i, l := range r.loads {
 		if l.of.Tag != of.Tag {
@@ -112,7 +112,7 @@ func (r *Run) of(of Of) *oneLoad {
 	return l
 }
 
-// state is a run at one moment. What it refers to does not change.
+// state is a snapshot of a run. The data that it refers to does not change.
 type state struct {
 	title, step string
 	at          time.Time
@@ -121,7 +121,7 @@ type state struct {
 	loads       []oneLoad
 }
 
-// state returns the run as it is now.
+// state returns a snapshot of the run.
 func (r *Run) state() state {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// oneLoad is the load of one database in one trial, with the machines that it runs on. Its lists
-// only grow, so a copy stays as it is.
+// oneLoad is the load of one database in one trial, with its machines. Its lists only grow, so a
+// copy stays unchanged.
 type oneLoad struct {
 	of       Of
 	start    time.Time // when the first second of the load began; zero before
@@ -23,9 +23,9 @@ type oneLoad struct {
 	machines map[string]machine // by name
 }
 
-// second is a second of a load that shows rates: in it, or the part of it that a step has.
+// second holds the rates in a second of a load, or in a step's part of that second.
 type second struct {
-	x                      float64 // seconds since the load began, at the end of this one
+	x                      float64 // seconds from the start of the load to the end of this one
 	offered, ended, faulty float64 // requests per second
 	p50, p99               float64 // milliseconds; 0 without an ok answer
 	rated                  bool    // the step has a rate
@@ -37,7 +37,7 @@ type boundary struct {
 	step load.Step
 }
 
-// machine is what the samples of a machine show.
+// machine holds the samples of a machine.
 type machine struct {
 	last   results.Sample
 	points []point
@@ -50,7 +50,7 @@ type point struct {
 	resident, written float64 // bytes, and bytes per second; metric.Unknown if unknown
 }
 
-// second adds a second that was reported at a time.
+// second adds a second that was reported at that time.
 func (l *oneLoad) second(at time.Time, p load.Progress, total int64, length time.Duration) {
 	if l.start.IsZero() {
 		l.start = at.Add(-p.Elapsed)
@@ -61,7 +61,7 @@ func (l *oneLoad) second(at time.Time, p load.Progress, total int64, length time
 	}
 	l.last, l.total, l.length = p, total, length
 	l.offered += p.Offered
-	if p.PerSecond(1) == 0 { // too little of a second for a rate
+	if p.PerSecond(1) == 0 { // too short for a rate
 		return
 	}
 	rate := func(n int64) float64 { return float64(n) / p.Span.Seconds() }
@@ -73,7 +73,7 @@ func (l *oneLoad) second(at time.Time, p load.Progress, total int64, length time
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// sample adds a sample of a machine, unless it is the one before again.
+// sample adds a sample of a machine, unless it repeats the previous one.
 func (l *oneLoad) sample(name string, s results.Sample) {
 	m := l.machines[name]
 	before := m.last
@@ -92,7 +92,7 @@ func (l *oneLoad) sample(name string, s results.Sample) {
 	l.machines[name] = m
 }
 
-// clone returns a copy that stays as it is.
+// clone returns a copy that stays unchanged.
 func (l *oneLoad) clone() oneLoad {
 	c := *l
 	c.machines = maps.Clone(l.machines)

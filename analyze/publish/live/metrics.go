@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metricsOf returns the page of a run that Prometheus scrapes.
+// metricsOf returns a run's endpoint for Prometheus.
 func metricsOf(r *Run) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(newCollector(r)); err != nil {
@@ -28,7 +28,7 @@ type loadMetric struct {
 	value func(*oneLoad) float64
 }
 
-// collector makes the metrics of a run's state at the time of a scrape.
+// collector exports a run's state at the time of a scrape.
 type collector struct {
 	run       *Run
 	loads     []loadMetric
@@ -69,8 +69,8 @@ func newCollector(r *Run) *collector {
 	return c
 }
 
-// machineMetric is the name of a sampled metric without the prefix of all: a counter ends in
-// _total.
+// machineMetric returns the name of a sampled metric without the common prefix. A counter's name
+// ends in _total.
 func machineMetric(m metric.Metric) string {
 	name := "machine_" + string(m.Name)
 	if m.Kind == metric.Counter && !strings.HasSuffix(name, "_total") {

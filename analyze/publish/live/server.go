@@ -23,12 +23,12 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/page"
 )
 
-// Bounds of what callers can make this process do.
+// Bounds on the resources that callers can use.
 const (
 	mostConnections = 4 * mostViewers
 	mostHeader      = 16 << 10 // bytes
 	headerTimeout   = 5 * time.Second
-	writeTimeout    = 10 * time.Second // of a second's event; of the report, times three
+	writeTimeout    = 10 * time.Second // for a second's event; three times as long for the report
 	idleTimeout     = time.Minute
 	// linger is how long the server waits for viewers to fetch the report.
 	linger = 5 * time.Second
@@ -56,8 +56,8 @@ type report struct {
 }
 
 // Serve serves a run on a listener until [Server.Close]. On a loopback address it answers only
-// callers that call it by a loopback name, so that no page of another site reads it; on others the
-// listener must let in only who may see the run.
+// requests to a loopback name, so no page of another site can read it. On other addresses the
+// listener must admit only callers that may see the run.
 func Serve(l net.Listener, r *Run) (*Server, error) {
 	var empty state
 	var figures []page.Figure
@@ -84,7 +84,7 @@ func Serve(l net.Listener, r *Run) (*Server, error) {
 	return s, nil
 }
 
-// isLoopback reports whether only this machine reaches an address.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(a net.Addr) bool {
 	ip, err := netip.ParseAddrPort(a.String())
 	return err == nil && ip.Addr().Unmap().IsLoopback()
@@ -106,17 +106,17 @@ func (s *Server) tick(ctx context.Context) {
 	}
 }
 
-// sendSecond sends what a page shows now. Only tick calls it.
+// sendSecond sends the current content of the page. Only tick calls it.
 func (s *Server) sendSecond() {
 	state := s.run.state()
 	s.frames++
-	if b, err := state.frame(s.frames); err == nil { // else the page keeps what it shows
+	if b, err := state.frame(s.frames); err == nil { // else the page keeps its content
 		s.viewers.send(event{"second", b})
 	}
 }
 
-// Finish ends the pages of the run: they become the report, whose page lies in its folder. After an
-// error they stay as they are, as without it, until Close.
+// Finish turns the run's pages into the report with that page. After an error, or without a call of
+// Finish, the pages stay as they are until Close.
 func (s *Server) Finish(reportPage string) error {
 	folder, err := os.OpenRoot(filepath.Dir(reportPage))
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Server) Finish(reportPage string) error {
 	return nil
 }
 
-// Close ends pages that did not become the report, waits for those that are on their way to it, some
-// seconds at most, and ends the server.
+// Close ends the pages that did not become the report. It waits a few seconds at most for pages that
+// are loading the report, and stops the server.
 func (s *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, linger)
 	defer cancel()
@@ -167,7 +167,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// guarded refuses what pages of other sites ask for, and bounds the time of an answer.
+// guarded refuses requests from pages of other sites, and bounds the time of an answer.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -190,7 +190,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// loopbackName reports whether the host of a request is a name of this machine for itself.
+// loopbackName reports whether a request's host is a loopback name or address.
 func loopbackName(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -204,7 +204,7 @@ func loopbackName(hostport string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// events is the stream of a page.
+// events serves the event stream of a page.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	v := s.viewers.add()
 	if v == nil {
@@ -233,7 +233,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			}
 		case <-r.Context().Done():
 			select {
-			case e := <-v.events: // the last one
+			case e := <-v.events: // the last event
 				_ = write(e)
 			default:
 			}
@@ -260,8 +260,8 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Listen listens on an address for a [Server]. Without TLS it must be a loopback address; with it,
-// only callers with a certificate are let in.
+// Listen listens on an address for a [Server]. Without TLS it must be a loopback address; with TLS
+// only callers with a certificate are admitted.
 func Listen(ctx context.Context, address string, secure *tls.Config) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", address)

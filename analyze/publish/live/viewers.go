@@ -2,21 +2,20 @@ package live
 
 import "sync"
 
-// mostViewers bounds the pages that are open at the same time.
+// mostViewers bounds the number of open pages.
 const mostViewers = 32
 
-// viewers are the pages that are open.
+// viewers are the open pages.
 type viewers struct {
 	mu   sync.Mutex
 	all  map[*viewer]struct{}
 	over bool
-	// coming are viewers that were sent to the report and have not asked for it.
+	// coming counts viewers that were sent to the report and have not requested it yet.
 	coming int
-	idle   chan struct{} // closed when the run is over and nobody is on the way to the report
+	idle   chan struct{} // closed when the run is over and no viewer is still coming
 }
 
-// viewer is one page. It has room for one event: a page that is slow misses seconds, and holds
-// nobody up.
+// viewer is one page. Its buffer holds one event: a slow page misses seconds and delays nobody.
 type viewer struct{ events chan event }
 
 // event is a server-sent event.
@@ -40,28 +39,28 @@ func (v *viewers) add() *viewer {
 	return one
 }
 
-// remove forgets a viewer.
+// remove removes a viewer.
 func (v *viewers) remove(one *viewer) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.all, one)
 }
 
-// any reports whether somebody looks.
+// any reports whether there is a viewer.
 func (v *viewers) any() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return len(v.all) > 0
 }
 
-// send sends an event to all, in the place of one that is still waiting to be sent.
+// send sends an event to all viewers. It replaces an event that is still waiting.
 func (v *viewers) send(e event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.sendAll(e)
 }
 
-// sendAll is send with mu held, by which no other goroutine sends.
+// sendAll is send with mu held, so no other goroutine sends.
 func (v *viewers) sendAll(e event) {
 	for one := range v.all {
 		select {
@@ -72,8 +71,8 @@ func (v *viewers) sendAll(e event) {
 	}
 }
 
-// end sends the last event: no viewer comes after it, and no other end. If it leads to the report,
-// each viewer is awaited there.
+// end sends the last event: later viewers and further calls of end are ignored. If the event leads to
+// the report, each viewer is expected there.
 func (v *viewers) end(e event, toReport bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -90,7 +89,7 @@ func (v *viewers) end(e event, toReport bool) {
 	}
 }
 
-// came notes that the report was asked for.
+// came records that a viewer requested the report.
 func (v *viewers) came() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

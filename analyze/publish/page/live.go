@@ -17,7 +17,7 @@ var liveMarkup string
 // liveBins is the number of bins per line of a live page, which gets all points every second.
 const liveBins = 300
 
-// liveStyle is what only live pages have: more figures side by side, and heads in one line.
+// liveStyle is the style of live pages only: more figures side by side, and headings on one line.
 const liveStyle = ".many { grid-template-columns: repeat(auto-fill, minmax(min(27rem, 100%), 1fr)); }\n.low th { white-space: nowrap; }\n"
 
 // livePage is the data of the template.
@@ -28,8 +28,8 @@ type livePage struct {
 	Figures       []picture
 }
 
-// Live returns the page of a run that goes on, with figures that have no points yet. Its script
-// takes them from the server-sent events of the address events, next to the page's.
+// Live returns the page of a run in progress, with figures that have no points yet. Its script
+// takes the points from the server-sent events at the address "events", relative to the page.
 func Live(title string, figures []Figure) ([]byte, error) {
 	t, err := template.New("live").Parse(liveMarkup)
 	if err != nil {

@@ -93,8 +93,8 @@ var style string
 //go:embed script
 var scripts embed.FS
 
-// script returns the parts of the figures' script, and further ones, wrapped in one function, so
-// that they share names among themselves and with nothing else.
+// script returns the parts of the figures' script, and further parts, wrapped in one function, so
+// they share names only among themselves.
 func script(further ...string) (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")
@@ -132,8 +132,8 @@ func Write(p Page) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// policy allows only the page's own script and style, and no loading but from connect, if it is not
-// empty.
+// policy allows only the page's own script and style, and no loading except from connect, if it is
+// not empty.
 func policy(style, script, connect string) string {
 	if connect != "" {
 		connect = " connect-src " + connect + ";"

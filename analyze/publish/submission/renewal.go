@@ -2,34 +2,34 @@ package submission
 
 import "github.com/coreos/dbtester/pkg/results/digest"
 
-// renewal makes the digests of one database's packed files, with a list of those that are not
-// as they were recorded. The archive has no digest of what they were before: that would confirm
-// a guess of what was scrubbed.
+// renewal makes the digests of one database's packed files, with a list of the files that differ
+// from the records. The archive has no digests of the original files: they would confirm a guess
+// of the scrubbed text.
 type renewal struct{ before, packed map[string]digest.Digest }
 
 func newRenewal() renewal {
 	return renewal{map[string]digest.Digest{}, map[string]digest.Digest{}}
 }
 
-// leaveOut notes a file that is not packed.
+// leaveOut records a file that is not packed.
 func (r renewal) leaveOut(file string, recorded bool) {
 	if recorded {
 		r.before[file] = digest.Digest{}
 	}
 }
 
-// pack notes a file and what it was before.
+// pack records a packed file and its original content.
 func (r renewal) pack(file string, recorded bool, before, packed []byte) {
 	if recorded {
 		r.before[file], r.packed[file] = digest.OfData(before), digest.OfData(packed)
 	}
 }
 
-// by is what renews digests here.
+// by names the program that renews digests.
 const by = "dbtester submit"
 
-// set returns the digests, with the changes that a run has had before. One that had no
-// digests says so.
+// set returns the digests, with the earlier changes to the run. The result says if the run had
+// no digests.
 func (r renewal) set(p *packer, before *digest.Set) *digest.Set {
 	s := &digest.Set{ByFile: r.before}
 	if before == nil || len(before.ByFile) == 0 {
