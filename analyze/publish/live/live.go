@@ -2,8 +2,8 @@
 // by server-sent events, and the same numbers in the form that Prometheus reads. When the run is
 // over, the page becomes the finished report.
 //
-// The page shows the run's progress reports so far. The finished report uses the records: it has more
-// numbers, and the same numbers for the same seconds.
+// The page shows the run's progress reports so far. The finished report uses the records: it has
+// more numbers, and the same numbers for the same seconds.
 package live
 
 import (

@@ -71,8 +71,8 @@ func (v *viewers) sendAll(e event) {
 	}
 }
 
-// end sends the last event: later viewers and further calls of end are ignored. If the event leads to
-// the report, each viewer is expected there.
+// end sends the last event: later viewers and further calls of end are ignored. If the event leads
+// to the report, each viewer is expected there.
 func (v *viewers) end(e event, toReport bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

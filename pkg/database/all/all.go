@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 )
 
-// Registry returns the databases in the order they are shown.
+// Registry returns the databases in display order.
 func Registry() *database.Registry {
 	return database.NewRegistry(
 		etcd.Database(),

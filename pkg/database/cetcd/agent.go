@@ -9,8 +9,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// leader answers with the address by which the members of etcd know their
-// leader, empty if there is none.
+// leader answers with the address of the leader as the members of etcd know it,
+// empty if there is none.
 func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)
 	if err != nil {
@@ -26,8 +26,8 @@ func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, addr)
 }
 
-// self answers a request for the agent's own description with the parts that hold here
-// too: the version, which is etcd's, and the address by which others know this member.
+// self answers a request for the agent's own description with the parts that apply here:
+// etcd's version, and the address by which others know this member.
 func (p *proxy) self(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // Name is the database's name in experiment files and in the registry, and the
-// tool that replaces the built-in proxy.
+// name of the tool that replaces the built-in proxy.
 const Name = "cetcd"
 
 // maxValue is the largest value in bytes that the proxy accepts, as Consul does.
@@ -42,7 +42,7 @@ func Database() database.Database {
 			Operations: database.OperationsOf(keysOnly{}),
 			Ports:      map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},
-			// Its clients are Consul's.
+			// Its clients are Consul clients.
 			Failover:   workload.FailoverNone,
 			Embedded:   version.Version,
 			TLS:        true,
@@ -83,7 +83,7 @@ var (
 	_ database.Mirror     = (*Options)(nil)
 )
 
-// ServeMirror implements [database.Mirror] with that of Consul.
+// ServeMirror implements [database.Mirror] with Consul's mirror.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	return o.api().ServeMirror(ctx, l, hold)
 }
@@ -99,13 +99,13 @@ func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	return o.Server.Recipes(version)
 }
 
-// MaxValue returns the proxy's limit in bytes, or etcd's if an option makes that
-// smaller. etcd stores a few bytes more than the value.
+// MaxValue returns the proxy's limit in bytes, or etcd's if an option makes it the
+// smaller one. etcd stores a few bytes more than the value.
 func (o *Options) MaxValue(keySize int) int {
 	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
 }
 
-// MaxTxnValue returns the largest value of each key in a transaction of so many keys.
+// MaxTxnValue returns the largest value of each key in a transaction with that many keys.
 func (o *Options) MaxTxnValue(keySize, keys int) int {
 	if keys > maxTxnOps {
 		return 0
@@ -149,12 +149,12 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return o.api().CountKeys(ctx, t)
 }
 
-// HighestKey finds the highest numbered key in one consistent listing.
+// HighestKey finds the key with the highest number in one consistent listing.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	return o.api().HighestKey(ctx, t, keySize)
 }
 
-// Clean removes the keys below the prefix, one request for each key: the proxy has no
+// Clean removes the keys below the prefix with one request per key: the proxy has no
 // transactions.
 func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	return o.api().CleanOneByOne(ctx, t, which, removed)

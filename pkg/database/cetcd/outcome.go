@@ -21,13 +21,13 @@ type answer struct {
 
 func (a answer) Error() string { return a.text }
 
-// badRequest is the answer to a request that can't be understood.
+// badRequest is the answer to an invalid request.
 func badRequest(format string, args ...any) error {
 	return answer{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// Consul's words by which its clients recognize whether a write may have been applied.
-// The proxy answers with the same words in the same cases.
+// Consul's texts from which its clients see whether a write may have been applied. The
+// proxy answers with the same texts in the same cases.
 const (
 	saysNoLeader   = "No cluster leader"                    // surely not applied
 	saysLeaderLost = "leadership lost while committing log" // perhaps applied
@@ -39,8 +39,8 @@ const (
 	saysTooLarge   = "Request body too large, max size: %d bytes"
 )
 
-// answerOf turns an error of etcd into Consul's answer for the same trouble. sent
-// is false if the request was never handed to a connection: then it can't have been
+// answerOf turns an error of etcd into Consul's answer for the same problem. sent
+// is false if the request was never handed to a connection: then it cannot have been
 // applied.
 func answerOf(err error, sent bool) answer {
 	var a answer
@@ -72,7 +72,7 @@ func answerOf(err error, sent bool) answer {
 	return answer{code, says + " (etcd: " + err.Error() + ")"}
 }
 
-// statusWords reads errors of the transport and of the parts of etcd that answer
+// statusWords interprets errors of the transport and of the parts of etcd that answer
 // in plain gRPC.
 func statusWords(err error, sent bool) string {
 	s := status.Convert(err)

@@ -26,7 +26,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
-	plan, err := o.Server.Plan(etcdMember(m)) // its metrics are the member's: the proxy reports none
+	plan, err := o.Server.Plan(etcdMember(m)) // metrics come from etcd: the proxy reports none
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
@@ -40,13 +40,13 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	return plan, nil
 }
 
-// toolOperations are the operations of a cetcd executable. By its documentation it deletes
-// another key than it put, and it has no transactions.
+// toolOperations are the operations of a cetcd executable. According to its documentation it
+// deletes another key than it put, and it has no transactions.
 func toolOperations() []workload.Op {
 	return []workload.Op{workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot}
 }
 
-// etcdMember is the member as the driver of etcd knows it.
+// etcdMember returns the member as etcd's driver sees it.
 func etcdMember(m database.Member) database.Member {
 	hosts := make([]database.Host, len(m.Hosts))
 	for i, h := range m.Hosts {
@@ -58,7 +58,7 @@ func etcdMember(m database.Member) database.Member {
 	return m
 }
 
-// proxyCommand is the tool "cetcd" if there is one, else the proxy in this binary.
+// proxyCommand returns the tool "cetcd" if there is one, else the proxy in this binary.
 // Both take the same two flags for their addresses.
 func proxyCommand(m database.Member) (database.Command, error) {
 	scheme := "http"

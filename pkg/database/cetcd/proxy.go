@@ -15,19 +15,19 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// proxy answers Consul's HTTP interface from etcd: keys and values, and the part of the
-// agent's interface that names the leader. There are no sessions, datacenters, namespaces or
+// proxy serves Consul's HTTP interface from etcd: keys and values, and the part of the
+// agent's interface that names the leader. It has no sessions, datacenters, namespaces or
 // tokens. Indexes are etcd's revisions.
 type proxy struct {
 	store *store
-	// stopping ends when the proxy is asked to stop: blocking queries end with it.
+	// stopping ends when the proxy shall stop: blocking queries end with it.
 	stopping context.Context
-	// knowsLeader: by its last answer, etcd has a leader.
+	// knowsLeader means that etcd had a leader according to its last answer.
 	knowsLeader atomic.Bool
 }
 
-// handler routes as Consul does: a path of runes that are not printable is
-// refused, and one that is not clean is redirected.
+// handler routes as Consul does: a path with unprintable runes is refused, and a path
+// that is not clean is redirected.
 func (p *proxy) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/kv/", respond(p.kv))
@@ -66,7 +66,7 @@ type request struct {
 	woken  bool // by an event that the request waited for
 }
 
-// has reports whether a parameter is there, with or without a value.
+// has reports whether a parameter is present, with or without a value.
 func (r *request) has(name string) bool { return r.params.Has(name) }
 
 // atMostOne refuses parameters that exclude each other.
@@ -106,7 +106,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // an error means that nobody listens
+	_, _ = w.Write(data) // an error means that the client is gone
 	return nil
 }
 
@@ -123,10 +123,10 @@ func (p *proxy) kv(w http.ResponseWriter, r *request) error {
 	return answer{http.StatusMethodNotAllowed, fmt.Sprintf("method %s not allowed", r.Method)}
 }
 
-// followEvery is how often etcd is asked for its leader.
+// followEvery is the interval between queries for etcd's leader.
 const followEvery = time.Second
 
-// followLeader asks etcd whether it knows a leader until ctx ends.
+// followLeader polls etcd for whether it knows a leader, until ctx ends.
 func (p *proxy) followLeader(ctx context.Context) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()

@@ -27,8 +27,8 @@ type pair struct {
 	ModifyIndex int64
 }
 
-// How many keys are asked of etcd at once: with every page, etcd counts all the
-// keys that follow it.
+// How many keys one request to etcd may return: with every page, etcd counts all keys
+// that follow it.
 const (
 	keysPage  = 50_000
 	pairsPage = 500
@@ -72,18 +72,17 @@ func (p *proxy) get(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, []pair{found})
 }
 
-// writeRaw answers with a value as it is, which a browser must not take for a
-// page.
+// writeRaw answers with a raw value, which a browser must not interpret as a page.
 func writeRaw(w http.ResponseWriter, value []byte) error {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox")
 	w.Header().Set("Content-Length", strconv.Itoa(len(value)))
-	_, _ = w.Write(value) // an error means that nobody listens
+	_, _ = w.Write(value) // an error means that the client is gone
 	return nil
 }
 
-// getPairs answers with all pairs under a prefix; none are not found.
+// getPairs answers with all pairs under a prefix, or with 404 if there are none.
 func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 	list := &listing{w: w, meta: func(revision int64) { p.setMeta(w, r, revision) }}
 	query := &pb.RangeRequest{Limit: pairsPage, Serializable: r.serializable()}
@@ -103,8 +102,8 @@ func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 	return list.end(err, true)
 }
 
-// getKeys answers with the names of all keys under a prefix, cut behind the first
-// separator after it. None are not found, except of the whole store.
+// getKeys answers with the names of all keys under a prefix, cut after the first
+// separator behind it. If there are none, it answers 404, except for the whole store.
 func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 	separator := r.params.Get("separator")
 	if separator == "" {
@@ -139,7 +138,7 @@ func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 	return list.end(err, r.key != "")
 }
 
-// listing writes a JSON list as it comes.
+// listing streams a JSON list.
 type listing struct {
 	w    http.ResponseWriter
 	meta func(revision int64)
@@ -173,8 +172,8 @@ func (l *listing) add(item any) error {
 	return err
 }
 
-// end closes the list. A list that was begun and can't be completed must not look
-// whole, so its connection is aborted.
+// end closes the list. A list that was begun and cannot be completed must not look
+// complete, so its connection is aborted.
 func (l *listing) end(err error, emptyIsMissing bool) error {
 	switch {
 	case err != nil && l.begun:
@@ -188,7 +187,7 @@ func (l *listing) end(err error, emptyIsMissing bool) error {
 		return writeJSON(l.w, []string{})
 	}
 	_ = l.buffer.WriteByte(']')
-	_ = l.buffer.Flush() // an error means that nobody listens
+	_ = l.buffer.Flush() // an error means that the client is gone
 	return nil
 }
 
@@ -209,7 +208,7 @@ func pairOf(kv *mvccpb.KeyValue) (pair, error) {
 
 // setMeta sets the headers with the index of the read and the state of the leader. The
 // time since the last contact with the leader is 0: a linearizable read has just had
-// it, and etcd does not report it for a stale one.
+// contact, and etcd does not report the time for a stale read.
 func (p *proxy) setMeta(w http.ResponseWriter, r *request, revision int64) {
 	h := w.Header()
 	h.Set("X-Consul-Index", strconv.FormatInt(max(revision, 1), 10))
@@ -217,14 +216,14 @@ func (p *proxy) setMeta(w http.ResponseWriter, r *request, revision int64) {
 	h.Set("X-Consul-LastContact", "0")
 }
 
-// The time a blocking query waits, as Consul has it; a sixteenth is added by
-// chance, so that not all come back at once.
+// The time that a blocking query waits, as in Consul. Up to a sixteenth is added at
+// random, so that not all queries return at once.
 const (
 	defaultWait = 5 * time.Minute
 	longestWait = 10 * time.Minute
 )
 
-// block holds a request with an index back until something was written after it.
+// block delays a request with an index until something was written after that index.
 func (p *proxy) block(r *request, many bool) error {
 	index, err := strconv.ParseUint(r.params.Get("index"), 10, 64)
 	if err != nil && r.params.Get("index") != "" {
@@ -254,9 +253,10 @@ func (p *proxy) block(r *request, many bool) error {
 	return err
 }
 
-// serializable reports whether etcd may answer a read without asking other members. It sends
-// an event a moment before such reads see the write, so one that an event has woken must not.
+// serializable reports whether etcd may answer a read without asking other members. A read that
+// an event woke must not be serializable: etcd sends events a moment before such reads see the
+// write.
 func (r *request) serializable() bool { return r.has("stale") && !r.woken }
 
-// revision is an index as etcd counts; one that it can't reach is its largest.
+// revision converts an index to etcd's revision. An unreachable index becomes the largest one.
 func revision(index uint64) int64 { return int64(min(index, math.MaxInt64-1)) }

@@ -27,7 +27,7 @@ type flags struct {
 }
 
 // Serve runs the built-in proxy until ctx ends; args are those of its plan. The
-// etcd beside it is a command of its own.
+// proxy's etcd is a separate command.
 func (o *Options) Serve(ctx context.Context, args []string) error {
 	f, err := parseFlags(args)
 	if err != nil {
@@ -49,10 +49,10 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	return errors.Join(serve(ctx, listener, store, logger), store.close())
 }
 
-// stopWithin is how long requests under way may take when the proxy is stopped.
+// stopWithin bounds the time of running requests when the proxy is stopped.
 const stopWithin = 5 * time.Second
 
-// serve answers requests until ctx ends, then those under way.
+// serve answers requests until ctx ends, and then finishes the running ones.
 func serve(ctx context.Context, listener net.Listener, store *store, logger *log.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -70,7 +70,7 @@ func serve(ctx context.Context, listener net.Listener, store *store, logger *log
 	case <-ctx.Done():
 		stop, done := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		if server.Shutdown(stop) != nil {
-			err = server.Close() // the clients' connections are all there is left
+			err = server.Close() // only the clients' connections are left
 		}
 		done()
 		<-served
@@ -111,8 +111,8 @@ func parseFlags(args []string) (flags, error) {
 	return f, err
 }
 
-// tlsConfig serves with the member's certificate, asks clients for one of the
-// same CA, and dials etcd with it.
+// tlsConfig returns a configuration that serves with the member's certificate, requires
+// client certificates of the same CA, and dials etcd with the member's certificate.
 func tlsConfig(ca, cert, key string) (*tls.Config, error) {
 	pem, err := os.ReadFile(ca)
 	if err != nil {

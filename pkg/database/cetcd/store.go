@@ -99,9 +99,9 @@ func (s *store) txn(ctx context.Context, r *pb.TxnRequest) (*pb.TxnResponse, err
 	return resp, nil
 }
 
-// await returns when a key in the half-open range [key, end) was written or deleted
-// after index, which is an event, when etcd has compacted that history, or, without an error,
-// when ctx ends.
+// await returns when a key in the half-open range [key, end) was written or deleted after
+// index, which is an event, or when etcd has compacted that history. It returns without an
+// error when ctx ends.
 func (s *store) await(ctx context.Context, key, end []byte, index int64) (event bool, err error) {
 	// The stream ends with its context.
 	ctx, cancel := context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func (s *store) await(ctx context.Context, key, end []byte, index int64) (event 
 	return false, answerOf(err, true)
 }
 
-// pages calls page with all keys that begin with prefix, in order and in parts, as of
+// pages calls page with all keys that begin with prefix, in order and page by page, as of
 // the revision in the first page's header.
 func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, page func(*pb.RangeResponse) error) error {
 	r.Key, r.RangeEnd = span(prefix)

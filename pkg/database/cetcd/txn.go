@@ -26,12 +26,11 @@ type txnOp struct {
 	}
 }
 
-// txnResult is the result of one operation: as in Consul without its value, and without
-// the index at which the key was created unless it is new, because etcd would have to
-// read that.
+// txnResult is the result of one operation. As in Consul, it lacks the value. It also lacks
+// the index at which an old key was created, because etcd would have to read the key.
 type txnResult struct{ KV pair }
 
-// txnError is the reason of one operation why the transaction was not made.
+// txnError is one operation's reason why the transaction was not made.
 type txnError struct {
 	OpIndex int
 	What    string

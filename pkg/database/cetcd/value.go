@@ -3,12 +3,11 @@ package cetcd
 import "encoding/binary"
 
 // Consul stores a number of 64 bits, the flags, with every value. A value in etcd is
-// that number as an unsigned varint (encoding/binary), followed by the value: 1 byte
-// more than the value without flags, up to 10 with them. Keys that a proxy did not
-// write can't be read.
+// that number as an unsigned varint (encoding/binary), followed by the value. This adds
+// 1 byte without flags, and up to 10 with them. Keys that no proxy wrote cannot be read.
 
-// encodeValue returns a stored value with its flags and room for size bytes, and that
-// room.
+// encodeValue returns a stored value with its flags and room for size bytes, and the
+// part with that room.
 func encodeValue(flags uint64, size int) (stored, value []byte) {
 	stored = make([]byte, 0, binary.MaxVarintLen64+size)
 	stored = binary.AppendUvarint(stored, flags)

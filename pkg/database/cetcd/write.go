@@ -12,8 +12,8 @@ import (
 
 var errMissingKey = answer{http.StatusBadRequest, "Missing key name"}
 
-// put creates or overwrites a key. Consul leaves a key untouched whose value
-// does not change; here every write is one, and moves the key's index.
+// put creates or overwrites a key. Consul skips a write that does not change the value;
+// here every write changes the key's index.
 func (p *proxy) put(w http.ResponseWriter, r *request) error {
 	if r.key == "" {
 		return errMissingKey
@@ -52,7 +52,7 @@ func (p *proxy) put(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, done)
 }
 
-// delete removes a key, or all that begin with it.
+// delete removes a key, or all keys that begin with it.
 func (p *proxy) delete(w http.ResponseWriter, r *request) error {
 	if err := r.atMostOne("recurse", "cas"); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p *proxy) delete(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	// To Consul, a key that is gone is deleted, whatever the index.
+	// To Consul, a missing key counts as deleted, whatever the index.
 	return writeJSON(w, done || !exists)
 }
 
@@ -109,7 +109,7 @@ func readValue(r *request, flags uint64) ([]byte, error) {
 	return stored, nil
 }
 
-// number reads a parameter; one that is absent is 0.
+// number reads a parameter; an absent one is 0.
 func (r *request) number(name string) (uint64, error) {
 	if !r.has(name) {
 		return 0, nil
@@ -125,7 +125,7 @@ func (r *request) number(name string) (uint64, error) {
 	return n, nil
 }
 
-// index reads the index that a key must have. One that etcd can't reach becomes
+// index reads the index that a key must have. An index that etcd cannot reach becomes
 // one that no key has.
 func (r *request) index() (int64, error) {
 	n, err := r.number("cas")

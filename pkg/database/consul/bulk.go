@@ -22,11 +22,11 @@ const (
 // BulkSize returns how many sets fit into a transaction. A value is written in base64.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	const perSet, request = 250, 1 << 10
-	// An escape of a key is up to six bytes in JSON; those of a load have none.
+	// An escape in a key takes up to six bytes in JSON; keys of a load have none.
 	return max(1, min(maxTxnOps, (maxTxnBytes-request)/(keySize+(valueSize+2)/3*4+perSet)))
 }
 
-// bulk writes by transactions over Consul's library.
+// bulk writes with transactions through Consul's library.
 type bulk struct {
 	txn    *api.Txn
 	http   *http.Client
@@ -36,8 +36,8 @@ type bulk struct {
 // maxTxnAnswer bounds an answer in bytes, which has the keys and no values.
 const maxTxnAnswer = 4 << 20
 
-// DialBulk makes a client of one member, the preferred or else the first; the first
-// request finds out whether it works.
+// DialBulk makes a client of one member, the preferred or else the first. Only the first
+// request shows whether the client works.
 func (o *Options) DialBulk(_ context.Context, t database.Target) (database.Bulk, error) {
 	transport, err := standard(t.TLS, maxTxnAnswer)
 	if err != nil {

@@ -24,7 +24,7 @@ func (o *Options) CleanOneByOne(ctx context.Context, t database.Target, which da
 	return o.members(t).clean(ctx, 1, which, removed)
 }
 
-// clean deletes keys below the prefix, at most so many in one request.
+// clean deletes keys below the prefix, at most most in one request.
 func (m members) clean(ctx context.Context, most int, which database.Removable, removed func(int64)) error {
 	if m.target.Prefix == "" {
 		return errors.New("clean consul: there is no prefix")
@@ -36,7 +36,7 @@ func (m members) clean(ctx context.Context, most int, which database.Removable, 
 	return nil
 }
 
-// cleanBy deletes, through one member, the keys that a listing names while it is read.
+// cleanBy deletes keys through one member while it reads their names from a listing.
 func (m members) cleanBy(ctx context.Context, member int, lists *client, most int, which database.Removable, removed func(int64)) error {
 	deletes, err := m.open(member)
 	if err != nil {

@@ -78,7 +78,7 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 }
 
 // Swap reads key and, if it holds old, writes value on the condition that the key was
-// not written in between: two requests, because Consul compares indexes and not
+// not written in between. It needs two requests, because Consul compares indexes, not
 // values. A missing key is a conflict.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	name, err := c.begin(ctx, key)
@@ -90,7 +90,7 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	case errors.Is(err, database.ErrNotFound):
 		return conflict("the key does not exist")
 	case err != nil:
-		// Nothing but a read was sent.
+		// Only a read was sent.
 		_, class := database.Classify(err)
 		return database.NotApplied(class, err)
 	case !bytes.Equal(pair.Value, old):

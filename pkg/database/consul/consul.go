@@ -13,14 +13,14 @@ import (
 )
 
 // Name is the database's name in experiment files and in the registry, and the
-// name of the one tool it needs.
+// name of the only tool that it needs.
 const Name = "consul"
 
 // maxValue is the largest value in bytes that a server with default options accepts.
 const maxValue = 512 << 10
 
 // fsyncEach states when a write is on disk: Consul syncs every batch that it appends to
-// its raft log, and has no option against that.
+// its raft log, and no option changes this.
 const fsyncEach = "fdatasync of the log by a quorum before a write is answered"
 
 // Database returns Consul as a registry lists it.
@@ -38,7 +38,7 @@ func Database() database.Database {
 			Operations: database.WithLocks(database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil))),
 			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
 			Tools:      []string{Name},
-			// A client knows one address: that of the agent on its machine.
+			// A client knows only the address of the agent on its machine.
 			Failover:   workload.FailoverNone,
 			TLS:        true,
 			Auth:       true,
@@ -77,7 +77,7 @@ func New() *Options {
 	}
 }
 
-// SetClassic sets the raft_multiplier that the classic tool left to Consul.
+// SetClassic sets Consul's default raft_multiplier, which the classic tool used.
 func (o *Options) SetClassic() string {
 	o.RaftMultiplier = 5
 	return "raft_multiplier is 5, Consul's own default, as in the classic set-up (1 elsewhere)"

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// connectTimeout bounds the making of one connection.
+	// connectTimeout bounds the time to establish one connection.
 	connectTimeout = 5 * time.Second
 	// bufferBytes is the size of each of a connection's two buffers: a thousand
 	// connections should stay small, and most requests fit.
@@ -25,18 +25,19 @@ const (
 )
 
 // Dial opens one connection to one member, the preferred or else the first, and
-// reads one key, so that a dead endpoint is an error here and the first operation
-// finds the connection open. A connection that breaks is made again by the next
-// operation, to the same member.
+// reads one key. A dead endpoint is therefore an error here, and the first operation
+// finds the connection open. The next operation reopens a broken connection, to the
+// same member.
 //
-// Consul has no time-out for a key-value request: its "wait" is for blocking queries
-// only. A member works on a request that the client gave up, until it notices that
-// the connection is closed.
+// Consul has no timeout for a key-value request: its "wait" is for blocking queries
+// only. A member continues with a request that the client gave up until it notices
+// that the connection is closed.
 //
-// The password of the target's credentials is the ACL token, which must allow
-// key_prefix "", or that of the target, to be written and, to find versions and the leader, agent_prefix ""
-// to be read. Without credentials, and for a namespace and the like, the library
-// reads CONSUL_ variables of the environment, as every Consul client does.
+// The password of the target's credentials is the ACL token. It must allow writing
+// key_prefix "", or the target's prefix. To find versions and the leader, it must
+// also allow reading agent_prefix "". Without credentials, and for a namespace and
+// the like, the library reads CONSUL_ variables of the environment, as every Consul
+// client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	whole, err := o.members(t).client(max(t.Prefer, 0))
 	if err != nil {
@@ -52,8 +53,8 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return c, nil
 }
 
-// inTrouble reports whether an error is the answer of a member that cannot serve at the
-// moment, such as one without a leader. It may be dialed.
+// inTrouble reports whether an error is the answer of a member that temporarily cannot
+// serve, such as one without a leader. Such a member may be dialed.
 func inTrouble(err error) bool {
 	var status api.StatusError
 	return errors.As(err, &status) && status.Code == http.StatusInternalServerError
@@ -64,8 +65,8 @@ func hint(err error) string {
 	if strings.Contains(err.Error(), "tls: ") { // the reason is in the error
 		return ""
 	}
-	// Consul answers 429 and closes before it reads the request, so that the answer
-	// may be lost.
+	// Consul answers 429 and closes the connection before it reads the request, so the
+	// answer may be lost.
 	switch _, class := database.Classify(err); class {
 	case database.ClassThrottled, database.ClassConnection:
 		return " (there may be more connections than http_max_conns_per_client allows)"
@@ -127,8 +128,7 @@ func tokenOf(auth *database.Auth) (string, error) {
 	return auth.Password, nil
 }
 
-// noRedirect returns a redirection as the answer. Following it would send a request
-// twice.
+// noRedirect returns a redirect as the answer. Following it would send a request twice.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // standard returns net/http's transport for one connection.
@@ -141,7 +141,7 @@ func standard(t *database.TLS, maxBody int64) (http.RoundTripper, error) {
 	return &kvTransport{maxBody: maxBody, Transport: &http.Transport{
 		DialContext:     dialer.DialContext,
 		TLSClientConfig: config,
-		// HTTP/2 would share one connection among the clients.
+		// With HTTP/2 the clients would share one connection.
 		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
 		MaxConnsPerHost:       1,
 		MaxIdleConnsPerHost:   1,

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// A key is sent in the path of a URL, and Consul refuses or rewrites some paths: those
-// with unprintable bytes, and with an empty, "." or ".." element. The driver writes
-// such bytes, and "%", as %XX, so that different keys have different names. Keys of
-// printable ASCII without "%", and without "/" or "." at the start of an element, are
-// stored unchanged. Only the empty key can't be stored.
+// A key is sent in the path of a URL. Consul refuses or rewrites paths with unprintable
+// bytes, or with an empty, "." or ".." element. The driver writes such bytes, and "%",
+// as %XX, so different keys have different names. Keys of printable ASCII without "%",
+// and without "/" or "." at the start of an element, are stored unchanged. Only the
+// empty key cannot be stored.
 
 var errEmptyKey = errors.New("consul can't store the empty key")
 

@@ -15,9 +15,8 @@ import (
 )
 
 // Requests with a body above expectBytes wait for "100 Continue" before they send it.
-// A server that refuses a large body closes the connection while the body is being
-// sent, and its answer is lost. No value that a server accepts by default is that
-// large.
+// A server that refuses a large body closes the connection during the transfer, and its
+// answer is lost. No value that a server accepts by default is that large.
 const (
 	expectBytes  = maxValue
 	expectWithin = time.Second
@@ -30,8 +29,7 @@ func maxBody(value int) int64 {
 	return 2*int64(value) + fields
 }
 
-// errFalse is the error of a write without a condition that the server answered with
-// false.
+// errFalse is the error for an unconditional write that the server answered with false.
 var errFalse = errors.New("the server answered false: it did not make the change")
 
 // parseBool parses the body of the answer to a write.
@@ -45,7 +43,7 @@ func parseBool(body []byte) (bool, error) {
 	return false, fmt.Errorf("%w: a write must be answered true or false, got %d bytes", errMalformed, len(body))
 }
 
-// unconditional returns the error of a write that has no condition.
+// unconditional returns the error of an unconditional write.
 func unconditional(done bool, err error) error {
 	if err == nil && !done {
 		return database.NotApplied(database.ClassConflict, errFalse)
@@ -102,8 +100,8 @@ func checkWrite(r *http.Request, resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
-// checkTxn makes an error of an answer to a transaction that was neither made nor
-// refused for a reason of its own. Consul's library drops the status of such an answer.
+// checkTxn returns an error for a transaction that was neither made nor refused for its own
+// reasons. Consul's library drops the status of such an answer.
 func checkTxn(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusConflict {
 		return resp, nil

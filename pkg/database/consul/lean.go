@@ -21,7 +21,7 @@ import (
 // goroutines.
 type lean struct {
 	// extra and fields are the library's additions to every request: parameters, as
-	// "name=value&", and header lines, Host among them.
+	// "name=value&", and header lines, including Host.
 	extra  string
 	fields string
 
@@ -37,8 +37,8 @@ var (
 	_ database.Swapper = (*lean)(nil)
 )
 
-// keepBytes bounds the buffers of requests, and those that a lean client keeps for answers; a
-// larger value is written from where it is.
+// keepBytes bounds the buffers for requests, and those that a lean client keeps for answers. A
+// larger value is written without a copy.
 const keepBytes = 16 << 10
 
 // openLean returns a lean client, which is not connected yet.
@@ -52,8 +52,8 @@ func (m members) openLean(member int) (*lean, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A request of the library shows the additions of the environment, such as a token or
-	// a namespace.
+	// A request of the library shows the additions from the environment, such as a token
+	// or a namespace.
 	if _, _, err = library.KV().Get(probeKey, nil); sample.request == nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	case errors.Is(err, database.ErrNotFound):
 		return conflict("the key does not exist")
 	case err != nil:
-		// Nothing but a read was sent.
+		// Only a read was sent.
 		_, class := database.Classify(err)
 		return database.NotApplied(class, err)
 	case !bytes.Equal(held.Value, old):
@@ -158,7 +158,7 @@ func (c *lean) read(ctx context.Context, key []byte, parameters string) ([]byte,
 	return text, nil
 }
 
-// pair is a key in JSON. A raw value comes without flags.
+// pair is a key in JSON. A raw value has no flags.
 type pair struct {
 	Value              []byte
 	Flags, ModifyIndex uint64
@@ -180,7 +180,7 @@ func (c *lean) pair(ctx context.Context, key []byte) (pair, error) {
 	return pairs[0], nil
 }
 
-// write makes a change, and returns the answer: whether the server made it.
+// write requests a change, and returns whether the server made it.
 func (c *lean) write(ctx context.Context, method string, key []byte, parameters string, value []byte) (bool, error) {
 	status, text, err := c.do(ctx, method, key, parameters, value, c.answer[:0])
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *lean) write(ctx context.Context, method string, key []byte, parameters 
 	return done, classify(ctx, err)
 }
 
-// do sends one request and appends the body of its answer to out. Errors are classed.
+// do sends one request and appends the body of its answer to out. Errors are classified.
 func (c *lean) do(ctx context.Context, method string, key []byte, parameters string, value, out []byte) (int, []byte, error) {
 	switch {
 	case c.closed.Load():
@@ -216,7 +216,7 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 	return status, out, classify(ctx, err)
 }
 
-// begin returns the empty memory of a request, of which n bytes are not the same in all.
+// begin returns empty memory for a request with n bytes that differ between requests.
 func (c *lean) begin(n int) []byte {
 	const others = 128 // bytes, of the first line and of the length
 	return c.conn.draft.Begin(n + len(c.extra) + len(c.fields) + others)

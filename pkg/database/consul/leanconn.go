@@ -29,7 +29,7 @@ const headBytes = 1 << 10
 func (c *leanConn) in() input { return input{&c.In} }
 
 // exchange sends a request and appends the body of its answer to out. A value that is
-// not nil follows the head; with expect it is sent once the server asked for it.
+// not nil follows the head; with expect it is sent only once the server requests it.
 func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool, out []byte) (int, []byte, error) {
 	connected, err := c.Begin(ctx)
 	if err != nil {
@@ -45,11 +45,11 @@ func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool
 	if err == nil {
 		had := len(out)
 		out, err = c.in().body(a, out, c.maxBody)
-		c.In.Expect(headBytes + len(out) - had) // the next answer is probably no larger
+		c.In.Expect(headBytes + len(out) - had) // the next answer is probably not larger
 	}
 	if err == nil && !c.In.Empty() {
-		// HTTP/1.1 pairs answers with requests by their order alone, so an extra answer
-		// makes it unknown which of them belongs to this request.
+		// HTTP/1.1 matches answers to requests only by order, so with an extra answer it
+		// is unknown which one belongs to this request.
 		err = fmt.Errorf("%w: %d more bytes follow it", errMalformed, len(c.In.Bytes()))
 	}
 	c.End(err == nil && !a.last)
@@ -86,9 +86,8 @@ func (c *leanConn) send(head, value []byte, expect bool) (responseHead, error) {
 	return c.in().head()
 }
 
-// expectContinue writes the head of a request and waits for "100 Continue", as long
-// as expectWithin. If taken is false, the answer is final and the body must not be
-// sent.
+// expectContinue writes the head of a request and waits for "100 Continue", at most
+// expectWithin. If taken is false, the answer is final and the body must not be sent.
 func (c *leanConn) expectContinue(head []byte) (a responseHead, taken bool, err error) {
 	if err := c.Write(head); err != nil {
 		return a, false, err

@@ -27,7 +27,7 @@ type below struct {
 	database.Leaser
 }
 
-// operations are those of the clients of both transports.
+// operations are the operations of both transports' clients.
 type operations interface {
 	database.WholeKeys
 	database.Leaser
@@ -41,7 +41,7 @@ func within(t database.Target, on operations) database.WholeKeys {
 	return &below{database.NewBelow(t, on), on}
 }
 
-// sessionName is that of all sessions of this program.
+// sessionName is the name of all sessions of this program.
 const sessionName = "dbtester"
 
 // entryOf is a session without health checks.
@@ -58,12 +58,12 @@ func parsedSession(text string) (id database.SessionID, err error) {
 	return id, nil
 }
 
-// uuid is the id as Consul writes it.
+// uuid formats the id as Consul does.
 func uuid(id database.SessionID) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// errNoSession is the error of a request for a session that members do not have.
+// errNoSession is the error of a request for a session that does not exist.
 func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }
 
 // ready returns an error if nothing may be sent.
@@ -98,7 +98,7 @@ func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
 	return classify(ctx, err)
 }
 
-// Revoke ends a session. Consul does not tell whether there was one.
+// Revoke ends a session. Consul does not report whether the session existed.
 func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
 	if err := c.ready(ctx); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
 }
 
 // session sends a request about a session and returns the body of its answer, which is valid
-// until the next request. Errors are classed.
+// until the next request. Errors are classified.
 func (c *lean) session(ctx context.Context, path string, body []byte) ([]byte, error) {
 	if c.closed.Load() {
 		return nil, database.NotApplied(database.ClassConnection, errClosed)

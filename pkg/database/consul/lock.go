@@ -23,15 +23,15 @@ var (
 )
 
 const (
-	// lockDelay is Consul's default of LockDelay, and mostLockDelay the longest.
+	// lockDelay is Consul's default LockDelay, and mostLockDelay the longest one.
 	lockDelay     = 15 * time.Second
 	mostLockDelay = 60 * time.Second
-	// delayRest is how long the direct recipe rests before it asks for a delayed lock again:
-	// members do not tell when the delay is over.
+	// delayRest is how long the direct recipe waits before it requests a delayed lock again:
+	// members do not report when the delay is over.
 	delayRest = 100 * time.Millisecond
 )
 
-// lockFacts are those of locks: a key that a session acquires.
+// lockFacts returns the facts of locks: a lock is a key that a session acquires.
 func lockFacts() *database.LockFacts {
 	const fence = "the index of the key (ModifyIndex) when it was acquired"
 	return &database.LockFacts{
@@ -52,10 +52,10 @@ func lockFacts() *database.LockFacts {
 	}
 }
 
-// renewals are this far apart: so are those of Consul's own client.
+// renewals returns the interval between renewals, as in Consul's own client.
 func renewals(ttl time.Duration) time.Duration { return ttl / 2 }
 
-// contenders makes contenders, with one member after the other unless one is preferred.
+// contenders makes contenders. It uses the members in turn unless one is preferred.
 type contenders struct {
 	on     *Options
 	target database.Target
@@ -65,8 +65,8 @@ type contenders struct {
 	last   atomic.Int64
 }
 
-// DialLocks opens no connection: each contender has its own. With an ACL token, session_prefix ""
-// must be allowed to be written.
+// DialLocks opens no connection: each contender has its own. An ACL token must allow writing
+// session_prefix "".
 func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.LockOptions) (database.Locks, error) {
 	f := lockFacts()
 	recipe, err := f.Recipe(lo.Recipe)
@@ -81,11 +81,11 @@ func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.Lo
 	return &contenders{on: o, target: t, lo: lo, ttl: f.Session.Granted(lo.TTL), recipe: recipe.Name}, nil
 }
 
-// lockConns are a contender's connections: for a wait, a renewal, and the query with which the
-// library looks whether it still holds the lock.
+// lockConns bounds a contender's connections: for a wait, a renewal, and the query with which the
+// library checks whether it still holds the lock.
 const lockConns = 4
 
-// open returns a client of its own for the next member.
+// open returns a separate client for the next member.
 func (c *contenders) open() (*sessions, error) {
 	t := c.target
 	if t.Prefer < 0 {
@@ -119,8 +119,8 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	return &contender{session: one, renewer: database.Renew(renewals(c.ttl), c.ttl, one.Keep)}, nil
 }
 
-// begin begins a session whose locks are released when it ends, with a LockDelay. Consul's library
-// does not send one of 0, which would leave it to Consul.
+// begin begins a session with a LockDelay, whose locks are released when it ends. Consul's library
+// does not send a LockDelay of 0, so Consul would use its default.
 func (s *sessions) begin(ctx context.Context, ttl, delay time.Duration) (*session, error) {
 	entry := map[string]any{
 		"Name": "dbtester", "TTL": ttl.String(), "LockDelay": delay.String(),
@@ -174,7 +174,7 @@ func (s *sessions) keyOf(name []byte) (string, error) {
 	return s.prefix + key, nil
 }
 
-// cleanWithin bounds the release of a key that a wait which was given up may hold.
+// cleanWithin bounds the time to release a key that an abandoned wait may hold.
 const cleanWithin = 5 * time.Second
 
 // free releases a key that the session may hold.
@@ -201,14 +201,14 @@ type contender struct {
 	abandoned bool
 }
 
-// Acquire locks the key by a transaction, whose answer has the fence. If another session has it, it
-// waits until the key changes.
+// Acquire locks the key with a transaction, whose answer has the fence. If another session holds
+// the key, it waits until the key changes.
 func (c *contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	key, err := c.session.on.keyOf(name)
 	if err != nil {
 		return database.Held{}, err
 	}
-	index := uint64(0) // that the key had when another session held it
+	index := uint64(0) // of the key when another session held it
 	for {
 		locked, fence, err := c.session.lock(ctx, key)
 		at := time.Now()
@@ -229,7 +229,7 @@ func (c *contender) Acquire(ctx context.Context, name []byte, _ func()) (databas
 	}
 }
 
-// taken is how a transaction that locks a key ended.
+// taken is the result of a transaction that locks a key.
 type taken int
 
 const (
@@ -239,14 +239,14 @@ const (
 	lockDelayed // by the LockDelay of a session that ended
 )
 
-// The texts of Consul for a key that was not locked.
+// Consul's texts for a key that was not locked.
 const (
 	textDelayed   = "lock delay"
 	textHeld      = "lock is already held"
 	textNoSession = "invalid session"
 )
 
-// lock tries to lock a key, once.
+// lock tries once to lock a key.
 func (s *session) lock(ctx context.Context, key string) (how taken, fence int64, err error) {
 	op := &api.KVTxnOp{Verb: api.KVLock, Key: key, Session: s.id}
 	_, resp, _, err := s.on.api.KV().Txn(api.KVTxnOps{op}, (&api.QueryOptions{}).WithContext(ctx))
@@ -267,7 +267,7 @@ func (s *session) lock(ctx context.Context, key string) (how taken, fence int64,
 	return lockTaken, int64(resp.Results[0].ModifyIndex), nil
 }
 
-// refusal is what Consul's text means.
+// refusal interprets Consul's text.
 func refusal(what string) (taken, error) {
 	switch {
 	case strings.Contains(what, textDelayed):
@@ -282,8 +282,8 @@ func refusal(what string) (taken, error) {
 	return lockFailed, database.NotApplied(database.ClassOther, errors.New(what))
 }
 
-// unheld waits until no session holds a key, and returns the index of the answer that said so. The
-// key was held at an index, 0 if that is not known.
+// unheld waits until no session holds a key, and returns the index of that answer. index is the
+// one at which the key was held, 0 if unknown.
 func (s *session) unheld(ctx context.Context, key string, index uint64) (uint64, error) {
 	for {
 		pair, meta, err := s.on.api.KV().Get(key, (&api.QueryOptions{WaitIndex: index}).WithContext(ctx))
@@ -327,8 +327,7 @@ func (c *contender) Close(ctx context.Context) error {
 	return errors.Join(err, c.session.on.Close())
 }
 
-// libraryContender takes locks of Consul's library with a session of its own, which the library
-// renews.
+// libraryContender takes locks of Consul's library with its own session, which the library renews.
 type libraryContender struct {
 	session *session
 	client  *api.Client // whose requests end with attempt
@@ -338,7 +337,7 @@ type libraryContender struct {
 	lost      <-chan struct{}
 	end       context.CancelFunc // of the attempt by which it is held
 	renewal   context.CancelFunc
-	ended     chan struct{} // closed when nothing renews the session any more
+	ended     chan struct{} // closed when the renewals have ended
 	abandoned bool
 }
 
@@ -360,7 +359,7 @@ func newLibraryContender(s *session) (*libraryContender, error) {
 	return c, nil
 }
 
-// attempts has the requests of the library's locks, which take no context, end with an attempt.
+// attempts ends the requests of the library's locks, which take no context, with an attempt.
 type attempts struct {
 	next http.RoundTripper
 	of   *libraryContender
@@ -370,7 +369,7 @@ func (a attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r.WithContext(*a.of.attempt.Load()))
 }
 
-// Acquire locks a lock of the library. The fence is then asked for.
+// Acquire locks a lock of the library, and then requests the fence.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	key, err := c.session.on.keyOf(name)
 	if err != nil {
@@ -399,7 +398,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	c.lock, c.lost, c.end = lock, lost, end
 	fence, err := c.fence(ctx, key)
 	if err != nil {
-		_ = c.Release(ctx) // the error is that of the fence
+		_ = c.Release(ctx) // the fence's error is returned
 		c.session.free(ctx, key)
 		return database.Held{}, err
 	}
@@ -418,7 +417,7 @@ func (c *libraryContender) fence(ctx context.Context, key string) (int64, error)
 	return int64(pair.ModifyIndex), nil
 }
 
-// classed classes an error of the library's lock.
+// classed classifies an error of the library's lock.
 func (c *libraryContender) classed(ctx context.Context, err error) error {
 	if strings.Contains(err.Error(), textNoSession) {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
@@ -426,8 +425,8 @@ func (c *libraryContender) classed(ctx context.Context, err error) error {
 	return classify(ctx, err)
 }
 
-// Release unlocks the lock, and waits until the library does not look any more whether it is held.
-// The library does not tell whether it was: the lock is lost only if it knew before.
+// Release unlocks the lock, and waits until the library has stopped checking whether it is held.
+// Unlocking does not report whether it was: the lock counts as lost only if the library knew before.
 func (c *libraryContender) Release(ctx context.Context) error {
 	lock, lost, end := c.lock, c.lost, c.end
 	c.lock = nil

@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// logTimes find the time of a line: before 1.7 as YYYY/MM/DD, from then on with its zone.
+// logTimes find the time of a line: YYYY/MM/DD before 1.7, and with a time zone since then.
 func logTimes() []declared.LogTime {
 	return []declared.LogTime{
 		{Pattern: `^\s*(\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d{4})) `, Layout: "2006-01-02T15:04:05Z0700"},
@@ -13,7 +13,7 @@ func logTimes() []declared.LogTime {
 }
 
 // logRules find events in Consul's log that disturb a run. Before 1.7 lines begin with
-// "raft:" and "consul:" in place of "agent.server.raft:" and "agent.server:".
+// "raft:" and "consul:" instead of "agent.server.raft:" and "agent.server:".
 func logRules() []declared.LogRule {
 	return []declared.LogRule{
 		{Event: "leader elected", Pattern: `: cluster leadership acquired`, Help: "this member leads"},

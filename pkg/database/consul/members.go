@@ -7,14 +7,14 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// members asks the members of a target, over connections of its own.
+// members queries the members of a target over its own connections.
 type members struct {
 	target    database.Target
 	transport database.Transport // of clients for a load
 	maxBody   int64              // of an answer about one key, in bytes
 }
 
-// members returns what asks the members of a target that run with the options.
+// members returns the members of a target that run with the options.
 func (o *Options) members(t database.Target) members {
 	return members{target: t, transport: o.Transport, maxBody: maxBody(max(o.MaxValue(0), t.MaxBytes))}
 }
@@ -36,8 +36,8 @@ func (m members) ask(member int, f func(*client) error) error {
 	return errors.Join(f(c), c.Close())
 }
 
-// askFirst calls f with a connection to one member after the other, until f succeeds or
-// ctx ends. It returns the errors of all members that were asked.
+// askFirst calls f with a connection to one member after another, until f succeeds or
+// ctx ends. It returns the errors of all queried members.
 func (m members) askFirst(ctx context.Context, f func(member int, c *client) error) error {
 	var errs []error
 	for member := range m.target.Endpoints {
@@ -54,7 +54,7 @@ func (m members) askFirst(ctx context.Context, f func(member int, c *client) err
 }
 
 // list calls each with the name of every key of the target, perhaps more than once, and
-// returns how many there are.
+// returns the number of keys.
 func (m members) list(ctx context.Context, each func(name []byte)) (n int64, err error) {
 	err = m.askFirst(ctx, func(_ int, c *client) (err error) {
 		n, err = c.list(ctx, m.target, each)

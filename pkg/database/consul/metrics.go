@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// telemetry makes a member keep numbers for Prometheus. They are dropped when they did
-// not change for the retention time, and would begin at 0 again; names without the
-// host's are the same on all members.
+// telemetry makes a member keep metrics for Prometheus. A metric that does not change for
+// the retention time is dropped, and would start at 0 again. Names without the host name
+// are the same on all members.
 func telemetry() map[string]any {
 	return map[string]any{"prometheus_retention_time": "24h", "disable_hostname": true}
 }
 
-// metrics returns what a planned member serves on its client port. Numbers of the last
-// ten seconds, which Consul has besides, are not used. Planned members have no ACLs.
+// metrics returns the metrics that a planned member serves on its client port. Consul's
+// additional numbers for the last ten seconds are not used. Planned members have no ACLs.
 func metrics(m database.Member) *database.MetricsSource {
 	u := neturl.URL{Scheme: "http", Host: address(m.Self(), "client"), Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
 	if m.TLS != nil {

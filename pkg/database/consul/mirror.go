@@ -24,7 +24,7 @@ type mirror struct {
 	hold   func()
 }
 
-// kvPath is in front of a key in the path of a URL.
+// kvPath precedes a key in the path of a URL.
 const kvPath = "/v1/kv/"
 
 // ServeMirror implements [database.Mirror] on net/http, as Consul's own server does.

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns the classed error of a request, nil for nil. The error's text has
-// no URL, because a URL holds the key.
+// classify returns the classified error of a request, nil for nil. The error's text has
+// no URL, because a URL contains the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +58,7 @@ func classify(ctx context.Context, err error) error {
 	return database.MaybeApplied(database.ClassOther, err)
 }
 
-// before returns the classed error of a context that ended before a request was sent.
+// before returns the classified error of a context that ended before a request was sent.
 func before(ctx context.Context) error {
 	if err := ended(ctx); err != nil {
 		return database.NotApplied(classOfEnd(err), err)
@@ -74,15 +74,14 @@ func classOfEnd(err error) database.Class {
 	return database.ClassCancelled
 }
 
-// hasEnd reports whether an answer says that a request was ended: a proxy ends its own
-// because the client ended this one. A client that hangs up at its deadline has cancelled
-// the proxy's request.
+// hasEnd reports whether an answer says that a request was canceled. A client that hangs
+// up at its deadline cancels the proxy's request, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
 }
 
-// ended returns the error of a context that ended, nil before. The deadline of a
-// connection may pass a moment before the timer of the context.
+// ended returns the error of a context that ended, nil before. A connection's deadline
+// may expire a moment before the context's timer.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -94,11 +93,11 @@ func ended(ctx context.Context) error {
 }
 
 // classOfStatus returns the class of an answer other than 200, and whether the server
-// refused the request, which it then did not apply.
+// refused the request and therefore did not apply it.
 func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	switch s.Code {
 	case http.StatusTooManyRequests:
-		// Of Consul's limits, before a request is looked at.
+		// From Consul's limits, before it reads a request.
 		return database.ClassThrottled, true
 	case http.StatusRequestEntityTooLarge:
 		return database.ClassTooLarge, true
@@ -113,7 +112,8 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	}
 	switch s.Code {
 	case http.StatusServiceUnavailable:
-		// A limit of Consul has its text. Anything else was between the client and Consul.
+		// Consul's limits have this text. Any other text is from something between the client
+		// and Consul.
 		class = database.ClassUnavailable
 	case http.StatusGatewayTimeout:
 		class = database.ClassTimeout
@@ -128,7 +128,7 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	return class, false
 }
 
-// reason is a text of Consul's in an answer of 500. Only the text shows whether a
+// reason is a text in Consul's answers with status 500. Only the text shows whether a
 // write may have been applied.
 type reason struct {
 	text    string
@@ -137,14 +137,14 @@ type reason struct {
 }
 
 // reasons lists the texts of Consul, of its raft and of its connections between
-// members. The first one that occurs decides.
+// members. The first text that occurs decides.
 func reasons() []reason {
 	return []reason{
 		{"No cluster leader", database.ClassUnavailable, true},
 		{"Raft leader not found in server lookup mapping", database.ClassUnavailable, true},
 		{"Not ready to serve consistent reads", database.ClassUnavailable, true},
 		{"No known Consul servers", database.ClassUnavailable, true},
-		// A limit, and the check of a token, of the agent or of the leader that it asked.
+		// A limit or a token check, at the agent or at the leader that it queried.
 		{"rate limit exceeded", database.ClassThrottled, true},
 		{"Permission denied", database.ClassDenied, true},
 		{"ACL not found", database.ClassDenied, true},
@@ -158,7 +158,7 @@ func reasons() []reason {
 		// No connection to the leader, so nothing was forwarded to it; the text of a
 		// connection that broke later begins with "rpc error making call".
 		{"rpc error getting client", database.ClassUnavailable, true},
-		// Of a proxy whose store has a quota.
+		// From a proxy whose store has a quota.
 		{"database space exceeded", database.ClassSpaceExceeded, false},
 		{"i/o deadline reached", database.ClassTimeout, false},
 		{"i/o timeout", database.ClassTimeout, false},
@@ -172,7 +172,7 @@ func reasons() []reason {
 	}
 }
 
-// conflict returns the classed error of a swap that was not made.
+// conflict returns the classified error of a swap that was not made.
 func conflict(why string) error {
 	return database.NotApplied(database.ClassConflict, fmt.Errorf("%s", why))
 }

@@ -30,8 +30,8 @@ var plannedFlags = []string{
 	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
 }
 
-// plannedKeys are the keys of Consul's configuration for what Plan sets, which -hcl
-// would replace.
+// plannedKeys are the keys of Consul's configuration that Plan sets and -hcl would
+// replace.
 var plannedKeys = []string{
 	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
 	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
@@ -100,8 +100,8 @@ func (o *Options) args(m database.Member) []string {
 		"-config-file=" + filepath.Join(m.Dir, configFile),
 	}
 	for i, h := range m.Hosts {
-		// A member must not join itself: one address that answers ends the attempts, and
-		// members that start at the same moment would not find each other.
+		// A member must not join itself: the first address that answers ends the attempts,
+		// and members that start at the same moment would not find each other.
 		if i != m.Index {
 			args = append(args, "-retry-join="+address(h, "serf_lan"))
 		}

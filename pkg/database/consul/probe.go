@@ -19,13 +19,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// probeKey is read, below the target's prefix, and never written, to find out whether a
-// member serves requests.
+// probeKey is a key below the target's prefix that is never written. Reading it shows
+// whether a member serves requests.
 const probeKey = "dbtester/probe"
 
 // Ready makes one consistent read through the member, which succeeds only if the member
-// knows a leader that has a quorum, and one stale read, which the member answers by
-// itself: after a restart it does not know its access tokens for a while.
+// knows a leader that has a quorum. It also makes one stale read, which the member answers
+// by itself: after a restart the member does not know its access tokens for a while.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return o.members(t).ask(member, func(c *client) error {
 		probeKey := t.KeyPrefix() + probeKey
@@ -56,7 +56,7 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	return self.Config.Version, nil
 }
 
-// agent holds the fields of /v1/agent/self that are used.
+// agent holds the used fields of /v1/agent/self.
 type agent struct {
 	Config struct{ Version string }
 	Member struct {
@@ -68,12 +68,12 @@ type agent struct {
 // server returns the address that other members use.
 func (a agent) server() string { return net.JoinHostPort(a.Member.Addr, a.Member.Tags["port"]) }
 
-// leaderAnswer is what a member answers: the leader's address, and its own.
+// leaderAnswer is a member's answer: the leader's address, and its own.
 type leaderAnswer struct{ leader, self string }
 
-// Leader asks the endpoints in parallel for the leader's address and their own, until
-// most agree, and returns the member that most of them call leader. It fails if that
-// member did not answer.
+// Leader asks the endpoints in parallel for the leader's address and their own, until a
+// majority agrees, and returns the member that the majority names as leader. It fails if
+// that member did not answer.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (answer leaderAnswer, err error) {
 		var self agent
@@ -93,8 +93,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return leaderOf(leaders, servers, err)
 }
 
-// agree reports whether most members name one leader, and it is among those that
-// answered.
+// agree reports whether most members name the same leader, and that leader answered.
 func agree(answers []leaderAnswer) bool {
 	leaders, servers := columns(answers)
 	leader, err := leaderOf(leaders, servers, nil)
@@ -140,8 +139,8 @@ func leaderOf(leaders, servers []string, unasked error) (int, error) {
 	return 0, errors.Join(fmt.Errorf("find the leader of consul: no endpoint answered as %s", leader), unasked)
 }
 
-// CountKeys counts all keys, or those below the prefix, with one consistent listing, through the first member that
-// answers. Consul has no count, so all names are transferred.
+// CountKeys counts all keys, or those below the prefix, with one consistent listing from the
+// first member that answers. Consul has no count, so all names are transferred.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	n, err := o.members(t).list(ctx, func([]byte) {})
 	if err != nil {
@@ -150,7 +149,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return n, nil
 }
 
-// HighestKey finds the highest numbered key in one consistent listing, as CountKeys
+// HighestKey finds the key with the highest number in one consistent listing, as CountKeys
 // counts keys. Names of such keys have no escapes.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	highest, prefix := int64(-1), len(t.KeyPrefix()) // the listing has only names with it
@@ -171,8 +170,8 @@ const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
 // list reads all names one by one, so that memory does not grow with their number. A name
 // without the prefix is an error.
 func (c *client) list(ctx context.Context, t database.Target, each func(name []byte)) (n int64, err error) {
-	// Consul leaves out names that the token may not read, and without a token sends no
-	// header about it. So a client must at least be allowed to read one key.
+	// Consul omits names that the token may not read, and without a token it sends no header
+	// about that. So a client must be allowed to read at least one key.
 	_, _, err = c.kv.Get(t.KeyPrefix()+probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
 	if err != nil {
 		return 0, classify(ctx, err)
@@ -200,13 +199,13 @@ func (c *client) list(ctx context.Context, t database.Target, each func(name []b
 	return n, errors.Join(err, foreign)
 }
 
-// maxName bounds the part of a name that is held, in bytes. Consul limits names to 512
-// bytes by default.
+// maxName bounds the buffered part of a name, in bytes. Consul limits names to 512 bytes by
+// default.
 const maxName = 64 << 10
 
-// eachString calls each with every string of a JSON array of strings and returns how
-// many there are. Strings keep their escapes, are cut after maxName bytes, and are valid
-// until each returns. A decoder would allocate millions of names.
+// eachString calls each with every string of a JSON array of strings and returns their
+// number. Strings keep their escapes, are cut after maxName bytes, and are valid until
+// each returns. A decoder would allocate millions of names.
 func eachString(r io.ByteReader, each func(text []byte)) (n int64, err error) {
 	var text []byte
 	inside, escaped := false, false
@@ -238,7 +237,7 @@ func eachString(r io.ByteReader, each func(text []byte)) (n int64, err error) {
 	}
 }
 
-// unescaped returns a name that [eachString] gave.
+// unescaped decodes a name from [eachString].
 func unescaped(name []byte) string {
 	var text string
 	if err := json.Unmarshal(slices.Concat([]byte{'"'}, name, []byte{'"'}), &text); err != nil {
@@ -247,8 +246,8 @@ func unescaped(name []byte) string {
 	return text
 }
 
-// maxJSON bounds an answer of a member about itself, in bytes. A large configuration takes
-// some 100 KiB.
+// maxJSON bounds a member's answer about itself, in bytes. A large configuration takes
+// about 100 KiB.
 const maxJSON = 4 << 20
 
 // getJSON decodes an answer into out.
@@ -268,7 +267,7 @@ func (c *client) getJSON(ctx context.Context, path string, out any) (err error) 
 	return json.Unmarshal(text, out)
 }
 
-// get requests a path. An answer other than 200 is a classed [api.StatusError]. The
+// get requests a path. An answer other than 200 is a classified [api.StatusError]. The
 // caller closes the body.
 func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)

@@ -19,7 +19,7 @@ type responseHead struct {
 	status  int
 	length  int64 // of the body in bytes; -1 if it ends with the connection
 	chunked bool  // the body comes in chunks, and length is not used
-	last    bool  // the connection can't be reused
+	last    bool  // the connection cannot be reused
 }
 
 // maxHead bounds the head of an answer in bytes, and a line within its body.
@@ -91,7 +91,7 @@ func parseStatus(line []byte) (responseHead, error) {
 	return responseHead{status: int(n), last: line[version] == '0'}, nil
 }
 
-// field applies one header. Only those that frame the body matter.
+// field applies one header. Only headers that frame the body matter.
 func (a *responseHead) field(name, value []byte) error {
 	switch {
 	case len(name) == len("Content-Length") && bytes.EqualFold(name, []byte("Content-Length")):
@@ -182,7 +182,7 @@ func (in input) head() (responseHead, error) {
 	return responseHead{}, fmt.Errorf("%w: no final answer after 10 interim ones", errMalformed)
 }
 
-// body appends the body of an answer to out, and fails if the body has more than most
+// body appends the body of an answer to out. It fails if the body has more than most
 // bytes.
 func (in input) body(a responseHead, out []byte, most int64) ([]byte, error) {
 	switch {

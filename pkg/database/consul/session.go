@@ -22,16 +22,16 @@ var (
 )
 
 const (
-	// leastTTL and mostTTL are the bounds of a TTL, unless session_ttl_min has another.
+	// leastTTL and mostTTL are the bounds of a TTL, unless session_ttl_min changes the lower one.
 	leastTTL = 10 * time.Second
 	mostTTL  = 24 * time.Hour
-	// sessionConns is how many requests for sessions run at the same time.
+	// sessionConns is how many requests for sessions may run at the same time.
 	sessionConns = 64
-	// roundTrip is longer than an answer without a wait takes.
+	// roundTrip is longer than any answer without a wait takes.
 	roundTrip = 100 * time.Millisecond
 )
 
-// sessionFacts are those of sessions of the key-value store, without health checks.
+// sessionFacts returns the facts of the key-value store's sessions, without health checks.
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
@@ -44,7 +44,7 @@ func sessionFacts() *database.SessionFacts {
 	}
 }
 
-// sessions are granted through one member, over connections of their own.
+// sessions are granted through one member, over separate connections.
 type sessions struct {
 	http   *http.Client
 	api    *api.Client
@@ -53,8 +53,8 @@ type sessions struct {
 	body   int64
 }
 
-// DialSessions opens connections to the preferred or else the first member. With an ACL token,
-// session_prefix "" must be allowed to be written.
+// DialSessions opens connections to the preferred or else the first member. An ACL token must
+// allow writing session_prefix "".
 func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
 	s := &sessions{prefix: t.KeyPrefix() + database.SessionKeys, target: t, body: o.members(t).maxBody}
 	var err error
@@ -114,18 +114,18 @@ func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.G
 		switch _, class := database.Classify(err); {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil && time.Since(sent) > roundTrip: // it waited, so that nothing had changed before
+		case err == nil && time.Since(sent) > roundTrip: // the query waited, so nothing had changed before
 			listed.Unchanged(time.Now())
 		case class == database.ClassDenied:
 			return fmt.Errorf("watch: %w", err)
-		case err != nil && !sleep.For(ctx, roundTrip): // members elect a leader, or this one starts again
+		case err != nil && !sleep.For(ctx, roundTrip): // members elect a leader, or this one restarts
 			return nil
 		}
 	}
 }
 
 // names returns the names of the keys up to a separator, and the index of the answer. It waits
-// for a change after an index unless that is 0.
+// for a change after the index after, unless that is 0.
 func (s *sessions) names(ctx context.Context, client *api.Client, separator string, after uint64) (names []string, index uint64, err error) {
 	options := &api.QueryOptions{WaitIndex: after}
 	keys, meta, err := client.KV().Keys(s.prefix, separator, options.WithContext(ctx))
@@ -179,10 +179,10 @@ func (s *session) Keep(ctx context.Context) error {
 	return classify(ctx, err)
 }
 
-// Abandon does nothing: a session is renewed or not.
+// Abandon does nothing: a session ends if nobody renews it.
 func (s *session) Abandon() {}
 
-// Release ends the session. Consul takes one that has ended as ended.
+// Release ends the session. To Consul, ending it again is no error.
 func (s *session) Release(ctx context.Context) error {
 	_, err := s.on.api.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
 	return classify(ctx, err)

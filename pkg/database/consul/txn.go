@@ -23,20 +23,20 @@ var (
 	_ database.TxnLimiter = (*Options)(nil)
 )
 
-// pathTxn takes transactions. A put with "?cas=" would do for one key, but its answer does
-// not have the index that the next transaction must name.
+// pathTxn accepts transactions. A put with "?cas=" would suffice for one key, but its answer
+// lacks the index that the next transaction must name.
 const pathTxn = "/v1/txn"
 
 const (
-	// maxTxnKeys is how many operations Consul takes in one transaction.
+	// maxTxnKeys is how many operations Consul accepts in one transaction.
 	maxTxnKeys = 64
 	// maxTxnBody is the largest transaction in bytes (limits.txn_max_req_len, or
 	// limits.kv_max_value_size if that is larger).
 	maxTxnBody = 512 << 10
 )
 
-// MaxTxnValue returns the largest value in bytes of each key in a transaction of so many
-// keys: a transaction is JSON, in which values are in base64.
+// MaxTxnValue returns the largest value in bytes of each key in a transaction with that many
+// keys: a transaction is JSON with values in base64.
 func (o *Options) MaxTxnValue(keySize, keys int) int {
 	if keys > maxTxnKeys {
 		return 0
@@ -46,7 +46,7 @@ func (o *Options) MaxTxnValue(keySize, keys int) int {
 	return max(0, min(o.MaxValue(keySize), each/4*3))
 }
 
-// txnAnswer is the part of an answer to a transaction that is needed.
+// txnAnswer is the needed part of an answer to a transaction.
 type txnAnswer struct {
 	Results []struct{ KV struct{ ModifyIndex int64 } }
 	Errors  []struct {
@@ -55,7 +55,7 @@ type txnAnswer struct {
 	}
 }
 
-// errStale is the text of Consul for a key with another index.
+// errStale is Consul's text for a key with another index.
 const errStale = "index is stale"
 
 // settle takes the versions from an answer with a status of 200 or 409.
@@ -84,8 +84,8 @@ func (a *txnAnswer) settle(puts []database.GuardedPut) error {
 	return nil
 }
 
-// withoutTxn makes [database.ErrNoTransactions] of the answer of a server that does not know
-// the path: a cetcd executable sends the client on to "/v1/txn/".
+// withoutTxn returns [database.ErrNoTransactions] for the answer of a server that does not know
+// the path: a cetcd executable redirects the client to "/v1/txn/".
 func withoutTxn(err error) error {
 	var status api.StatusError
 	if errors.As(err, &status) && slices.Contains([]int{http.StatusMovedPermanently, http.StatusNotFound, http.StatusMethodNotAllowed}, status.Code) {
@@ -94,8 +94,8 @@ func withoutTxn(err error) error {
 	return err
 }
 
-// Txn makes all puts if the keys have the indexes that are expected, by operations with
-// the verb cas. The answer to a conflict does not have the index of the key.
+// Txn makes all puts if the keys have the expected indexes, with operations of the verb cas.
+// The answer to a conflict lacks the index of the key.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var ops api.KVTxnOps
 	for _, p := range puts {

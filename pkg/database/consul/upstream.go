@@ -17,14 +17,14 @@ const (
 	upstreamRPCConns   = 100
 )
 
-// SetUpstream sets what Consul has without a configuration.
+// SetUpstream sets Consul's values without a configuration.
 func (o *Options) SetUpstream(string) {
 	o.RaftMultiplier, o.KVMaxValueSize, o.LogLevel = upstreamMultiplier, 0, "info"
 	o.HTTPMaxConnsPerClient, o.RPCMaxConnsPerClient = upstreamHTTPConns, upstreamRPCConns
 }
 
-// Changed returns keys of the configuration by their paths. Ports that are off are
-// addresses, and not among them.
+// Changed returns keys of the configuration by their paths. It omits ports that are off,
+// because they are addresses.
 func (o *Options) Changed(string) []declared.Setting {
 	whole := func(name string, is, preset int) declared.Setting {
 		return declared.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}

@@ -24,22 +24,21 @@ type indexed struct {
 }
 
 const (
-	// pageBytes bounds an answer with many keys: Consul has no listing with indexes that
-	// leaves out the values.
+	// pageBytes bounds an answer with many keys: Consul has no listing with indexes but
+	// without values.
 	pageBytes = 8 << 20
-	// pageFields is what such an answer has for each key besides its name and its value in
+	// pageFields is the size per key in such an answer besides its name and its value in
 	// base64: the names of fields, and numbers.
 	pageFields = 256
-	// pageDigits is how many digits the numbers of a page differ in at most.
+	// pageDigits bounds the digits in which the numbers of a page differ.
 	pageDigits = 3
 )
 
 // perKey bounds a key with its value, in bytes.
 func (m members) perKey() int { return cmp.Or(m.target.MaxBytes, int(m.maxBody)) }
 
-// pages divides ascending keys into pages that differ in the last digits of their
-// numbers only, so that one listing reads a page and no other numbers. Prefix is nil for
-// keys that are read one by one.
+// pages divides ascending keys into pages whose numbers differ only in their last digits, so
+// one listing reads exactly one page. prefix is nil for keys that are read one by one.
 func pages(keys [][]byte, perKey int, read func(from, to int, prefix []byte) error) error {
 	most := 0
 	for each := perKey*4/3 + pageFields; 10*each <= pageBytes && most < pageDigits; each *= 10 {
@@ -66,7 +65,7 @@ func pages(keys [][]byte, perKey int, read func(from, to int, prefix []byte) err
 	return nil
 }
 
-// ownNames reports whether all keys are stored by names without escapes.
+// ownNames reports whether all keys are stored under names without escapes.
 func ownNames(keys [][]byte) bool {
 	for _, key := range keys {
 		if name, err := encodeKey(key); err != nil || name != string(key) {
@@ -76,9 +75,9 @@ func ownNames(keys [][]byte) bool {
 	return true
 }
 
-// settleVersions sets the versions of keys from a listing of them, both ascending. The
-// index of a key that is not in it is asked for by itself: a listing leaves out what the
-// token may not read.
+// settleVersions sets the versions of keys from a listing of them, both ascending. It
+// requests the index of a missing key separately: a listing omits keys that the token may
+// not read.
 func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed []indexed, one database.Transactor) (err error) {
 	at := 0
 	for i, key := range keys {
@@ -96,7 +95,7 @@ func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed
 	return nil
 }
 
-// Versions reads the indexes of keys by listings of those with one prefix.
+// Versions reads the indexes of keys with listings by prefix.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return pages(keys, c.perKey, func(from, to int, prefix []byte) error {
 		var listed []indexed

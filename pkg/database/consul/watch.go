@@ -26,7 +26,7 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts are those of blocking queries.
+// watchFacts returns the facts of blocking queries.
 func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchBlocking, How: "blocking queries of Consul's own client, over a connection of each watcher; one of all keys is answered with all of them",
@@ -50,9 +50,9 @@ type watches struct {
 	tasks  sync.WaitGroup
 
 	mu      sync.Mutex
-	name    string        // that is watched
-	one     bool          // name is a key, and not what keys begin with
-	seen    uint64        // the greatest index of a key that was reported
+	name    string        // watched
+	one     bool          // name is a key, not a prefix
+	seen    uint64        // the greatest reported index of a key
 	changed chan struct{} // closed when seen has changed
 	over    error         // why the watcher has ended
 }
@@ -76,10 +76,10 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 	return w, nil
 }
 
-// arrived is the key of where [stamped] notes when an answer was complete.
+// arrived is the context key under which [stamped] records when an answer was complete.
 type arrived struct{}
 
-// stamped reads an answer whole before it is decoded.
+// stamped reads a complete answer before it is decoded.
 type stamped struct{ *kvTransport }
 
 func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -97,8 +97,8 @@ func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// query returns what is watched, and the index of the answer. It waits for a change after an
-// index unless that is 0.
+// query returns the watched keys, and the index of the answer. It waits for a change after
+// the options' index, unless that is 0.
 func (w *watches) query(ctx context.Context, o api.QueryOptions) (pairs api.KVPairs, index uint64, at time.Time, err error) {
 	ctx = context.WithValue(ctx, arrived{}, &at)
 	var meta *api.QueryMeta
@@ -143,7 +143,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	return int64(index), nil
 }
 
-// watch queries again and again.
+// watch repeats the query.
 func (w *watches) watch(watcher int32, index uint64) error {
 	last := index // up to which all keys were reported
 	var events []database.WatchEvent
@@ -168,7 +168,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 		}
 		// A list is in the order of keys.
 		slices.SortFunc(events, func(a, b database.WatchEvent) int { return cmp.Compare(a.Version, b.Version) })
-		if len(events) == 0 && now != index { // else the query had waited for its longest time
+		if len(events) == 0 && now != index { // else the query ended by its time limit
 			events = append(events, database.WatchEvent{Watcher: watcher, Woken: true})
 		}
 		if len(events) > 0 {
@@ -185,7 +185,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 	}
 }
 
-// greatest is the greatest index of keys.
+// greatest returns the greatest index of the keys.
 func greatest(pairs api.KVPairs) (index uint64) {
 	for _, p := range pairs {
 		index = max(index, p.ModifyIndex)
@@ -193,7 +193,7 @@ func greatest(pairs api.KVPairs) (index uint64) {
 	return index
 }
 
-// keyOf is the key of a name.
+// keyOf returns the key of a name.
 func (w *watches) keyOf(name string) []byte {
 	key := strings.TrimPrefix(name, w.prefix)
 	if plain, err := url.PathUnescape(key); err == nil { // undoes encodeKey
@@ -202,7 +202,7 @@ func (w *watches) keyOf(name string) []byte {
 	return []byte(key)
 }
 
-// see notes up to which index keys were reported.
+// see records the index up to which keys were reported.
 func (w *watches) see(index uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,7 +211,7 @@ func (w *watches) see(index uint64) {
 	w.changed = make(chan struct{})
 }
 
-// Barrier reads what is watched as the leader has it, and waits until that was reported.
+// Barrier reads the watched keys from the leader, and waits until their state was reported.
 func (w *watches) Barrier(ctx context.Context) error {
 	pairs, _, _, err := w.query(ctx, api.QueryOptions{RequireConsistent: true})
 	if err != nil {
@@ -235,7 +235,7 @@ func (w *watches) Barrier(ctx context.Context) error {
 	}
 }
 
-// Hold makes the watcher begin no further query for a time.
+// Hold makes the watcher begin no further query until the channel is closed.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
 // Close ends the queries and closes the connections.
