@@ -28,8 +28,8 @@ import (
 // yet: etcd waits for one log entry too few before it checks a token. Such a member
 // refuses the token until it has applied that entry.
 //
-// To check a password takes a member about 70 ms of CPU, unless it was started with a
-// lower --bcrypt-cost. Every connection requests its own token when it is dialed.
+// A password check takes a member about 70 ms of CPU, unless the member was started with
+// a lower --bcrypt-cost. Every connection requests its own token when it is dialed.
 
 // pathAuthenticate is called without a token.
 const pathAuthenticate = pb.Auth_Authenticate_FullMethodName
@@ -216,7 +216,7 @@ func (t *leanTokens) renew(ctx context.Context, old *unary.Client) (*unary.Clien
 			return nil, err
 		}
 		if t.before != nil {
-			t.before.Close() // it has been unused since the token before
+			t.before.Close() // unused since the previous token
 		}
 		t.before = old
 		config := t.config

@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// operations are those of the clients of all transports.
+// operations are the operations of all transports' clients.
 type operations interface {
 	database.WholeKeys
 	database.Ranger
 	database.Leaser
-	// RangeTo is Range up to a key, which is not read.
+	// RangeTo is Range up to an exclusive end.
 	RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
@@ -50,13 +50,13 @@ func within(t database.Target, on operations) database.Client {
 	return b
 }
 
-// joiner is a client that takes a key in two parts, where others need both in one piece.
+// joiner is a client that accepts a key in two parts; other clients need it in one piece.
 type joiner interface {
 	put(ctx context.Context, before string, key, value []byte) error
 	get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error)
 }
 
-// joined is below of a joiner, whose usual operations need no copy of the key.
+// joined is below for a joiner, whose usual operations need no copy of the key.
 type joined struct {
 	*below
 	on joiner
@@ -72,7 +72,7 @@ func (j *joined) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 	return j.on.get(ctx, j.before(key), key, mode)
 }
 
-// before is the prefix of a key's stored name. The empty key stays empty, so that the database
+// before returns the prefix of a key's stored name. The empty key stays empty, so the database
 // refuses it.
 func (j *joined) before(key []byte) string {
 	if len(key) == 0 {
@@ -81,15 +81,15 @@ func (j *joined) before(key []byte) string {
 	return j.prefix
 }
 
-// Range reads up to limit keys with their values, and none behind the prefix.
+// Range reads up to limit keys with their values, all of them below the prefix.
 func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return b.on.RangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
 }
 
-// Continues is that of the client that applies the operations.
+// Continues implements [database.Continuer] with the client that applies the operations.
 func (b *below) Continues() bool { return database.Continues(b.on) }
 
-// Resent returns that of the client that applies the operations.
+// Resent implements [database.Resender] with the client that applies the operations.
 func (b *below) Resent() int64 { return database.Resent(b.on) }
 
 // span returns the first key and the end of all keys that begin with a prefix, which
@@ -101,14 +101,14 @@ func span(prefix string) (first, end []byte) {
 	return []byte(prefix), []byte(behind(prefix))
 }
 
-// behind returns the first key behind all that begin with a prefix.
+// behind returns the first key after all keys that begin with a prefix.
 func behind(prefix string) string {
 	last := len(prefix) - 1
 	return prefix[:last] + string(prefix[last]+1)
 }
 
-// cleanPage is the number of names that are read in one request, and cleanBatch the number
-// of keys that are deleted in one transaction: members take 128 operations by default.
+// cleanPage is the number of names read in one request, and cleanBatch the number of keys
+// deleted in one transaction: members accept 128 operations by default.
 const (
 	cleanPage  = 1000
 	cleanBatch = 100
@@ -153,7 +153,7 @@ func clean(ctx context.Context, kv pb.KVClient, prefix string, which database.Re
 			if which.Has([]byte(name)) {
 				deletes = append(deletes, &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: held.Key}}})
 			}
-			first = append(bytes.Clone(held.Key), 0) // the index keeps deleted keys until a compaction, and a range passes them
+			first = append(bytes.Clone(held.Key), 0) // a range still visits deleted keys in the index until a compaction
 		}
 		for batch := range slices.Chunk(deletes, cleanBatch) {
 			done, err := kv.Txn(ctx, &pb.TxnRequest{Success: batch})

@@ -32,14 +32,14 @@ func (o *Options) BulkSize(keySize, valueSize int) int {
 	return max(1, min(ops, (o.requestBytes()-request)/(keySize+valueSize+perPut)))
 }
 
-// bulk writes by transactions over grpc-go.
+// bulk writes with transactions over grpc-go.
 type bulk struct {
 	conn   *grpc.ClientConn
 	kv     pb.KVClient
 	prefix string
 }
 
-// DialBulk opens a connection; the first request finds out whether it works.
+// DialBulk opens a connection; only the first request shows whether it works.
 func (o *Options) DialBulk(_ context.Context, t database.Target) (database.Bulk, error) {
 	conn, err := connect(t)
 	if err != nil {

@@ -26,15 +26,15 @@ import (
 // dialTimeout bounds a dial whose context has no deadline.
 const dialTimeout = 5 * time.Second
 
-// Dial opens one connection and asks for the server's status, so that a dead
-// endpoint fails the dial and not the first operation.
+// Dial opens one connection and requests the server's status, so a dead endpoint
+// fails the dial and not the first operation.
 //
-// With Prefer set the connection uses that member only, even after the member
-// died: every request went to a known member. With Prefer -1 the client connects
-// to every member and sends requests to them in turn.
+// With Prefer set the connection uses only that member, even after the member died:
+// the receiver of every request is known. With Prefer -1 the client connects to every
+// member and sends requests to them in turn.
 //
-// Every transport sends a request's remaining time (grpc-timeout), so that a member
-// drops work that the client no longer waits for.
+// Every transport sends a request's remaining time (grpc-timeout), so a member drops
+// work that the client no longer waits for.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	if err := o.validTransport(); err != nil {
 		return nil, fmt.Errorf("dial etcd: %w", err)
@@ -83,7 +83,7 @@ func dialStandard(ctx context.Context, t database.Target) (database.Client, erro
 	return within(t, &client{conn: conn, kv: pb.NewKVClient(conn)}), nil
 }
 
-// hint returns a probable reason for a dial error, as a suffix. A member that wants
+// hint returns a probable reason for a dial error, as a suffix. A member that requires
 // TLS closes a plaintext connection without an answer.
 func hint(t database.Target, err error) string {
 	_, class := database.Classify(err)
@@ -93,10 +93,10 @@ func hint(t database.Target, err error) string {
 	return " (the member may require TLS)"
 }
 
-// DialOptions are grpc-go's options for a connection to etcd that sends no request
-// twice. After a loss the connection is retried after reconnect, then with pauses
-// that grow to one second; grpc-go's own back-off would grow to two minutes. A nil
-// config is plaintext.
+// DialOptions returns grpc-go's options for a connection to etcd that sends no request
+// twice. A lost connection is retried after reconnect, and then with a backoff of up
+// to one second; grpc-go's own backoff would grow to two minutes. A nil config is
+// plaintext.
 func DialOptions(config *tls.Config, reconnect time.Duration) []grpc.DialOption {
 	creds := insecure.NewCredentials()
 	if config != nil {
@@ -117,7 +117,7 @@ func DialOptions(config *tls.Config, reconnect time.Duration) []grpc.DialOption 
 	}
 }
 
-// connect returns a connection of grpc-go, which is established in the background.
+// connect returns a grpc-go connection, which is established in the background.
 func connect(t database.Target) (*grpc.ClientConn, error) {
 	addresses, err := t.Preferred()
 	if err != nil {

@@ -33,7 +33,7 @@ func Database() database.Database {
 			Tools:      []string{Name},
 			Embedded:   version.Version,
 			SharedConn: true,
-			// clientv3 knows all endpoints; its balancer sends to those that are connected.
+			// clientv3 knows all endpoints; its balancer uses the connected ones.
 			Failover:   workload.FailoverNext,
 			TLS:        true,
 			Auth:       true,

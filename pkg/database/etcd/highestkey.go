@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// HighestKey finds the highest numbered key with linearizable reads. Any member may
-// answer.
+// HighestKey finds the key with the highest number with linearizable reads. Any member
+// may answer.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	t.Prefer = -1
 	conn, err := connect(t)
@@ -31,9 +31,9 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 	return highest, nil
 }
 
-// keyFinder finds the highest key of a size. etcd reads and sorts all of a range, with
-// the values, for its last key. Counts need the index only, so they find the end of the
-// keys, and only that is read: names of at most keysPerPage keys at once.
+// keyFinder finds the highest key of a size. To return the last key of a range, etcd reads
+// and sorts the whole range with its values. Counts need only the index, so they find the
+// end of the keys. Only that end is read: the names of at most keysPerPage keys at once.
 type keyFinder struct {
 	kv     pb.KVClient
 	prefix string // of stored keys
@@ -67,10 +67,10 @@ func (f *keyFinder) numbers(length int) (low, high int64) {
 	return low, int64(math.Pow10(length)) - 1
 }
 
-// ofLength returns the highest number whose key has that length, -1 without one. Such
-// keys are in the order of their numbers, with foreign keys between them. It reads keys
-// from the end until it finds one that is not foreign, each time twice as many: finding
-// where to start takes up to 64 counts.
+// ofLength returns the highest number whose key has that length, -1 if there is none.
+// Such keys are sorted by number, with foreign keys between them. It reads keys from the
+// end until it finds one that is not foreign, each time twice as many, because finding
+// the start takes up to 64 counts.
 func (f *keyFinder) ofLength(ctx context.Context, length int) (int64, error) {
 	low, high := f.numbers(length)
 	end := append(f.key(high), 0)
@@ -87,8 +87,8 @@ func (f *keyFinder) ofLength(ctx context.Context, length int) (int64, error) {
 	}
 }
 
-// tail returns the largest number of [low, high] from whose key to end there are that
-// many keys, low if there are fewer, and -1 if there is none.
+// tail returns the largest number in [low, high] with at least that many keys from its
+// own key to end. It returns low if there are fewer keys, and -1 if there is none.
 func (f *keyFinder) tail(ctx context.Context, low, high int64, end []byte, keys int64) (int64, error) {
 	total, err := f.count(ctx, low, end)
 	switch {
@@ -97,7 +97,7 @@ func (f *keyFinder) tail(ctx context.Context, low, high int64, end []byte, keys 
 	case total <= keys:
 		return low, nil
 	}
-	// The first number with fewer keys behind it is one above.
+	// The search finds the first number with fewer keys, which is one higher.
 	above := sort.Search(int(high-low), func(i int) bool {
 		if err != nil {
 			return true
@@ -119,7 +119,7 @@ func (f *keyFinder) count(ctx context.Context, from int64, end []byte) (int64, e
 }
 
 // read returns the highest number whose key has that length in the half-open range from
-// a number's key to end, -1 without one.
+// a number's key to end, -1 if there is none.
 func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int) (int64, error) {
 	highest := int64(-1)
 	for key := f.key(from); ; {

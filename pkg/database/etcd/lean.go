@@ -44,10 +44,10 @@ var (
 	_ database.Continuer = (*lean)(nil)
 )
 
-// replyMargin is what a reply holds beside one key and value, in bytes, generously.
+// replyMargin is a generous bound, in bytes, on a reply without its key and value.
 const replyMargin = 64 << 10
 
-// dialLean connects and asks for the server's status. No key with its value is
+// dialLean connects and requests the server's status. No key with its value is
 // larger than maxEntry bytes. See [unary.Config] for latePings.
 func dialLean(ctx context.Context, t database.Target, maxEntry int, latePings bool) (*lean, error) {
 	config, err := leanConfig(t)
@@ -81,7 +81,7 @@ func leanConfig(t database.Target) (unary.Config, error) {
 // Put creates or overwrites key.
 func (c *lean) Put(ctx context.Context, key, value []byte) error { return c.put(ctx, "", key, value) }
 
-// put creates or overwrites the key that before and key make together.
+// put creates or overwrites the key before+key.
 func (c *lean) put(ctx context.Context, before string, key, value []byte) error {
 	return c.call(ctx, pathPut, &unary.Message{Before: before, One: key, Two: value}, wellFormed)
 }
@@ -91,7 +91,7 @@ func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 	return c.get(ctx, "", key, mode)
 }
 
-// get returns the value of the key that before and key make together.
+// get returns the value of the key before+key.
 func (c *lean) get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	var value []byte
 	found := false
@@ -153,8 +153,8 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	return err
 }
 
-// Continues reports whether the goroutine that reads answers continues the fibers that wait for
-// them. With credentials a call may also wait for a new token.
+// Continues reports whether the goroutine that reads answers continues the waiting fibers. With
+// credentials a call may also wait for a new token.
 func (c *lean) Continues() bool { return c.tokens == nil }
 
 // Close closes the connections.
@@ -228,8 +228,8 @@ func values(reply []byte, each func(value []byte)) error {
 	})
 }
 
-// fields calls each for every field of a message, with its bytes or its number, if its type is one
-// of the two.
+// fields calls each for every field of a message, with its bytes or its number if it has such a
+// type.
 func fields(message []byte, each func(protowire.Number, []byte, uint64) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -16,16 +16,16 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// A renewal is a stream in etcd's protocol. Here it has one message in each direction, as that of
-// KeepAliveOnce of etcd's client: what a renewal costs the members is the same, and its response
-// time is that of one request. Holders of sessions keep one stream for all of theirs.
+// A renewal is a stream in etcd's protocol. Here it has one message in each direction, as in
+// KeepAliveOnce of etcd's client: the cost for the members is the same, and the response time is
+// that of one request. Holders of sessions keep one stream for all their sessions.
 
 var (
 	_ database.Leaser = (*client)(nil)
 	_ database.Leaser = (*lean)(nil)
 )
 
-// leaseSeconds is a TTL as etcd takes it.
+// leaseSeconds converts a TTL to etcd's unit, rounded up.
 func leaseSeconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
 
 // Grant begins a lease.
@@ -46,14 +46,14 @@ func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
 	if err := ctx.Err(); err != nil {
 		return answer.Classify(err, false)
 	}
-	ctx, cancel := context.WithCancel(ctx) // which ends the stream
+	ctx, cancel := context.WithCancel(ctx) // ends the stream
 	defer cancel()
 	var p peer.Peer
 	stream, err := pb.NewLeaseClient(c.conn).LeaseKeepAlive(ctx, grpc.Peer(&p))
 	if err != nil {
 		return answer.Classify(err, p.Addr != nil)
 	}
-	// An error of Send is io.EOF, and Recv returns what it was.
+	// Send returns io.EOF for any error, and Recv returns the error itself.
 	if err := errors.Join(stream.Send(&pb.LeaseKeepAliveRequest{ID: id.Number()}), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
 		return answer.Classify(err, true)
 	}
@@ -121,12 +121,12 @@ func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
 	return answer.WithoutLease(c.call(ctx, pathRevoke, &unary.Message{Rest: number(leaseID, id.Number())}, wellFormed))
 }
 
-// number encodes a message of one number.
+// number encodes a message with one number.
 func number(field protowire.Number, n int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(make([]byte, 0, 1+maxVarint), field, protowire.VarintType), uint64(n))
 }
 
-// numberIn returns a number of a message, 0 if it is not there.
+// numberIn returns a number in a message, 0 if it is absent.
 func numberIn(message []byte, field protowire.Number) (found int64, err error) {
 	err = fields(message, func(at protowire.Number, _ []byte, n uint64) error {
 		if at == field {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// etcd limits the size of a request and not of a value: the log entry of a put must not
+// etcd limits the size of a request, not of a value: the log entry of a put must not
 // exceed --max-request-bytes. That entry is
 //
 //	header  { id: a varint of up to 10 bytes }   tag of 2 bytes, length, tag, id
@@ -27,13 +27,13 @@ const (
 // key of keySize bytes.
 func (s *Server) MaxValue(keySize int) int { return maxValue(s.requestBytes(), keySize) }
 
-// requestBytes is the largest size of a log entry in bytes. As in etcd, the last flag
-// of several decides.
+// requestBytes is the largest size of a log entry in bytes. As in etcd, the last of
+// several flags counts.
 func (s *Server) requestBytes() int {
 	size := defaultRequestBytes
 	for _, f := range s.Flags {
 		name, value, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-		// A value that is not a number is ignored here, and etcd refuses it.
+		// A value that is not a number is ignored here; etcd refuses it.
 		if n, err := strconv.Atoi(value); name == "max-request-bytes" && err == nil {
 			size = n
 		}

@@ -22,9 +22,9 @@ var (
 	_ database.Contender  = (*contender)(nil)
 )
 
-// lockFacts are those of locks: each contender has a key with its lease, and the key that was
-// created first holds the lock. A member looks each 100 ms at watches that begin at a revision
-// which it has passed, and tells all others at once.
+// lockFacts returns the facts of locks. Each contender has a key with its lease, and the key that
+// was created first holds the lock. A member serves watches that begin at a past revision every
+// 100 ms, and all other watches at once.
 func lockFacts() *database.LockFacts {
 	const fence = "the create revision of the contender's key"
 	return &database.LockFacts{
@@ -43,11 +43,11 @@ func lockFacts() *database.LockFacts {
 	}
 }
 
-// renewals are this far apart at most: the library looks each half of a second which leases are
-// due at a third of their TTL.
+// renewals returns the longest interval between renewals: every half second the library checks which
+// leases are due, after a third of their TTL.
 func renewals(ttl time.Duration) time.Duration { return ttl/3 + 500*time.Millisecond }
 
-// contenders makes contenders, each with connections of its own to all members.
+// contenders makes contenders, each with its own connections to all members.
 type contenders struct {
 	on     *Options
 	target database.Target
@@ -97,10 +97,10 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	}, nil
 }
 
-// Close has nothing to close, and no lock leaves anything.
+// Close does nothing: there is no connection, and locks leave no remains.
 func (c *contenders) Close() error { return nil }
 
-// queueName returns the name of a lock without "/", which divides it from the keys of contenders.
+// queueName escapes "/" in the name of a lock: "/" separates the name from the contenders' keys.
 func queueName(name []byte) string { return neturl.PathEscape(string(name)) }
 
 // escaping is a contender of the library.
@@ -124,13 +124,13 @@ type contender struct {
 }
 
 const (
-	// cleanWithin bounds the removal of the key of a wait that was given up.
+	// cleanWithin bounds the time to remove the key of an abandoned wait.
 	cleanWithin = 5 * time.Second
-	// againAfter is the rest before a lost member is followed by another.
+	// againAfter is the pause before a lost member is replaced by another.
 	againAfter = 100 * time.Millisecond
 )
 
-// Acquire creates a key and waits until no other of the lock is older.
+// Acquire creates a key and waits until no other key of the lock is older.
 func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
 	if c.spent {
 		return database.Held{}, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
@@ -176,14 +176,14 @@ func (c *contender) wait(ctx context.Context, queue string, key []byte, placed f
 	return fence, nil
 }
 
-// front is what is in front of a key at a revision: the key before, nil if there is none.
+// front describes the queue in front of a key at a revision: the previous key, nil if there is none.
 type front struct {
 	created  int64
 	before   []byte
 	revision int64
 }
 
-// enter creates the key, unless it is left of a wait that was given up, and returns its front.
+// enter creates the key, unless an abandoned wait left it, and returns its front.
 func (c *contender) enter(ctx context.Context, queue string, key []byte) (front, error) {
 	put := &pb.PutRequest{Key: key, Lease: c.lease.id}
 	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{
@@ -208,7 +208,7 @@ func rangeOp(r *pb.RangeRequest) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
 }
 
-// look returns what is in front of the key.
+// look returns the front of the key.
 func (c *contender) look(ctx context.Context, queue string, key []byte, created int64) (front, error) {
 	resp, err := c.on.kv.Range(ctx, lastOf(queue, created))
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *contender) look(ctx context.Context, queue string, key []byte, created 
 	return frontOf(resp, key, resp.Header.GetRevision())
 }
 
-// lastOf asks for the two newest keys of a queue, up to a create revision unless that is 0.
+// lastOf requests the two newest keys of a queue, up to a create revision unless that is 0.
 func lastOf(queue string, created int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
 		Key: []byte(queue), RangeEnd: []byte(behind(queue)), MaxCreateRevision: created, Limit: 2, KeysOnly: true,
@@ -225,8 +225,8 @@ func lastOf(queue string, created int64) *pb.RangeRequest {
 	}
 }
 
-// frontOf returns the front of the newest of the keys, which must be that of the contender: else
-// its session has ended.
+// frontOf returns the front of the newest key, which must be the contender's: otherwise its session
+// has ended.
 func frontOf(found *pb.RangeResponse, key []byte, revision int64) (front, error) {
 	keys := found.GetKvs()
 	if len(keys) == 0 || string(keys[0].Key) != string(key) {
@@ -241,8 +241,8 @@ func frontOf(found *pb.RangeResponse, key []byte, revision int64) (front, error)
 
 // gone waits until the key in front is deleted, or may be.
 //
-// The watch begins one revision after that at which the key was seen, so that the member tells at
-// once of its deletion, except of one that came before the watch: that is seen by a read.
+// The watch begins one revision after the one at which the key was seen, so the member reports the
+// deletion at once. A deletion before the watch is found by a read.
 func (c *contender) gone(ctx context.Context, f front) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -259,7 +259,7 @@ func (c *contender) gone(ctx context.Context, f front) error {
 		switch {
 		case err != nil:
 			return answer.Classify(err, true)
-		case resp.Canceled && resp.CompactRevision == 0: // such as for a token that the member does not know yet
+		case resp.Canceled && resp.CompactRevision == 0: // for example, the member does not know the token yet
 			if !sleep.For(ctx, againAfter) {
 				return answer.Classify(ctx.Err(), true)
 			}
@@ -289,8 +289,8 @@ func deletes(events []*mvccpb.Event) bool {
 	return false
 }
 
-// Release deletes the key, if it is the one that holds the lock: a request that comes late must not
-// delete the next of the same name.
+// Release deletes the key if it still holds the lock: a late request must not delete the next key of
+// the same name.
 func (c *contender) Release(ctx context.Context) error {
 	remove := &pb.DeleteRangeRequest{Key: c.key}
 	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{
@@ -308,7 +308,7 @@ func (c *contender) Release(ctx context.Context) error {
 	return nil
 }
 
-// created is the condition that a key was created at a revision, 0 for none.
+// created returns the condition that a key was created at a revision; 0 means that there is no key.
 func created(key []byte, revision int64) *pb.Compare {
 	return &pb.Compare{
 		Key: key, Target: pb.Compare_CREATE, Result: pb.Compare_EQUAL, TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},

@@ -5,8 +5,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metrics returns what every etcd from 3.4 to 3.7 serves on its client port. It needs no
-// credentials; with TLS it needs the certificate that clients need.
+// metrics returns the metrics that every etcd from 3.4 to 3.7 serves on its client port. The
+// request needs no credentials; with TLS it needs the certificate that clients need.
 func metrics(m database.Member) *database.MetricsSource {
 	return &database.MetricsSource{
 		URL: url(m, m.Self(), "client") + "/metrics",

@@ -99,7 +99,7 @@ func address(h database.Host, role string) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }
 
-// url returns where a role listens; the zone of an address is escaped as URLs want it.
+// url returns the URL at which a role listens, with the address's zone escaped.
 func url(m database.Member, h database.Host, role string) string {
 	u := neturl.URL{Scheme: "http", Host: address(h, role)}
 	if m.TLS != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
-// toEnd as the end of a range means all keys from its start on; as start and end it
+// toEnd as the end of a range means all keys from the start on; as both start and end it
 // means all keys.
 const toEnd = "\x00"
 
-// Ready asks one member for its status and for a linearizable read. Both succeed only
-// if the member knows a leader that has a quorum.
+// Ready requests one member's status and a linearizable read. Both succeed only if the
+// member knows a leader that has a quorum.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return ask(t, member, func(conn *grpc.ClientConn) error {
 		status, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})
@@ -27,7 +27,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		case status.Leader == 0:
 			return fmt.Errorf("etcd member %d knows no leader", member)
 		}
-		key, _ := span(t.KeyPrefix()) // which a user of the prefix may read
+		key, _ := span(t.KeyPrefix()) // a user of the prefix may read it
 		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: key}); err != nil {
 			return fmt.Errorf("linearizable read of etcd member %d: %w", member, answer.Classify(err, false))
 		}
@@ -44,9 +44,9 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	return status.Version, nil
 }
 
-// Leader asks the endpoints in parallel, until most agree, and returns the member that
-// the answers with the newest term call leader. It fails if that member is not one of
-// the endpoints.
+// Leader queries the endpoints in parallel, until most agree, and returns the leader
+// that the answers with the newest term name. It fails if that member is not one of the
+// endpoints.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (*pb.StatusResponse, error) {
 		return statusOf(ctx, t, member)
@@ -54,8 +54,8 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return leaderOf(answers, err)
 }
 
-// WatchLeader asks as Leader does, over one connection to each member. To check a
-// password takes a member about 70 ms of CPU; a connection has it checked once.
+// WatchLeader finds the leader as Leader does, over one connection to each member. A
+// password check takes a member about 70 ms of CPU; a connection needs it only once.
 func (o *Options) WatchLeader(t database.Target) (leader func(context.Context) (int, error), closeAll func() error, err error) {
 	conns := make([]*grpc.ClientConn, len(t.Endpoints))
 	closeAll = func() error {
@@ -83,8 +83,8 @@ func (o *Options) WatchLeader(t database.Target) (leader func(context.Context) (
 	}, closeAll, nil
 }
 
-// agree reports whether most members name one leader in one term, and the leader is
-// among those that answered.
+// agree reports whether most members name the same leader in the same term, and the
+// leader answered.
 func agree(answers []*pb.StatusResponse) bool {
 	leader, err := leaderOf(answers, nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 var _ database.SourceBuilder = (*Server)(nil)
 
 // release holds VERSION/go.mod.txt and go.sum.txt of every version whose build from
-// source was tried.
+// source was tested.
 //
 //go:embed release
 var release embed.FS
@@ -25,8 +25,8 @@ var release embed.FS
 var validVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
 // serverModule returns the module of upstream's main package. Up to 3.4 all of etcd was
-// one module without /v3 in its path, so the recipe's go.mod requires the release as
-// incompatible and replaces it by the commit of its tag.
+// one module without /v3 in its path. The recipe's go.mod therefore requires the release
+// as incompatible and replaces it with the commit of its tag.
 func serverModule(version string) string {
 	if strings.HasPrefix(version, "3.4.") {
 		return "go.etcd.io/etcd"
@@ -37,7 +37,7 @@ func serverModule(version string) string {
 // oldestRelease is the first release that accepts the arguments of a plan.
 const oldestRelease = "3.4.0"
 
-// Recipes returns upstream's release archive and, for versions whose build was tried, a
+// Recipes returns upstream's release archive and, for versions whose build was tested, a
 // build from Go modules.
 func (s *Server) Recipes(version string) ([]recipe.Recipe, error) {
 	if !validVersion.MatchString(version) {

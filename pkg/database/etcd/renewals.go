@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
-// leaseRenewals renews leases over one stream, which all of them share. It opens the stream with the first
-// renewal, and anew after a failure. It is safe for concurrent use.
+// leaseRenewals renews leases over one shared stream. It opens the stream with the first renewal,
+// and reopens it after a failure. It is safe for concurrent use.
 type leaseRenewals struct {
 	open opener
 	ctx  context.Context // of the streams, until close
@@ -22,22 +22,22 @@ type leaseRenewals struct {
 	mu      sync.Mutex
 	current *renewing // nil before the first renewal and after a failure
 	failed  error     // why the last attempt to open a stream failed
-	again   time.Time // when the next one may begin
-	// waiting are the renewals without an answer by lease, in their order, in which etcd answers
-	// them with TTLs in seconds. Those that were given up stay among them. A lease has one caller at
-	// a time, so that they were sent in that order.
+	again   time.Time // when the next attempt may begin
+	// waiting are the unanswered renewals by lease, in the order in which they were sent and in which
+	// etcd answers them with TTLs in seconds. They include abandoned renewals. The order is known
+	// because a lease has one caller at a time.
 	waiting map[int64][]chan int64
 }
 
 // opener opens a stream of renewals. One goroutine calls answered for each answer, with the TTL in
-// seconds, and after that ended when the stream ends; neither waits.
+// seconds, and finally ended when the stream ends. Neither function blocks.
 type opener func(ctx context.Context, answered func(id, ttl int64), ended func()) (renewer, error)
 
 // renewer is a stream of renewals.
 type renewer interface {
 	// Renew sends a renewal. It is safe for concurrent use.
 	Renew(id int64) error
-	// Close ends the stream, and returns when its functions are not called any more.
+	// Close ends the stream, and returns after the last call of its functions.
 	Close()
 }
 
@@ -47,7 +47,7 @@ type renewing struct {
 	stream renewer
 }
 
-// renewalPause is the time after a failed attempt in which renewals fail without another one.
+// renewalPause is the time after a failed attempt in which renewals fail without a new attempt.
 const renewalPause = 100 * time.Millisecond
 
 func newRenewals(open opener) *leaseRenewals {
@@ -56,7 +56,7 @@ func newRenewals(open opener) *leaseRenewals {
 	return r
 }
 
-// errRenewalsEnd ends renewals without an answer.
+// errRenewalsEnd is the error of renewals whose stream ended before their answer.
 var errRenewalsEnd = errors.New("the stream of renewals ended")
 
 // keep renews a lease and returns its TTL in seconds: 0 if it has ended.
@@ -98,8 +98,8 @@ func (r *leaseRenewals) send(ctx context.Context, id int64, answered chan int64)
 	}
 }
 
-// enter has a renewal wait for its answer, which may come as soon as it is sent, and returns the stream
-// to send it. Without a stream it returns what is closed once an attempt to open one has ended.
+// enter registers a renewal before it is sent, because its answer may come at once, and returns the
+// stream. Without a stream it returns a channel that is closed when an attempt to open one has ended.
 func (r *leaseRenewals) enter(id int64, answered chan int64) (stream renewer, opening chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *leaseRenewals) enter(id int64, answered chan int64) (stream renewer, op
 	return s.stream, s.opened, nil
 }
 
-// leave takes back a renewal that was not sent, unless the end of the stream did.
+// leave removes a renewal that was not sent, unless the end of the stream already did.
 func (r *leaseRenewals) leave(id int64, answered chan int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +132,7 @@ func (r *leaseRenewals) leave(id int64, answered chan int64) {
 	}
 }
 
-// run opens a stream and closes it when it has ended, which fails the renewals that wait.
+// run opens a stream and closes it when it has ended, which fails the waiting renewals.
 func (r *leaseRenewals) run(s *renewing) {
 	ended := make(chan struct{})
 	stream, err := r.open(r.ctx, r.answer, func() { close(ended) })
@@ -161,7 +161,7 @@ func (r *leaseRenewals) run(s *renewing) {
 	clear(r.waiting)
 }
 
-// answer passes an answer on to the first renewal of its lease that waits.
+// answer passes an answer to the first waiting renewal of its lease.
 func (r *leaseRenewals) answer(id, ttl int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/stream"
 )
 
-// standardRenewer is a stream of grpc-go.
+// standardRenewer is a grpc-go stream.
 type standardRenewer struct {
 	sending sync.Mutex
 	stream  pb.Lease_LeaseKeepAliveClient
@@ -23,7 +23,7 @@ type standardRenewer struct {
 	reading sync.WaitGroup
 }
 
-// openStandard opens streams over a connection of grpc-go.
+// openStandard opens streams over a grpc-go connection.
 func openStandard(lease pb.LeaseClient) opener {
 	return func(ctx context.Context, answered func(id, ttl int64), ended func()) (renewer, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -58,14 +58,14 @@ func (r *standardRenewer) Close() {
 	r.reading.Wait()
 }
 
-// leanRenewer is a stream of our own, on a connection that has no other.
+// leanRenewer is a stream of our own client, on a connection of its own.
 type leanRenewer struct {
 	conn   *stream.Conn
 	stream *stream.Stream
 }
 
-// openLean opens streams to the endpoints of a target: to the next one that is there. Credentials are
-// exchanged for a token by auth for each stream, nil without.
+// openLean opens streams to the target's next available endpoint. For each stream auth exchanges
+// credentials for a token; auth is nil without credentials.
 func openLean(t database.Target, auth func(context.Context) (token string, err error)) (opener, error) {
 	addresses, err := t.Preferred()
 	if err != nil {
@@ -75,7 +75,7 @@ func openLean(t database.Target, auth func(context.Context) (token string, err e
 	if err != nil {
 		return nil, err
 	}
-	next := 0 // one stream is opened at a time
+	next := 0 // safe: one stream is opened at a time
 	return func(ctx context.Context, answered func(id, ttl int64), ended func()) (renewer, error) {
 		var fields []http2.Field
 		if auth != nil {
@@ -102,7 +102,7 @@ func openLean(t database.Target, auth func(context.Context) (token string, err e
 	}, nil
 }
 
-// renewalWindow is the window of a stream of renewals in bytes. An answer has some dozens.
+// renewalWindow is the flow-control window of a renewal stream in bytes. An answer has a few dozen.
 const renewalWindow = 256 << 10
 
 // leanRenewals opens the stream of a connection, which it closes after an error.

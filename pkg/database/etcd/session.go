@@ -25,12 +25,12 @@ var (
 	_ database.Session       = (*lease)(nil)
 )
 
-// expiriesPerSecond is how many leases a leader ends in a second; no option changes it. It
-// does so each half of a second.
+// expiriesPerSecond is how many leases a leader ends per second; no option changes it. The
+// leader ends leases every half second.
 const expiriesPerSecond = 1000
 
-// sessionFacts are those of leases. A TTL is of whole seconds, and at least one and a half
-// election time-outs, which are of a second.
+// sessionFacts returns the facts of leases. A TTL has whole seconds, and at least one and a half
+// election timeouts, which are one second long.
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "lease", Least: 2 * time.Second, Step: time.Second,
@@ -52,7 +52,7 @@ func (o *Options) SessionFacts() database.SessionFacts {
 	return facts
 }
 
-// leases grants leases over one connection of grpc-go.
+// leases grants leases over one grpc-go connection.
 type leases struct {
 	conn   *grpc.ClientConn
 	kv     pb.KVClient
@@ -62,8 +62,7 @@ type leases struct {
 	renews *leaseRenewals
 }
 
-// DialSessions opens one connection. The first renewal opens another one, unless a transport is chosen
-// that is not lean.
+// DialSessions opens one connection. The first renewal opens another one if the transport is lean.
 func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
 	conn, err := connect(t)
 	if err != nil {
@@ -102,20 +101,20 @@ func (l *leases) Grant(ctx context.Context, ttl time.Duration) (database.Session
 
 // Times of a watch.
 const (
-	// watchAsked is between two requests for the progress of a watch.
+	// watchAsked is the interval between requests for the progress of a watch.
 	watchAsked = 250 * time.Millisecond
-	// watchAgain is the pause before a stream that ended is opened again, at another member.
+	// watchAgain is the pause before an ended stream is reopened, at another member.
 	watchAgain = 50 * time.Millisecond
 )
 
-// watching is a watch over one stream after the other. Each goes on behind the last revision
-// that the one before has seen, so no deletion is missed.
+// watching is a watch over successive streams. Each stream continues after the last revision that
+// the previous one has seen, so no deletion is missed.
 type watching struct {
 	on    *leases
 	ready func() // nil after it was called
 	gone  func(database.Gone)
 	next  int64     // revision; 0 before the first stream
-	alive time.Time // when all up to next was known
+	alive time.Time // when all deletions before next were known
 }
 
 // Watch watches for deletions of keys.
@@ -134,8 +133,8 @@ func (l *leases) Watch(ctx context.Context, ready func(), gone func(database.Gon
 	}
 }
 
-// stream watches over one stream until it ends. Its error is classed: what is surely not applied
-// would not be later either.
+// stream watches over one stream until it ends. Its error is classified: a request that was surely
+// not applied would fail later, too.
 func (w *watching) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -154,7 +153,7 @@ func (w *watching) stream(ctx context.Context) error {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	behindUntil := int64(0) // deletions up to this revision came while there was no stream
+	behindUntil := int64(0) // deletions up to this revision happened while there was no stream
 	for {
 		resp, err := stream.Recv()
 		at := time.Now()
@@ -179,7 +178,7 @@ func (w *watching) stream(ctx context.Context) error {
 	}
 }
 
-// take passes on the deletions of an answer.
+// take reports the deletions in an answer.
 func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64) {
 	for _, e := range resp.Events {
 		w.next = max(w.next, e.Kv.ModRevision+1)
@@ -193,7 +192,7 @@ func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64)
 		}
 		w.gone(g)
 	}
-	if len(resp.Events) == 0 { // of the progress: all before it has come
+	if len(resp.Events) == 0 { // progress: all earlier events have arrived
 		w.next = max(w.next, resp.Header.Revision+1)
 	}
 	if w.next > behindUntil {
@@ -201,7 +200,7 @@ func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64)
 	}
 }
 
-// askProgress asks for the progress of a watch until ctx ends or the stream does.
+// askProgress requests the progress of a watch until ctx or the stream ends.
 func askProgress(ctx context.Context, stream pb.Watch_WatchClient) {
 	for sleep.For(ctx, watchAsked) {
 		if stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}) != nil {
@@ -238,7 +237,7 @@ func (l *lease) Keep(ctx context.Context) error {
 	return answer.Renewed(ttl)
 }
 
-// Abandon does nothing: a lease is renewed or not.
+// Abandon does nothing: a lease ends if nobody renews it.
 func (l *lease) Abandon() {}
 
 func (l *lease) Release(ctx context.Context) error {
@@ -249,5 +248,5 @@ func (l *lease) Release(ctx context.Context) error {
 	return err
 }
 
-// classed classes an error of a request for the lease.
+// classed classifies an error of a request for the lease.
 func (l *lease) classed(err error) error { return answer.WithoutLease(answer.Classify(err, true)) }

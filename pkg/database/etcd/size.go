@@ -9,14 +9,14 @@ import "github.com/coreos/dbtester/pkg/database"
 //	bytes each       90      2067      18481     67981
 //	storeSize        90      2068      18469     67621
 //
-// Updates cost what new keys do: a revision is never overwritten.
+// Updates cost as much as new keys: a revision is never overwritten.
 const (
 	pageSize   = 4096
 	pageHeader = 16
 	// fillPercent is how full etcd leaves the pages of its revisions.
 	fillPercent = 90
-	// entryHeader is what bbolt and etcd add to key and value: a leaf element (16 bytes), a
-	// revision as key (17), and the fields of a mvccpb.KeyValue.
+	// entryHeader is the overhead of bbolt and etcd per key and value: a leaf element (16
+	// bytes), a revision as key (17), and the fields of a mvccpb.KeyValue.
 	entryHeader = 16 + 17 + 14
 	// branchEntry is a page's entry in the page above.
 	branchEntry = 16 + 17 + 4
@@ -24,8 +24,8 @@ const (
 	minEntries = 2
 )
 
-// StoreSize returns the bytes of etcd's store after that many writes of a key and a value.
-// None is compacted.
+// StoreSize returns the bytes of etcd's store after that many writes of a key and a value,
+// without compaction.
 func StoreSize(writes, keySize, valueSize int64) int64 {
 	entry := entryHeader + keySize + valueSize
 	perPage := max(minEntries, (pageSize*fillPercent/100-pageHeader)/entry)
@@ -33,7 +33,7 @@ func StoreSize(writes, keySize, valueSize int64) int64 {
 	return int64(float64(writes) / float64(perPage) * float64(page+branchEntry))
 }
 
-// Sizes in bytes of what a member keeps besides its store.
+// A member's other files and entries besides its store; sizes are in bytes.
 const (
 	segment = 64 << 20 // a file of the write-ahead log
 	// segments are kept after a snapshot.
@@ -42,12 +42,12 @@ const (
 	catchUp = 5000
 )
 
-// defaultQuota is etcd's own, which it takes for 0.
+// defaultQuota is etcd's own default, which 0 selects.
 const defaultQuota = 2 << 30
 
-// Needs returns the size of the store, and of memory and disk. Resident anonymous memory
-// of the same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293 and
-// 973 MB. The store's pages are mapped too, and the kernel takes them back.
+// Needs returns the needed sizes of the store, the memory and the disk. Resident anonymous
+// memory of the same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293
+// and 973 MB. The store's pages are mapped too, but the kernel can reclaim them.
 func (s *Server) Needs(d database.Data) []database.Need {
 	store := StoreSize(d.Writes, d.KeySize, d.ValueSize)
 	quota := s.QuotaBackendBytes
@@ -67,15 +67,15 @@ func (s *Server) Needs(d database.Data) []database.Need {
 	}
 }
 
-// memoryNeed is what the index of keys and the entries since the last snapshot take.
+// memoryNeed is the memory of the key index and of the entries since the last snapshot.
 func (s *Server) memoryNeed(d database.Data) int64 {
 	const process, perKey = 50 << 20, 200
 	return process + d.Keys*(d.KeySize+perKey) + min(d.Writes, s.SnapshotCount)*(d.KeySize+d.ValueSize)*7/10
 }
 
-// Pace is that of three members of the built-in server on one machine of two processors,
-// with 256-byte keys and 1 KiB values: test-results/quickstart (525, 1,234 and 3,477
-// writes by 1, 10 and 100 clients), all-five and reads.
+// Pace returns the pace of three members of the built-in server on one machine with two
+// processors, with 256-byte keys and 1 KiB values: test-results/quickstart (525, 1,234 and
+// 3,477 writes by 1, 10 and 100 clients), all-five and reads.
 func (s *Server) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 525, 7000), Reads: database.Saturating(clients, 2000, 18000)}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// MaxTxnKeys is how many operations etcd takes in one transaction by default
+// MaxTxnKeys is how many operations etcd accepts in one transaction by default
 // (--max-txn-ops).
 const MaxTxnKeys = 128
 
@@ -25,7 +25,7 @@ var (
 )
 
 // guarded returns the transaction of Kubernetes' guarded update: it compares the mod
-// revision of each key, then puts all of them, or else reads them.
+// revision of each key, and then either puts all keys or reads them.
 func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	r := &pb.TxnRequest{}
 	for i := range puts {
@@ -47,8 +47,8 @@ func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 // versionOf returns the read of a key's version.
 func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, KeysOnly: true} }
 
-// Txn makes all puts if the keys have the mod revisions that are expected. The answer to
-// a conflict has the keys' own.
+// Txn makes all puts if the keys have the expected mod revisions. The answer to a conflict
+// has the keys' current ones.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if err := ctx.Err(); err != nil {
 		return answer.Classify(err, false)
@@ -88,7 +88,7 @@ func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	return answer.ModRevision(&resp), nil
 }
 
-// message makes a call whose answer has at most so many keys and values.
+// message makes a call whose answer has at most keys keys with their values.
 func (c *lean) message(ctx context.Context, path string, request proto.Message, keys int, into proto.Message) error {
 	text, err := proto.Marshal(request)
 	if err != nil {
@@ -99,9 +99,9 @@ func (c *lean) message(ctx context.Context, path string, request proto.Message, 
 	})
 }
 
-// MaxTxnValue returns the largest value of each key in a transaction of so many keys.
-// The log entry holds each key three times, for the comparison, the put and the read
-// after a conflict, and the value once.
+// MaxTxnValue returns the largest value of each key in a transaction with that many keys.
+// The log entry contains the value once and each key three times: for the comparison, the
+// put and the read after a conflict.
 func (s *Server) MaxTxnValue(keySize, keys int) int {
 	if keys > MaxTxnKeys {
 		return 0
@@ -113,7 +113,7 @@ func (s *Server) MaxTxnValue(keySize, keys int) int {
 		compare := key + 2*(protowire.SizeTag(1)+1) + protowire.SizeTag(1) + maxVarint
 		return entrySize(0, 0, maxVarint) + keys*(nested(compare)+nested(nested(put))+nested(nested(key)))
 	}
-	// A larger value never has a shorter entry: halve the range that holds the limit.
+	// A larger value never has a shorter entry, so bisect the range.
 	low, high := 0, s.requestBytes()
 	for low < high {
 		mid := (low + high + 1) / 2

@@ -21,12 +21,12 @@ var (
 	_ database.Snapshotter  = (*Options)(nil)
 )
 
-// CompactEvery is how often loads that overwrite keys compact unless they say otherwise: a
-// member that takes 10,000 updates of 1 KiB a second then holds 1 GiB of history.
+// CompactEvery is how often loads that overwrite keys compact, unless they say otherwise. With
+// 10,000 updates of 1 KiB per second a member then holds 1 GiB of history.
 func (o *Options) CompactEvery() time.Duration { return time.Minute }
 
-// Compact compacts up to the newest revision, and waits until the member that answers has
-// removed what is older. etcd keeps every revision otherwise, also of deleted keys.
+// Compact compacts up to the newest revision, and waits until the answering member has removed
+// all older revisions. Otherwise etcd keeps every revision, even of deleted keys.
 func (o *Options) Compact(ctx context.Context, t database.Target) error {
 	t.Prefer = -1
 	conn, err := connect(t)

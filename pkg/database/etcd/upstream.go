@@ -11,8 +11,8 @@ import (
 
 var _ database.Upstream = (*Server)(nil)
 
-// etcd's own defaults (server/embed/config.go and server/etcdserver of the releases).
-// That of --snapshot-count changed with 3.6, those of the logger with 3.5.
+// etcd's own defaults (server/embed/config.go and server/etcdserver of the releases). The
+// default of --snapshot-count changed with 3.6, and those of the logger with 3.5.
 const (
 	upstreamHeartbeat = 100 * time.Millisecond
 	upstreamElection  = time.Second
@@ -25,10 +25,10 @@ func upstreamSnapshotCount(version string) int64 {
 	return 100_000
 }
 
-// SetUpstream sets what etcd takes without a flag.
+// SetUpstream sets etcd's values without flags.
 func (s *Server) SetUpstream(version string) {
 	s.SnapshotCount = upstreamSnapshotCount(version)
-	s.QuotaBackendBytes = 0 // for etcd its default
+	s.QuotaBackendBytes = 0 // selects etcd's default
 	s.HeartbeatInterval, s.ElectionTimeout, s.LogLevel = upstreamHeartbeat, upstreamElection, "info"
 }
 

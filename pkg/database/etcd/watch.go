@@ -22,7 +22,7 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts are those of etcd's one kind of watches, over streams of a client.
+// watchFacts returns the facts of etcd's only kind of watches, over streams of a client.
 func watchFacts(client string) []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchStream, How: fmt.Sprintf("one Watch stream of %s on each connection, a message for each watcher and change", client),
@@ -44,17 +44,16 @@ func (o *Options) WatchFacts() []database.WatchFacts {
 	return watchFacts(streamOfGRPC)
 }
 
-// progressAgain is the time between two requests for progress: members do not answer one while a
-// watcher of the stream is behind.
+// progressAgain is the interval between requests for progress: members do not answer while a watcher
+// of the stream is behind.
 const progressAgain = 100 * time.Millisecond
 
-// watches is one Watch stream on a connection of its own. The revision that a barrier needs is read
-// over conn.
+// watches is one Watch stream on its own connection. The revision for a barrier is read over conn.
 type watches struct {
 	conn   *grpc.ClientConn
 	kv     pb.KVClient
 	send   func(*pb.WatchRequest) error
-	stop   func() // ends the stream, and returns when nothing of it is received any more
+	stop   func() // ends the stream, and returns after its last message
 	prefix []byte
 	to     database.Receiver
 	over   chan struct{} // closed when the stream has ended
@@ -62,12 +61,12 @@ type watches struct {
 
 	mu       sync.Mutex
 	created  map[int64]chan begun // by watch
-	progress map[int64]int64      // the last revision up to which a watch has all, by watch
+	progress map[int64]int64      // the last revision up to which a watch is complete, by watch
 	changed  chan struct{}        // closed when progress has changed
 	closed   bool
 }
 
-// begun is the answer to a request for a watch.
+// begun is the answer to a request that creates a watch.
 type begun struct {
 	revision int64
 	err      error
@@ -95,7 +94,7 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 	return w, nil
 }
 
-// openGRPC opens a stream of grpc-go on the connection.
+// openGRPC opens a grpc-go stream on the connection.
 func (w *watches) openGRPC(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -122,7 +121,7 @@ func (w *watches) openGRPC(ctx context.Context) error {
 	return nil
 }
 
-// idOf is etcd's number of a watcher, for which 0 is none.
+// idOf returns etcd's number for a watcher; to etcd 0 means none.
 func idOf(watcher int32) int64 { return int64(watcher) + 1 }
 
 // Add creates a watch.
@@ -157,7 +156,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 
 var errStreamOver = errors.New("the stream of watches ended")
 
-// Barrier asks for the revision of now, and then for progress until the stream has reached it.
+// Barrier reads the current revision, and then requests progress until the stream has reached it.
 func (w *watches) Barrier(ctx context.Context) error {
 	resp, err := w.kv.Range(ctx, &pb.RangeRequest{Key: append(bytes.Clone(w.prefix), 0), CountOnly: true})
 	if err != nil {
@@ -184,8 +183,8 @@ func (w *watches) Barrier(ctx context.Context) error {
 	}
 }
 
-// reached reports whether all watches have all up to a revision, and returns what is closed when
-// that may have changed.
+// reached reports whether all watches are complete up to a revision. Otherwise it returns a channel
+// that is closed when this may have changed.
 func (w *watches) reached(revision int64) (bool, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +196,7 @@ func (w *watches) reached(revision int64) (bool, <-chan struct{}) {
 	return true, nil
 }
 
-// ended notes that the stream has ended.
+// ended records that the stream has ended.
 func (w *watches) ended(err error) {
 	w.mu.Lock()
 	closed := w.closed
@@ -235,16 +234,16 @@ func (w *watches) read(stream pb.Watch_WatchClient) {
 	}
 }
 
-// Hold makes the stream read nothing for a time.
+// Hold makes the stream stop reading until the channel is closed.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
-// eventOf is an event of a watch.
+// eventOf converts an event of a watch.
 func eventOf(watch int64, e *mvccpb.Event, key []byte) database.WatchEvent {
 	return database.WatchEvent{Watcher: int32(watch - 1), Key: key, Value: e.Kv.Value, Version: e.Kv.ModRevision}
 }
 
-// told takes a message without events: the answer to a request, or progress of a watch or of all,
-// whose number then is -1. It returns why a watch has ended.
+// told handles a message without events: the answer to a request, or the progress of a watch or of
+// all watches, whose number is -1. It returns why a watch has ended.
 func (w *watches) told(resp *pb.WatchResponse) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

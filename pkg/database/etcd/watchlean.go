@@ -13,7 +13,7 @@ import (
 	streams "github.com/coreos/dbtester/pkg/database/etcd/stream"
 )
 
-// openLean opens a stream without grpc-go, on a connection of its own.
+// openLean opens a stream without grpc-go, on its own connection.
 func (w *watches) openLean(ctx context.Context, t database.Target) error {
 	addresses, err := t.Preferred()
 	if err != nil {
@@ -44,13 +44,13 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 	return nil
 }
 
-// leanWatch takes the messages of a stream.
+// leanWatch receives the messages of a stream.
 type leanWatch struct {
 	to     *watches
-	events []database.WatchEvent // memory
+	events []database.WatchEvent // reused memory
 }
 
-// receive takes a message. One with events is read in place; others are few.
+// receive handles a message. Messages with events are parsed in place; others are rare.
 func (l *leanWatch) receive(at time.Time, message []byte) error {
 	watch, events, err := appendEvents(l.events[:0], message, l.to.prefix)
 	l.events = events
@@ -62,7 +62,7 @@ func (l *leanWatch) receive(at time.Time, message []byte) error {
 			events[i].Watcher = int32(watch - 1)
 		}
 		l.to.to.Receive(at, events)
-		l.to.held.Wait() // for less than the connection waits for the answer to a ping
+		l.to.held.Wait() // shorter than the connection's wait for the answer to a ping
 		return nil
 	}
 	var resp pb.WatchResponse
@@ -82,8 +82,8 @@ const (
 	pairValue      = 5
 )
 
-// appendEvents appends the events in a message of a watch, with their keys below a prefix. They
-// borrow the message's bytes.
+// appendEvents appends the events in a message of a watch, with their keys below a prefix. The
+// events borrow the message's bytes.
 func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch int64, _ []database.WatchEvent, err error) {
 	err = fields(message, func(number protowire.Number, text []byte, n uint64) error {
 		switch number {
