@@ -99,7 +99,7 @@ func (r *leaseRenewals) send(ctx context.Context, id int64, answered chan int64)
 }
 
 // enter registers a renewal before it is sent, because its answer may come at once, and returns the
-// stream. Without a stream it returns a channel that is closed when an attempt to open one has ended.
+// stream. Without a stream it returns a channel that is closed when an attempt to open one ends.
 func (r *leaseRenewals) enter(id int64, answered chan int64) (stream renewer, opening chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

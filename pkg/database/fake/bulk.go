@@ -8,14 +8,14 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// bulkSize is what the fake takes at a time: an odd number, so that the last request of a
-// preload has fewer keys.
+// bulkSize is the number of keys per request: an odd number, so the last request of a preload
+// has fewer keys.
 const bulkSize = 37
 
 // BulkSize returns bulkSize for all sizes.
 func (o *Options) BulkSize(int, int) int { return bulkSize }
 
-// bulk puts one key after the other.
+// bulk puts one key after another.
 type bulk struct{ client database.Client }
 
 // DialBulk opens a connection as Dial does.
@@ -27,7 +27,7 @@ func (o *Options) DialBulk(ctx context.Context, t database.Target) (database.Bul
 	return &bulk{c}, nil
 }
 
-// PutAll puts one key after the other.
+// PutAll puts one key after another.
 func (b *bulk) PutAll(ctx context.Context, pairs []database.Pair) error {
 	for _, p := range pairs {
 		if err := b.client.Put(ctx, p.Key, p.Value); err != nil {

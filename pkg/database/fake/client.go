@@ -78,7 +78,7 @@ func (c *client) Close() error {
 	return err
 }
 
-// do sends one request and returns its answer, or the classed error that it means.
+// do sends one request and returns its answer, or the answer's classified error.
 func (c *client) do(ctx context.Context, op opcode, key, value []byte) ([]byte, error) {
 	answer, err := c.roundTrip(ctx, op, key, value)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *client) do(ctx context.Context, op opcode, key, value []byte) ([]byte, 
 	return answer.result()
 }
 
-// roundTrip sends one request and waits for its answer. Errors are classed.
+// roundTrip sends one request and waits for its answer. Errors are classified.
 func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*reply, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, database.NotApplied(classOf(ctx, err), err)
@@ -128,7 +128,7 @@ func (c *client) exchange(op opcode, key, value []byte) (*reply, error) {
 	return &reply{code: code(kind), data: data}, nil
 }
 
-// result returns the data of a reply, or the classed error that it means.
+// result returns the data of a reply, or its classified error.
 func (r *reply) result() ([]byte, error) {
 	refusal := errors.New(string(r.data))
 	switch r.code {

@@ -81,7 +81,7 @@ type Options struct {
 	WatchLieEvery int           `yaml:"watch_lie_every" doc:"the lie is told about every n-th of them"`
 }
 
-// watchLaw is when watchers are told, and what.
+// watchLaw returns the rules for when watchers are notified, and of what.
 func (o *Options) watchLaw() deliver.Law {
 	return deliver.Law{Delay: o.WatchDelay, Lie: o.WatchLie, Every: o.WatchLieEvery}
 }

@@ -22,7 +22,7 @@ func (c *client) Grant(ctx context.Context, ttl time.Duration) (id database.Sess
 	return granted(data)
 }
 
-// granted is the session of an answer to a grant.
+// granted returns the session in the answer to a grant.
 func granted(data []byte) (id database.SessionID, err error) {
 	if len(data) != sessionID {
 		return id, database.MaybeApplied(database.ClassOther, fmt.Errorf("a session has a number of %d bytes, got %d", sessionID, len(data)))
@@ -36,7 +36,7 @@ func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
 	return noSession(err)
 }
 
-// Revoke ends a session. The leader does not tell whether there was one.
+// Revoke ends a session. The leader does not report whether the session existed.
 func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
 	_, err := c.do(ctx, opRelease, id[:sessionID], nil)
 	return err

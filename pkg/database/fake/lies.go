@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Lie is what a leader does wrong on purpose, so that tests can show that it is found.
+// Lie is a deliberate error of a leader. Tests use it to prove that such errors are found.
 type Lie string
 
 // The lies.
@@ -14,7 +14,7 @@ const (
 	Honest Lie = ""
 	// Drop acknowledges a put that is not applied.
 	Drop Lie = "drop"
-	// Older returns the value before the last one, a step back for who read that already, and
+	// Older returns the previous value, a step back for clients that read the last one already.
 	// Stale does so for 5 ms after a write. Other returns the value of another key.
 	Older Lie = "older"
 	Stale Lie = "stale"
@@ -25,12 +25,12 @@ const (
 	Undelete Lie = "undelete"
 	// Double applies a transaction although the key has another version than it names.
 	Double Lie = "double"
-	// Late applies a put some time after it was answered with an unknown outcome. That is
+	// Late applies a put some time after answering it with an unknown outcome, which is
 	// legal.
 	Late Lie = "late"
 )
 
-// Lies are all of them.
+// Lies returns all lies.
 func Lies() []Lie { return []Lie{Drop, Older, Stale, Other, Phantom, Undelete, Double, Late} }
 
 const (
@@ -38,7 +38,7 @@ const (
 	lateBy   = 2 * time.Millisecond
 )
 
-// liar counts what it may lie about.
+// liar counts the requests about which it may lie.
 type liar struct {
 	mu     sync.Mutex
 	count  int
@@ -46,7 +46,7 @@ type liar struct {
 	last   written
 }
 
-// replaced is the value before the last one of a key, and when it was replaced.
+// replaced is a key's previous value, and the time at which it was replaced.
 type replaced struct {
 	value []byte
 	at    time.Time
@@ -55,7 +55,7 @@ type replaced struct {
 // written is a key with its value.
 type written struct{ key, value []byte }
 
-// now reports whether the next request that a lie concerns gets it.
+// now reports whether the lie applies to the next request that it concerns.
 func (s *server) now(l Lie) bool {
 	if s.Lie != l {
 		return false
@@ -66,7 +66,7 @@ func (s *server) now(l Lie) bool {
 	return s.liar.count%max(s.LieEvery, 1) == 0
 }
 
-// read returns the value of a key, or the one before, or that of another key.
+// read returns the value of a key, its previous value, or the value of another key.
 func (s *server) read(key []byte) ([]byte, bool) {
 	if s.Lie == Older || s.Lie == Stale {
 		s.liar.mu.Lock()
@@ -87,7 +87,7 @@ func (s *server) read(key []byte) ([]byte, bool) {
 	return s.store.get(key)
 }
 
-// swap writes a key if it has the expected version, or another one.
+// swap writes a key if it has the expected version, or as a lie although it has another one.
 func (s *server) swap(key, value []byte, expected int64) (version int64, done bool, err error) {
 	version, done, err = s.store.swap(key, value, expected)
 	if err == nil && !done && s.now(Double) {
@@ -96,7 +96,7 @@ func (s *server) swap(key, value []byte, expected int64) (version int64, done bo
 	return version, done, err
 }
 
-// lie answers a write with a lie, if it is the time for one.
+// lie answers a write with a lie, if one is due.
 func (s *server) lie(op opcode, key, value []byte) (answered code, data []byte, lied bool) {
 	switch {
 	case op == opPut && (s.Lie == Older || s.Lie == Stale):

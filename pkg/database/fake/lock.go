@@ -29,7 +29,7 @@ const (
 // lockConns are a contender's connections: for the wait, for renewals and for the end of a wait.
 const lockConns = 3
 
-// lockFacts are those of locks.
+// lockFacts returns the facts of locks.
 func lockFacts() *database.LockFacts {
 	recipe := database.LockRecipe{Places: true, Fence: "a number of the leader's", Waits: "the answer to a request for the turn"}
 	queue, lottery := recipe, recipe
@@ -41,10 +41,10 @@ func lockFacts() *database.LockFacts {
 	}
 }
 
-// renewals are this far apart.
+// renewals returns the interval between renewals.
 func renewals(ttl time.Duration) time.Duration { return ttl / 3 }
 
-// turns are the rules of the options.
+// turns returns the rules of the options.
 func (o *Options) turns() turns.Rules {
 	return turns.Rules{HandOver: o.HandOver, TwoHolders: o.TwoHoldersEvery, OldFence: o.OldFenceEvery}
 }
@@ -86,7 +86,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	}, nil
 }
 
-// Close has nothing to close.
+// Close does nothing.
 func (c *contenders) Close() error { return nil }
 
 // contender is a session and the lock that it holds.
@@ -99,7 +99,7 @@ type contender struct {
 	abandoned      bool
 }
 
-// cleanWithin bounds the end of a wait that was given up.
+// cleanWithin bounds the time to end an abandoned wait.
 const cleanWithin = 2 * time.Second
 
 // Acquire enters and awaits the turn.
@@ -158,7 +158,7 @@ func (c *contender) Close(ctx context.Context) error {
 // fenceSize is the size of a fence in bytes, big endian.
 const fenceSize = 8
 
-// locks are those of a leader, made when the first is asked for.
+// locks are the locks of a leader, made when the first one is requested.
 type locks struct {
 	once  sync.Once
 	table *turns.Table
@@ -198,10 +198,10 @@ func (s *server) lock(op opcode, key, value []byte) (code, []byte) {
 	return codeOK, nil
 }
 
-// lookEvery is how often a server looks whether a session ended that holds a lock.
+// lookEvery is how often a server checks whether a session that holds a lock has ended.
 const lookEvery = 2 * time.Millisecond
 
-// await answers with the fence when it is a session's turn.
+// await answers with the fence when the session's turn comes.
 func (s *server) await(ctx context.Context, key []byte) (code, []byte) {
 	session, name, ok := asked(key)
 	if !ok {

@@ -179,7 +179,8 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	}
 }
 
-// clean deletes at most cleanBatch of those keys with a prefix, and answers with their number.
+// clean deletes at most cleanBatch of the selected keys with a prefix, and answers with their
+// number.
 func (s *server) clean(which database.Removable, prefix string) (code, []byte) {
 	keys := s.store.some(cleanBatch, prefix, which.Has)
 	for _, key := range keys {
@@ -217,7 +218,7 @@ func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 	return code, answer
 }
 
-// apply writes to the store. A transaction is answered with the key's version.
+// apply writes to the store. It answers a transaction with the key's version.
 func (s *server) apply(op opcode, key, value []byte) (code, []byte, error) {
 	if op != opTxn {
 		return codeOK, nil, s.store.apply(op, key, value)

@@ -23,7 +23,7 @@ var (
 // leastTTL is the shortest TTL of a session.
 const leastTTL = 100 * time.Millisecond
 
-// facts are those of sessions under a law.
+// facts returns the facts of sessions under a law.
 func facts(law expiry.Law) *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session", Least: leastTTL, Step: time.Millisecond, Rule: law.Rule(), Ends: law.Ends,
@@ -42,7 +42,7 @@ type sessions struct {
 	all    []*client
 }
 
-// sessionConns is how many requests for sessions run at the same time.
+// sessionConns is how many requests for sessions may run at the same time.
 const sessionConns = 8
 
 // DialSessions opens connections to the preferred or else the first member.
@@ -95,7 +95,7 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	return &session{on: s, id: id[:sessionID], ttl: ttl}, nil
 }
 
-// Watch lists the keys again and again.
+// Watch polls the list of keys.
 func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
 	return database.WatchList(ctx, 2*time.Millisecond, func(ctx context.Context) (names []string, err error) {
 		data, err := s.do(ctx, opSessions, nil, []byte(s.prefix))
@@ -144,7 +144,7 @@ func (s *session) Release(ctx context.Context) error {
 // sessionID is the size of a session's number in bytes, big endian.
 const sessionID = 8
 
-// leases are the sessions of a leader, made when the first is granted.
+// leases are the sessions of a leader, made when the first one is granted.
 type leases struct {
 	once  sync.Once
 	table *expiry.Table

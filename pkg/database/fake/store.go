@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is the leader's map and the file of writes that it is made from again.
+// store is the leader's map and the file of writes from which it is restored.
 // It is safe for concurrent use.
 type store struct {
 	mu   sync.Mutex
 	keys map[string][]byte
-	// versions of the keys: how many writes the store had, that of the key included.
+	// versions maps a key to the number of the store's writes up to the key's last write.
 	versions map[string]int64
 	applied  int64
 	file     *os.File
@@ -79,8 +79,8 @@ func (s *store) apply(op opcode, key, value []byte) error {
 	return nil
 }
 
-// swap writes a key if it has the expected version, and returns that which it has
-// then.
+// swap writes a key if it has the expected version, and returns the resulting
+// version.
 func (s *store) swap(key, value []byte, expected int64) (version int64, done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +94,7 @@ func (s *store) swap(key, value []byte, expected int64) (version int64, done boo
 	return s.versions[string(key)], true, nil
 }
 
-// version returns that of a key, 0 if it does not exist.
+// version returns the version of a key, 0 if it does not exist.
 func (s *store) version(key []byte) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,10 +125,10 @@ func (s *store) get(key []byte) ([]byte, bool) {
 // count returns how many keys begin with a prefix.
 func (s *store) count(prefix string) int { return len(s.some(math.MaxInt, prefix, every)) }
 
-// every takes all keys.
+// every accepts all keys.
 func every([]byte) bool { return true }
 
-// some returns keys that begin with a prefix, and whose rest is wanted, at most that many.
+// some returns at most most keys that begin with a prefix and whose rest is wanted.
 func (s *store) some(most int, prefix string, wanted func([]byte) bool) (keys [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +143,8 @@ func (s *store) some(most int, prefix string, wanted func([]byte) bool) (keys []
 	return keys
 }
 
-// highest returns the highest numbered key of that size behind a prefix, -1 without
-// one.
+// highest returns the highest number of a key of that size after a prefix, -1 if there
+// is none.
 func (s *store) highest(size int, prefix string) int64 {
 	highest := int64(-1)
 	for _, key := range s.some(math.MaxInt, prefix, every) {

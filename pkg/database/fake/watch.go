@@ -22,7 +22,7 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts are those of its one kind of watches.
+// watchFacts returns the facts of the only kind of watches.
 func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchStream, How: "frames of the leader, over a connection that many watchers share",
@@ -30,12 +30,12 @@ func watchFacts() []database.WatchFacts {
 	}}
 }
 
-// watcherSize is the size in bytes of a watcher's number in frames, big endian. It is in front of
+// watcherSize is the size in bytes of a watcher's number in frames, big endian. The number precedes
 // the version and the key.
 const watcherSize = 4
 
-// lengthSize is the size in bytes of the length of a range's first key, big endian, behind the
-// watcher's number. The range's end is behind the first key.
+// lengthSize is the size in bytes of the length of a range's first key, big endian. The length
+// follows the watcher's number, and the range's end follows the first key.
 const lengthSize = 4
 
 // watches is a connection to the leader.
@@ -82,7 +82,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	return w.ask(ctx, opWatchPart, id, append(append(key, w.prefix...), r.End...))
 }
 
-// Barrier sends a mark, which comes back behind all events before.
+// Barrier sends a mark, which comes back after all earlier events.
 func (w *watches) Barrier(ctx context.Context) error {
 	w.mu.Lock()
 	w.last++
@@ -155,7 +155,7 @@ func (w *watches) report(at time.Time, events []database.WatchEvent) []database.
 	return events[:0]
 }
 
-// answered passes an answer on.
+// answered passes an answer to its waiter.
 func (w *watches) answered(field, value []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,7 +177,7 @@ func (w *watches) event(field, value []byte) (e database.WatchEvent, ok bool) {
 	}, ours
 }
 
-// Hold makes the connection read nothing for a time.
+// Hold makes the connection stop reading until the channel is closed.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
 // Close closes the connection.
@@ -190,7 +190,7 @@ func (w *watches) Close() error {
 	return err
 }
 
-// watch serves the watches of a connection, whose first request was read.
+// watch serves the watches of a connection whose first request was read.
 func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opcode, field, value []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	queue := s.store.hub.Queue()
@@ -235,7 +235,8 @@ func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opc
 	}
 }
 
-// watched is the watcher and the keys of a request for a watch; ok is false if that is malformed.
+// watched returns the watcher and the keys in a request for a watch; ok is false if the request is
+// malformed.
 func watched(op opcode, field, value []byte) (id int32, keys deliver.Keys, ok bool) {
 	size := watcherSize
 	if op == opWatchPart {

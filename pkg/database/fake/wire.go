@@ -42,7 +42,7 @@ const (
 // watches reports whether a request begins to watch keys.
 func (o opcode) watches() bool { return o == opWatch || o == opWatchAll || o == opWatchPart }
 
-// code is how a request ended.
+// code is the result of a request.
 type code byte
 
 const (
@@ -56,18 +56,18 @@ const (
 	codeConflict    // with the version of the key
 )
 
-// opCount, opHighest and opClean are about the keys that begin with the request's value.
+// opCount, opHighest and opClean concern the keys that begin with the request's value.
 //
 // A frame, in both directions, is one byte, the lengths of two fields as 4 bytes
 // big endian, and the fields: opcode, key and value, or code, nothing and
-// answer. The file of writes holds requests as they came.
+// answer. The file of writes has requests in their wire format.
 const headerSize = 9
 
 // versionSize is the size of a version in bytes, big endian.
 const versionSize = 8
 
-// maxField is the longest field that is read at all; beyond it the sender does
-// not speak this protocol.
+// maxField is the longest accepted field; a sender of a longer one does not speak this
+// protocol.
 const maxField = 64 << 20
 
 var errFrame = errors.New("not a frame of the fake")
@@ -93,7 +93,7 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	if keySize > maxField || valueSize > maxField {
 		return 0, nil, nil, fmt.Errorf("%w: fields of %d and %d bytes", errFrame, keySize, valueSize)
 	}
-	var fields bytes.Buffer // grows with what is there, not with what the header says
+	var fields bytes.Buffer // grows with the received bytes, not with the header's lengths
 	if _, err := io.CopyN(&fields, r, int64(keySize)+int64(valueSize)); err != nil {
 		return 0, nil, nil, noEOF(err)
 	}
@@ -101,7 +101,7 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	return header[0], all[:keySize:keySize], all[keySize:], nil
 }
 
-// noEOF makes the end of a stream within a frame an error that can't be taken
+// noEOF turns the end of a stream within a frame into an error that cannot be mistaken
 // for its proper end.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {

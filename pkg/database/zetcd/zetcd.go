@@ -15,15 +15,15 @@
 //
 // Results with different key_parents do not compare.
 //
-// A proxy passes no error of etcd on: it closes the connection. So a write that etcd
+// A proxy does not forward errors of etcd: it closes the connection. So a write that etcd
 // refused, for example because its space is exceeded, has the class connection lost and
-// is unknown. Why is in the log of the etcd, and among the events of the run.
+// is unknown. The reason is in the log of the etcd, and among the events of the run.
 //
-// A proxy takes transactions of several keys too, but answers a conflict as it answers any
-// failure of them, so loads have transactions of one key only.
+// A proxy also accepts transactions of several keys, but it answers a conflict like any
+// other failure, so loads only have transactions of one key.
 //
-// A proxy reports neither its version nor the leader: the etcd behind it does. When that dies, the
-// proxy hangs and requests time out.
+// A proxy reports neither its version nor the leader: the etcd behind it does. If that etcd
+// dies, the proxy hangs and requests time out.
 package zetcd
 
 import (
@@ -64,7 +64,7 @@ func Database() database.Database {
 			Operations: zookeeper.Operations(),
 			Ports:      map[string]int{"client": 2181, roleEtcdClient: 2379, roleEtcdPeer: 2380},
 			Tools:      []string{Name, etcd.Name},
-			// Its clients are ZooKeeper's.
+			// Its clients are ZooKeeper clients.
 			Failover:   workload.FailoverNext,
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      etcd.Database().Info.Fsync,
@@ -109,7 +109,7 @@ var (
 	_ database.Fronted    = (*Options)(nil)
 )
 
-// ServeMirror implements [database.Mirror] with that of ZooKeeper.
+// ServeMirror implements [database.Mirror] with ZooKeeper's mirror.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	return zookeeper.ServeMirror(ctx, l, hold)
 }
@@ -128,7 +128,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Transport.Validate(), o.Etcd.Validate(h))
 }
 
-// protocol configures clients of the proxies. etcd would accept requests of 1.5 MiB. The
+// protocol configures clients of the proxies. etcd would accept requests of 1.5 MiB, but the
 // limit is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
@@ -137,7 +137,7 @@ func (o *Options) protocol() zookeeper.Protocol {
 }
 
 // MaxValue returns the largest value that fits into a request of ZooKeeper's
-// protocol, and into one of etcd if an option made those smaller.
+// protocol, and into a request of etcd if an option made etcd's limit smaller.
 func (o *Options) MaxValue(keySize int) int {
 	return min(o.protocol().MaxValue(keySize), o.Etcd.MaxValue(keySize))
 }
@@ -169,7 +169,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return n, nil
 }
 
-// HighestKey finds the highest numbered key through a proxy; see
+// HighestKey finds the key with the highest number through a proxy; see
 // [zookeeper.Protocol.HighestKey].
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	n, err := o.protocol().HighestKey(ctx, t, keySize)
@@ -188,8 +188,8 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return nil
 }
 
-// Plan returns etcd's plan and the proxy, which starts once etcd listens. The proxy has
-// only its member as endpoint: with more, it would read from members that are behind.
+// Plan returns etcd's plan and the proxy, which starts once etcd listens. The proxy's only
+// endpoint is its member: with more, it would read from members that are behind.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):
@@ -199,7 +199,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	case m.Tools[Name] == "":
 		return database.Plan{}, errors.New("plan zetcd: no zetcd executable, and none is built in")
 	}
-	plan, err := o.Etcd.Plan(below(m)) // its metrics are the member's: the proxy reports none
+	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd: the proxy reports none
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan zetcd: %w", err)
 	}
@@ -210,7 +210,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	plan.Commands = append(plan.Commands, database.Command{
 		Name: Name, Path: m.Tools[Name],
 		Args: []string{"-zkaddr", listen, "-endpoints", endpoint, "-logtostderr"},
-		// It exits without a message if it can't listen. The wait makes that an error.
+		// The proxy exits without a message if it cannot listen. The wait makes that an error.
 		WaitListen: []string{listen},
 		Env:        []string{"TZ=UTC"}, // log lines name no zone
 	})

@@ -12,10 +12,10 @@ import (
 // access is the ACL of the znodes that a session creates.
 type access []zk.ACL
 
-// accessOf returns the access of the znodes that a client with those credentials
-// creates: everyone's without credentials, else that of clients with the same ones.
-// ZooKeeper has no list of users: the first client with a digest defines it. The
-// scheme "auth" is not used, because with TLS it would include the certificate.
+// accessOf returns the access to znodes that a client with those credentials creates:
+// for everyone without credentials, else for clients with the same ones. ZooKeeper has
+// no list of users: the first client with a digest defines it. The scheme "auth" is not
+// used, because with TLS it would include the certificate.
 func accessOf(auth *database.Auth) (access, error) {
 	switch {
 	case auth == nil:
@@ -28,7 +28,7 @@ func accessOf(auth *database.Auth) (access, error) {
 	return zk.DigestACL(zk.PermAll, auth.User, auth.Password), nil
 }
 
-// size is its encoded size in a create request, in bytes.
+// size is the encoded size in a create request, in bytes.
 func (a access) size() int {
 	size := 4 // the number of entries
 	for _, acl := range a {

@@ -19,19 +19,19 @@ var (
 	_ database.SnapshotPlanner = (*Options)(nil)
 )
 
-// The admin server speaks HTTP. It is the only way to ask a member for a snapshot: the
-// client port has no request for one, and signals have no handler.
+// The admin server speaks HTTP. It is the only way to request a snapshot: the client port
+// has no such request, and signals have no handler.
 const (
-	// defaultAdminPort is ZooKeeper's own.
+	// defaultAdminPort is ZooKeeper's own default.
 	defaultAdminPort = 8080
 	// snapshotVersion is the first release with the command "snapshot".
 	snapshotVersion = "3.9.0"
 )
 
-// errSecret is why a cluster with TLS and credentials is not asked for snapshots.
+// errSecret is why a cluster with TLS and credentials makes no snapshots.
 var errSecret = errors.New("the admin server of zookeeper is asked without TLS, and a snapshot needs the credentials, which must not be sent so")
 
-// PlanSnapshots has members start their admin server.
+// PlanSnapshots makes members start their admin server.
 func (o *Options) PlanSnapshots(s database.SnapshotTarget) error {
 	switch {
 	case s.Version != "" && !database.Since(s.Version, snapshotVersion):
@@ -47,8 +47,8 @@ func (o *Options) PlanSnapshots(s database.SnapshotTarget) error {
 	return nil
 }
 
-// setAdmin sets the keys of the admin server. By default it binds every address and lets
-// anyone replace the data.
+// setAdmin sets the keys of the admin server, which by default binds every address and
+// lets anyone replace the data.
 func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	set("admin.enableServer", o.AdminPort > 0)
 	if o.AdminPort > 0 {
@@ -78,7 +78,7 @@ func (a admin) url(command string) (string, error) {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.port)) + "/commands/" + command, nil
 }
 
-// answers returns why the server does not answer, if the member has one.
+// answers returns why the server does not answer, if the member has an admin server.
 func (a admin) answers(ctx context.Context) error {
 	if a.port == 0 {
 		return nil
@@ -89,11 +89,11 @@ func (a admin) answers(ctx context.Context) error {
 	return nil
 }
 
-// Snapshot has a member write a snapshot to its data directory, where it stays. It needs
-// all permissions on the root znode, which everyone has unless somebody changed that.
-// Credentials that belong to TLS are never sent: then it is an error.
+// Snapshot makes a member write a snapshot to its data directory, where it stays. It needs
+// all permissions on the root znode, which everyone has by default. Credentials that require
+// TLS are never sent: Snapshot then returns an error.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (int64, error) {
-	// Some name must be given; it counts for znodes with access of their own only.
+	// A name is required; it matters only for znodes with restricted access.
 	user := "dbtester:dbtester"
 	switch {
 	case t.Auth == nil:

@@ -17,23 +17,23 @@ const mostCreates = 256
 
 // BulkSize returns how many creates fit into a request of jute_max_buffer.
 func (o *Options) BulkSize(keySize, valueSize int) int {
-	// An operation of a transaction has a header of 9 bytes. Half of the buffer is left to
-	// the ACLs and to escapes.
+	// An operation of a transaction has a header of 9 bytes. Half of the buffer is left for
+	// ACLs and escapes.
 	size := putSize(openToAll, o.protocol().Keys.pathSize(keySize), valueSize) + 9
 	return max(1, min(mostCreates, o.JuteMaxBuffer/2/size))
 }
 
-// bulk creates keys by transactions over the library.
+// bulk creates keys with transactions of the library.
 type bulk struct {
 	session *session
 	keys    Keyspace
 }
 
-// DialBulk opens a session and creates the parents of the keys if they don't exist.
+// DialBulk opens a session and creates the missing parents of the keys.
 func (o *Options) DialBulk(ctx context.Context, t database.Target) (database.Bulk, error) {
 	p := o.protocol()
 	p.Keys = p.Keys.below(t)
-	t.MaxBytes = 0 // requests are as large as the server takes
+	t.MaxBytes = 0 // requests are as large as the server accepts
 	s, err := p.dialStandard(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// The claim of a prefix is a znode right below it, beside the parents of the keys: a client
-// would make the parents.
+// The claim of a prefix is a znode directly below it, next to the parents of the keys: a client
+// that wrote the claim as a key would create the parents.
 
 // Claim returns the claim of the prefix, after a sync.
 func (p Protocol) Claim(ctx context.Context, t database.Target) (text []byte, version int64, err error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Clean removes keys below the prefix, in transactions of at most batchSize znodes,
-// then their parents and the last znode of the prefix, if nothing else is below it. Those
-// above, such as "/a" of the prefix "a/b", may be others' and stay. It fails if the
+// Clean removes keys below the prefix, in transactions of at most batchSize znodes. It then
+// removes their parents and the last znode of the prefix, if nothing else is below it. Higher
+// znodes, such as "/a" of the prefix "a/b", may belong to others and stay. It fails if the
 // listing of a parent is larger than maxListing.
 func (p Protocol) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(keys int64)) error {
 	if t.Prefix == "" {
@@ -31,8 +31,8 @@ func (p Protocol) Clean(ctx context.Context, t database.Target, which database.R
 	return nil
 }
 
-// maxPath is room for a path in a request to remove it, in bytes. Longer ones are removed
-// one by one.
+// maxPath bounds a path in a request that removes several, in bytes. Longer paths are
+// removed one by one.
 const maxPath = 2 << 10
 
 func (k Keyspace) clean(ctx context.Context, s *session, which database.Removable, removed func(int64)) error {
@@ -63,7 +63,7 @@ func (k Keyspace) clean(ctx context.Context, s *session, which database.Removabl
 		}
 		parents = append(parents, parent)
 	}
-	// A client that finds the marker takes the parents for granted.
+	// A client that finds the marker assumes that the parents exist.
 	for _, path := range []string{k.marker(), k.lock()} {
 		if _, err := s.removeAll(ctx, []string{path}); err != nil {
 			return err
@@ -78,15 +78,14 @@ func (k Keyspace) clean(ctx context.Context, s *session, which database.Removabl
 	return err
 }
 
-// removes reports whether a child of a parent is removed. A number under another parent than
-// its own is no key of a load.
+// removes reports whether a child of a parent is removed. A number below a wrong parent is no
+// key of a load.
 func (k Keyspace) removes(which database.Removable, parent, name string) bool {
 	return which.All || which.Has([]byte(name)) && string(k.appendPath(nil, []byte(name))) == parent+"/"+name
 }
 
-// removeAll removes znodes in one transaction, or one by one if a transaction fails:
-// others that are gone, or have children, stay as they are. It returns how many it
-// removed.
+// removeAll removes znodes in one transaction, or one by one if the transaction fails. It
+// skips znodes that are gone or have children, and returns how many it removed.
 func (s *session) removeAll(ctx context.Context, paths []string) (n int, err error) {
 	if len(paths) > 1 && len(paths[0]) < maxPath {
 		ops := make([]any, len(paths))

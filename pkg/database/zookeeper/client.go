@@ -18,7 +18,7 @@ type client struct {
 	keys   Keyspace
 	limit  int // largest request in bytes
 	access int // bytes of the ACL in a create request
-	// updates is whether the last Put found its key.
+	// updates means that the last Put found its key.
 	updates bool
 	path    []byte // of the last key
 }
@@ -36,8 +36,8 @@ var (
 // this client needed.
 //
 // ZooKeeper has one request for a new znode and another for an existing one, and
-// logs a transaction even for one that fails. A Put that tried the wrong one costs
-// two transactions; [client.PutNew] and [client.PutExisting] avoid that.
+// logs a transaction even for a request that fails. A Put that tries the wrong one
+// first costs two transactions; [client.PutNew] and [client.PutExisting] avoid that.
 func (c *client) Put(ctx context.Context, key, value []byte) error {
 	update, err := c.put(ctx, key, value, c.updates)
 	c.updates = update
@@ -56,7 +56,7 @@ func (c *client) PutExisting(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// put creates key or sets its value, and returns which of them the last request did.
+// put creates key or sets its value, and reports whether the last request was an update.
 func (c *client) put(ctx context.Context, key, value []byte, update bool) (updated bool, err error) {
 	path := c.pathOf(key)
 	if err := c.checkSize(path, value); err != nil {
@@ -86,9 +86,9 @@ func (c *client) checkSize(path, value []byte) error {
 }
 
 // Get returns the value of key. With [workload.ReadSyncGet] it first waits until the
-// server has applied earlier writes. That holds for a follower. ZooKeeper's leader
-// answers a sync at once, so a read from it can miss a write that the leader
-// committed and has not applied.
+// server has applied earlier writes. This works with a follower. ZooKeeper's leader
+// answers a sync at once, so a read from it can miss a write that it has committed but
+// not applied.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	value, _, err := c.read(ctx, c.pathOf(key), mode)
 	return value, err
@@ -105,7 +105,7 @@ func (c *client) Delete(ctx context.Context, key []byte) error {
 
 // Swap reads key with its version, after a sync, and sets it if it holds old and
 // still has that version. A missing key is a conflict. So is a stale read (see Get):
-// then nothing is set although the key may have held old.
+// nothing is set then, although the key may have held old.
 func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	path := c.pathOf(key)
 	if err := c.checkSize(path, value); err != nil {

@@ -22,15 +22,15 @@ var (
 	_ database.Session       = (*holder)(nil)
 )
 
-// The bounds of a session's time-out in ticks, unless a server's options change them.
+// The bounds of a session's timeout in ticks, unless a server's options change them.
 const (
 	leastTicks = 2
 	mostTicks  = 20
 )
 
-// sessionFacts are those of servers with a length of ticks. The leader ends sessions at ticks. A
-// follower reports each half of a tick which of its clients it heard from, so that a session
-// which it serves may last longer by as much.
+// sessionFacts returns the facts for servers with that tick. The leader ends sessions at ticks.
+// Every half tick a follower reports the clients that it heard from, so a session that it serves may
+// last half a tick longer.
 func sessionFacts(tick time.Duration) *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session with ephemeral znodes", Least: leastTicks * tick, Most: mostTicks * tick, Step: time.Millisecond,
@@ -72,7 +72,7 @@ func (o *Options) DialSessions(ctx context.Context, t database.Target) (database
 	return h, nil
 }
 
-// holders begin sessions, each over a connection of its own, with one member after the other.
+// holders begins sessions, each over its own connection, with the members in turn.
 type holders struct {
 	route
 	target  database.Target
@@ -129,7 +129,8 @@ func (h *holders) Watch(ctx context.Context, ready func(), gone func(database.Go
 	}
 }
 
-// childrenWatched returns the names of a znode's children, and what reports their first change.
+// childrenWatched returns the names of a znode's children, and a channel that reports their first
+// change.
 func (s *session) childrenWatched(ctx context.Context, path string) (names []string, changed <-chan zk.Event, err error) {
 	type answer struct {
 		names   []string

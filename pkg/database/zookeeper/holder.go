@@ -15,19 +15,18 @@ import (
 // flagEphemeral of a create request makes the znode end with the session.
 const flagEphemeral = 1
 
-// holder is one session over a connection of its own. A connection that broke is replaced at
-// the next request, with another member and the same session. Nothing renews the session by
-// itself.
+// holder is one session over its own connection. The next request replaces a broken connection,
+// with another member and the same session. Nothing renews the session automatically.
 type holder struct {
 	on     *holders
 	asked  time.Duration
 	member int // of the last connection
 	wire   wire
 
-	id       int64 // 0 before it was granted
+	id       int64 // 0 before the grant
 	password [passwdSize]byte
 	ttl      time.Duration
-	over     bool // members do not have it any more
+	over     bool // the session has ended
 	xid      int32
 }
 
@@ -60,15 +59,15 @@ func (s *holder) Attach(ctx context.Context, key, value []byte) error {
 	})
 }
 
-// Keep sends a ping. Members take any request as a renewal.
+// Keep sends a ping. To members any request is a renewal.
 func (s *holder) Keep(ctx context.Context) error {
 	return s.exchange(ctx, func() ([]byte, int32) { return appendHeader(nil, xidPing, opPing), xidPing })
 }
 
-// Abandon cuts the connection without the end of the session.
+// Abandon cuts the connection without ending the session.
 func (s *holder) Abandon() { s.wire.close() }
 
-// Release ends the session, for which it connects again after Abandon.
+// Release ends the session. After Abandon it reconnects to do so.
 func (s *holder) Release(ctx context.Context) error {
 	err := s.exchange(ctx, func() ([]byte, int32) { return s.begin(opClose), s.xid })
 	s.wire.close()
@@ -85,8 +84,8 @@ func (s *holder) begin(op int32) []byte {
 	return appendHeader(nil, s.xid, op)
 }
 
-// exchange sends a request and reads its answer. It connects first if there is no connection,
-// which renews the session or begins it; nil is no other request.
+// exchange sends a request and reads its answer. Without a connection it connects first, which
+// renews the session or begins it. A nil request only does that.
 func (s *holder) exchange(ctx context.Context, request func() (packet []byte, xid int32)) error {
 	if s.over {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
@@ -110,14 +109,14 @@ func (s *holder) exchange(ctx context.Context, request func() (packet []byte, xi
 	if err = conn.Send(sealed(packet)); err == nil {
 		err = s.read(conn, xid)
 	}
-	// What a member answered with an error leaves the connection usable, but for the end of
-	// the session.
+	// After an error in an answer the connection stays usable, except if the session has
+	// ended.
 	var refused *answered
 	conn.End(err == nil || errors.As(err, &refused) && !isOver(refused.err))
 	return s.failed(ctx, err, true)
 }
 
-// failed classes an error, and notes the end of the session.
+// failed classifies an error, and records the end of the session.
 func (s *holder) failed(ctx context.Context, err error, started bool) error {
 	switch {
 	case err == nil:
@@ -131,7 +130,7 @@ func (s *holder) failed(ctx context.Context, err error, started bool) error {
 	return classify(err, started)
 }
 
-// isOver reports whether members do not have a session any more.
+// isOver reports whether a session has ended.
 func isOver(err error) bool { return errors.Is(err, zk.ErrSessionExpired) }
 
 // answered is the error of an answer.
@@ -140,7 +139,7 @@ type answered struct{ err error }
 func (a *answered) Error() string { return a.err.Error() }
 func (a *answered) Unwrap() error { return a.err }
 
-// connect begins the session or goes on with it, at the first member that does so.
+// connect begins or continues the session, at the first member that allows it.
 func (s *holder) connect(ctx context.Context, conn *exchange.Conn) error {
 	var errs []error
 	for range s.on.endpoints {

@@ -35,7 +35,7 @@ const (
 
 // Sizes in bytes.
 const (
-	lengthField = 4         // in front of every packet
+	lengthField = 4         // before every packet
 	headerSize  = 4 + 8 + 4 // of an answer: xid, zxid, error
 	statSize    = 68        // of a znode's metadata
 	passwdSize  = 16        // of a session's password
@@ -44,7 +44,7 @@ const (
 // errMalformed is wrapped by every error about the form of a server's answer.
 var errMalformed = errors.New("malformed answer")
 
-// packet begins a packet in b. sealed sets its length.
+// packet begins a packet in b; sealed sets its length.
 func packet(b []byte) []byte { return append(b[:0], 0, 0, 0, 0) }
 
 // sealed sets the length field of a packet.
@@ -64,8 +64,8 @@ func appendBytes[T string | []byte](b []byte, text T) []byte {
 // appendHeader begins the packet of a request.
 func appendHeader(b []byte, xid, op int32) []byte { return appendInt(appendInt(packet(b), xid), op) }
 
-// appendConnect appends the request for a session, with its password; 0 is a new one. Servers
-// that have not applied transaction zxid refuse it.
+// appendConnect appends the request for a session with its password; session 0 requests a new one.
+// Servers that have not applied transaction zxid refuse it.
 func appendConnect(b []byte, zxid int64, timeout time.Duration, session int64, password [passwdSize]byte) []byte {
 	const version, readOnly = 0, 0
 	b = appendLong(appendInt(packet(b), version), zxid)
@@ -94,12 +94,12 @@ func (a access) append(b []byte) []byte {
 type connectAnswer struct {
 	timeout time.Duration // of the session, as the server set it
 	session int64         // 0 means that the session expired
-	// password goes with the session; zero if the answer has none.
+	// password belongs to the session; zero if the answer has none.
 	password [passwdSize]byte
 }
 
 // parseConnectAnswer reads the answer to a request for a session, without its length.
-// Some versions of the server leave out the field after the password.
+// Some versions of the server omit the field after the password.
 func parseConnectAnswer(b []byte) (connectAnswer, error) {
 	const version, timeout, session = 4, 4, 8
 	if len(b) < version+timeout+session {

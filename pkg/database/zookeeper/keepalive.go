@@ -14,7 +14,7 @@ type keepalive struct {
 	timer    *time.Timer
 	interval time.Duration
 	stopped  bool
-	ended    bool // start has no effect any more
+	ended    bool // start no longer has an effect
 	beating  sync.WaitGroup
 }
 
@@ -49,7 +49,7 @@ func (k *keepalive) fire() {
 	}
 }
 
-// stop returns when beat is not running and will not be called.
+// stop stops the keepalive, and returns when beat is not running.
 func (k *keepalive) stop() {
 	k.mu.Lock()
 	k.stopped = true

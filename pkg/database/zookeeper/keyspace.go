@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// DefaultParents spreads the keys so that a thousand clients seldom write under one
-// parent at the same time. A proxy to a database with optimistic transactions needs
+// DefaultParents spreads the keys so widely that a thousand clients seldom write below the
+// same parent at the same time. A proxy to a database with optimistic transactions needs
 // that, because every create changes the parent; ZooKeeper does not.
 const DefaultParents = 1000
 
@@ -95,13 +95,13 @@ func appendName(dst, key []byte) []byte {
 	return dst
 }
 
-// prepareTimeout bounds how long a dial waits for the parents. It is longer than the
+// prepareTimeout bounds the time that a dial waits for the parents. It is longer than the
 // session of a client that died while it created them.
 const prepareTimeout = 30 * time.Second
 
-// prepare creates the parents unless they exist. Of many connections at once, one
-// creates them and the others wait: a proxy fails concurrent transactions, because all
-// of them change the root.
+// prepare creates the parents unless they exist. If there are many connections, one
+// creates them and the others wait: a proxy fails concurrent transactions, because they
+// all change the root.
 func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
@@ -132,7 +132,7 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	}
 }
 
-// makeRoot creates the znodes of the prefix that do not exist.
+// makeRoot creates the missing znodes of the prefix.
 func (k Keyspace) makeRoot(ctx context.Context, s *session) error {
 	for end := range k.root + "/" {
 		if path := (k.root + "/")[:end]; path != "" && (k.root + "/")[end] == '/' {
@@ -160,7 +160,7 @@ func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
 // build creates the parents and the marker, and removes the lock. After an error the
 // session must be closed, which removes the lock.
 func (k Keyspace) build(ctx context.Context, s *session) error {
-	// The last holder of the lock may have created them since the first read.
+	// The last holder of the lock may have created the parents since the first read.
 	done, err := readable(ctx, s, k.marker())
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (k Keyspace) build(ctx context.Context, s *session) error {
 				return err
 			}
 		}
-		// The marker exists only if a session expired, with its lock, while it built.
+		// The marker exists only if a session expired with its lock while it created the parents.
 		if err := s.create(ctx, k.marker(), 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return err
 		}
@@ -200,10 +200,10 @@ func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) er
 	return nil
 }
 
-// count returns the sum of the parents' children. The session must have been opened
-// after the writes that must be counted: opening it is itself a write, which the
-// server applies after them. The sync is for a proxy, which does not order sessions
-// and keys. A parent that does not exist has no children.
+// count returns the total number of the parents' children. The session must have been
+// opened after the writes to count: opening it is itself a write, which the server applies
+// after them. The sync is for a proxy, which does not order sessions and keys. A missing
+// parent has no children.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)
@@ -219,7 +219,7 @@ func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	return sum, nil
 }
 
-// highest returns the highest numbered key of all parents' children, -1 without one.
+// highest returns the highest key number among all parents' children, -1 if there is none.
 // The session must have been opened as for count.
 func (k Keyspace) highest(ctx context.Context, s *session, keySize int) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // lean is a session whose caller writes packets and reads answers; between requests
-// a timer writes pings. A connection that broke, or whose exchange timed out, is
-// replaced by the next request, with a new session. Requests are for one goroutine
-// at a time.
+// a timer writes pings. The next request replaces a connection that broke or whose
+// exchange timed out, with a new session. Only one goroutine at a time may send
+// requests.
 type lean struct {
 	conn        exchange.Conn
 	endpoints   []string
@@ -36,7 +36,7 @@ type lean struct {
 	draft  exchange.Draft
 }
 
-// answerBytes is the first size of the buffer for answers. It keeps a thousand sessions small.
+// answerBytes is the initial size of the buffer for answers. It keeps a thousand sessions small.
 const answerBytes = 512
 
 func (l *lean) add(ctx context.Context, path, value []byte) error {
@@ -72,14 +72,14 @@ func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int3
 	return value, version, l.finish(ctx, a)
 }
 
-// begin starts the packet of the next request, whose texts have some bytes.
+// begin starts the packet of the next request; texts is the size of its texts in bytes.
 func (l *lean) begin(op int32, texts int) []byte {
 	const others = 64       // bytes, of the header, of lengths and numbers
 	l.xid = max(1, l.xid+1) // 1 follows the largest number
 	return appendHeader(l.draft.Begin(texts+others), l.xid, op)
 }
 
-// do sends a request whose answer has no body of interest.
+// do sends a request whose answer's body does not matter.
 func (l *lean) do(ctx context.Context, request []byte) error {
 	a, err := l.send(ctx, request)
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *lean) do(ctx context.Context, request []byte) error {
 	return l.finish(ctx, a)
 }
 
-// send sends a request, whose length it fills in, and reads the header of its
+// send fills in a request's length, sends the request and reads the header of its
 // answer. Without an error the exchange lasts until finish or fail.
 func (l *lean) send(ctx context.Context, request []byte) (header, error) {
 	if err := l.ensureSession(ctx); err != nil {

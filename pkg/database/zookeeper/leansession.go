@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// openLean returns when a server confirmed a session and accepted the credentials.
+// openLean returns once a server has confirmed a session and accepted the credentials.
 // Answers may have at most maxAnswer bytes.
 func openLean(ctx context.Context, t database.Target, maxAnswer int) (*lean, error) {
 	r, err := routeTo(t)
@@ -68,7 +68,7 @@ func (l *lean) ensureSession(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", zk.ErrNoServer, err)
 }
 
-// startPause is between two attempts to connect to servers that are still starting.
+// startPause is the pause between attempts to connect to servers that are still starting.
 const startPause = 100 * time.Millisecond
 
 // connect opens a session for the running exchange, with the first endpoint that
@@ -97,8 +97,7 @@ func (l *lean) connect(ctx context.Context) error {
 }
 
 // handshake connects to one server, requests a session and sends the credentials.
-// It takes at most an equal part of the time of a dial, so that every endpoint is
-// tried.
+// It takes at most an equal share of the dial's time, so every endpoint is tried.
 func (l *lean) handshake(ctx context.Context, addr string) error {
 	if err := l.conn.Connect(ctx, addr, l.tls); err != nil {
 		return err
@@ -175,9 +174,9 @@ func (l *lean) unsolicited() error {
 
 var errNoPong = errors.New("the server did not answer a ping")
 
-// ping sends a ping if the connection was unused for a while, so that the server
-// keeps the session, and closes an idle connection whose last ping was not answered.
-// While a request waits, its own deadline limits the wait.
+// ping sends a ping if the connection was unused for a while, so the server keeps the
+// session. It closes an idle connection whose last ping was not answered. While a
+// request waits, its own deadline limits the wait.
 func (l *lean) ping() (again bool) {
 	return l.conn.Keepalive(func(conn net.Conn, busy bool, since time.Duration) error {
 		switch {
@@ -208,8 +207,8 @@ func (l *lean) close() {
 	l.conn.Close()
 }
 
-// closeSession asks the server to end the session, within a second, unless a request
-// is running. Errors are ignored: the session then expires.
+// closeSession requests the end of the session, within a second, unless a request is
+// running. Errors are ignored: the session then expires.
 func (l *lean) closeSession() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

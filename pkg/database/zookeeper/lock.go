@@ -20,8 +20,8 @@ var (
 	_ database.Contender  = (*libraryContender)(nil)
 )
 
-// LockFacts are those of locks with sessions of that kind: each contender has an ephemeral
-// sequential znode, and that with the lowest number holds the lock.
+// LockFacts returns the facts of locks with sessions of that kind. Each contender has an ephemeral
+// sequential znode, and the one with the lowest number holds the lock.
 func LockFacts(session database.SessionFacts) *database.LockFacts {
 	recipe := database.LockRecipe{
 		Name: database.LockLibrary, Library: "github.com/go-zookeeper/zk", Queue: true,
@@ -35,17 +35,17 @@ func LockFacts(session database.SessionFacts) *database.LockFacts {
 		What:    "ephemeral sequential znode",
 		Recipes: []database.LockRecipe{recipe, direct},
 		Session: session,
-		// Of go-zookeeper's pings.
+		// As go-zookeeper pings.
 		Renews: func(ttl time.Duration) time.Duration { return ttl / 3 },
 	}
 }
 
-// DialLocks creates nothing: contenders do.
+// DialLocks creates nothing: contenders create the znodes.
 func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.LockOptions) (database.Locks, error) {
 	return o.protocol().DialLocks(t, lo, LockFacts(o.SessionFacts()))
 }
 
-// DialLocks makes contenders with those facts, each with one member after the other.
+// DialLocks makes contenders with those facts. They use the members in turn.
 func (p Protocol) DialLocks(t database.Target, lo database.LockOptions, f *database.LockFacts) (database.Locks, error) {
 	recipe, err := f.Recipe(lo.Recipe)
 	switch {
@@ -65,7 +65,7 @@ func (p Protocol) DialLocks(t database.Target, lo database.LockOptions, f *datab
 type contenders struct {
 	target  database.Target
 	keys    Keyspace
-	parent  string // of the znodes of locks, each of which is the parent of its contenders'
+	parent  string // of the locks' znodes; each lock's znode is the parent of its contenders' znodes
 	ttl     time.Duration
 	recipe  string
 	buffers int
@@ -91,7 +91,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	return &contender{place: place{on: c, session: s}}, nil
 }
 
-// Close removes the znodes of locks without contenders, and their parent if none is left.
+// Close removes the znodes of locks without contenders, and their parent if no lock is left.
 func (c *contenders) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -116,21 +116,21 @@ func (c *contenders) Close() error {
 	return nil
 }
 
-// dir is the znode of a lock.
+// dir returns the path of a lock's znode.
 func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
 
-// place is where a contender is: its session and the lock that it asked for last.
+// place holds a contender's session and the lock that it requested last.
 type place struct {
 	on      *contenders
 	session *session // nil after a request whose outcome is unknown
-	dir     string   // that exists, "" for none
+	dir     string   // znode of the lock, which exists; "" for none
 }
 
-// enter has a session and the znode of a lock. The recipe of the library would create that too, but
-// a proxy may answer that there is no such znode to a contender whose own was made once there was
-// one, which nobody then removes.
+// enter makes sure that there are a session and the znode of a lock. The library's recipe would also
+// create the lock's znode. But a proxy may answer that the lock's znode is missing and still create
+// the contender's znode later, which nobody would remove.
 func (p *place) enter(ctx context.Context, name []byte) (err error) {
 	if p.session == nil {
 		if p.session, err = p.on.open(ctx); err != nil {
@@ -154,7 +154,7 @@ func (p *place) enter(ctx context.Context, name []byte) (err error) {
 	return nil
 }
 
-// give ends the session with whatever it may have.
+// give ends the session with everything that it may hold.
 func (p *place) give() {
 	if p.session != nil {
 		p.session.close()
@@ -162,7 +162,7 @@ func (p *place) give() {
 	p.session, p.dir = nil, ""
 }
 
-// Abandon cuts the connection for good, without the end of the session.
+// Abandon cuts the connection for good, without ending the session.
 func (p *place) Abandon() {
 	if p.session != nil {
 		p.session.network.close()
@@ -175,7 +175,7 @@ func (p *place) Close(context.Context) error {
 	return nil
 }
 
-// lockNode is the name of contenders' znodes without their numbers, as that of the library.
+// lockNode is the name of contenders' znodes without their numbers, as in the library.
 const lockNode = "lock-"
 
 // numberOf returns the number of a contender's znode.
@@ -188,8 +188,8 @@ func numberOf(name string) (number int, ok bool) {
 	return number, err == nil
 }
 
-// before returns the contender's znode that is in front of one, "" if there is none, and whether
-// it is the first of all. It fails if the znode itself is not there.
+// before returns the contender's znode directly in front of another, "" if there is none, and
+// whether the znode in front is the first of all. It fails if own does not exist.
 func before(names []string, own string) (front string, first bool, err error) {
 	number, ok := numberOf(own)
 	if !ok {
@@ -213,10 +213,10 @@ func before(names []string, own string) (front string, first bool, err error) {
 	return front, ahead == 1, nil
 }
 
-// errGone is the error of a contender whose znode is gone: so is its session.
+// errGone is the error of a contender whose znode, and therefore session, is gone.
 var errGone = database.NotApplied(database.ClassNotFound, database.ErrNoSession)
 
-// lost makes an error of a request for a session that has ended.
+// lost returns the error of a request whose session has ended.
 func lost(err error) error {
 	if errors.Is(err, zk.ErrSessionExpired) {
 		return errGone
@@ -230,7 +230,7 @@ type contender struct {
 	path string // of the znode, "" for none
 }
 
-// cleanWithin bounds the removal of the znode of a wait that was given up.
+// cleanWithin bounds the time to remove the znode of an abandoned wait.
 const cleanWithin = 5 * time.Second
 
 // Acquire creates a znode and waits until it is the first.
@@ -257,7 +257,8 @@ func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (da
 	return database.Held{At: at, Fence: fence, Lost: c.session.expired}, nil
 }
 
-// create creates the znode. If that of the lock is gone, it begins with another session: see enter.
+// create creates the znode. If the lock's znode is gone, it starts over with another session: see
+// enter.
 func (c *contender) create(ctx context.Context, name []byte) (made string, err error) {
 	for range 3 {
 		if err := c.enter(ctx, name); err != nil {
@@ -300,7 +301,7 @@ func (c *contender) wait(ctx context.Context, path string) error {
 	}
 }
 
-// gone waits until the znode in front is deleted. If that held the lock, it is the contender's
+// gone waits until the znode in front is deleted. If that znode held the lock, it is the contender's
 // turn.
 func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool, err error) {
 	var changed <-chan zk.Event
@@ -327,7 +328,7 @@ func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool
 	}
 }
 
-// created returns the transaction that created a znode, and the session whose it is.
+// created returns the transaction that created a znode, and the session that owns it.
 func (s *session) created(ctx context.Context, path string) (zxid, owner int64, err error) {
 	// A call that timed out writes to its own answer, which is never read.
 	var got zk.Stat
@@ -364,7 +365,7 @@ func (c *contender) Release(ctx context.Context) error {
 	return released(c.session.remove(ctx, []byte(path)))
 }
 
-// released is the error of a release whose znode was removed with that error.
+// released converts the error of removing the znode to the error of a release.
 func released(err error) error {
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrSessionExpired) {
 		return database.NotApplied(database.ClassNotFound, database.ErrLockLost)
@@ -372,15 +373,15 @@ func released(err error) error {
 	return err
 }
 
-// libraryContender takes locks of the library. Its calls take no context: a wait that is given up
-// costs the session.
+// libraryContender takes locks of the library. The library's calls take no context, so an abandoned
+// wait costs the session.
 type libraryContender struct {
 	place
 	lock *zk.Lock
 }
 
-// Acquire locks a lock of the library. The fence is then asked for, for which the contenders are
-// listed: the library does not tell the path.
+// Acquire locks a lock of the library, and then requests the fence. To find it, the contenders are
+// listed, because the library does not return the path.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (held database.Held, err error) {
 	if err := c.enter(ctx, name); err != nil {
 		c.give()
@@ -400,7 +401,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	return held, nil
 }
 
-// fence returns that of the session, whose znode is the first.
+// fence returns the fence of the session, whose znode is the first.
 func (c *libraryContender) fence(ctx context.Context) (int64, error) {
 	names, err := c.session.names(ctx, c.dir)
 	if err != nil {

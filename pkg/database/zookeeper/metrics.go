@@ -5,8 +5,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metrics returns what a member prints for mntr. Versions before 3.6 have few of them.
-// Times are in whole milliseconds.
+// metrics returns the metrics that a member reports for mntr. Versions before 3.6 have few
+// of them. Times are in whole milliseconds.
 func metrics(m database.Member) *database.MetricsSource {
 	const millis = .001
 	return &database.MetricsSource{

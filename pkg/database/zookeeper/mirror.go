@@ -65,8 +65,8 @@ func (m *mirror) serve(conn io.ReadWriter) error {
 	}
 }
 
-// mirrorPacket bounds a request in bytes. Clients refuse to send what their options, not
-// known here, do not allow.
+// mirrorPacket bounds a request in bytes. Clients have tighter limits of their own, which
+// are unknown here.
 const mirrorPacket = 64 << 20
 
 // readPacket reads a packet without its length into a buffer.

@@ -13,8 +13,8 @@ import (
 )
 
 // network makes the connections of one go-zookeeper session. When the session is
-// closed it closes the last connection, or ends the attempt to make it, where the
-// library would wait for a server that hangs.
+// closed it closes the last connection or ends the attempt to connect; the library
+// itself would wait for a server that hangs.
 type network struct {
 	tls       *tls.Config     // nil for plaintext
 	maxPacket int             // bytes that a server may announce
@@ -59,9 +59,9 @@ func (n *network) report(err error) {
 	}
 }
 
-// checkedConn is a connection that reports when it ends before the server answered,
-// which the library only logs, and that fails when the server announces more than
-// the library should allocate.
+// checkedConn is a connection that reports an end before the server answered, which
+// the library only logs. It also fails if the server announces more bytes than the
+// library should allocate.
 type checkedConn struct {
 	net.Conn
 	network  *network
@@ -83,14 +83,14 @@ func (c *checkedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write sends a packet: the library writes each whole.
+// Write sends a packet: the library writes each packet in one call.
 func (c *checkedConn) Write(b []byte) (int, error) {
 	c.packets.lists.sent(b)
 	return c.Conn.Write(b)
 }
 
-// wait returns when the session is confirmed, ctx has ended, or no member confirmed
-// one.
+// wait returns when the session is confirmed, ctx has ended, or no member confirmed a
+// session.
 func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, members int) error {
 	retries := newRetries(members)
 	for {
@@ -107,7 +107,7 @@ func (n *network) wait(ctx context.Context, confirmed <-chan struct{}, members i
 	}
 }
 
-// current is the last connection.
+// current returns the last connection.
 func (n *network) current() net.Conn {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns the classed error of a call, nil for nil. A request that was not
+// classify returns the classified error of a call, nil for nil. A request that was not
 // started was surely not applied.
 func classify(err error, started bool) error {
 	if err == nil {

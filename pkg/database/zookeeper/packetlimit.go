@@ -9,26 +9,26 @@ import (
 // maxConnectAnswer bounds the answer to a connect request, in bytes.
 const maxConnectAnswer = 1 << 10
 
-// packetLimit checks the lengths in a stream of packets before go-zookeeper allocates
-// that much: that of the packet, and that of the byte array which
-// follows the header of an answer to get, and the session of an answer to connect.
-// Other answers have other numbers there, which are far below any limit (a znode's
-// transaction id, whose upper half is an epoch).
+// packetLimit checks the lengths in a stream of packets before go-zookeeper allocates that
+// much memory: the length of the packet, and the length of the byte array after the header
+// of an answer to get, or after the session in an answer to connect. Other answers have other
+// numbers there, which are far below any limit (a znode's transaction id, whose upper half
+// is an epoch).
 //
-// A session time-out that is not positive makes go-zookeeper panic.
+// A session timeout that is not positive makes go-zookeeper panic.
 //
-// A length of -1 is an empty value, or one of an answer to multi. For a list go-zookeeper takes
-// it for 4,294,967,295 elements, so it must not come in an answer to a request for one.
+// A length of -1 means an empty value, or belongs to an answer to multi. In a list go-zookeeper
+// would read it as 4,294,967,295 elements, so an answer to a request for a list must not have it.
 type packetLimit struct {
 	max       int // bytes of a packet after the first
 	lists     listRequests
 	connected bool
-	length    int // of the packet that is read
-	have      int // bytes of it, with its length field
+	length    int // of the current packet
+	have      int // received bytes of it, with its length field
 	head      [lengthField + headerSize + lengthField]byte
 }
 
-// check takes the next bytes of the stream.
+// check checks the next bytes of the stream.
 func (p *packetLimit) check(b []byte) error {
 	for len(b) > 0 {
 		var n int
@@ -50,7 +50,7 @@ func (p *packetLimit) check(b []byte) error {
 	return nil
 }
 
-// headSize is how many bytes of the packet are checked.
+// headSize is how many bytes of the packet need a check.
 func (p *packetLimit) headSize() int {
 	if p.have < lengthField {
 		return lengthField
@@ -58,7 +58,7 @@ func (p *packetLimit) headSize() int {
 	return min(len(p.head), lengthField+p.length)
 }
 
-// verify checks a length that has just come whole.
+// verify checks a length that has just become complete.
 func (p *packetLimit) verify() error {
 	limit := p.max
 	if !p.connected {
@@ -88,17 +88,17 @@ func (p *packetLimit) verify() error {
 	return nil
 }
 
-// xid is the number of the request that the packet answers, once its header is there.
+// xid is the number of the request that the packet answers, once its header has arrived.
 func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
 
-// listRequests are the requests for a list that have no answer yet. The writer of a connection
-// adds them, and its reader removes them.
+// listRequests are the unanswered requests for a list. The writer of a connection adds them,
+// and its reader removes them.
 type listRequests struct {
 	mu   sync.Mutex
 	xids map[int32]bool
 }
 
-// sent takes a packet that goes to the server.
+// sent records a packet to the server.
 func (l *listRequests) sent(packet []byte) {
 	if len(packet) < lengthField+8 {
 		return
@@ -114,14 +114,14 @@ func (l *listRequests) sent(packet []byte) {
 	}
 }
 
-// waits reports whether a request for a list waits for its answer.
+// waits reports whether a request is an unanswered request for a list.
 func (l *listRequests) waits(xid int32) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.xids[xid]
 }
 
-// answered takes the end of an answer.
+// answered records the end of an answer.
 func (l *listRequests) answered(xid int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

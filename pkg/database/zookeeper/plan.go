@@ -12,18 +12,18 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Where things are, below a member's directory.
+// Paths below a member's directory.
 const (
 	confDir = "conf"
 	dataDir = "data"    // snapshots and myid
 	logDir  = "datalog" // the transaction log
 )
 
-// mainClass runs a member, alone or of a quorum.
+// mainClass runs a member, alone or as part of a quorum.
 const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
-// Servers log to standard output through Logback from 3.8, before through Log4j;
-// both find their file on the class path, and neither minds the other's.
+// Servers log to standard output through Logback from 3.8 on, and through Log4j before.
+// Both find their file on the class path, and ignore the other's.
 var (
 	//go:embed conf/logback.xml
 	logback string
@@ -32,8 +32,8 @@ var (
 )
 
 // Plan returns one command, named "zookeeper": the JVM on the server's jars. Every
-// version from 3.4 to 3.9 takes these files; settings that are newer than a
-// version become system properties that nobody reads. TLS takes 3.5.5 or newer.
+// version from 3.4 to 3.9 accepts these files; settings that are newer than the
+// version become system properties that nobody reads. TLS needs 3.5.5 or newer.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):
@@ -65,8 +65,8 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// tools returns the directory of jars, and the JVM, that of the PATH if there is
-// none among the tools.
+// tools returns the directory of jars, and the JVM: the one in the PATH if there is none
+// among the tools.
 func tools(given map[string]string) (jars, java string, err error) {
 	jars, java = given[toolJars], given[toolJava]
 	switch {
@@ -81,10 +81,10 @@ func tools(given map[string]string) (jars, java string, err error) {
 	return jars, java, nil
 }
 
-// args are the arguments of the JVM. The jars are those in the directory and in
-// its folder lib, so that it may be a directory of jars or an unpacked release.
-// The folder with the logging's files is relative to the working directory, the
-// member's own, which may hold the character that separates a class path.
+// args returns the arguments of the JVM. The jars are those in the directory and in
+// its folder lib, so it may be a directory of jars or an unpacked release. The folder
+// with the logging configuration is relative to the working directory, the member's
+// own, whose path may contain the character that separates a class path.
 func (o *Options) args(m database.Member, jars string) []string {
 	var args []string
 	if o.JavaXms != "" {
@@ -120,11 +120,11 @@ func (o *Options) config(m database.Member) string {
 	set("snapCount", o.SnapCount)
 	set("preAllocSize", o.PreAllocSize)
 	set("forceSync", map[bool]string{true: "yes", false: "no"}[o.ForceSync])
-	// Nothing is purged, so that the size on disk is that of all that was written.
+	// Nothing is purged, so the size on disk is that of everything written.
 	set("autopurge.purgeInterval", 0)
 	o.setAdmin(set, m)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")
-	// Time in which threads did not run is among the member's metrics.
+	// The time in which threads did not run is among the member's metrics.
 	set("jvm.pause.monitor", true)
 	for i, h := range m.Hosts {
 		set(fmt.Sprintf("server.%d", serverID(i)), fmt.Sprintf("%s:%d", address(h, "peer"), h.Ports["election"]))
@@ -133,8 +133,8 @@ func (o *Options) config(m database.Member) string {
 }
 
 // secure sets the keys with which a member speaks only TLS, to clients and to the other
-// members, and asks all of them for a certificate. It takes Netty in place
-// of the member's own network code, so results with and without do not compare.
+// members, and requires a certificate of all of them. TLS uses Netty instead of the
+// member's own network code, so results with and without TLS do not compare.
 func secure(set func(string, any), m database.Member) {
 	set("serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
 	set("secureClientPort", m.Self().Ports["client"])

@@ -6,9 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// escape writes a value for a Java properties file, which is what zoo.cfg is: it reads
-// back as the same text, whatever is in it. The file is read as ISO 8859-1, so every
-// character beyond ASCII is escaped.
+// escape writes a value for a Java properties file such as zoo.cfg. Any text reads back
+// unchanged. The file is read as ISO 8859-1, so every character beyond ASCII is escaped.
 func escape(value string) string {
 	var b strings.Builder
 	for i, r := range value {

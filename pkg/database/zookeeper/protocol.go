@@ -16,8 +16,8 @@ type Protocol struct {
 	// MaxPacket is the largest request in bytes that the server accepts. It closes the
 	// connection on larger ones, so clients refuse to send them.
 	MaxPacket int
-	// Transport carries the requests of clients; empty is [database.Lean]. The library
-	// carries all else, such as the creation of parents.
+	// Transport sends the requests of clients; empty means [database.Lean]. The library
+	// does everything else, such as creating parents.
 	Transport database.Transport
 }
 
@@ -56,7 +56,7 @@ func (p Protocol) MaxValue(keySize int) int {
 	return max(0, p.MaxPacket-putSize(openToAll, p.Keys.pathSize(keySize), 0))
 }
 
-// MaxTxnValue returns the largest value in bytes of each key in a transaction of so many
+// MaxTxnValue returns the largest value in bytes of each key in a transaction with that many
 // keys, for a client without credentials; 0 if no value fits.
 func (p Protocol) MaxTxnValue(keySize, keys int) int {
 	if keys < 2 {
@@ -66,18 +66,18 @@ func (p Protocol) MaxTxnValue(keySize, keys int) int {
 	return max(0, (p.MaxPacket-multiOverhead)/keys-each)
 }
 
-// Dial opens one session and creates the parents of the keys if they don't exist. It
-// fails if no endpoint answers. With Prefer set it uses that endpoint only, also after
-// the connection was lost.
+// Dial opens one session and creates the missing parents of the keys. It fails if no
+// endpoint answers. With Prefer set it uses only that endpoint, even after the connection
+// was lost.
 //
 // With credentials, only clients with the same ones may use the znodes that it creates.
 // It fails if the parents of the keys belong to other credentials.
 //
-// ZooKeeper has no time-out for a request: a server works on a request that the client
-// gave up. It only ends sessions that it does not hear from.
+// ZooKeeper has no timeout for a request: a server continues with a request that the
+// client gave up. It only ends sessions from which it does not hear.
 //
-// Its memory follows from Target.MaxBytes: with [database.Standard] it holds the largest
-// request and the largest answer, with [database.Lean] no more than 20 KiB of either.
+// The client's memory depends on Target.MaxBytes: with [database.Standard] it holds the
+// largest request and the largest answer, with [database.Lean] at most 20 KiB of either.
 func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	p.Keys = p.Keys.below(t)
 	if p.Transport == database.Standard {
@@ -144,7 +144,7 @@ func (p Protocol) bufferSize(maxBytes int) int {
 }
 
 // Serves returns nil if that member opens a session, which needs a quorum, and answers
-// a sync, which goes through the leader, and a read.
+// a read and a sync, which goes through the leader.
 func (p Protocol) Serves(ctx context.Context, t database.Target, member int) error {
 	if member < 0 || member >= len(t.Endpoints) {
 		return fmt.Errorf("the member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
@@ -164,8 +164,8 @@ func (p Protocol) Serves(ctx context.Context, t database.Target, member int) err
 	return nil
 }
 
-// CountKeys returns the number of keys whose write was answered before: the children
-// of all parents. Any member may answer.
+// CountKeys returns the number of keys whose write was answered before the call: the
+// children of all parents. Any member may answer.
 func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	t.Prefer = -1
 	s, err := open(ctx, t, p.bufferSize(1))
@@ -184,9 +184,9 @@ func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, erro
 // holds 250,000 keys of 256 bytes. ZooKeeper has no listing in parts.
 const maxListing = 64 << 20
 
-// HighestKey returns the highest numbered key of those whose write was answered before,
-// -1 without one. It lists the children of one parent after the other. It fails if the
-// listing of a parent is larger than maxListing.
+// HighestKey returns the highest number of the keys whose write was answered before the
+// call, -1 if there is none. It lists the children of one parent after another, and fails
+// if the listing of a parent is larger than maxListing.
 func (p Protocol) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	t.Prefer = -1
 	s, err := openFor(ctx, t, p.bufferSize(1), maxListing)

@@ -13,17 +13,17 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// release holds the poms by which Maven copies a server's jars, and the checksums
-// of the jars of the versions that were tried.
+// release holds the poms with which Maven copies a server's jars, and the checksums
+// of the jars of the tested versions.
 //
 //go:embed release
 var release embed.FS
 
-// The versions at which a release changes shape.
+// The versions at which releases change.
 const (
 	oldestVersion  = 3_004_000 // of a server that speaks this driver's protocol
 	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
-	moreJars       = 3_005_010 // the server's pom leaves out jars that it needs, or that write its log
+	moreJars       = 3_005_010 // the server's pom omits jars that it needs, or that write its log
 	logbackVersion = 3_008_000 // Logback and SLF4J 2
 	adminVersion   = 3_009_000 // the admin server takes snapshots
 )
@@ -70,7 +70,7 @@ func mavenJars(version string, number int) (recipe.Maven, error) {
 			return recipe.Maven{}, fmt.Errorf("read the recipe: %w", err)
 		}
 	}
-	logback := "1.2.13" // the last that goes with SLF4J 1.7
+	logback := "1.2.13" // the last one that works with SLF4J 1.7
 	if number >= logbackVersion {
 		logback = "1.3.15"
 	}

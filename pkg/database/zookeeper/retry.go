@@ -12,9 +12,9 @@ import (
 var errNoGreeting = errors.New("the server closed the connection without an answer (it may require TLS, or have too many connections)")
 
 // asNoAnswer wraps the error of a connection that ended before the server answered.
-// It returns a TLS alert as it is: the server refused the client's certificate, and a
-// retry would not help. A server that only closes may still be starting, or be
-// overloaded.
+// It returns a TLS alert unchanged: the server refused the client's certificate, and a
+// retry would not help. A server that only closes the connection may still be starting,
+// or may be overloaded.
 func asNoAnswer(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" { // crypto/tls's name for an alert
@@ -34,8 +34,8 @@ func (n *noAnswer) Unwrap() error { return n.err }
 // maxTries is how many connections to one member may end without an answer.
 const maxTries = 3
 
-// retries counts attempts to get a session from one of several members. Each member
-// is given up after one connection that failed, or after three without an answer.
+// retries counts attempts to get a session from one of several members. A member is given
+// up after one connection that failed, or after three without an answer.
 type retries struct {
 	left   int
 	errors []error

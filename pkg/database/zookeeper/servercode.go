@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// serverError is an answer with a code that go-zookeeper has no error for.
+// serverError is an answer with a code for which go-zookeeper has no error.
 type serverError struct{ code int32 }
 
 func (e serverError) Error() string {
@@ -19,10 +19,10 @@ func (e serverError) Error() string {
 	return fmt.Sprintf("error %d", e.code)
 }
 
-// meaning is what a code means for a request: whether the server refused it before it
-// proposed a transaction.
+// meaning is the meaning of a code for a request. refused means that the server refused the
+// request before it proposed a transaction.
 type meaning struct {
-	name    string // as ZooKeeper's documentation has it
+	name    string // as in ZooKeeper's documentation
 	class   database.Class
 	refused bool
 }
@@ -30,9 +30,9 @@ type meaning struct {
 // meanings are the codes without an error in go-zookeeper.
 func meanings() map[int32]meaning {
 	return map[int32]meaning{
-		// A server sends these when something failed on its side, perhaps after the
-		// transaction was applied. zetcd answers a SetData that it applied and could not
-		// read back with a system error.
+		// A server sends these codes after a failure on its side, perhaps after it applied the
+		// transaction. zetcd answers a SetData that it applied but could not read back with a
+		// system error.
 		-1: {"SystemError", database.ClassOther, false},
 		-2: {"RuntimeInconsistency", database.ClassOther, false},
 		-3: {"DataInconsistency", database.ClassOther, false},
@@ -41,7 +41,7 @@ func meanings() map[int32]meaning {
 		-6: {"Unimplemented", database.ClassOther, true},
 		-7: {"OperationTimeout", database.ClassTimeout, false},
 		-9: {"InvalidState", database.ClassOther, false},
-		// Of the member's quorum and its configuration.
+		// About the member's quorum and its configuration.
 		-12:  {"UnknownSession", database.ClassUnavailable, false},
 		-13:  {"NewConfigNoQuorum", database.ClassUnavailable, true},
 		-14:  {"ReconfigInProgress", database.ClassUnavailable, true},
@@ -58,8 +58,8 @@ func meanings() map[int32]meaning {
 	}
 }
 
-// meaningOf returns the meaning of an answer with a code that go-zookeeper has no error
-// for. That library has such codes in the texts of its errors only.
+// meaningOf returns the meaning of an answer with a code for which go-zookeeper has no
+// error. The library has such codes only in the texts of its errors.
 func meaningOf(err error) (meaning, bool) {
 	var answer serverError
 	if !errors.As(err, &answer) {

@@ -14,7 +14,7 @@ import (
 
 const (
 	// sessionTimeout is the time without a message after which servers end a session.
-	// go-zookeeper gives up a connection without an answer for two thirds of it.
+	// go-zookeeper gives up a connection after two thirds of that time without an answer.
 	sessionTimeout = 10 * time.Second
 	// dialTimeout bounds a dial whose context has no deadline.
 	dialTimeout = 10 * time.Second
@@ -22,8 +22,8 @@ const (
 
 // session is a session of go-zookeeper. The library's calls take no context, so one
 // goroutine makes all of them. A call that timed out keeps that goroutine busy until
-// its answer; as a server answers the requests of a session in order, the next call
-// would wait for that answer anyway.
+// its answer. The next call would wait for that answer anyway, because a server answers
+// the requests of a session in order.
 type session struct {
 	conn    *zk.Conn
 	network *network
@@ -31,18 +31,18 @@ type session struct {
 	largest int    // packet in bytes that the buffers hold
 	calls   chan call
 	quit    chan struct{}
-	expired chan struct{} // closed when a server has said that the first session ended
+	expired chan struct{} // closed when a server has reported the end of the first session
 	once    sync.Once
 	tasks   sync.WaitGroup
 }
 
-// call is a request and where its result goes.
+// call is a request and the channel for its result.
 type call struct {
 	request func(*zk.Conn) error
 	answer  chan error
 }
 
-// open returns when a server confirmed a session and accepted the credentials.
+// open returns once a server has confirmed a session and accepted the credentials.
 // Requests and answers may have as many bytes as the buffers.
 func open(ctx context.Context, t database.Target, buffers int) (*session, error) {
 	return openFor(ctx, t, buffers, buffers)
@@ -54,7 +54,7 @@ func openFor(ctx context.Context, t database.Target, buffers, answers int) (*ses
 	return openUntil(ctx, t, sessionTimeout, buffers, answers)
 }
 
-// openUntil is openFor with another time without a message after which servers end the session.
+// openUntil is openFor with another session timeout.
 func openUntil(ctx context.Context, t database.Target, silence time.Duration, buffers, answers int) (*session, error) {
 	r, err := routeTo(t)
 	if err != nil {
@@ -92,7 +92,7 @@ func openUntil(ctx context.Context, t database.Target, silence time.Duration, bu
 	return s, nil
 }
 
-// route is how a session reaches a target, over either transport.
+// route is a session's way to a target, over either transport.
 type route struct {
 	endpoints []string
 	access    access      // of created znodes
@@ -122,8 +122,8 @@ func (s *session) work() {
 	}
 }
 
-// watch closes confirmed when a server confirmed the first session, and expired when that has
-// ended. It returns when the library's goroutines have ended.
+// watch closes confirmed when a server has confirmed the first session, and expired when that
+// session has ended. It returns when the library's goroutines have ended.
 func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
 	lasts := true
 	for e := range events {
@@ -138,7 +138,7 @@ func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
 	}
 }
 
-// do makes one request. Its error is classed and wraps the library's.
+// do makes one request. Its error is classified and wraps the library's.
 func (s *session) do(ctx context.Context, request func(*zk.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return classify(err, false)
@@ -200,8 +200,8 @@ func (s *session) sync(ctx context.Context, path []byte) error {
 	return ignoreNoNode(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(at); return err }))
 }
 
-// ignoreNoNode returns the error of a sync, except that of a path that does not
-// exist. Only a proxy returns that.
+// ignoreNoNode returns the error of a sync, except the error for a missing path, which
+// only a proxy returns.
 func ignoreNoNode(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil

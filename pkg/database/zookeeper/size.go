@@ -9,28 +9,28 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// What a key costs ZooKeeper in bytes beside its own and its value's. Measured on one
+// ZooKeeper's overhead per key in bytes, beyond the key and its value. Measured on one
 // member of 3.9.5 on Java 17: 350 bytes of heap after a full collection for each of
-// 300,000 keys of 16+16 bytes, 1,860 for 256+1024, 17,200 for 256+16384; 114 and 1,384 bytes in a snapshot, 134
-// and 1,376 in the log.
+// 300,000 keys of 16+16 bytes, 1,860 for 256+1024, 17,200 for 256+16384; 114 and 1,384
+// bytes in a snapshot, 134 and 1,376 in the log.
 const (
 	heapPerKey     = 300
 	snapshotPerKey = 95
 	logPerWrite    = 100
 	// heapOther is the heap of a member without keys.
 	heapOther = 30 << 20
-	// processMemory is what a member has besides its heap.
+	// processMemory is a member's memory besides its heap.
 	processMemory = 150 << 20
 )
 
-// heapNeed returns the heap that must stay free of garbage: an object per key, its name
-// twice, in the path and in its parent's list, and its value.
+// heapNeed returns the heap for live data: per key an object, its value, and its name twice,
+// in the path and in its parent's list.
 func heapNeed(d database.Data) int64 {
 	return heapOther + d.Keys*(heapPerKey+d.KeySize*9/4+d.ValueSize)
 }
 
-// Needs returns the needs of a member. Every snapshot holds all keys and none is purged,
-// so they grow with the square of the writes.
+// Needs returns the needs of a member. Every snapshot has all keys and none is purged, so
+// snapshots grow with the square of the writes.
 func (o *Options) Needs(d database.Data) []database.Need {
 	heap := heapNeed(d)
 	most, _ := heapBytes(o.JavaXmx) // Validate reports an error
@@ -53,15 +53,15 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	}
 }
 
-// What of a member's memory its heap may have by default, in percent, and the smallest
-// heap.
+// The largest default heap, in percent of a member's memory, and the smallest heap in
+// bytes.
 const (
 	heapPercent = 60
 	leastHeap   = 32 << 20
 )
 
 // FitMemory sets the largest heap to at most 60 % of the memory, and leaves at least
-// [processMemory] to the rest of the JVM.
+// [processMemory] for the rest of the JVM.
 func (o *Options) FitMemory(bytes int64, given func(option string) bool) error {
 	most, err := heapBytes(o.JavaXmx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (o *Options) FitMemory(bytes int64, given func(option string) bool) error {
 	return nil
 }
 
-// asked describes the snapshots that control asks for.
+// asked describes the snapshots that control requests.
 func asked(snapshots int64) string {
 	if snapshots == 0 {
 		return ""
@@ -100,9 +100,9 @@ func asked(snapshots int64) string {
 	return " and " + strconv.FormatInt(snapshots, 10) + " by maintain.snapshot"
 }
 
-// Pace is that of three members on one machine of two processors, with 256-byte keys
-// and 1 KiB values: test-results/all-five (3,887 writes by 50 clients) and reads (15,735
-// by 100).
+// Pace returns the pace of three members on one machine with two processors, with 256-byte
+// keys and 1 KiB values: test-results/all-five (3,887 writes by 50 clients) and reads
+// (15,735 by 100).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 300, 5500), Reads: database.Saturating(clients, 1500, 17500)}
 }

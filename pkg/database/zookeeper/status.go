@@ -35,7 +35,7 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	return s.version, err
 }
 
-// Leader asks the endpoints in parallel, until a leader and a quorum have answered, and
+// Leader queries the endpoints in parallel, until a leader and a quorum have answered, and
 // returns the leader's index.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (status, error) {
@@ -49,8 +49,8 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return 0, errors.Join(errors.New("find the leader of zookeeper: no member reports that it leads"), err)
 }
 
-// quorumLed reports whether most members answered as part of a quorum, the leader among
-// them.
+// quorumLed reports whether most members, including the leader, answered as part of a
+// quorum.
 func quorumLed(answers []status) bool {
 	serving, led := 0, false
 	for _, s := range answers {
@@ -118,7 +118,7 @@ func ask(ctx context.Context, t database.Target, member int, command string) (an
 		return "", err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	// The end of ctx, whichever way, ends the wait.
+	// The end of ctx, for any reason, ends the wait.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := io.WriteString(conn, command); err != nil {

@@ -18,16 +18,16 @@ var _ database.Transactor = (*client)(nil)
 type guardedSet struct {
 	path, value []byte
 	create      bool
-	version     int32 // of a setData; then that of the znode after it
+	version     int32 // expected by a setData; afterwards the znode's new version
 	err         error // of this request alone, nil if it or another one was not made
 }
 
-// versionOffset is added to a znode's version, because that of a new znode is 0.
+// versionOffset is added to a znode's version, because a new znode has version 0.
 const versionOffset = 1
 
-// Txn makes all puts if the znodes have the versions that are expected. One key is a
-// create or a setData with a version, several are one multi request. The answer to a
-// conflict does not have the version of the znode.
+// Txn makes all puts if the znodes have the expected versions. One key needs a create or a
+// setData with a version, several keys one multi request. The answer to a conflict lacks
+// the version of the znode.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	size := multiOverhead
 	for i := range puts {
@@ -79,8 +79,8 @@ func (c *client) txnOne(ctx context.Context, p *database.GuardedPut) error {
 	return nil
 }
 
-// lostRace returns the error of a key that may have another version than expected, and
-// notes what is known of its version.
+// lostRace returns the error for a key that may have another version than expected, and
+// records what is known of its version.
 func lostRace(p *database.GuardedPut, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
@@ -141,7 +141,7 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 		got, err := c.Multi(ops...)
 		failed = slices.ContainsFunc(got, func(a zk.MultiResponse) bool { return a.Error != nil })
 		if failed {
-			err = nil // that of one request decides
+			err = nil // the error of one request decides
 		}
 		answers = got
 		return err
@@ -164,8 +164,8 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 }
 
 // decides reports whether the error of one request is the reason that its transaction was
-// not made. Requests that were not looked at have an error too, and those before the one
-// that failed have none.
+// not made. Requests after the failed one have an error too, and requests before it have
+// none.
 func decides(err error) bool {
 	if err == nil {
 		return false
@@ -174,7 +174,7 @@ func decides(err error) bool {
 	return refused
 }
 
-// refused returns an error if a transaction failed and no request of it has the reason.
+// refused returns an error if a transaction failed and none of its requests has the reason.
 func refused(sets []guardedSet, failed bool) error {
 	if !failed {
 		return nil
@@ -207,11 +207,11 @@ func (l *lean) update(ctx context.Context, path, value []byte, version int32) (i
 	return version, l.finish(ctx, a)
 }
 
-// Of a multi request and its answer.
+// Parts of a multi request and its answer.
 const (
 	opMulti       = 14
 	opFailed      = -1        // the type of an answer that is an error
-	multiHeader   = 4 + 1 + 4 // in front of every request: type, whether it is the end, error
+	multiHeader   = 4 + 1 + 4 // before every request: type, whether it is the end, error
 	requestHeader = 4 + 4     // xid, opcode
 	multiOverhead = requestHeader + multiHeader
 )

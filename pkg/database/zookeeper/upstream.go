@@ -13,13 +13,13 @@ var (
 	_ database.MemoryFitter = (*Options)(nil)
 )
 
-// ZooKeeper's own defaults: of zoo_sample.cfg for the keys that a cluster must give
-// (tickTime, initLimit, syncLimit), of the server's code for the others, and of
+// ZooKeeper's own defaults: from zoo_sample.cfg for the keys that a cluster must give
+// (tickTime, initLimit, syncLimit), from the server's code for the others, and from
 // bin/zkServer.sh for the heap, which from 3.5 on is ZK_SERVER_HEAP, 1000 MB.
 const (
 	upstreamHeap        = "1000m"
 	upstreamConnections = 60
-	upstreamBacklog     = 50 // -1, for which Java takes 50
+	upstreamBacklog     = 50 // -1, which means 50 to Java
 )
 
 func upstreamXmx(version string) string {
@@ -29,8 +29,8 @@ func upstreamXmx(version string) string {
 	return ""
 }
 
-// SetUpstream sets what the release has without a configuration of its own, and the heap
-// of its start script.
+// SetUpstream sets the release's values without a configuration, and the heap of its start
+// script.
 func (o *Options) SetUpstream(version string) {
 	o.JavaXms, o.JavaXmx, o.JuteMaxBuffer = "", upstreamXmx(version), DefaultMaxPacket
 	o.TickTime, o.InitLimit, o.SyncLimit = 2000, 10, 5

@@ -30,7 +30,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 	atLeast("tick_time", o.TickTime, 1)
 	atLeast("init_limit", o.InitLimit, 1)
 	atLeast("sync_limit", o.SyncLimit, 1)
-	// ZooKeeper replaces smaller values by 2.
+	// ZooKeeper replaces smaller values with 2.
 	atLeast("snap_count", o.SnapCount, 2)
 	atLeast("max_client_connections", o.MaxClientConnections, 0)
 	atLeast("listen_backlog", o.ListenBacklog, 1)
@@ -102,7 +102,7 @@ func heapBytes(text string) (int64, error) {
 }
 
 // plannedArgs and plannedFlags are arguments, and beginnings of arguments, that Plan
-// writes or that would make the JVM run another program.
+// writes, or that would make the JVM run another program.
 var (
 	plannedArgs  = []string{"-cp", "-classpath", "--class-path", "-jar", "-m", "--module"}
 	plannedFlags = []string{

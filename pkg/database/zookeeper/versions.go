@@ -16,13 +16,13 @@ var _ database.ManyVersions = (*client)(nil)
 const (
 	// absent is the version of a znode that does not exist.
 	absent = -1
-	// inFlight is how many requests are sent before the first answer is read: few enough
-	// that a server never waits for a client that still sends.
+	// inFlight is how many requests are sent before the first answer is read. It is so small
+	// that a server never waits for a client that is still sending.
 	inFlight = 128
 )
 
-// Versions reads the versions of keys, many at a time. A request for a znode's metadata
-// does not carry its value.
+// Versions reads the versions of keys, many at a time. Answers with a znode's metadata do
+// not contain its value.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	var found [inFlight]int32
 	var paths [][]byte

@@ -26,8 +26,8 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts are those of ZooKeeper's kinds of watches. A session has one watch of a path, however
-// often it asks for it, so that each watcher is a session of its own.
+// watchFacts returns the facts of ZooKeeper's kinds of watches. A session has only one watch of a
+// path, however often it requests one, so each watcher has its own session.
 func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{
 		{
@@ -41,8 +41,8 @@ func watchFacts() []database.WatchFacts {
 	}
 }
 
-// WatchFacts returns the facts for the transport of the options: the standard one does not learn
-// the transactions of writes, to which the events of persistent watches are matched.
+// WatchFacts returns the facts for the transport of the options. The standard transport does not
+// return the transactions of writes, to which the events of persistent watches are matched.
 func (o *Options) WatchFacts() []database.WatchFacts {
 	if o.Transport == database.Standard {
 		return watchFacts()[1:]
@@ -59,10 +59,10 @@ const (
 	eventChanged = 3
 )
 
-// watchBuffer is how many bytes of events are taken in one read.
+// watchBuffer is how many bytes of events one read may return.
 const watchBuffer = 16 << 10
 
-// watches is one session over a connection of its own. One goroutine reads it and sends pings.
+// watches is one session over its own connection. One goroutine reads it and sends pings.
 type watches struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -86,7 +86,7 @@ type watches struct {
 	closed  bool
 }
 
-// watched is what one watcher watches.
+// watched is the key or the range of one watcher.
 type watched struct {
 	watcher int32
 	path    string
@@ -276,8 +276,8 @@ func valueOf(body []byte) (value []byte, version int64, err error) {
 }
 
 // Barrier removes a znode that does not exist. The member answers when it has applied that
-// transaction, and has sent the events of all transactions before it. A sync would not do: the
-// leader answers it at once. Where keys are read after events, a second removal is answered after
+// transaction and has sent the events of all earlier transactions. A sync would not suffice: the
+// leader answers it at once. If keys are read after events, a second removal is answered after
 // those reads.
 func (w *watches) Barrier(ctx context.Context) error {
 	err := w.remove(ctx)
@@ -310,7 +310,7 @@ func (w *watches) packet() (watchAnswer, error) {
 		return watchAnswer{}, err
 	}
 	if whole, err := w.in.Peek(lengthField + headerSize + h.size); err == nil {
-		_, _ = w.in.Discard(len(whole)) // they are in the buffer
+		_, _ = w.in.Discard(len(whole)) // all in the buffer
 		return watchAnswer{h, whole[lengthField+headerSize:]}, nil
 	} else if !errors.Is(err, bufio.ErrBufferFull) {
 		return watchAnswer{}, err
@@ -338,7 +338,7 @@ func (w *watches) read() {
 		switch {
 		case err == nil:
 			events, err = w.take(events[:0], at)
-			heard = time.Now() // it may have been held
+			heard = time.Now() // the session may have been held
 		case errors.Is(err, os.ErrDeadlineExceeded) && at.Sub(heard) < w.timeout:
 			err = nil
 		}
@@ -358,7 +358,7 @@ func (w *watches) read() {
 	}
 }
 
-// take takes the packets that one read has brought, and reports their events.
+// take handles the packets of one read, and reports their events.
 func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.WatchEvent, error) {
 	for {
 		a, err := w.packet()
@@ -402,11 +402,11 @@ func (w *watches) report(at time.Time, events []database.WatchEvent) []database.
 	return events[:0]
 }
 
-// Hold makes the session read nothing for a time. Pings are sent, as by the thread that ZooKeeper's
-// own clients have for them.
+// Hold makes the session stop reading until the channel is closed. It still sends pings, for which
+// ZooKeeper's own clients have a thread.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
-// wait returns when the session may read on.
+// wait returns when the session may read again.
 func (w *watches) wait() {
 	until := w.held.Until()
 	if until == nil {
@@ -426,7 +426,7 @@ func (w *watches) wait() {
 	}
 }
 
-// waiter returns what waits for an answer, nil if that is of a read after an event.
+// waiter returns the channel that waits for an answer, nil for the answer to a read after an event.
 func (w *watches) waiter(xid int32) chan<- watchAnswer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -437,7 +437,7 @@ func (w *watches) waiter(xid int32) chan<- watchAnswer {
 
 var errNoTransaction = errors.New("the member's events do not name their transaction, as those of ZooKeeper before 3.9")
 
-// notice is an event, or the reason to read a key again.
+// notice handles a notification: it returns an event, or reads a key again.
 func (w *watches) notice(a watchAnswer) (e database.WatchEvent, is bool, err error) {
 	const kinds = 4 + 4 // type and state
 	if len(a.body) < kinds+lengthField || int64(len(a.body)) < kinds+lengthField+int64(max(0, lengthOf(a.body[kinds:]))) {
@@ -470,13 +470,13 @@ func (w *watches) notice(a watchAnswer) (e database.WatchEvent, is bool, err err
 	return database.WatchEvent{Watcher: one.watcher, Key: w.keyOf(path), Version: a.zxid}, true, nil
 }
 
-// keyOf is the key of a path.
+// keyOf returns the key of a path.
 func (w *watches) keyOf(path []byte) []byte {
 	name := string(path[strings.LastIndexByte(string(path), '/')+1:])
 	return []byte(unescapedNames([]string{name})[0])
 }
 
-// answered takes the answer to a read after an event, which is a delivery.
+// answered handles the answer to a read after an event, which is a delivery.
 func (w *watches) answered(a watchAnswer) (e database.WatchEvent, is bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -4,11 +4,11 @@
 // # Where keys are
 //
 // A key is the znode "/PARENT/NAME". PARENT is the CRC-32 (IEEE) of the key
-// modulo the option key_parents, in decimal, with zeros in front so that all
-// have one length; NAME is the key with every byte that is not a visible ASCII
-// character, and "/" and "%", written as "%XX". The first
-// connection creates the parents, so the load never waits for one. With a prefix the
-// znode is "/PREFIX/PARENT/NAME". See [Keyspace].
+// modulo the option key_parents, in decimal, with leading zeros to equal length.
+// NAME is the key with "/", "%" and every byte that is not a visible ASCII
+// character written as "%XX". The first connection creates the parents, so the
+// load never waits for one. With a prefix the znode is "/PREFIX/PARENT/NAME". See
+// [Keyspace].
 package zookeeper
 
 import (
@@ -39,7 +39,7 @@ func Database() database.Database {
 			Operations: Operations(),
 			Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 			Tools:      []string{toolJars, toolJava},
-			// A client goes to the next server of its connect string.
+			// A client tries the next server in its connect string.
 			Failover:   workload.FailoverNext,
 			TLS:        true,
 			Auth:       true,
@@ -59,7 +59,7 @@ func Operations() []workload.Op {
 	return database.WithLocks(database.OperationsOf((*client)(nil)))
 }
 
-// Promises returns what reads of a [Protocol]'s clients promise.
+// Promises returns the promises for reads of a [Protocol]'s clients.
 func Promises() map[workload.ReadMode]database.Promise {
 	return map[workload.ReadMode]database.Promise{
 		workload.ReadSyncGet: {Text: "a sync is no request that a quorum agrees on, so a get behind it may be older"},
@@ -154,7 +154,7 @@ func (o *Options) protocol() Protocol {
 // [Protocol.MaxValue].
 func (o *Options) MaxValue(keySize int) int { return o.protocol().MaxValue(keySize) }
 
-// MaxTxnValue is that of [Protocol.MaxTxnValue].
+// MaxTxnValue is [Protocol.MaxTxnValue].
 func (o *Options) MaxTxnValue(keySize, keys int) int { return o.protocol().MaxTxnValue(keySize, keys) }
 
 // Dial opens one session; see [Protocol.Dial].
@@ -167,7 +167,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return o.protocol().CountKeys(ctx, t)
 }
 
-// HighestKey finds the highest numbered key; see [Protocol.HighestKey].
+// HighestKey finds the key with the highest number; see [Protocol.HighestKey].
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	return o.protocol().HighestKey(ctx, t, keySize)
 }
@@ -177,8 +177,7 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.protocol().Clean(ctx, t, which, removed)
 }
 
-// Ready asks one member for its role, then opens a session, which needs a quorum, and
-// reads.
+// Ready requests one member's role, then opens a session, which needs a quorum, and reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	status, err := statusOf(ctx, t, member)
 	if err != nil {
