@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// given are the keys of abilities that a mapping gives, as [ability.Keys] read them.
+// given holds the abilities' keys in a mapping, as read by [ability.Keys].
 type given map[string]any
 
-// eachAbilities are the abilities with keys in each database, wholeAbilities those with keys of
-// the whole file alone.
+// eachAbilities are the abilities with keys in each database, wholeAbilities those with keys only
+// for the whole file.
 func eachAbilities() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Whole })
 }
@@ -23,7 +23,7 @@ func wholeAbilities() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole })
 }
 
-// keysOf are the keys of abilities in the order in which they are resolved.
+// keysOf returns the keys of abilities in the order in which they are resolved.
 func keysOf(list []ability.Ability) (keys []ability.Keys) {
 	for _, a := range list {
 		keys = append(append(keys, a.More...), a.Keys)
@@ -31,7 +31,7 @@ func keysOf(list []ability.Ability) (keys []ability.Keys) {
 	return keys
 }
 
-// abilitiesOfFile are the keys of abilities at the top of a file.
+// abilitiesOfFile returns the keys of abilities at the top of a file.
 func abilitiesOfFile(f *fileSpec) *given { return &f.given }
 
 // abilityFields declares the keys of abilities, in a database or at the top of a file.
@@ -39,7 +39,7 @@ func abilityFields[S any](list []ability.Ability, database bool, at func(*S) *gi
 	for _, keys := range keysOf(list) {
 		f := field[S]{Row: keys.Row(database), Schema: keys.Schema}
 		set := func(to *S, is any) {
-			own := given{f.Name: is} // others may have the map too
+			own := given{f.Name: is} // a copy: the map may be shared
 			for name, other := range *at(to) {
 				if name != f.Name {
 					own[name] = other
@@ -93,7 +93,7 @@ func (r *databaseResolver) abilities(d *Database) {
 	}
 }
 
-// wholeAbilities resolves what abilities do for every database alike.
+// wholeAbilities resolves what abilities do equally for every database.
 func (r *reader) wholeAbilities(f *fileSpec) {
 	for _, keys := range keysOf(wholeAbilities()) {
 		f.Abilities = keys.Resolve(r.Reader, nil, f.given[keys.Row(false).Name], nil, f.Abilities)
@@ -110,7 +110,7 @@ func (d Database) MarshalJSON() ([]byte, error) {
 	return openjson.Marshal(plain(d), others)
 }
 
-// MarshalJSON encodes an experiment with the values of abilities that hold for every database.
+// MarshalJSON encodes an experiment with the abilities' values for every database.
 func (e Experiment) MarshalJSON() ([]byte, error) {
 	type plain Experiment
 	others, err := e.Abilities.Others()

@@ -12,25 +12,25 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Bounds of a search for a capacity.
+// Bounds of a capacity search.
 const (
 	shortestWindow = 100 * time.Millisecond
 	fewestWindows  = 12
 	mostWindows    = 1000
-	// firstRate is where a search starts, in requests per second, and searchClients are
-	// the clients of a load that gives none: 500 of them can wait 20 ms each at 25,000
-	// requests per second.
+	// firstRate is the first rate of a search, in requests per second. searchClients is the
+	// default number of clients: 500 of them can wait 20 ms each at 25,000 requests per
+	// second.
 	firstRate     = 250
 	searchClients = 500
-	// highestQuantile is the highest one that a search may ask for: 1 request of 10,000 is
-	// above it.
+	// highestQuantile is the highest quantile that a search may limit: 1 request of 10,000
+	// is above it.
 	highestQuantile = 99.99
 )
 
 // capacityKey has values of type T.
 type capacityKey[T any] = key[workload.Capacity, T]
 
-// capacitySection declares the search for a capacity.
+// capacitySection declares the capacity search.
 func capacitySection() section[workload.Capacity] {
 	length := func(name, preset, meaning string, at func(*workload.Capacity) *time.Duration) field[workload.Capacity] {
 		return capacityKey[time.Duration]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
@@ -61,7 +61,7 @@ func capacitySection() section[workload.Capacity] {
 	}}
 }
 
-// CapacityKeys describes the keys of capacity, which a command line may give.
+// CapacityKeys describes the keys of a capacity search, which a command line may give.
 func CapacityKeys() (rows []yamlfile.Row) {
 	for _, f := range capacitySection().Fields {
 		r := f.Row
@@ -107,11 +107,11 @@ func capacityField() field[fileSpec] {
 	}.Field()
 }
 
-// CapacityValues are texts of a command line by the keys of capacity. Problems name their
-// flags.
+// CapacityValues maps keys of a capacity search to texts from a command line. Problems name
+// their flags.
 type CapacityValues map[string]string
 
-// valueOf is a text of a command line as the value that a file would have, at no position.
+// valueOf returns a text from a command line as a file's value without a position.
 func valueOf(text string) *yamlfile.Node {
 	node := yamlfile.PlainNode(text)
 	if node == nil || len(node.Content) > 0 {
@@ -162,9 +162,9 @@ func (r *reader) capacity(w written[workload.Capacity]) *workload.Capacity {
 	return &c
 }
 
-// searched makes a load that of a search: updates of keys that exist unless the file
-// gives an operation, and the longest stretch that is sent at one rate. The load's rate is
-// that of the first window.
+// searched changes a load to the load of a search: updates of existing keys unless the file
+// gives an operation, for the longest stretch at one rate. The load's rate is the rate of
+// the first window.
 func (r *loadResolver) searched(l *workload.Load) {
 	c := r.capacity
 	for _, key := range []string{"requests", "steps", "rate_end", "ramp"} {

@@ -66,8 +66,8 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 	return d
 }
 
-// optionsThen returns a new driver with the settings that the classic tool left to the
-// database, and describes how they differ from today's; "" if they do not.
+// optionsThen returns a new driver with the settings that the classic tool used, and
+// describes how they differ from today's defaults; "" if they do not.
 func optionsThen(entry database.Database) (options any, change string) {
 	driver := entry.New()
 	if c, ok := driver.(database.Classic); ok {
@@ -120,7 +120,7 @@ func typed[T ~string](g yamlfile.Given[string]) yamlfile.Given[T] {
 	return yamlfile.Given[T]{Is: T(g.Is), Key: g.Key, At: g.At}
 }
 
-// anySteps returns the steps that any database takes, at the first that does.
+// anySteps returns the steps that any database has, with the places of the first one.
 func anySteps(list []*written[databaseSpec]) written[Steps] {
 	s := stepsSection()
 	all := s.None()

@@ -8,26 +8,26 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// TLS names the PEM files of encrypted connections. Paths are as the file gives
-// them, relative to the working directory like every other path of the file. Of a
-// cluster that agents start they are absolute, and the files are there on the
-// client and on every member's machine: members serve with the certificate that clients show.
+// TLS names the PEM files of encrypted connections. Paths are as in the file, relative
+// to the working directory like every other path of the file. For a cluster that agents
+// start they are absolute, and the files exist on the client and on every member's
+// machine: members serve with the certificate that clients present.
 type TLS struct {
 	// CA signs the members' certificates; "" trusts the system's.
 	CA string `json:"ca,omitempty"`
-	// Cert and Key are the clients' certificate; "" if they show none.
+	// Cert and Key are the clients' certificate; "" if they present none.
 	Cert string `json:"cert,omitempty"`
 	Key  string `json:"key,omitempty"`
 }
 
-// Auth names the clients' user and the place of the password. It never holds the
+// Auth names the clients' user and the place of the password. It never contains the
 // password itself: an experiment is shown, recorded and shared. One of PasswordFile
-// and PasswordEnv is set; they are read when a run starts.
+// and PasswordEnv is set, and is read when a run starts.
 type Auth struct {
 	User string `json:"user,omitempty"`
-	// PasswordFile holds the password; the end of its last line does not count.
+	// PasswordFile contains the password; a trailing newline does not count.
 	PasswordFile string `json:"password_file,omitempty"`
-	// PasswordEnv names the variable of control's environment that holds it.
+	// PasswordEnv names the environment variable of control with the password.
 	PasswordEnv string `json:"password_env,omitempty"`
 }
 
@@ -78,8 +78,8 @@ func checkAuth(r *yamlfile.Reader, w *written[Auth]) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable is the name of a variable. A wrong name is not repeated in the problem:
-// it may be the password itself.
+// variable is the name of an environment variable. A problem does not repeat a wrong
+// name, because it may be the password itself.
 func variable() kind[string] {
 	k := yamlfile.TextKind()
 	k.Parse = func(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, bool) {
@@ -113,7 +113,7 @@ func (r *databaseResolver) tls() *TLS {
 	return &is
 }
 
-// memberTLS checks that members which agents start have the files they serve with.
+// memberTLS checks that members started by agents have the files for serving TLS.
 func (r *databaseResolver) memberTLS(t written[TLS]) {
 	if !t.Has("ca") || !t.Has("cert") {
 		r.Errorf(t.Node, "tls: the members of %s, which agents start, need ca, cert and key", r.spec.ID)
@@ -146,7 +146,7 @@ func (r *databaseResolver) auth() *Auth {
 	return &is
 }
 
-// undo ends a message with the way to drop a key of the whole file for one
+// undo returns the end of a message: how to override a key of the whole file for one
 // database.
 func (r *databaseResolver) undo(key string, own bool) string {
 	if own {
@@ -162,7 +162,7 @@ func showTLS(d *databaseSpec) *yamlfile.Node {
 	return tlsSection().Show(d.TLS).Flow()
 }
 
-// showAuth shows where the password is, never the password.
+// showAuth shows the place of the password, never the password.
 func showAuth(d *databaseSpec) *yamlfile.Node {
 	if d.Auth == nil {
 		return nil

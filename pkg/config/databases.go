@@ -11,7 +11,7 @@ import (
 )
 
 // databaseSpec is one database before its values are checked against one another.
-// The database in it holds the values that stay as the file gives them.
+// The database in it has the values that stay as in the file.
 type databaseSpec struct {
 	Database
 	entry database.Database
@@ -22,7 +22,7 @@ type databaseSpec struct {
 	load  written[loadSpec]
 	steps written[Steps]
 	swept written[workload.Swept]
-	// members is how many of the hosts are used.
+	// members is the number of used hosts.
 	members int
 	// id is the id's node, the place of missing keys.
 	id *yamlfile.Node
@@ -31,8 +31,8 @@ type databaseSpec struct {
 // databaseKey has values of type T.
 type databaseKey[T any] = key[databaseSpec, T]
 
-// databaseSection declares the keys of a database of the catalog. Hosts, options
-// and others are keys of the whole file or of a driver too.
+// databaseSection declares the keys of a database of the catalog. Some, such as hosts
+// and options, are also keys of the whole file or of a driver.
 func databaseSection(c Catalog, options schema) section[databaseSpec] {
 	return section[databaseSpec]{Fields: slices.Concat(
 		releaseFields(), memberFields(), sharedFields(),
@@ -41,7 +41,7 @@ func databaseSection(c Catalog, options schema) section[databaseSpec] {
 	)}
 }
 
-// releaseFields declares how a database is called and which release runs.
+// releaseFields declares a database's names and the release that runs.
 func releaseFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
 		databaseKey[string]{
@@ -177,7 +177,7 @@ func readDatabases(r *yamlfile.Reader, c Catalog, path, key string, node *yamlfi
 	return list
 }
 
-// newDatabase returns a database that gives nothing but its id.
+// newDatabase returns a database that gives only its id.
 func newDatabase(id *yamlfile.Node, entry database.Database) *written[databaseSpec] {
 	d := databaseSpec{entry: entry, id: id}
 	d.ID = id.Value
@@ -195,7 +195,7 @@ func showHosts(d *databaseSpec) *yamlfile.Node {
 	return yamlfile.ListNode(d.Hosts, false, showHost)
 }
 
-// tagPattern matches names of a folder below a result folder and of a column.
+// tagPattern matches valid names for a folder below a result folder and for a column.
 var tagPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+,=@-]*$`)
 
 // validTag returns the reason why a tag cannot name a folder, or "".

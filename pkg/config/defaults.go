@@ -14,17 +14,17 @@ const (
 	DefaultsUpstream = "upstream"
 )
 
-// Variant replaces what a file gives for the server of its databases, or for its search for
-// a capacity. Its zero value changes nothing.
+// Variant replaces a file's values for the server of its databases, or for its capacity
+// search. Its zero value changes nothing.
 type Variant struct {
-	// Version is the release that runs, and Binary the executable; "" leaves the file's. If
-	// either is given, Install replaces the file's too, and so does an empty Binary.
+	// Version is the release that runs, and Binary the executable; "" keeps the file's value.
+	// If either is given, Install and Binary, even if empty, also replace the file's values.
 	Version, Binary string
 	Install         bool
-	// Defaults is the word for options that are not given, where the file has none.
+	// Defaults is the word for options that are not given, if the file has none.
 	Defaults string
-	// Capacity are values over the file's search for a capacity, which make it one also if
-	// there are none; nil leaves the file as it is.
+	// Capacity holds values over the file's capacity search. A map that is not nil, even if
+	// empty, makes the file a search; nil keeps the file as it is.
 	Capacity CapacityValues
 }
 
@@ -36,7 +36,7 @@ func (r *databaseResolver) vary() {
 	}
 }
 
-// defaults reads the options again over those of the release, if the file asks for that.
+// defaults reads the options again over the release's defaults, if the file requests them.
 func (r *databaseResolver) defaults() {
 	spec, asked := r.spec, cmp.Or(r.spec.Defaults, r.file.defaults)
 	spec.Defaults = ""
@@ -53,7 +53,7 @@ func (r *databaseResolver) defaults() {
 	spec.Defaults = DefaultsUpstream
 	options.SetUpstream(database.PlainVersion(cmp.Or(spec.Version, spec.entry.Info.Embedded)))
 	if node := r.db.NodeOf("options"); node != nil {
-		// The first reading reported what is wrong with it.
+		// The first reading reported all problems.
 		yamlfile.ReadOptions(yamlfile.New(""), "options", node, options)
 	}
 	spec.Options = options

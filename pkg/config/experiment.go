@@ -18,10 +18,10 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Experiment is an experiment file with every default filled in, of the compact or
-// the classic schema.
+// Experiment is an experiment file of the compact or the classic schema, with every
+// default filled in.
 type Experiment struct {
-	// Path is the file it was read from, "" for a built-in one.
+	// Path is the file from which it was read, "" for a built-in one.
 	Path string `json:"path,omitempty"`
 	// Classic is set if the file has the classic schema.
 	Classic     bool   `json:"classic,omitempty"`
@@ -29,36 +29,36 @@ type Experiment struct {
 	Description string `json:"description,omitempty"`
 	// Seed determines keys and values; it is not 0.
 	Seed uint64 `json:"seed"`
-	// Trials is the number of runs, each on fresh data directories and with the order
-	// of databases turned each time. Settle is the pause between them.
+	// Trials is the number of runs, each on fresh data directories. The order of the
+	// databases rotates from run to run. Settle is the pause between runs.
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
 	// Sample is the time between two samples of a machine. Metrics means that agents
-	// read what members measure themselves.
+	// read the members' own metrics.
 	Sample  time.Duration `json:"sample_ns"`
 	Metrics bool          `json:"metrics"`
 	// Results is the folder for result folders.
 	Results   string     `json:"results"`
 	Steps     Steps      `json:"steps"`
 	Databases []Database `json:"databases"` // in the order of the file
-	// Generators are the machines whose agents issue the load together, each one part of
-	// it; empty if control issues it.
+	// Generators are the machines whose agents issue the load together, each a part of it;
+	// empty if control issues the load.
 	Generators []Host  `json:"generators,omitempty"`
 	Plots      []Plot  `json:"plots,omitempty"`
 	Upload     *Upload `json:"upload,omitempty"`
-	// Need is what the reader needs of a database, nil if the file does not ask.
+	// Need is the reader's need of a database, nil if the file has none.
 	Need *workload.Need `json:"need,omitempty"`
 	// AgentCerts is the folder of control's certificate for agents; "" if the file names
 	// none.
 	AgentCerts string `json:"agent_certs,omitempty"`
-	// Capacity is nil if no capacity is searched for.
+	// Capacity is nil without a capacity search.
 	Capacity *workload.Capacity `json:"capacity,omitempty"`
-	// Abilities are what the abilities of the program do for every database. In JSON each is
-	// a key of the experiment.
+	// Abilities are the values of the program's abilities for every database. In JSON each
+	// is a key of the experiment.
 	Abilities ability.Values `json:"-"`
-	// Export holds the paths that control copies result files to, by their names in a
+	// Export holds the paths to which control copies result files, by their names in a
 	// tag's folder ("client-system-metrics.csv"). They have no tag: [Experiment.ExportOf]
-	// returns those of one database.
+	// returns the paths for one database.
 	Export map[string]string `json:"export,omitempty"`
 	// Inputs holds the classic files that analyze reads instead of a result folder, by
 	// tag.
@@ -68,17 +68,16 @@ type Experiment struct {
 
 	// places holds the place of every value that the file gives, by path.
 	places map[string]string
-	// several is whether the file has several databases, of which [Experiment.Select] may
-	// have left one.
+	// several means that the file has several databases, even if [Experiment.Select] kept
+	// only one.
 	several bool
-	// origins are the ids of databases as the file gives them, by those of the points of
-	// a sweep.
+	// origins maps the ids of a sweep's points to the ids of databases in the file.
 	origins map[string]string
 }
 
-// ExportOf returns the paths that control copies result files of a database to, by their
-// names in its folder. If the file has several databases, each has its tag in the name
-// of a file (TAG-client-system-metrics.csv), so that none overwrites another's.
+// ExportOf returns the paths to which control copies a database's result files, by their
+// names in its folder. If the file has several databases, the file names contain the tag
+// (TAG-client-system-metrics.csv), so no database overwrites another's files.
 func (e *Experiment) ExportOf(tag string) map[string]string {
 	paths := maps.Clone(e.Export)
 	for name, path := range paths {
@@ -90,13 +89,13 @@ func (e *Experiment) ExportOf(tag string) map[string]string {
 }
 
 // Place returns where the file gives the value of a key, as file:line:col. The path
-// is made of the compact keys: load.rate, databases.ID.steps.upload. Values of a
-// classic file have the paths of the keys they are read into. Place returns "" if
+// consists of the compact keys: load.rate, databases.ID.steps.upload. Values of a
+// classic file have the paths of the corresponding compact keys. Place returns "" if
 // the file does not give the value, or gives it inside a list.
 func (e *Experiment) Place(path string) string { return e.places[path] }
 
-// DatabasePlace returns the place of a key of a database, as [Experiment.Place] does. Points
-// of a sweep have the places of the database that the file gives.
+// DatabasePlace returns the place of a database's key, as [Experiment.Place] does. Points of
+// a sweep have the places of the database in the file.
 func (e *Experiment) DatabasePlace(db *Database, key string) string {
 	for _, id := range []string{db.ID, e.origins[db.ID]} {
 		if place := e.Place("databases." + id + "." + key); place != "" {
@@ -106,7 +105,7 @@ func (e *Experiment) DatabasePlace(db *Database, key string) string {
 	return ""
 }
 
-// EndpointHosts are the different hosts of a cluster that runs without agents.
+// EndpointHosts returns the distinct hosts of a cluster that runs without agents.
 func (d *Database) EndpointHosts() (hosts []string) {
 	for _, e := range d.Endpoints {
 		host, _, err := net.SplitHostPort(e)
@@ -117,10 +116,10 @@ func (d *Database) EndpointHosts() (hosts []string) {
 	return hosts
 }
 
-// ByGenerators reports whether generators issue the loads: control does otherwise.
+// ByGenerators reports whether generators, rather than control, issue the loads.
 func (e *Experiment) ByGenerators() bool { return len(e.Generators) > 0 }
 
-// GeneratorAgents are the addresses of the generators' agents.
+// GeneratorAgents returns the addresses of the generators' agents.
 func (e *Experiment) GeneratorAgents() (addrs []string) {
 	for _, g := range e.Generators {
 		addrs = append(addrs, g.Agent())
@@ -159,14 +158,14 @@ type Database struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty"`
-	// Tag names the folder and the column; it is unique in the file. A compact file
-	// gives NAME-VERSION or NAME-LABEL, a classic one its description by the
-	// classic rule.
+	// Tag names the folder and the column; it is unique in the file. By default it is
+	// NAME-VERSION or NAME-LABEL; in a classic file it is made of the description by
+	// the classic rule.
 	Tag         string `json:"tag"`
 	Description string `json:"description,omitempty"`
 	// Version is the release to run, such as "v3.6.16"; "" leaves it to the driver.
 	Version string `json:"version,omitempty"`
-	// UseVersion is the release that runs in place of Version; "" for none. No file gives
+	// UseVersion is the release that runs instead of Version; "" for none. No file gives
 	// it.
 	UseVersion string `json:"use_version,omitempty"`
 	Install    bool   `json:"install,omitempty"`
@@ -176,54 +175,54 @@ type Database struct {
 	// Endpoints are client addresses of a cluster that already runs; Hosts may then
 	// be empty.
 	Endpoints []string `json:"endpoints,omitempty"`
-	// Prefix is the name below which all keys lie on the cluster of Endpoints; "" is
-	// DefaultPrefix. Cleanup means that they are removed after the load.
+	// Prefix is the name below which all keys lie on the cluster of Endpoints; "" means
+	// DefaultPrefix. Cleanup means that the keys are removed after the load.
 	Prefix string `json:"prefix,omitempty"`
 	// Reuse means that keys of others may lie below the prefix.
 	Reuse   bool `json:"reuse,omitempty"`
 	Cleanup bool `json:"cleanup,omitempty"`
-	// Abilities are what the abilities of the program do for it. In JSON each is a key of
-	// the database.
+	// Abilities are the values of the program's abilities for the database. In JSON each is
+	// a key of the database.
 	Abilities ability.Values `json:"-"`
-	// TLS is nil for plaintext, Auth for clients that show no credentials.
+	// TLS is nil for plaintext, Auth for clients without credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`
-	// Defaults is where options come from that the file does not give: [DefaultsUpstream]
-	// is the release that the file names, "" is dbtester.
+	// Defaults is the source of options that the file does not give: [DefaultsUpstream]
+	// means the release that the file names, "" means dbtester.
 	Defaults string `json:"defaults,omitempty"`
-	// Options is the driver's options struct, decoded over its defaults: the value
-	// that Catalog gave.
+	// Options is the driver's options struct from the Catalog, decoded over its
+	// defaults.
 	Options any `json:"options,omitempty"`
-	// OptionsYAML is Options encoded again, every default filled in, as it
-	// is sent to agents. It is nil if the database has no options.
+	// OptionsYAML is Options encoded again with every default filled in, as sent to
+	// agents. It is nil if the database has no options.
 	OptionsYAML []byte        `json:"-"`
 	Load        workload.Load `json:"load"`
-	// Swept is the part of a sweep that the database is, nil without one.
+	// Swept is the database's part of a sweep, nil without a sweep.
 	Swept *workload.Swept `json:"swept,omitempty"`
-	// Steps overlays the experiment's (classic files give steps per database).
+	// Steps overlays the experiment's steps (classic files give steps per database).
 	Steps Steps `json:"steps"`
 }
 
 // Host is a database machine.
 type Host struct {
-	// Addr is an IP address or a host name. Where DNS is set, it is that name until control
-	// has looked it up.
+	// Addr is an IP address or a host name. If DNS is set, it is that name until control
+	// has resolved it.
 	Addr string `json:"addr"`
-	// AgentPort is where its agent listens.
+	// AgentPort is the port on which its agent listens.
 	AgentPort int `json:"agent_port"`
 	// Ports are all ports of the database on this host, by role ("client", "peer").
 	Ports map[string]int `json:"ports,omitempty"`
-	// DNS is the name whose addresses are looked up when a run starts, "" for an Addr that
-	// stays. The mentions of a name stand for its addresses in their order.
+	// DNS is a name that is resolved when a run starts, "" for a fixed Addr. If several
+	// hosts have the same name, they stand for its addresses in order.
 	DNS string `json:"dns,omitempty"`
 }
 
-// Agent is the address of the host's agent: by its name, if it alone has that name.
+// Agent returns the address of the host's agent: by name, if no other host has that name.
 func (h Host) Agent() string {
 	return net.JoinHostPort(cmp.Or(h.DNS, h.Addr), strconv.Itoa(h.AgentPort))
 }
 
-// Plot asks for a figure of one column over time.
+// Plot requests a figure of one column over time.
 type Plot struct {
 	Column string `json:"column"`
 	XAxis  string `json:"x_axis"`
@@ -234,7 +233,7 @@ type Plot struct {
 type Upload struct {
 	// URL is a bucket: gs://bucket/prefix, s3://bucket/prefix, file:///dir.
 	URL string `json:"url"`
-	// KeyFile holds the credentials; it is read only when an upload is asked for.
+	// KeyFile contains the credentials; it is read only if an upload is requested.
 	KeyFile string `json:"key_file,omitempty"`
 	Project string `json:"project,omitempty"`
 }

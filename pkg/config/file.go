@@ -11,11 +11,11 @@ import (
 )
 
 // fileSpec is a file before its values are checked against one another. The
-// experiment in it holds the values that stay as the file gives them.
+// experiment in it has the values that stay as in the file.
 type fileSpec struct {
 	Experiment
 	hosts []written[hostSpec]
-	// generators are without ports of a database.
+	// generators have no ports of a database.
 	generators []written[hostSpec]
 	members    int
 	defaults   string
@@ -46,7 +46,7 @@ func fileSection(c Catalog) section[fileSpec] {
 	return section[fileSpec]{Fields: slices.Concat(runFields(), clusterFields(c), reportFields())}
 }
 
-// runFields declares how an experiment is called and run.
+// runFields declares an experiment's name and how it is run.
 func runFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[string]{
@@ -128,8 +128,8 @@ func machineFields() []field[fileSpec] {
 	}
 }
 
-// accessFields declares how clients connect to clusters, and what they leave to others who
-// use one.
+// accessFields declares how clients connect to clusters, and how they treat other users of a
+// cluster.
 func accessFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		part[fileSpec, TLS]{
@@ -168,7 +168,7 @@ func stepFields(c Catalog) []field[fileSpec] {
 	}
 }
 
-// leftOut is the value of a key that `config show` does not write.
+// leftOut returns the value of a key that `config show` does not write.
 func leftOut[S any](*S) *yamlfile.Node { return nil }
 
 // databasesField declares the databases by their ids.

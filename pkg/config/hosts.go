@@ -16,7 +16,7 @@ import (
 // hostSpec is one machine before the ports of a database are known.
 type hostSpec struct {
 	Host
-	// ports are those that the file gives, by role, which is their key.
+	// ports are the ports in the file; their keys are the roles.
 	ports []yamlfile.Given[int]
 }
 
@@ -73,8 +73,8 @@ func showPorts(h *hostSpec) *yamlfile.Node {
 	return m.Flow()
 }
 
-// hostList is a list of machines with the places of their values. Machines that
-// have no valid address are left out.
+// hostList is a list of machines with the places of their values. Machines without a
+// valid address are left out.
 func hostList() kind[[]written[hostSpec]] {
 	return kind[[]written[hostSpec]]{
 		Unit: "list",
@@ -95,18 +95,18 @@ func hostList() kind[[]written[hostSpec]] {
 	}
 }
 
-// dnsPrefix begins a host that control looks up.
+// dnsPrefix begins a host name that control resolves.
 const dnsPrefix = "dns:"
 
-// named takes a host that is a DNS name by its prefix.
+// named recognizes a DNS name by its prefix.
 func (h *hostSpec) named() {
 	if name, ok := strings.CutPrefix(h.Addr, dnsPrefix); ok {
 		h.Addr, h.DNS = name, name
 	}
 }
 
-// mentions returns one host that is a DNS name as often as a database has members: it
-// stands for all addresses of that name. Other hosts are returned as they are.
+// mentions repeats a single host that is a DNS name once per member of the database: it
+// stands for all addresses of that name. Other hosts are returned unchanged.
 func mentions(hosts []written[hostSpec], members int) []written[hostSpec] {
 	if len(hosts) != 1 || hosts[0].Is.DNS == "" || members < 2 || members > maxMentions {
 		return hosts
@@ -163,7 +163,7 @@ func showGenerators(f *fileSpec) *yamlfile.Node {
 }
 
 // generators resolves the machines that issue the load together, and reports loads that
-// cannot be issued in parts. At is the value of the key.
+// cannot be issued in parts. at is the value of the key.
 func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
 	var list []Host
 	for _, h := range f.generators {
@@ -191,7 +191,7 @@ func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
 	return list
 }
 
-// onLoopback returns a member's address that no other machine reaches.
+// onLoopback returns a member's address that no other machine can reach.
 func (d *Database) onLoopback() (string, bool) {
 	for _, h := range d.Hosts {
 		if loopback(h.Addr) {
@@ -206,15 +206,15 @@ func (d *Database) onLoopback() (string, bool) {
 	return "", false
 }
 
-// loopback reports whether an address is of the machine that uses it.
+// loopback reports whether an address refers to the machine that uses it.
 func loopback(addr string) bool {
 	ip, err := netip.ParseAddr(address.Canonical(addr))
 	return err == nil && ip.IsLoopback()
 }
 
-// sameAgent reports whether two hosts have one agent.
+// sameAgent reports whether two hosts have the same agent.
 func (h Host) sameAgent(other Host) bool {
-	named := h.DNS != "" && other.DNS != "" // each mention of a name is another of its addresses
+	named := h.DNS != "" && other.DNS != "" // hosts with the same name stand for different addresses
 	return !named && address.Canonical(h.Addr) == address.Canonical(other.Addr) && h.AgentPort == other.AgentPort
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// judgeSpec is a judge mapping as a file gives it.
+// judgeSpec is a judge mapping in a file.
 type judgeSpec struct {
 	achieved, failed, unknown, unsent, waiting, clientDelay written[workload.Bounds]
 }
@@ -16,13 +16,13 @@ type judgeSpec struct {
 // verdict declares the bounds of one share.
 type verdict struct {
 	name, meaning string
-	// low is set if a share must not be below its bounds. The others must not be above.
+	// low means that a share must not be below its bounds. Other shares must not be above.
 	low  bool
 	spec func(*judgeSpec) *written[workload.Bounds]
 	at   func(*workload.Judge) *workload.Bounds
 }
 
-// verdicts lists the shares that a load is judged by.
+// verdicts lists the shares by which a load is judged.
 func verdicts() []verdict {
 	return []verdict{
 		{"achieved", "share of the requests due at the rate that were answered; lower is worse", true,
@@ -138,7 +138,7 @@ func (r *loadResolver) judge() workload.Judge {
 	return is
 }
 
-// judgeSpecOf returns the mapping that gives bounds, the inverse of judge.
+// judgeSpecOf returns the mapping for bounds; it is the inverse of judge.
 func judgeSpecOf(j workload.Judge) judgeSpec {
 	var spec judgeSpec
 	for _, v := range verdicts() {

@@ -20,9 +20,9 @@ type loadSpec struct {
 	judge   written[judgeSpec]
 	expect  written[workload.Expect]
 	preload written[preloadSpec]
-	// sizes is a value_size, which may be a range.
+	// sizes is the value of value_size, which may be a range.
 	sizes yamlfile.Given[[2]int]
-	// sizeLaw is a value_sizes.
+	// sizeLaw is the value of value_sizes.
 	sizeLaw written[sizeLawSpec]
 }
 
@@ -39,7 +39,7 @@ func loadSection(c Catalog) section[loadSpec] {
 // markdownLink is a link in the meaning of a key.
 var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// LoadKeys describes the keys of a load by name, which a command line may give. Their meanings
+// LoadKeys describes the keys of a load, which a command line may give, by name. Their meanings
 // are plain text.
 func LoadKeys(c Catalog) map[string]yamlfile.Row {
 	rows := map[string]yamlfile.Row{}
@@ -51,7 +51,7 @@ func LoadKeys(c Catalog) map[string]yamlfile.Row {
 	return rows
 }
 
-// operationFields declares operations and the keys they take.
+// operationFields declares operations and the keys that they use.
 func operationFields(c Catalog) []field[loadSpec] {
 	meanings := func(loadSpec) []string { return []string{"operation", "mix", "workload"} }
 	onMany := func(loadSpec) []string { return []string{"same_key"} }
@@ -123,7 +123,7 @@ func operationFields(c Catalog) []field[loadSpec] {
 // plain reports whether a load has no steps.
 func plain(l *loadSpec) bool { return len(l.Steps) == 0 }
 
-// lengthFields declares how long a load is and by how many clients it is sent.
+// lengthFields declares the length of a load and its number of clients.
 func lengthFields() []field[loadSpec] {
 	clients := func(loadSpec) []string { return []string{"clients", "steps"} }
 	return []field[loadSpec]{
@@ -220,7 +220,7 @@ func paceFields() []field[loadSpec] {
 	}
 }
 
-// dataFields declares the bytes of keys and values and how they are read.
+// dataFields declares the sizes of keys and values, and how they are read.
 func dataFields(c Catalog) []field[loadSpec] {
 	onOneKey := func(l loadSpec) []string {
 		if l.SameKey {
@@ -262,7 +262,7 @@ func dataFields(c Catalog) []field[loadSpec] {
 	}
 }
 
-// limitFields declares time limits and the members that are asked.
+// limitFields declares time limits and the members that receive requests.
 func limitFields() []field[loadSpec] {
 	return []field[loadSpec]{
 		loadKey[time.Duration]{

@@ -98,7 +98,7 @@ func showWorkload(l *loadSpec) *yamlfile.Node {
 	return node
 }
 
-// rangedSize is a size or two with a dash between: 256B-4KiB.
+// rangedSize is one size, or two separated by a dash: 256B-4KiB.
 func rangedSize() kind[int] {
 	k := yamlfile.SizeKind()
 	k.Schema = schema{"anyOf": []schema{{"type": "integer", "minimum": 0},
@@ -113,7 +113,7 @@ func readSizes(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *wri
 	return false
 }
 
-// sizeRange reads a size, or two with a dash between. The first is the smaller one.
+// sizeRange reads one size, or two separated by a dash, the smaller one first.
 func sizeRange(r *yamlfile.Reader, key string, node *yamlfile.Node) ([2]int, bool) {
 	low, high, ranged := strings.Cut(node.Value, "-")
 	if low == "" || !ranged || !yamlfile.IsText(node) {
@@ -133,7 +133,7 @@ func sizeRange(r *yamlfile.Reader, key string, node *yamlfile.Node) ([2]int, boo
 	return [2]int{}, false
 }
 
-// checkSizes stores a size of values, which is a range if its ends differ.
+// checkSizes stores the size of values, which is a range if its ends differ.
 func checkSizes(r *yamlfile.Reader, w *written[loadSpec]) {
 	g := w.Is.sizes
 	if !g.Set() {
@@ -159,7 +159,7 @@ func clientCount() kind[int] {
 	return k
 }
 
-// readClients reads a number of clients, or a list of numbers that is short for
+// readClients reads a number of clients, or a list of numbers as a shorthand for
 // steps.
 func readClients(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *written[loadSpec]) bool {
 	if !yamlfile.IsList(node) {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// How long requests hold a lock, and the TTL of their sessions, if the file does not say.
+// Defaults for how long requests hold a lock, and for the TTL of their sessions.
 const (
 	lockHold = time.Millisecond
 	lockTTL  = 10 * time.Second
@@ -43,7 +43,7 @@ func lockFields() []field[loadSpec] {
 func (r *loadResolver) locks(l *workload.Load) {
 	hold, recipe, ttl := r.spec.Place("lock_hold"), r.spec.Place("lock_recipe"), r.spec.Place("lock_ttl")
 	facts := database.LockFactsOf(r.db.entry.Info, r.db.Options)
-	if !l.Any(workload.Op.Locks) || facts == nil { // a database without any was reported
+	if !l.Any(workload.Op.Locks) || facts == nil { // a database without locks was already reported
 		for _, p := range yamlfile.PlacesInOrder(hold, recipe, ttl) {
 			if !l.Any(workload.Op.Locks) {
 				r.idle(p, "no operation of the load takes locks")

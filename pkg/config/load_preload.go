@@ -5,14 +5,14 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// preloadSpec is the data before a load as a file gives it: a number of keys, or of
-// their bytes.
+// preloadSpec is the data before a load in a file: a number of keys, or of their
+// bytes.
 type preloadSpec struct {
 	keys  int64
 	bytes int64
 }
 
-// preloadField declares the data that a store holds when a load begins.
+// preloadField declares the data in a store when a load begins.
 func preloadField() field[loadSpec] {
 	return part[loadSpec, preloadSpec]{
 		Row: row{Name: "preload", Usually: "the `keys`",
@@ -27,7 +27,7 @@ func preloadField() field[loadSpec] {
 	}.Field()
 }
 
-// preloadSection declares the two ways to give it.
+// preloadSection declares the two ways to give the data.
 func preloadSection() section[preloadSpec] {
 	return section[preloadSpec]{
 		Fields: []field[preloadSpec]{

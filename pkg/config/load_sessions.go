@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// someSessions are granted before a load that needs fewer.
+	// someSessions is the least number of sessions granted before a load.
 	someSessions = 1000
-	// sessionTTL and searchTTL are the TTLs of sessions of a load, and of a search for a
-	// capacity, whose length is not known.
+	// sessionTTL and searchTTL are the TTLs of sessions of a load, and of a capacity search,
+	// whose length is unknown.
 	sessionTTL = 10 * time.Minute
 	searchTTL  = time.Hour
 )
 
-// sessionFields declares the sessions that operations take.
+// sessionFields declares the sessions that operations use.
 func sessionFields() []field[loadSpec] {
 	return []field[loadSpec]{
 		loadKey[int64]{
@@ -35,7 +35,7 @@ func sessionFields() []field[loadSpec] {
 	}
 }
 
-// sessions resolves the sessions that the operations of the load take.
+// sessions resolves the sessions that the load's operations use.
 func (r *loadResolver) sessions(l *workload.Load) {
 	number, ttl := r.spec.Place("sessions"), r.spec.Place("session_ttl")
 	if !l.Any(workload.Op.OfSessions) {
@@ -60,7 +60,7 @@ func (r *loadResolver) sessions(l *workload.Load) {
 	}
 	least := used
 	if used == 0 || len(l.Operations()) > 1 {
-		least += int64(l.MostClients()) // each has one in its hand
+		least += int64(l.MostClients()) // each client uses one
 	}
 	if !number.Set() {
 		l.Sessions = max(someSessions, least+(least-used)/2)
@@ -95,7 +95,7 @@ func (r *loadResolver) sessionTTL(l *workload.Load) {
 	}
 }
 
-// renewedInTime warns of sessions that end before a keepalive takes them again.
+// renewedInTime warns of sessions that end before the next keepalive renews them.
 func (r *loadResolver) renewedInTime(l workload.Load) {
 	mix := l.Shares()
 	perBlock := int64(0)

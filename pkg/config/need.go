@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// needSection declares what a reader needs of a database.
+// needSection declares the reader's need of a database.
 func needSection() section[workload.Need] {
 	return section[workload.Need]{
 		Fields: []field[workload.Need]{
@@ -67,7 +67,7 @@ func frequency() kind[float64] {
 	}
 }
 
-// needField declares the key of a file: a rate alone, or a mapping.
+// needField declares the key in a file: a single rate, or a mapping.
 func needField() field[fileSpec] {
 	f := part[fileSpec, workload.Need]{
 		Row: row{Name: "need", Unit: "requests/s or mapping",
@@ -105,7 +105,7 @@ func readNeed(r *yamlfile.Reader, path, key string, node *yamlfile.Node) written
 	return w
 }
 
-// resolvedNeed returns what a reader needs; nil if the file does not ask.
+// resolvedNeed returns the reader's need; nil if the file has none.
 func (f *fileSpec) resolvedNeed() *workload.Need {
 	if !f.need.Given() {
 		return nil
@@ -114,7 +114,7 @@ func (f *fileSpec) resolvedNeed() *workload.Need {
 	return &is
 }
 
-// ParseNeed reads a need as a file gives it: "5000/s", or "rate: 5000/s, latency: 10ms".
+// ParseNeed reads a need as in a file: "5000/s", or "rate: 5000/s, latency: 10ms".
 func ParseNeed(text string) (*workload.Need, error) {
 	if strings.Contains(text, ":") && !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		text = "{" + text + "}"

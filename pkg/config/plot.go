@@ -33,7 +33,7 @@ func plotSection() section[Plot] {
 	}
 }
 
-// plotKind is a column, or a mapping of a column and the titles of its axes.
+// plotKind is a column, or a mapping with a column and the titles of its axes.
 func plotKind() kind[Plot] {
 	section := plotSection()
 	return kind[Plot]{
@@ -59,7 +59,7 @@ func plotKind() kind[Plot] {
 	}
 }
 
-// checkColumn warns of a plot's column, which is at a node, and replaces a renamed
+// checkColumn warns about a plot's column, which is at a node, and replaces a renamed
 // one.
 func checkColumn(r *yamlfile.Reader, p Plot, at *yamlfile.Node) Plot {
 	if real, ok := renamedColumns()[p.Column]; ok {
@@ -86,8 +86,8 @@ func yAxis(column string) string {
 	return column
 }
 
-// renamedColumns maps columns of classic files that never existed to the columns
-// they mean.
+// renamedColumns maps columns in classic files that never existed to the intended
+// columns.
 func renamedColumns() map[string]string {
 	return map[string]string{
 		"AVG-READ-BYTES-DELTA":     "AVG-READ-BYTES-NUM-DELTA",
@@ -107,7 +107,7 @@ func knownColumn(column string) bool {
 	return i > 0 && i+1 < len(column) && strings.Trim(column[i+1:], "0123456789") == ""
 }
 
-// columns returns the columns of a database's table by seconds that concern all
+// columns returns the columns of a database's per-second table that concern all
 // servers.
 func columns() []string {
 	names := strings.Fields(`
@@ -119,8 +119,8 @@ func columns() []string {
 	return names
 }
 
-// DefaultPlots returns the fifteen time plots of the classic reports: two of the
-// clients, and those of the metrics' series that have an axis.
+// DefaultPlots returns the fifteen time plots of the classic reports: two for the
+// clients, and one for each metric series with an axis.
 func DefaultPlots() []Plot {
 	plots := []Plot{
 		{Column: "AVG-LATENCY-MS", YAxis: "Latency(millisecond)"},

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The words in which this package declares keys.
+// Short names for declarations of keys.
 type (
 	section[S any] = yamlfile.Section[S]
 	field[S any]   = yamlfile.Field[S]
@@ -29,7 +29,7 @@ func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error)
 	return Variant{}.Read(path, catalog)
 }
 
-// Read is the function [Read] of a file that is changed to the variant.
+// Read is the function [Read] for a file that is changed to the variant.
 func (v Variant) Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
 	data, err := regularfile.Read(path, yamlfile.MaxSize)
 	if err != nil {
@@ -61,7 +61,7 @@ func (v Variant) Parse(name string, data []byte, catalog Catalog) (*Experiment, 
 	return e, r.Warnings(), nil
 }
 
-// experiment reads a document by the schema that its keys belong to.
+// experiment reads a document by the schema of its keys.
 func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 	s := fileSection(r.catalog)
 	inCompact, inClassic := firstKey(root, s.Names()), firstKey(root, classic.Keys())
@@ -81,7 +81,7 @@ func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 	}
 }
 
-// mixed reports that a file has keys of both schemas, at the later one.
+// mixed reports a file with keys of both schemas, at the later key.
 func (r *reader) mixed(compact, classic *yamlfile.Node) {
 	later, is, earlier, was := compact, "compact", classic, "classic"
 	if compact.Line < classic.Line {
@@ -101,7 +101,7 @@ func firstKey(root *yamlfile.Node, known []string) *yamlfile.Node {
 	return nil
 }
 
-// looksLike reports whether a key of a document is near one of the known keys.
+// looksLike reports whether a key of a document is similar to one of the known keys.
 func looksLike(root *yamlfile.Node, known []string) bool {
 	return slices.ContainsFunc(yamlfile.TopKeys(root), func(key *yamlfile.Node) bool {
 		return yamlfile.Nearest(key.Value, known) != ""

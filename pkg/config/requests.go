@@ -9,7 +9,7 @@ import (
 )
 
 // SetRequests sets the number of requests of every load, split over its steps like
-// the file's own number. A duration stays a second bound. SetRequests returns an
+// the file's own number. A duration remains as a second bound. SetRequests returns an
 // error and changes nothing if n is too small for the clients or too large for the
 // keys.
 func (e *Experiment) SetRequests(n int64) error {
@@ -53,12 +53,12 @@ func fits(l workload.Load, n int64) error {
 	return nil
 }
 
-// digits returns the length of the largest of that many numbers from 0 on.
+// digits returns the number of digits of the largest of that many numbers, from 0 on.
 func digits(numbers int64) int { return len(strconv.FormatInt(max(numbers-1, 0), 10)) }
 
-// split divides requests among n steps by the classic rule: equal parts, rounded
-// down to whole ten thousands or thousands if they are larger. The last step gets
-// the rest: a million over eight is seven times 120,000 and 160,000.
+// split divides requests among n steps by the classic rule: equal parts, rounded down
+// to a multiple of ten thousand or of a thousand if they are larger. The last step gets
+// the rest: a million over eight is seven times 120,000 and once 160,000.
 func split(requests int64, n int) []int64 {
 	if n == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 // shortestSample bounds the cost of sampling on the machines that are measured.
 const shortestSample = 100 * time.Millisecond
 
-// resolve fills in every default of a file and reports values that do not fit one
+// resolve fills in every default of a file and reports values that contradict one
 // another.
 func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Experiment {
 	f := fileSection(r.catalog).Filled(w)
@@ -67,7 +67,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	return e
 }
 
-// distinctTags reports databases that would write into one folder.
+// distinctTags reports databases that would write into the same folder.
 func (r *reader) distinctTags(f *fileSpec) {
 	for i, d := range f.Databases {
 		first := slices.IndexFunc(f.Databases, func(other Database) bool { return other.Tag == d.Tag })
@@ -108,7 +108,7 @@ func (r *reader) bucket(f *fileSpec) *Upload {
 	return &is
 }
 
-// uploadStep returns the first step of the file that asks for an upload.
+// uploadStep returns the first step of the file that requests an upload.
 func uploadStep(f *fileSpec) *yamlfile.Node {
 	if f.steps.Is.Upload {
 		return f.steps.NodeOf("upload")

@@ -68,7 +68,7 @@ func (r *databaseResolver) steps(steps Steps) Steps {
 }
 
 // members resolves the database's machines: its own hosts, else the file's. A
-// database with endpoints has only hosts of its own.
+// database with endpoints has only its own hosts.
 func (r *databaseResolver) members() []Host {
 	specs, at := r.spec.hosts, r.db.NodeOf("hosts")
 	own := at != nil
@@ -120,8 +120,8 @@ func (r *databaseResolver) size(hosts int) int {
 	return hosts
 }
 
-// isEmpty reports whether a node is an empty list. Problems of other nodes were
-// reported before.
+// isEmpty reports whether a node is an empty list. Problems with other nodes were
+// already reported.
 func isEmpty(node *yamlfile.Node) bool {
 	return yamlfile.IsNull(node) || yamlfile.IsList(node) && len(node.Content) == 0
 }
@@ -146,7 +146,7 @@ func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
 }
 
 // roleOfAny reports whether any database that uses the file's hosts has a port
-// of that role.
+// with that role.
 func (r *databaseResolver) roleOfAny(role string) bool {
 	return slices.ContainsFunc(r.file.databases, func(d *written[databaseSpec]) bool {
 		_, ok := d.Is.entry.Info.Ports[role]
@@ -154,7 +154,7 @@ func (r *databaseResolver) roleOfAny(role string) bool {
 	})
 }
 
-// samePorts reports two roles of one member with the same port.
+// samePorts reports roles of one member that have the same port.
 func (r *databaseResolver) samePorts(spec written[hostSpec], h Host) {
 	roles := slices.Sorted(maps.Keys(h.Ports))
 	for i, role := range roles {
@@ -173,8 +173,8 @@ func (r *databaseResolver) samePorts(spec written[hostSpec], h Host) {
 	}
 }
 
-// clash reports two members that would listen on one address. The other is host n,
-// from 0.
+// clash reports two members that would listen on the same address. The other is host
+// n, from 0.
 func (r *databaseResolver) clash(at *yamlfile.Node, h, other Host, n int) {
 	if h.AgentPort == other.AgentPort {
 		r.Errorf(at, "%s is listed twice (also as host %d); members on one machine need different agent_port and ports", h.Addr, n+1)

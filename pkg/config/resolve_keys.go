@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// meaning resolves the operations of the load: one, a mix, or a mix with a name.
+// meaning resolves the operations of the load: one operation, a mix, or a named mix.
 func (r *loadResolver) meaning(l *workload.Load) {
 	switch {
 	case r.spec.Has("workload"):
@@ -40,7 +40,7 @@ func (r *loadResolver) meaning(l *workload.Load) {
 	l.RangeLimit = 0
 }
 
-// workload returns the named mix of the file. Its name was checked when it was
+// workload returns the named mix in the file. Its name was checked when it was
 // read.
 func (s loadSpec) workload() workload.Named {
 	all := workload.Workloads()
@@ -65,7 +65,7 @@ func (r *loadResolver) lacks(i int, op workload.Op) {
 }
 
 // keys resolves which keys exist before the load, and which of them operations
-// take.
+// use.
 func (r *loadResolver) keys(l *workload.Load) {
 	places := yamlfile.PlacesInOrder(r.spec.Place("keys"), r.spec.Place("key_law"))
 	switch {
@@ -110,7 +110,7 @@ func (r *loadResolver) hotset(l *workload.Load) {
 	}
 }
 
-// noHotset clears what only the key law hotset gives a meaning.
+// noHotset clears values that have a meaning only for the key law hotset.
 func (r *loadResolver) noHotset(l *workload.Load) {
 	if l.KeyLaw == workload.KeysHotset {
 		return
@@ -148,8 +148,8 @@ func (r *loadResolver) transactions(l *workload.Load) {
 	}
 }
 
-// txnLimit returns what bounds values in transactions of several keys, nil if the
-// database has none of those.
+// txnLimit returns the limit of values in transactions of several keys, nil if the
+// database has no such transactions.
 func (d *databaseSpec) txnLimit() func(keySize, keys int) int {
 	if options, ok := d.Options.(database.TxnLimiter); ok {
 		return options.MaxTxnValue
@@ -198,8 +198,8 @@ func (r *loadResolver) sizes(l *workload.Load) {
 	over("value_size_max", l.ValueSizeMax)
 }
 
-// maxValue returns the largest value in bytes that the database takes under a key
-// of keySize bytes, if there is a limit. Options that change it know it better.
+// maxValue returns the largest value in bytes that the database accepts under a key of
+// keySize bytes, if there is a limit. Options that change the limit take precedence.
 func (d *databaseSpec) maxValue(keySize int) (largest int, limited bool) {
 	if options, ok := d.Options.(database.Limiter); ok {
 		return options.MaxValue(keySize), true
@@ -207,8 +207,8 @@ func (d *databaseSpec) maxValue(keySize int) (largest int, limited bool) {
 	return d.entry.Info.MaxValue, d.entry.Info.MaxValue > 0
 }
 
-// minRange is the smallest value in bytes of a range of sizes. Shorter values
-// carry no number from which a reader could compute their length.
+// minRange is the smallest value in bytes in a range of sizes. Shorter values contain
+// no number from which a reader could compute their length.
 const minRange = 16
 
 // valueRange checks a range of value sizes.

@@ -15,17 +15,17 @@ import (
 type loadResolver struct {
 	*reader
 	db *databaseSpec
-	// prefix is the size of what stored keys have in front, in bytes.
+	// prefix is the size of the stored keys' prefix, in bytes.
 	prefix int
 	// spec is the database's load over the file's.
 	spec written[loadSpec]
-	// capacity is nil if none is searched for.
+	// capacity is nil without a capacity search.
 	capacity *workload.Capacity
-	// sweep is the file's.
+	// sweep is the sweep in the file.
 	sweep written[sweepSpec]
 }
 
-// resolve fills in the defaults and reports values that do not fit the database or
+// resolve fills in the defaults and reports values that contradict the database or
 // one another.
 func (r *loadResolver) resolve(d Database) workload.Load {
 	l := loadSection(r.catalog).Filled(r.spec).Load
@@ -57,7 +57,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	}
 	r.pace(l)
 	if l.Bind == workload.BindAny {
-		l.Bind = "" // as in loads from before the key
+		l.Bind = "" // as in loads that are older than the key
 	}
 	r.waves(&l)
 	r.sessions(&l)
@@ -73,7 +73,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	return l
 }
 
-// plain resolves a load of one stretch.
+// plain resolves a load without steps.
 func (r *loadResolver) plain(l *workload.Load) {
 	if l.Requests == 0 && l.Duration == 0 {
 		r.Errorf(r.at("requests", "duration"), "%s: requests or duration must be positive, both are 0",
@@ -87,7 +87,7 @@ func (r *loadResolver) plain(l *workload.Load) {
 	r.changes(l.Stretches()[0], r.spec.NodeOf("rate_end"), r.spec.NodeOf("ramp"))
 }
 
-// pace reports keys that only requests with due times of their own give a meaning.
+// pace reports keys that have a meaning only for requests with due times.
 func (r *loadResolver) pace(l workload.Load) {
 	if !l.Rated() {
 		if l.Arrival != workload.ArrivalConstant {
@@ -146,7 +146,7 @@ func (r *loadResolver) waves(l *workload.Load) {
 }
 
 // changes checks values that change while a step runs: the rate, or the number of
-// clients that have begun.
+// active clients.
 func (r *loadResolver) changes(s workload.Step, rateEnd, ramp *yamlfile.Node) {
 	if s.RateEnd > 0 {
 		switch arrival := r.spec.NodeOf("arrival"); {
@@ -173,7 +173,7 @@ type counted interface {
 	Called(key string) string
 }
 
-// maxClients is how many clients one machine can run: each has memory of its own.
+// maxClients is how many clients one machine can run: each needs memory.
 const maxClients = 1_000_000
 
 // maxPoisson bounds a rate whose arrivals are drawn one by one, per second.
@@ -192,12 +192,12 @@ func (r *loadResolver) someClients(w counted, clients int, requests int64) {
 	}
 }
 
-// maxConnections is how many connections clients share at most by default. More of
-// them cost memory and gain nothing.
+// maxConnections is the largest default number of shared connections. More would
+// cost memory and gain nothing.
 const maxConnections = 100
 
-// connections resolves how many connections clients share: n, if that is given at
-// a place.
+// connections resolves how many connections clients share: n, if it is given at a
+// place.
 func (r *loadResolver) connections(p yamlfile.Place, n, clients int) int {
 	shared := r.db.entry.Info.SharedConn
 	switch {
@@ -238,7 +238,7 @@ func (r *loadResolver) readMode(l *workload.Load) {
 	}
 }
 
-// target checks which members connections go to.
+// target checks the members to which connections go.
 func (r *loadResolver) target(l workload.Load, d Database) {
 	known := []string{"all", "leader", "follower"}
 	for _, h := range d.Hosts {
@@ -256,7 +256,7 @@ func (r *loadResolver) target(l workload.Load, d Database) {
 	}
 }
 
-// trims checks the times that are cut from the measurement at both ends of a step.
+// trims checks the times that are excluded from the measurement at both ends of a step.
 func (r *loadResolver) trims(l workload.Load) {
 	shortest := l.Stretches()[0].Duration
 	for _, s := range l.Stretches() {
@@ -270,7 +270,7 @@ func (r *loadResolver) trims(l workload.Load) {
 	}
 }
 
-// idle warns of a value without effect, unless an error may be the reason.
+// idle warns about a value without effect, unless an error may be the reason.
 func (r *loadResolver) idle(p yamlfile.Place, why string) {
 	if r.Errors() == 0 {
 		r.Warnf(p.At, "%s: %s", p.Key, why)

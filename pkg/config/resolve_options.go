@@ -15,8 +15,8 @@ func (r *databaseResolver) options() {
 	}
 }
 
-// optionAt returns the node of the option that a message is about: the one with the
-// key that the message begins with, else the flag that it quotes, else the options.
+// optionAt returns the node of the option that a message concerns: the one whose key
+// begins the message, else the flag that it quotes, else the options.
 func (r *databaseResolver) optionAt(message string) *yamlfile.Node {
 	options := r.db.NodeOf("options")
 	at := cmp.Or(options, r.spec.id)

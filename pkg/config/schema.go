@@ -10,8 +10,8 @@ import (
 )
 
 // Schema returns the JSON Schema of compact experiment files with the databases of
-// a catalog. Editors complete and check files with it; it accepts some files that
-// [Read] refuses, for it does not compare values with one another.
+// a catalog. Editors complete and check files with it. It accepts some files that
+// [Read] refuses, because it does not compare values with one another.
 func Schema(catalog Catalog) ([]byte, error) {
 	s := fileSection(catalog).Schema()
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -34,8 +34,8 @@ func databasesSchema(c Catalog) schema {
 	return schema{"type": "object", "patternProperties": ids, "additionalProperties": false}
 }
 
-// Tables returns the keys of every mapping of an experiment file as tables in
-// Markdown, by the heading of each.
+// Tables returns the keys of every mapping in an experiment file as Markdown tables,
+// each with its heading.
 func Tables(catalog Catalog) []Table {
 	return slices.Concat([]Table{
 		{"Keys of a file", fileSection(catalog).Table()},

@@ -2,7 +2,7 @@ package config
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// stepsSection declares the parts of a run that are carried out.
+// stepsSection declares the parts of a run that are executed.
 func stepsSection() section[Steps] {
 	step := func(name, preset, meaning string, at func(*Steps) *bool) field[Steps] {
 		return key[Steps, bool]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.TruthKind(), At: at}.Field()

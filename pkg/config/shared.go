@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// prefixPattern matches names that every database stores as they are: elements of a path
+// prefixPattern matches names that every database stores unchanged: elements of a path
 // that begin with a letter or a digit.
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
@@ -34,7 +34,7 @@ func prefixKind() kind[string] {
 	return k
 }
 
-// CheckPrefix returns why a text is no prefix, nil if it is one.
+// CheckPrefix returns an error if a text is not a valid prefix.
 func CheckPrefix(s string) error {
 	switch short := strings.TrimSuffix(s, "/"); {
 	case len(s) > longestPrefix:
@@ -71,8 +71,8 @@ func (r *databaseResolver) shared(d *Database) {
 	}
 }
 
-// PrefixSize is how many bytes the stored name of a key begins with before the key
-// itself, 0 for a cluster of the load's own.
+// PrefixSize returns the number of bytes in a stored name before the key itself, 0 for
+// a cluster that only the load uses.
 func (d *Database) PrefixSize() int {
 	switch {
 	case len(d.Endpoints) == 0:
@@ -83,14 +83,14 @@ func (d *Database) PrefixSize() int {
 	return len(d.DefaultPrefix(strings.Repeat("0", runIDPart))) + len("/")
 }
 
-// runIDPart is how many characters of a run's id a default prefix has.
+// runIDPart is how many characters of the run's id a default prefix has.
 const runIDPart = 16
 
 // DefaultPrefix returns the prefix of a database that gives none, in a run with that id.
-// Databases of one run may be the same cluster.
+// Several databases of one run may be the same cluster.
 func (d *Database) DefaultPrefix(runID string) string {
 	tag := strings.Map(func(c rune) rune {
-		if strings.ContainsRune("+,=@", c) { // of a tag, but not of every database's names
+		if strings.ContainsRune("+,=@", c) { // valid in a tag, but not in every database's names
 			return '-'
 		}
 		return c

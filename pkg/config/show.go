@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Show writes an experiment as a compact file with every default filled in, also
-// those of the drivers' options, each under its line of help. Read again it gives
+// Show writes an experiment as a compact file with every default filled in, including
+// those of the drivers' options, each below its line of help. Read again, the file gives
 // the same experiment except for Path, Classic and places.
 func Show(e *Experiment) ([]byte, error) {
 	node := fileSection(nil).Show(&fileSpec{Experiment: *e}).Node()
@@ -29,11 +29,11 @@ func Show(e *Experiment) ([]byte, error) {
 	return data, nil
 }
 
-// Migrate writes an experiment of a classic file as a compact file with every default
-// filled in. Comments above the file and above a database report what changed: the
-// warnings of reading the classic file, and what the compact form has otherwise. Read
-// again it gives the same experiment, except for files that only analyze of a classic file
-// knows, and for versions that were labels.
+// Migrate writes the experiment of a classic file as a compact file with every default
+// filled in. Comments above the file and above a database report the changes: warnings
+// about the classic file, and differences in the compact form. Read again, the file gives
+// the same experiment, except for files that only the analysis of a classic file uses, and
+// for versions that were labels.
 func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byte, error) {
 	other := *e
 	other.Inputs, other.Report, other.Databases = nil, Report{}, slices.Clone(e.Databases)

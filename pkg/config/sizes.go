@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// sizeLawSpec is a value_sizes mapping as a file gives it.
+// sizeLawSpec is a value_sizes mapping in a file.
 type sizeLawSpec struct {
 	workload.Sizes
 	min, max int
@@ -61,7 +61,7 @@ func sizesField() field[loadSpec] {
 	return f
 }
 
-// sizeLaw resolves the law of a load's values, and their smallest and largest size.
+// sizeLaw resolves the law for the sizes of a load's values, and the smallest and largest size.
 func (r *loadResolver) sizeLaw(l *workload.Load) {
 	w := r.spec.Is.sizeLaw
 	if !r.spec.Has("value_sizes") {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Starter returns the file that `dbtester config init` writes: short, commented,
-// naming the catalog's databases. It loads without problems.
+// Starter returns the file that `dbtester config init` writes. It is short and
+// commented, names the catalog's databases, and loads without problems.
 func Starter(catalog Catalog) []byte {
 	var b strings.Builder
 	b.WriteString(`# An experiment. Everything left out has a default: "dbtester config show FILE"

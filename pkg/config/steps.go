@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// stepped resolves a load of several stretches. Requests and duration of the
-// load are shared out among the steps that have neither of their own.
+// stepped resolves a load with several steps. The load's requests and duration are
+// divided among the steps that have neither of their own.
 func (r *loadResolver) stepped(l *workload.Load) {
 	specs := r.spec.Is.steps
 	if len(specs) == 0 {
@@ -24,7 +24,7 @@ func (r *loadResolver) stepped(l *workload.Load) {
 		step.Requests += requests[i]
 		step.Duration += durations[i]
 		rateEndAt, rampAt := s.NodeOf("rate_end"), cmp.Or(s.NodeOf("ramp"), r.spec.NodeOf("ramp"))
-		if !s.Has("rate") { // the load's end belongs to the load's rate
+		if !s.Has("rate") { // the load's rate_end belongs to the load's rate
 			step.Rate = l.Rate
 			if rateEndAt == nil {
 				step.RateEnd, rateEndAt = rateEnd, r.spec.NodeOf("rate_end")
@@ -60,8 +60,8 @@ func (r *loadResolver) stepConnections(s written[workload.Step], clients int) in
 	return r.connections(r.spec.Place("connections"), min(r.spec.Is.Connections, clients), clients)
 }
 
-// unshared returns what the steps leave of a total, and the numbers of the steps that
-// share it: those that leave their end to the load's.
+// unshared returns the rest of a total that the steps leave, and the indexes of the steps
+// that share it: those without an end of their own.
 func unshared[N int64 | time.Duration](specs []written[workload.Step], total N, own func(workload.Step) N) (rest N, opened []int) {
 	for i, s := range specs {
 		total -= own(s.Is)
@@ -72,7 +72,7 @@ func unshared[N int64 | time.Duration](specs []written[workload.Step], total N, 
 	return total, opened
 }
 
-// shareRequests returns the requests that each open step gets of the load's.
+// shareRequests returns each open step's share of the load's requests.
 func (r *loadResolver) shareRequests(specs []written[workload.Step], total int64) []int64 {
 	shares := make([]int64, len(specs))
 	rest, opened := unshared(specs, total, func(s workload.Step) int64 { return s.Requests })
@@ -90,7 +90,7 @@ func (r *loadResolver) shareRequests(specs []written[workload.Step], total int64
 	return shares
 }
 
-// shareDuration returns the duration that each open step gets of the load's.
+// shareDuration returns each open step's share of the load's duration.
 func (r *loadResolver) shareDuration(specs []written[workload.Step], total time.Duration) []time.Duration {
 	shares := make([]time.Duration, len(specs))
 	if total == 0 {

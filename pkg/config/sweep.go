@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// sweepSpec is a sweep as a file gives it: values of exactly one of its lists.
+// sweepSpec is a sweep in a file: values in exactly one of its lists.
 type sweepSpec struct {
 	rate    []yamlfile.Given[float64]
 	clients []yamlfile.Given[int]
@@ -26,7 +26,7 @@ type amount struct {
 	text string
 }
 
-// key returns what a sweep varies, "" without a sweep.
+// key returns the key that a sweep varies, "" without a sweep.
 func (s *sweepSpec) key() workload.SweepKey {
 	switch {
 	case s.rate != nil:
@@ -41,7 +41,7 @@ func (s *sweepSpec) key() workload.SweepKey {
 	return ""
 }
 
-// sweepSection declares what a sweep may vary.
+// sweepSection declares the keys that a sweep may vary.
 func sweepSection() section[sweepSpec] {
 	list := func(meaning, name, unit string) row {
 		return row{Name: name, Unit: "list of " + unit, Meaning: meaning}
@@ -101,7 +101,7 @@ func amountKind() kind[amount] {
 			if yamlfile.IsText(node) {
 				n, ok := yamlfile.LargeSize(r, key, node)
 				text := strings.ReplaceAll(node.Value, " ", "")
-				return amount{preloadSpec{bytes: n}, strings.TrimSuffix(text, "B") + "B"}, ok // a number alone would be read as keys
+				return amount{preloadSpec{bytes: n}, strings.TrimSuffix(text, "B") + "B"}, ok // a bare number would mean keys
 			}
 			n, ok := yamlfile.Whole(r, key, node)
 			return amount{preloadSpec{keys: n}, strconv.FormatInt(n, 10)}, ok
@@ -110,10 +110,10 @@ func amountKind() kind[amount] {
 	}
 }
 
-// size is what amounts of one sweep are compared by.
+// size is the number by which amounts of one sweep are compared.
 func (a amount) size() int64 { return max(a.keys, a.bytes) }
 
-// checkSweep reports a sweep that has not one list of rising values.
+// checkSweep reports a sweep unless it has exactly one list of rising values.
 func checkSweep(r *yamlfile.Reader, w *written[sweepSpec]) {
 	s, places := &w.Is, []yamlfile.Place{}
 	for _, k := range workload.SweepKeys() {
@@ -148,8 +148,7 @@ func checkSweep(r *yamlfile.Reader, w *written[sweepSpec]) {
 	}
 }
 
-// rising reports values of a list that is given, unless there are two or more that rise
-// from least.
+// rising reports a given list unless it has two or more values that rise from least.
 func rising[T any](r *yamlfile.Reader, p yamlfile.Place, list []yamlfile.Given[T], of func(T) float64, least float64) {
 	if list == nil {
 		return
@@ -200,7 +199,7 @@ func sweptSection() section[workload.Swept] {
 }
 
 // swept resolves the load of a sweep over rates or clients: a step for each value up,
-// and back down. Requests and duration are those of each step.
+// and back down. Requests and duration apply to each step.
 func (r *loadResolver) swept(l *workload.Load) {
 	s, name := &r.sweep.Is, string(r.sweep.Is.key())
 	at := r.sweep.NodeOf(name)
@@ -241,7 +240,7 @@ func (r *loadResolver) swept(l *workload.Load) {
 	}
 }
 
-// values returns the values of the steps in their order.
+// values returns the values of the steps in order.
 func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	all = slices.Clone(s.rate)
 	for _, c := range s.clients {
@@ -255,7 +254,7 @@ func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	return all
 }
 
-// sweptClients checks the clients of a step, which a sweep or the load gives.
+// sweptClients checks the clients of a step, which come from the sweep or the load.
 func (r *loadResolver) sweptClients(step workload.Step, at *yamlfile.Node) {
 	if r.spec.Has("clients") {
 		at = r.spec.NodeOf("clients")

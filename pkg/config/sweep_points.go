@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// points returns the databases of a file with those of a sweep: each once with its part
-// of a sweep over steps, or once for each point. At one point all databases run one
-// after the other, so that they are compared under the same conditions.
+// points returns the databases of a file, expanded by a sweep: each database once with its
+// part of a sweep over steps, or once for each point. At each point all databases run one
+// after another, so they are compared under the same conditions.
 func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 	s := &f.sweep.Is
 	if s.key() != "" && f.capacity.Given() {
@@ -49,7 +49,7 @@ func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 	return all
 }
 
-// onePoint reports what a database gives besides a sweep whose points have fresh
+// onePoint reports a database's values that exclude a sweep whose points have fresh
 // clusters.
 func (r *reader) onePoint(f *fileSpec, d *written[databaseSpec]) {
 	name := string(f.sweep.Is.key())
@@ -75,10 +75,10 @@ func (r *reader) onePoint(f *fileSpec, d *written[databaseSpec]) {
 	}
 }
 
-// point returns a database at one point of a sweep. change makes it so.
+// point returns a database at one point of a sweep; change applies the point.
 func (r *reader) point(f *fileSpec, d *written[databaseSpec], v yamlfile.Given[int64], text string, change func(*written[databaseSpec])) *written[databaseSpec] {
 	s := databaseSection(r.catalog, nil)
-	w := s.Over(s.None(), *d) // with places of its own
+	w := s.Over(s.None(), *d) // with its own places
 	w.Node = d.Node
 	w.Is.Options = cloned(d.Is.Options)
 	name := v.Key + "-" + text
@@ -111,7 +111,7 @@ func (r *reader) preloaded(w *written[databaseSpec], p yamlfile.Given[amount]) {
 	w.Is.load = loadSection(r.catalog).Over(own, w.Is.load)
 }
 
-// tagOf returns the tag of a database that is not at a point.
+// tagOf returns the tag of a database without a point.
 func tagOf(d *written[databaseSpec]) string {
 	if d.Has("tag") {
 		return d.Is.Tag
@@ -119,7 +119,7 @@ func tagOf(d *written[databaseSpec]) string {
 	return makeTag(d.Is.Name, d.Is.Label, d.Is.Version)
 }
 
-// sweptPart returns a part of a sweep, given where the sweep is.
+// sweptPart returns a part of a sweep, with the place of the sweep.
 func sweptPart(sweep written[sweepSpec], is workload.Swept) written[workload.Swept] {
 	w := sweptSection().None()
 	w.Is, w.Node = is, sweep.Node
