@@ -11,9 +11,9 @@ const (
 )
 
 const (
-	// of begins a sentence about one step, and about the machine that issued a part of it.
+	// of begins a sentence about one step, or about the machine that issued a part of it.
 	of = "[generator {generator}: ][step {step}, {clients|client}: ]"
-	// above ends a sentence about a share that is above a bound.
+	// above ends a sentence about a share that exceeds a bound.
 	above = "[ (mark above {mark_percent})][ (invalid above {invalid_percent})]"
 )
 

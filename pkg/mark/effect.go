@@ -2,7 +2,7 @@ package mark
 
 import "math"
 
-// Number is what runs are compared by.
+// Number names a number by which runs are compared.
 type Number string
 
 // The numbers.
@@ -13,8 +13,8 @@ const (
 	Both       Number = "both"
 )
 
-// Effect is what a doubt can change: which number, and by at most what share of it. A nil
-// share is unknown.
+// Effect is the possible effect of a doubt: the number that it can change, and the largest
+// share of that number. A nil share is unknown.
 type Effect struct {
 	Number Number   `json:"number" doc:"the number that the doubt can change: throughput, latency, both or none"`
 	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`
@@ -32,7 +32,7 @@ func unknown(n Number) func(Values) Effect {
 }
 
 // upTo is the effect on a number by at most the largest of some values in percent. It is
-// unknown if one of them is.
+// unknown if one of the values is.
 func upTo(n Number, percents ...string) func(Values) Effect {
 	return func(v Values) Effect {
 		most := 0.0
@@ -47,8 +47,8 @@ func upTo(n Number, percents ...string) func(Values) Effect {
 	}
 }
 
-// EffectOf returns what a mark can change. Without values it is what the first sentence of
-// its code can.
+// EffectOf returns the effect of a mark. Without values it is the effect of the first
+// sentence of its code.
 func EffectOf(code string, v Values, w Words) Effect {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -61,8 +61,8 @@ func EffectOf(code string, v Values, w Words) Effect {
 	return s.Effect(v)
 }
 
-// Wider joins the effects of two marks of one code: what any of them can change, and by the
-// larger share.
+// Wider joins the effects of two marks of one code: the number that either can change, and
+// the larger share.
 func (e Effect) Wider(o Effect) Effect {
 	switch {
 	case e.Number == None:

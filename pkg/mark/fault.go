@@ -1,6 +1,6 @@
 package mark
 
-// The marks of faults that an experiment asks for.
+// The marks of faults that an experiment requests.
 const (
 	FaultFailed    = "fault failed"
 	NotRecovered   = "not recovered"

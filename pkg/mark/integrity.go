@@ -1,12 +1,12 @@
 package mark
 
-// The marks of data and counts that are not what they must be.
+// The marks of wrong data and counts.
 const (
 	WrongValue  = "wrong value"
 	Keys        = "keys found"
 	KeysUnknown = "keys not counted"
 	Counts      = "counts"
-	// NotLinearizable and LostWrites are of answers that were judged.
+	// NotLinearizable and LostWrites concern judged answers.
 	NotLinearizable = "not linearizable"
 	LostWrites      = "lost writes"
 	JudgedInPart    = "judged in part"

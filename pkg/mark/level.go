@@ -2,7 +2,7 @@ package mark
 
 import "strings"
 
-// The marks of levels that change and of rates that are searched for.
+// The marks of changing levels and of searched rates.
 const (
 	Unsteady = "not steady"
 	Capacity = "capacity"
@@ -49,8 +49,8 @@ func unsteadyMark() Kind {
 // noCapacity begins the sentences of searches that found no capacity. The reason follows.
 const noCapacity = "no capacity was found: "
 
-// NoCapacity returns why a search found no capacity, by the values and words of its mark; ""
-// for a mark that says something else.
+// NoCapacity returns why a search found no capacity, from the values and words of its mark;
+// "" for any other mark.
 func NoCapacity(v Values, w Words) string {
 	s, _ := capacityMark().sentence(v, w)
 	why, is := strings.CutPrefix(s.Text, noCapacity)

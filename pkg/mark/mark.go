@@ -1,12 +1,12 @@
 // Package mark declares every mark: what a reader must know to use the numbers of a run. A
-// record holds a mark's code and the values that it is about; its sentence is made of them
-// where it is read.
+// record has a mark's code and its values; readers of the record make the sentence from
+// them.
 package mark
 
 import "slices"
 
-// Weight is what a mark does to the numbers beside it. A mark that a record calls invalid
-// is so whatever its weight.
+// Weight is the effect of a mark on the numbers that it qualifies. A mark that a record calls
+// invalid is invalid whatever its weight.
 type Weight string
 
 // The weights.
@@ -16,11 +16,11 @@ const (
 	Harmless Weight = "harmless" // good to know
 )
 
-// Values are the numbers of a mark by their names, which end in their units: _percent,
-// _seconds, _per_second; a name without one is a count.
+// Values are the numbers of a mark by name. Names end in the unit: _percent, _seconds,
+// _per_second; a name without a unit is a count.
 type Values map[string]float64
 
-// Words are the texts of a mark by their names: addresses, reasons, names.
+// Words are the texts of a mark by name: addresses, reasons, names.
 type Words map[string]string
 
 // Kind declares the marks of one code.
@@ -28,29 +28,29 @@ type Kind struct {
 	// Code is a short stable word.
 	Code   string
 	Weight Weight
-	// Foremost marks are the first thing that readers see of a report.
+	// Foremost marks are the first thing that readers of a report see.
 	Foremost bool
-	// Sentences are what such marks say, in the notation of [Kind.Text]. The first one whose
-	// values and words a mark has is its.
+	// Sentences are the texts of such marks, in the notation of [Text]. A mark has the first
+	// sentence whose values and words it has.
 	Sentences []Sentence
-	// Help is what the mark means, and Remedy what to do, both in Markdown without a full
+	// Help explains the mark, and Remedy says what to do, both in Markdown without a full
 	// stop.
 	Help, Remedy string
 }
 
-// Sentence is one of the things that marks of a code say.
+// Sentence is one of the texts for marks of a code.
 type Sentence struct {
 	Text string
-	// Worst is the value by which the worst of several such marks is found: the one that has
-	// most of it, or least if Least is set. It is "" if none is worse than another.
+	// Worst names the value that determines the worst of several such marks: the mark with
+	// the largest value, or the smallest if Least is set. It is "" if none is worse.
 	Worst string
 	Least bool
-	// Effect is what such a mark can change in the numbers that are compared; nil is
-	// [Unknown] of both.
+	// Effect is the effect of such a mark on the compared numbers; nil means [Unknown] for
+	// both.
 	Effect func(Values) Effect
 }
 
-// Kinds lists every mark. Their order is that of the documentation.
+// Kinds lists every mark in the order of the documentation.
 func Kinds() []Kind {
 	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
 }

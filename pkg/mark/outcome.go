@@ -1,6 +1,6 @@
 package mark
 
-// The marks of what became of the requests.
+// The marks of the requests' outcomes.
 const (
 	Rate     = "rate not sustained"
 	Queueing = "queueing"

@@ -5,8 +5,8 @@ const (
 	Gap         = "gap"
 	Incomplete  = "incomplete"
 	NotUploaded = "not uploaded"
-	// RequestsDamaged is of files that numbers of requests are computed from, and
-	// RecordsDamaged of all others.
+	// RequestsDamaged concerns files from which numbers of requests are computed, and
+	// RecordsDamaged all other files.
 	RequestsDamaged = "requests damaged"
 	RecordsDamaged  = "records damaged"
 	RecordsChanged  = "records changed"
@@ -86,7 +86,7 @@ func recordMarks() []Kind {
 	}
 }
 
-// damages are what is said of a file that is not as recorded.
+// damages returns the sentences about files that differ from the record.
 func damages() []Sentence {
 	return []Sentence{
 		{Text: "{file} has {bytes|byte} in place of the {recorded_bytes} that were recorded"},

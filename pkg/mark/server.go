@@ -1,6 +1,6 @@
 package mark
 
-// The marks of the servers and of what reaches them.
+// The marks of the servers and of access to them.
 const (
 	Lost          = "server lost"
 	GeneratorLost = "generator lost"
@@ -65,7 +65,7 @@ func serverMarks() []Kind {
 	}
 }
 
-// accessMarks are those of how servers and agents were reached, and of what is left with them.
+// accessMarks returns the marks about access to servers and agents, and about anything left there.
 func accessMarks() []Kind {
 	return []Kind{
 		{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Table is the documentation of all marks in Markdown.
+// Table returns the documentation of all marks in Markdown.
 func Table() string {
 	var b strings.Builder
 	b.WriteString("| mark | weight | means | can change | remedy |\n|---|---|---|---|---|\n")

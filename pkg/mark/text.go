@@ -10,9 +10,9 @@ import (
 )
 
 // Text returns the sentence of a mark, "" if the code is not declared or none of its
-// sentences fits. In a declared sentence {name} is a value or a word, {name|noun} a count
-// with its noun, and what stands in brackets is left out where a name in it is not given.
-// Measured values have two significant digits, counts have all.
+// sentences fits. In a declared sentence {name} is a value or a word, and {name|noun} is a
+// count with its noun. A part in brackets is omitted if a name in it is not given. Measured
+// values have two significant digits, counts have all.
 func Text(code string, v Values, w Words) string {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -22,8 +22,8 @@ func Text(code string, v Values, w Words) string {
 	return strings.TrimSpace(s.fill(v, w))
 }
 
-// Form is the number of the sentence that a mark has, from 0; -1 if it has none. Marks of
-// one code are alike if they have one form.
+// Form returns the index of a mark's sentence, from 0; -1 if it has none. Marks of one code
+// are alike if they have the same form.
 func Form(code string, v Values, w Words) int {
 	k, _ := Of(code)
 	for i, s := range k.Sentences {
@@ -80,7 +80,7 @@ func has(names []string, v Values, w Words) bool {
 	return true
 }
 
-// names are those that a sentence needs, or all.
+// names returns the names that a sentence needs, or all its names.
 func (s Sentence) names(all bool) (list []string) {
 	for _, p := range parts(s.Text) {
 		if all || !p.optional {
@@ -112,7 +112,7 @@ func parts(text string) (list []part) {
 	return list
 }
 
-// holes are the names in a piece.
+// holes returns the names in a piece.
 func holes(text string) (names []string) {
 	for {
 		_, rest, found := strings.Cut(text, "{")
@@ -125,7 +125,7 @@ func holes(text string) (names []string) {
 	}
 }
 
-// fill puts values and words into a sentence. What they hold is not read again.
+// fill puts values and words into a sentence. Inserted text is not interpreted again.
 func (s Sentence) fill(v Values, w Words) string {
 	var b strings.Builder
 	for _, p := range parts(s.Text) {
@@ -162,16 +162,16 @@ func filled(name, noun string, v Values, w Words) string {
 	return text
 }
 
-// bounds are the values that shares are above or below of.
+// bounds returns the names of values with which shares are compared.
 func bounds() []string { return []string{"mark_percent", "invalid_percent", "expected_percent"} }
 
-// given are the measured-looking values that a file or this program gives: they are printed
-// as they are.
+// given returns the names of values that look measured but come from a file or from this
+// program: they are printed unrounded.
 func given() []string {
 	return append(bounds(), "tolerance_percent", "used_percent", "due_per_second", "below_per_second", "above_per_second")
 }
 
-// valueText prints a value in its unit.
+// valueText formats a value in its unit.
 func valueText(name string, v Values) string {
 	value, exact := v[name], slices.Contains(given(), name)
 	switch {
@@ -184,7 +184,7 @@ func valueText(name string, v Values) string {
 	case strings.HasSuffix(name, "_per_second") && exact:
 		return humanize.Commaf(value)
 	case strings.HasSuffix(name, "_per_second"):
-		rounded, _ := strconv.ParseFloat(twoDigits(value), 64) // it was printed just now
+		rounded, _ := strconv.ParseFloat(twoDigits(value), 64) // formatted just before
 		return humanize.Commaf(rounded)
 	case strings.HasSuffix(name, "_seconds"):
 		return Seconds(value)
@@ -194,12 +194,12 @@ func valueText(name string, v Values) string {
 	return twoDigits(value)
 }
 
-// beside prints a share with two digits, or with as many as it takes to be on the same side
-// of its bounds as it is.
+// beside formats a share with two digits, or with as many as it needs to stay on the same
+// side of its bounds.
 func beside(share float64, v Values) string {
 	for digits := 2; ; digits++ {
 		text := significant(share, digits)
-		printed, _ := strconv.ParseFloat(text, 64) // it was printed just now
+		printed, _ := strconv.ParseFloat(text, 64) // formatted just before
 		same := true
 		for _, name := range bounds() {
 			if bound, given := v[name]; given {
@@ -214,13 +214,13 @@ func beside(share float64, v Values) string {
 
 func twoDigits(value float64) string { return significant(value, 2) }
 
-// significant prints a number with so many significant digits, without an exponent.
+// significant formats a number with that many significant digits, without an exponent.
 func significant(value float64, digits int) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'e', digits-1, 64), 64) // it was printed just now
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(value, 'e', digits-1, 64), 64) // formatted just before
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// Seconds prints a length of time with two significant digits.
+// Seconds formats a length of time with two significant digits.
 func Seconds(seconds float64) string {
 	for _, u := range []struct {
 		below, factor float64

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// columns are the names of the columns of a value: of times their number, their sum and the
+// columns returns the names of a value's columns: for times their number, their sum and the
 // longest one.
 func (v Value) columns() []string {
 	if v.Merging == Times {
@@ -20,7 +20,7 @@ func (v Value) columns() []string {
 	return []string{v.Name}
 }
 
-// columns declares the file by second.
+// columns declares the per-second file.
 func (g Group) columns() []linefile.Column[Second] {
 	list := []linefile.Column[Second]{
 		linefile.IntColumn("second", func(s *Second) *int64 { return &s.Second }),
@@ -40,8 +40,8 @@ func (g Group) columns() []linefile.Column[Second] {
 	return list
 }
 
-// known is the column of a number that is empty in seconds without an observation. How often
-// it was observed is not in the file: a number that is read counts as one.
+// known is the column of a number; it is empty in seconds without an observation. The file
+// does not have the number of observations: a number read from it counts as one.
 func known(name string, i int) linefile.Column[Second] {
 	return linefile.Column[Second]{
 		Name: name,
@@ -69,8 +69,7 @@ type Writer struct {
 	log   *histogram.LogWriter // nil without times
 }
 
-// NewWriter opens or creates the files of a group in a tag's folder. start is when the load
-// began.
+// NewWriter opens or creates the files of a group in a tag's folder. The load began at start.
 func NewWriter(g Group, dir string, start time.Time) (*Writer, error) {
 	table, err := linefile.NewTableWriter(filepath.Join(dir, g.File()), g.columns())
 	if err != nil {
@@ -85,7 +84,7 @@ func NewWriter(g Group, dir string, start time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Write appends seconds, each of which has all that was observed in it.
+// Write appends complete seconds.
 func (w *Writer) Write(seconds []Second) error {
 	errs := []error{w.table.Write(seconds)}
 	for _, s := range seconds {

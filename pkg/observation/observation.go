@@ -1,7 +1,7 @@
 // Package observation declares what is counted or timed during a load and is not the response
-// time of a request, as package metric does for sampled numbers. From a declaration follow a
-// file by second in the tag's folder, the histograms of times, the merging of parts of a
-// load, totals in the manifest, rows of the report, and a row in docs/numbers.md.
+// time of a request, as package metric does for sampled numbers. The following derive from a
+// declaration: a per-second file in the tag's folder, the histograms of times, the merging of
+// parts of a load, totals in the manifest, rows of the report, and a row in docs/numbers.md.
 package observation
 
 import (
@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// Merging is how values of one name become one: those of a second, of several seconds, or of
+// Merging is how values of one name are merged: within a second, over several seconds, or over
 // several parts of a load.
 type Merging string
 
-// The ways to merge values. Times are durations in nanoseconds, all of which are kept in a
-// histogram.
+// The ways to merge values. Times are durations in nanoseconds, which a histogram keeps.
 const (
 	Sum   Merging = "sum"
 	Max   Merging = "max"
@@ -27,10 +26,10 @@ const (
 type Value struct {
 	// Name is its column and its key in JSON, such as "snapshot_bytes".
 	Name string
-	// Unit is that of the number; [Times] are in nanoseconds.
+	// Unit is the unit of the number; [Times] are in nanoseconds.
 	Unit, Definition string
 	Merging          Merging
-	// Row is the name of the row of its total in reports, behind the row After; "" for none.
+	// Row is the name of the row with its total in reports, below the row After; "" for none.
 	Row, After string
 }
 
@@ -39,7 +38,7 @@ func Timed(name, definition string) Value {
 	return Value{Name: name, Unit: "ns", Merging: Times, Definition: definition}
 }
 
-// Summed declares a number that is added up and has no row.
+// Summed declares a number that is summed and has no row.
 func Summed(name, unit, definition string) Value {
 	return Value{Name: name, Unit: unit, Merging: Sum, Definition: definition}
 }
@@ -50,10 +49,10 @@ type Group struct {
 	Values []Value
 }
 
-// File is the file by second in a tag's folder, Log the file of the histograms of times.
+// File is the name of the per-second file in a tag's folder.
 func (g Group) File() string { return g.Name + ".csv" }
 
-// Log is the histograms of times, by second.
+// Log is the name of the file with the histograms of times, by second.
 func (g Group) Log() string { return g.Name + ".hlog" }
 
 // timed reports whether the group has times.
@@ -61,7 +60,7 @@ func (g Group) timed() bool {
 	return slices.ContainsFunc(g.Values, func(v Value) bool { return v.Merging == Times })
 }
 
-// index is the place of a value. A name that is not declared is a mistake in the program.
+// index returns the index of a value. An undeclared name is a mistake in the program.
 func (g Group) index(name string) int {
 	i := slices.IndexFunc(g.Values, func(v Value) bool { return v.Name == name })
 	if i < 0 {

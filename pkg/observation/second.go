@@ -10,28 +10,29 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Second is what was observed in one second of a step.
+// Second holds the observations in one second of a step.
 type Second struct {
-	// Second is the unix second in the client's clock.
+	// Second is the unix second by the client's clock.
 	Second int64 `json:"second"`
 	Step   int   `json:"step"`
-	// Numbers are by the declared values.
+	// Numbers are in the order of the declared values.
 	Numbers []Number `json:"numbers"`
 }
 
-// Number is what was observed of one value.
+// Number holds the observations of one value.
 type Number struct {
-	// N is how often it was observed. Without an observation a maximum or a minimum is not
-	// known.
+	// N is the number of observations. Without an observation a maximum or a minimum is
+	// unknown.
 	N int64 `json:"n"`
-	// Value is the sum, the maximum or the minimum; of times the sum, with Longest beside it.
+	// Value is the sum, the maximum or the minimum; for times it is the sum, and Longest the
+	// longest one.
 	Value   int64 `json:"value"`
 	Longest int64 `json:"longest,omitempty"`
-	// Times are by duration.
+	// Times is the histogram of durations.
 	Times histogram.Buckets `json:"times,omitempty"`
 }
 
-// merged returns two numbers of a value as one.
+// merged merges two numbers of a value.
 func (m Merging) merged(a, b Number) Number {
 	switch {
 	case a.N == 0:
@@ -57,8 +58,7 @@ func (m Merging) merged(a, b Number) Number {
 	return out
 }
 
-// Merge returns the seconds of several parts of a load as those of one, in the order of their
-// seconds and steps.
+// Merge merges the seconds of several parts of a load, in the order of seconds and steps.
 func (g Group) Merge(parts ...[]Second) []Second {
 	type key struct {
 		second int64
@@ -86,12 +86,12 @@ func (g Group) Merge(parts ...[]Second) []Second {
 	return merged
 }
 
-// Recorder collects what is observed, by second and step. It is safe for concurrent use.
+// Recorder collects observations by second and step. It is safe for concurrent use.
 type Recorder struct {
 	group Group
 	mu    sync.Mutex
 	cells map[cell]*Number
-	times map[cell]map[int64]int64 // counts by the least value of their bucket
+	times map[cell]map[int64]int64 // counts by the lowest value of their bucket
 }
 
 // cell is the place of a number.
@@ -105,8 +105,8 @@ func NewRecorder(g Group) *Recorder {
 	return &Recorder{group: g, cells: map[cell]*Number{}, times: map[cell]map[int64]int64{}}
 }
 
-// Add records a number that was observed at a time during a step. It panics if the group does
-// not declare the name.
+// Add records a number observed at a time during a step. It panics if the group does not
+// declare the name.
 func (r *Recorder) Add(name string, at time.Time, step int, number int64) {
 	value := r.group.index(name)
 	c := cell{at.Unix(), step, value}
@@ -129,7 +129,7 @@ func (r *Recorder) Add(name string, at time.Time, step int, number int64) {
 	r.times[c][histogram.BucketStart(number)]++
 }
 
-// Take returns what was observed before a unix second, in order, and forgets it.
+// Take returns and removes the observations before a unix second, in order.
 func (r *Recorder) Take(before int64) []Second {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,17 +10,18 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Totals are what was observed over a whole load, by the names of groups and of their values.
-// What was never observed is absent.
+// Totals are the observations over a whole load, by the names of groups and of their values.
+// Values that were never observed are absent.
 type Totals map[string]map[string]Total
 
-// Total is what was observed of one value over a whole load.
+// Total holds the observations of one value over a whole load.
 type Total struct {
-	// N is how often it was observed.
+	// N is the number of observations.
 	N int64 `json:"n"`
-	// Value is the sum, the maximum or the minimum; of times the sum in nanoseconds.
+	// Value is the sum, the maximum or the minimum; for times the sum in nanoseconds.
 	Value int64 `json:"value"`
-	// Longest is of times, as the percentiles, which are 0 if there are too few times.
+	// Longest and the percentiles are only for times. Percentiles are 0 if there are too few
+	// times.
 	Longest time.Duration `json:"longest_ns,omitempty"`
 	P50     time.Duration `json:"p50_ns,omitempty"`
 	P99     time.Duration `json:"p99_ns,omitempty"`
@@ -49,7 +50,7 @@ func (g Group) Total(seconds []Second) map[string]Total {
 	return totals
 }
 
-// Text prints the total of a value: a number with its unit, or times in milliseconds.
+// Text formats the total of a value: a number with its unit, or times in milliseconds.
 func (t Total) Text(v Value) string {
 	switch {
 	case v.Merging == Times:

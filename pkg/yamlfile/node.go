@@ -29,7 +29,7 @@ func IsList(node *Node) bool { return node.Kind == yaml.SequenceNode }
 // IsScalar reports whether a node is a scalar that is not null.
 func IsScalar(node *Node) bool { return node.Kind == yaml.ScalarNode && !IsNull(node) }
 
-// IsText reports whether a node is a scalar that YAML takes for text.
+// IsText reports whether a node is a scalar that YAML reads as text.
 func IsText(node *Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" }
 
 // Describe names a node's kind, or quotes a scalar's first 40 bytes, for messages such as "want a

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// scalar returns the text of a scalar that is not null; want names what belongs
-// there. Control characters are for no value but [Prose]: paths, names and addresses go into
-// command lines, files of servers, manifests and terminals.
+// scalar returns the text of a scalar that is not null; want names the expected value.
+// Only [Prose] may have control characters: paths, names and addresses go into command
+// lines, files of servers, manifests and terminals.
 func scalar(r *Reader, key string, node *Node, want string) (string, bool) {
 	if node.Kind != yaml.ScalarNode || IsNull(node) {
 		r.Errorf(node, "%s: want %s, got %s", key, want, Describe(node))
