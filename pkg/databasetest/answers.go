@@ -13,24 +13,24 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Mutations of recorded answers in one test, and in one that is [Long] or short.
+// Numbers of mutations of recorded answers in one test, and in a [Long] or a short one.
 const (
 	mutations      = 256
 	longMutations  = 1024
 	shortMutations = 128
-	// atOnce is how many are tried at the same time: after most, a client waits, and
-	// go-zookeeper takes seconds to close. They may allocate mostTogether bytes, far less than
-	// a list or a value of four billion.
+	// atOnce is how many mutations are tried at the same time: after most of them a client
+	// waits, and go-zookeeper takes seconds to close. Together they may allocate mostTogether
+	// bytes, far less than a list or a value of four billion.
 	atOnce       = 64
 	mostTogether = 2 << 30
-	// answerWithin bounds a call whose answer was changed. Nothing fails when it is over.
+	// answerWithin bounds a call whose answer was changed. Exceeding it is no failure.
 	answerWithin = 100 * time.Millisecond
 )
 
 // Answers checks a driver with answers of a real member, which are below testdata/answers of
-// the calling package: as they were recorded, and changed in hundreds of ways, one piece
-// of one answer each time. Calls return, without a panic and without memory for what an answer
-// claims. Nothing is started. With -record a member is started, and the file written again:
+// the calling package: first as recorded, then changed in hundreds of ways, one piece of one
+// answer each time. Calls must return without a panic, and without allocating the memory that
+// an answer claims to need. No member is started, except with -record, which rewrites the file:
 //
 //	go test ./pkg/database/NAME -run '^TestRecordedAnswers$' -record
 func Answers(t *testing.T, s Suite, name string) {
@@ -44,7 +44,7 @@ func Answers(t *testing.T, s Suite, name string) {
 		for _, conn := range a.said[call.name] {
 			pieces += len(conn)
 		}
-		// A client may close its connection before the last ones.
+		// A client may close its connection before the last pieces.
 		if played := a.ask(t, i, a.said[call.name], opWithin); 2*played < pieces || played == 0 {
 			t.Errorf("%s: only %d of %d recorded pieces of answers were asked for: -record makes a new recording", call.name, played, pieces)
 		}
@@ -61,10 +61,10 @@ func Answers(t *testing.T, s Suite, name string) {
 	}
 }
 
-// Recording reports whether -record was given, so that a suite needs executables.
+// Recording reports whether -record was given. A suite then needs executables.
 func Recording() bool { return flag.Lookup("record").Value.String() == "true" }
 
-// FuzzAnswers is the same for the fuzzer, which changes one piece of an answer as it likes.
+// FuzzAnswers is Answers for the fuzzer, which changes one piece of an answer arbitrarily.
 func FuzzAnswers(f *testing.F, s Suite, name string) {
 	f.Helper()
 	a := newAnswers(f, s, name)
@@ -85,7 +85,7 @@ func FuzzAnswers(f *testing.F, s Suite, name string) {
 	})
 }
 
-// answers are the calls of a driver, and what a member said to each.
+// answers are the calls of a driver, and a member's answers to each.
 type answers struct {
 	driver database.Driver
 	calls  []serverCall
@@ -102,10 +102,10 @@ func newAnswers(t testing.TB, s Suite, name string) *answers {
 	return a
 }
 
-// pieces are all that were said to a call.
+// pieces returns all pieces of the answers to a call.
 func (a *answers) pieces(call int) []piece { return slices.Concat(a.said[a.calls[call].name]...) }
 
-// with returns what was said to a call, with one piece changed.
+// with returns the answers to a call, with one piece changed.
 func (a *answers) with(call, at int, change func([]byte) []byte) conversation {
 	said := a.said[a.calls[call].name]
 	changed := make(conversation, len(said))
@@ -124,7 +124,7 @@ func (a *answers) with(call, at int, change func([]byte) []byte) conversation {
 	return changed
 }
 
-// ask makes a call of a server that says this, and returns how many pieces it said.
+// ask makes a call to a server that plays these answers, and returns how many pieces it played.
 func (a *answers) ask(t testing.TB, call int, said conversation, within time.Duration) int {
 	t.Helper()
 	p := play(t, said)

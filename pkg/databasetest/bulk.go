@@ -9,9 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// bulkCase: the largest request of many keys that the driver names is accepted, of small
-// and of large values; it writes these keys and no others, below a prefix too, and may be
-// repeated.
+// bulkCase: the largest bulk request that the driver promises is accepted, with small and with
+// large values. It writes exactly these keys, also below a prefix, and may be repeated.
 func bulkCase(t *testing.T, f *fixture) {
 	for _, tt := range []struct {
 		name     string
@@ -45,7 +44,7 @@ func bulkPart(t *testing.T, f *fixture, target database.Target, keySize, valueSi
 		t.Fatalf("open a connection for many keys: %v", err)
 	}
 	before := countIfKnown(t, f, target)
-	for _, some := range [][]database.Pair{pairs[1:], pairs[:min(2, len(pairs))]} { // the second has a key that exists
+	for _, some := range [][]database.Pair{pairs[1:], pairs[:min(2, len(pairs))]} { // the second has an existing key
 		if err := conn.PutAll(ctx, some); err != nil {
 			t.Fatalf("write %d keys of %d + %d bytes in one request: %v", len(some), keySize, valueSize, err)
 		}
@@ -66,7 +65,7 @@ func bulkPart(t *testing.T, f *fixture, target database.Target, keySize, valueSi
 }
 
 // countIfKnown counts the keys below a prefix, which is quick everywhere. It returns -1
-// without one, and if the driver cannot count.
+// without a prefix, and if the driver cannot count.
 func countIfKnown(t *testing.T, f *fixture, target database.Target) int64 {
 	t.Helper()
 	if !drives[database.Counter](f) || target.Prefix == "" {

@@ -8,25 +8,25 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Part is a part of the suite, which runs in place of the whole suite unless [Long].
+// Part is a part of the suite, which runs instead of the whole suite unless [Long].
 type Part int
 
 const (
-	// Whole is every case. It is the zero value.
+	// Whole has every case. It is the zero value.
 	Whole Part = iota
-	// Clients is the cases in which the code of clients decides: for another transport.
+	// Clients has the cases that depend on the code of clients: for another transport.
 	Clients
-	// Servers is the cases in which the members' release decides: for another release.
+	// Servers has the cases that depend on the members' release: for another release.
 	Servers
 )
 
-// LongEnv, if set, makes tests as long as make test-long runs them.
+// LongEnv, if set, makes tests as long as in make test-long.
 const LongEnv = "DBTESTER_LONG"
 
 // Long reports whether parts of suites run whole, and with every transport.
 func Long() bool { return os.Getenv(LongEnv) != "" }
 
-// cases returns all cases in their order. Those that disturb the cluster are last.
+// cases returns all cases in order. Cases that disturb the cluster are last.
 func cases() []testCase {
 	return []testCase{
 		{name: "options", in: parts{Servers}, run: optionsCase},
@@ -41,7 +41,7 @@ func cases() []testCase {
 		{name: "sizes", in: parts{Clients}, run: sizesCase},
 		{name: "buffers", in: parts{Clients}, run: buffersCase},
 		{name: "limit", in: parts{Clients, Servers}, run: limitCase},
-		// Before cases that leave sessions behind, whose expiry servers log too.
+		// Before cases that leave sessions behind: servers also log their expiry.
 		{name: "server count", in: parts{Servers}, run: serverCountCase, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
 		{name: "metrics", in: parts{Servers}, run: metricsCase, applies: func(f *fixture) bool { return f.Plan(0).Metrics != nil && !f.suite.Guarded }},
 		{name: "deadline", in: parts{Clients}, run: deadlineCase},
@@ -88,7 +88,7 @@ func drives[T any](f *fixture) bool {
 	return ok
 }
 
-// offers returns whether the database lists an operation.
+// offers returns a condition: whether the database lists an operation.
 func offers(op workload.Op) func(*fixture) bool {
 	return func(f *fixture) bool { return slices.Contains(f.info().Operations, op) }
 }

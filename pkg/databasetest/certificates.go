@@ -18,7 +18,7 @@ import (
 )
 
 // Certificates writes a CA and one certificate for servers at these IP addresses and
-// for clients. Each call makes another CA.
+// for clients. Each call makes a new CA.
 func Certificates(t testing.TB, addrs ...string) *database.TLS {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// readyWithin bounds the start of a member: twice that of a JVM on a busy machine.
+// readyWithin bounds the start of a member: twice the time of a JVM on a busy machine.
 const readyWithin = 60 * time.Second
 
 // Cluster runs members of one database on loopback addresses, as an agent does. Its
@@ -33,7 +33,7 @@ type Cluster struct {
 	driver  database.Driver
 	hosts   []database.Host
 	dir     string
-	members []*member.Member // nil for members that don't run
+	members []*member.Member // nil for stopped members
 }
 
 // Start starts that many members of the suite's database on free ports of its
@@ -87,12 +87,12 @@ func hosts(t testing.TB, s Suite, members int) []database.Host {
 	return out
 }
 
-// listenApart listens on a free port that systems give to nobody who asks for any: the port of a member
-// that is down or about to listen is not taken by a connection, as those of Consul's members, which
-// they make from their own addresses.
+// listenApart listens on a free port outside the range of ephemeral ports. No outgoing connection
+// can then take the port of a member that is down or about to listen: Consul's members connect from
+// their own addresses.
 func listenApart(t testing.TB, addr string) net.Listener {
 	t.Helper()
-	const first, number = 10_000, 20_000 // Linux gives ports from 32,768 on
+	const first, number = 10_000, 20_000 // Linux assigns ports from 32,768 on
 	for {
 		l, err := net.Listen("tcp", net.JoinHostPort(addr, strconv.Itoa(first+rand.IntN(number))))
 		if err == nil {
@@ -128,7 +128,7 @@ func (c *Cluster) Addr(member int, role string) string {
 	return net.JoinHostPort(c.hosts[member].Addr, strconv.Itoa(c.hosts[member].Ports[role]))
 }
 
-// member returns a member as plans are made of.
+// member returns a member for a plan.
 func (c *Cluster) member(index int) database.Member {
 	return database.Member{Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS}
 }
@@ -159,14 +159,14 @@ func (c *Cluster) Kill(index int) {
 	c.members[index] = nil
 }
 
-// Restart starts a stopped member on its directories as they are. It does not wait until
-// the member is ready.
+// Restart starts a stopped member with its existing directories. It does not wait until the
+// member is ready.
 func (c *Cluster) Restart(index int) {
 	c.t.Helper()
 	c.start(index, false)
 }
 
-// Stop stops all running members in parallel, and returns how their commands exited, by
+// Stop stops all running members in parallel, and returns the exits of their commands, by
 // member and in the order of the plan.
 func (c *Cluster) Stop() [][]process.Exit {
 	c.t.Helper()
@@ -193,8 +193,8 @@ func (c *Cluster) Stop() [][]process.Exit {
 	return exits
 }
 
-// stopDeadlines are the default, with less time between SIGTERM and SIGKILL: a command that
-// ignored SIGINT hangs.
+// stopDeadlines returns the defaults with less time between SIGTERM and SIGKILL: a command
+// that ignored SIGINT hangs.
 func stopDeadlines() process.Deadlines {
 	d := process.DefaultDeadlines()
 	d.Terminate = time.Second

@@ -46,8 +46,7 @@ func missingKeyCase(t *testing.T, f *fixture) {
 	}
 }
 
-// bytesCase: a value may have any bytes, and so may a key where the database allows
-// that.
+// bytesCase: a value may have any bytes, and so may a key if the database allows it.
 func bytesCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	mode := f.info().Reads[0]
@@ -99,12 +98,12 @@ func buffersCase(t *testing.T, f *fixture) {
 	}
 }
 
-// limitKeySize is the size of the key with which the limit is tried, in bytes: the
-// one that experiments have by default.
+// limitKeySize is the size of the key with which the limit is tested, in bytes: the
+// default of experiments.
 const limitKeySize = 256
 
-// limitCase: the largest value passes, a larger one is refused by kind, and the
-// connection serves on.
+// limitCase: the largest value is accepted, a larger one is refused with the right class,
+// and the connection continues to work.
 func limitCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.To(0))
 	key := append(f.key(), bytes.Repeat([]byte("k"), limitKeySize)...)[:limitKeySize]
@@ -137,8 +136,8 @@ func limitCase(t *testing.T, f *fixture) {
 	}
 }
 
-// deadlineCase: a request whose deadline passes has the class time-out, sent or not, and
-// the client works on. [stallCase] proves that a deadline ends a running request.
+// deadlineCase: a request whose deadline passes has the class timeout, sent or not, and
+// the client continues to work. [stallCase] proves that a deadline ends a running request.
 func deadlineCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	f.part(t, "already over", func(t *testing.T) {
@@ -305,7 +304,7 @@ func countCase(t *testing.T, f *fixture) {
 		t.Errorf("%d keys are new after %d successful and %d unknown writes", found, ok, unknown)
 	}
 	key := f.key()
-	for range 3 { // overwriting adds nothing
+	for range 3 { // overwriting adds no key
 		put(t, client, key, []byte("x"))
 	}
 	again := count(t, f)

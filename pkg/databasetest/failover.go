@@ -12,17 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The load of the fail-over case: nine clients, three on each member, one of which is
-// killed.
+// The load of the failover case: nine clients, three on each member. One member is killed.
 const (
 	failoverClients = 9
 	failoverFor     = 4 * time.Second
 	failoverKill    = 1500 * time.Millisecond
 )
 
-// failoverCase: the clients of a follower that is killed wait, and do not send
-// requests that fail at once. With fail-over they continue on the next member; without
-// they wait until the end. Clients of both kinds meet the same death.
+// failoverCase: the clients of a killed follower wait, and do not send requests that fail at
+// once. With failover they continue on the next member; without it they wait until the end.
+// Clients of both kinds lose the same member.
 func failoverCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	loads := make([]*survivors, len(workload.Failovers()))
@@ -49,9 +48,9 @@ func failoverCase(t *testing.T, f *fixture) {
 	stop()
 }
 
-// keepWriting writes through a member now and then, until stop is called. A member of etcd
-// that caught up by a snapshot refuses requests, its own among them, until the cluster's next
-// write: only entries of the log move the index by which it knows that it has caught up.
+// keepWriting writes through a member from time to time, until stop is called. A member of etcd
+// that caught up by a snapshot refuses requests, even its own, until the cluster's next write:
+// only log entries advance the index from which it knows that it has caught up.
 func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	t.Helper()
 	client := f.dial(t, f.To(member))
@@ -113,12 +112,12 @@ func (s *survivors) run(ctx context.Context) {
 func (s *survivors) close() {
 	for _, c := range s.conns {
 		if c != nil {
-			_ = c.Close() // that of a dead member may fail
+			_ = c.Close() // may fail for a dead member
 		}
 	}
 }
 
-// check fails the test unless lost clients, and no others, met the death of their member.
+// check fails the test unless exactly lost clients noticed the death of their member.
 func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
 	t.Helper()
 	if s.err != nil {
@@ -127,7 +126,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
 	got, res := s.rec.Totals(), s.res
 	t.Logf("ok %d, failed %d, unknown %d; %d connections lost, %d reconnects, %v without a server",
 		got.OK, got.Failed, got.Unknown, res.Lost, res.Reconnects, res.Waiting)
-	// A starved machine may keep clients of other members waiting until they give up, too.
+	// On a starved machine clients of other members may also wait until they give up.
 	all := max(lost, res.Lost)
 	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
 		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, all)

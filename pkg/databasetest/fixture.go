@@ -19,7 +19,7 @@ import (
 const (
 	// opWithin bounds an operation that must succeed.
 	opWithin = 30 * time.Second
-	// recoverWithin is how soon a cluster must take writes again.
+	// recoverWithin is how soon a cluster must accept writes again.
 	recoverWithin = 30 * time.Second
 )
 
@@ -34,16 +34,16 @@ type fixture struct {
 // testCase proves one promise of the contract.
 type testCase struct {
 	name string
-	// in are the parts of the suite that have the case too.
+	// in lists the parts of the suite that also have the case.
 	in  parts
 	run func(*testing.T, *fixture)
 	// applies reports whether the case is for this database; nil means all.
 	applies func(*fixture) bool
-	// breaks means that later cases can't run on the cluster after a failure.
+	// breaks means that later cases cannot run on the cluster after a failure.
 	breaks bool
 }
 
-// parts are parts of the suite besides the whole.
+// parts are parts of the suite other than the whole.
 type parts []Part
 
 // part runs a named part of a case and counts it.
@@ -107,8 +107,8 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 	})
 }
 
-// mayLag reports whether a read may miss a write that was answered before. So may a read
-// after a sync: ZooKeeper's leader answers a sync before it has applied all that it
+// mayLag reports whether a read may miss a write that was answered before. Even a read after
+// a sync may: ZooKeeper's leader answers a sync before it has applied everything that it
 // committed (2 of 100 reads were stale on a busy machine).
 func mayLag(mode workload.ReadMode) bool {
 	return mode == workload.ReadStale || mode == workload.ReadSyncGet

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// BenchmarkHandOvers reports how long a lock takes from the request to release it until the next of
-// two contenders holds it, by each recipe, in milliseconds: the median and the 99th percentile of as
-// many turns as the benchmark has. Each turn lasts 1 ms.
+// BenchmarkHandOvers reports for each recipe the time from the request to release a lock until the
+// other of two contenders holds it, in milliseconds: the median and the 99th percentile over all
+// turns of the benchmark. Each turn lasts 1 ms.
 func BenchmarkHandOvers(b *testing.B, s Suite) {
 	b.Helper()
 	c := Start(b, s, 3)
@@ -31,8 +31,7 @@ func BenchmarkHandOvers(b *testing.B, s Suite) {
 	}
 }
 
-// handOvers has two contenders take turns, and returns how long each hand-over from one to the
-// other took.
+// handOvers makes two contenders take turns, and returns the duration of each hand-over.
 func (c *Cluster) handOvers(b *testing.B, recipe string, turns int) (took []time.Duration) {
 	b.Helper()
 	locks, err := c.driver.(database.LockDialer).DialLocks(b.Context(), c.Target(), database.LockOptions{Recipe: recipe, TTL: time.Minute})
@@ -41,7 +40,7 @@ func (c *Cluster) handOvers(b *testing.B, recipe string, turns int) (took []time
 	}
 	const hold = time.Millisecond
 	var mu sync.Mutex
-	var released time.Time // when the release before was sent
+	var released time.Time // when the last release was sent
 	last, over := -1, 0
 	var all sync.WaitGroup
 	for i := range 2 {

@@ -13,23 +13,24 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// JudgedLoad is what judging is measured with: a closed loop, half of whose requests read.
+// JudgedLoad is the load for measuring the cost of judging: a closed loop of which half the
+// requests are reads.
 type JudgedLoad struct {
-	// Name is that of the database in the table of make consistency-cost.
+	// Name is the name of the database in the table of make consistency-cost.
 	Name     string
 	Keys     int64
-	Requests int64 // that are measured, after a quarter as many that are not
+	Requests int64 // measured, after a quarter as many that are not measured
 }
 
 // JudgedClients are the clients of a [JudgedLoad].
 const JudgedClients = 200
 
-// judgedPairs are measured; their order alternates.
+// judgedPairs is the number of measured pairs; their order alternates.
 const judgedPairs = 10
 
-// JudgingCost measures the processor time that a client takes for a request, without a judge and with
-// one, over some connections, and reports the medians and that of the ratios within pairs with its
-// interval. The file that DBTESTER_JUDGING_COST names gets a row.
+// JudgingCost measures a client's CPU time per request, without and with a judge, over some
+// connections. It reports the medians, and the median ratio within pairs with its interval. The file
+// that DBTESTER_JUDGING_COST names gets a row.
 func JudgingCost(b *testing.B, l JudgedLoad, conns []database.Client) {
 	b.Helper()
 	var off, on, ratios []float64
@@ -64,7 +65,7 @@ func JudgingCost(b *testing.B, l JudgedLoad, conns []database.Client) {
 	}
 }
 
-// unjudged is a sink that counts failures alone, and judgedSink one that judges requests.
+// unjudged is a sink that only counts failures, and judgedSink one that judges requests.
 type (
 	unjudged   struct{ failed *int64 }
 	judgedSink struct {
@@ -84,7 +85,7 @@ func (unjudged) Total(load.Total) error { return nil }
 
 var _ load.Observer = judgedSink{}
 
-// run returns the processor time of a request in nanoseconds.
+// run returns the CPU time of a request in nanoseconds.
 func (l JudgedLoad) run(b *testing.B, conns []database.Client, judged bool) float64 {
 	b.Helper()
 	const clients = JudgedClients
@@ -116,7 +117,7 @@ func (l JudgedLoad) run(b *testing.B, conns []database.Client, judged bool) floa
 		return ProcessCPU(b) - before
 	}
 	first := l.Requests / 4
-	step(0, first) // a judge takes memory when keys are touched first
+	step(0, first) // a judge allocates memory when keys are first touched
 	took := step(1, l.Requests)
 	if failed > 0 {
 		b.Fatalf("%d of %d requests failed", failed, first+l.Requests)

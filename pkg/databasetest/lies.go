@@ -13,25 +13,25 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// liars is how many servers lie, each in ways of its own.
+// liars is how many servers lie, each in its own way.
 const liars = 12
 
 // lieWithin bounds each call to a server that lies: it may never answer.
 const lieWithin = 300 * time.Millisecond
 
-// mostAllocated is far more bytes than the largest answer takes, for some dozens of calls.
+// mostAllocated is far more bytes than the largest answer needs, for a few dozen calls.
 const mostAllocated = 512 << 20
 
-// liedPrefix is the prefix of the keys that calls ask for.
+// liedPrefix is the prefix of the requested keys.
 const liedPrefix = "lies/below"
 
-// liesCase: whatever a server answers, a driver returns: an error, or what the answer says.
-// It neither panics nor takes memory by what an answer claims. The answers are those of a
-// member, changed on their way.
+// liesCase: whatever a server answers, a driver returns an error or the content of the answer.
+// It neither panics nor allocates the memory that an answer claims to need. The answers come
+// from a member and are changed on their way.
 func liesCase(t *testing.T, f *fixture) {
 	target := f.Target()
 	member := target.Endpoints[0]
-	var all sync.WaitGroup // at once: calls mostly wait for answers that never come
+	var all sync.WaitGroup // in parallel: calls mostly wait for answers that never come
 	for seed := range uint64(liars) {
 		liar := lieFor(t, member, seed)
 		lied := target
@@ -44,8 +44,8 @@ func liesCase(t *testing.T, f *fixture) {
 	all.Wait()
 }
 
-// believe makes every call of a driver and its client that asks a server, one after the
-// other.
+// believe makes every call of a driver and its client that queries a server, one after
+// another.
 func (f *fixture) believe(t *testing.T, lied database.Target) {
 	t.Helper()
 	for _, call := range serverCalls(f.driver) {
@@ -59,7 +59,7 @@ func (f *fixture) believe(t *testing.T, lied database.Target) {
 	}
 }
 
-// liar passes requests on to a member, and changes what it answers.
+// liar forwards requests to a member, and changes its answers.
 type liar struct {
 	addr     string
 	listener net.Listener
@@ -105,7 +105,7 @@ func (l *liar) serve(conn net.Conn, member string, random *rand.Rand, kind int) 
 	})
 }
 
-// keep remembers connections to close at the end; false if that has come.
+// keep records connections to close at the end; it returns false after the end.
 func (l *liar) keep(conns ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,8 +131,8 @@ func (l *liar) end() {
 	l.tasks.Wait()
 }
 
-// lie copies with changes. Every second piece stays as it is, so that exchanges that begin
-// well go on.
+// lie copies with changes. Every second piece stays unchanged, so exchanges that begin well can
+// continue.
 func lie(to io.Writer, from io.Reader, random *rand.Rand, kind int) error {
 	buffer := make([]byte, 32<<10)
 	for piece := 0; ; piece++ {
@@ -155,19 +155,19 @@ func change(data []byte, random *rand.Rand, kind int) []byte {
 		for range 1 + random.IntN(4) {
 			data[random.IntN(len(data))] ^= 1 << random.IntN(8)
 		}
-	case 1: // an end too early, and what follows
+	case 1: // cut off too early
 		data = data[:at]
 	case 2: // a length of the largest number
 		for i := at; i < min(at+4, len(data)); i++ {
 			data[i] = 0xff
 		}
-	case 3: // digits, as in lengths and versions of text
+	case 3: // digits, as in lengths and versions in text
 		for i := range data {
 			if data[i] >= '0' && data[i] <= '9' {
 				data[i] = '0' + byte(random.IntN(10))
 			}
 		}
-	case 4: // a part twice
+	case 4: // a repeated part
 		data = append(data[:len(data):len(data)], data[at:]...)
 	default: // anything
 		for i := at; i < len(data); i++ {

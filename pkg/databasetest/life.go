@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// readyCase: every member is ready, and a target where no server listens is not.
+// readyCase: every member is ready, and a target without a server is not.
 func readyCase(t *testing.T, f *fixture) {
 	for member := range f.members {
 		f.part(t, fmt.Sprint(member), func(t *testing.T) {
@@ -60,7 +60,7 @@ func leaderCase(t *testing.T, f *fixture) {
 	}
 }
 
-// leader asks until a member leads.
+// leader polls until a member leads.
 func leader(t *testing.T, f *fixture) (index int) {
 	t.Helper()
 	until(t, recoverWithin, 50*time.Millisecond, func() (err error) {
@@ -79,7 +79,7 @@ func preferCase(t *testing.T, f *fixture) {
 	}
 }
 
-// dialNobodyCase: a dial of a dead endpoint fails, and soon.
+// dialNobodyCase: a dial of a dead endpoint fails soon.
 func dialNobodyCase(t *testing.T, f *fixture) {
 	start := time.Now()
 	target := f.To(0)
@@ -94,7 +94,7 @@ func dialNobodyCase(t *testing.T, f *fixture) {
 	}
 }
 
-// nobody returns an address where no server listens.
+// nobody returns an address without a server.
 func nobody(t *testing.T, f *fixture) string {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(f.hosts[0].Addr, "0"))
@@ -121,7 +121,7 @@ func closeCase(t *testing.T, f *fixture) {
 			if err := client.Close(); err != nil {
 				t.Errorf("close: %v", err)
 			}
-			_ = client.Close() // must only not panic
+			_ = client.Close() // must not panic
 			if outcome, _ := database.Classify(client.Put(ctx, f.key(), nil)); outcome == workload.OK {
 				t.Error("a write succeeds on a closed client")
 			}
@@ -137,7 +137,7 @@ func loseFollowerCase(t *testing.T, f *fixture) {
 	lose(t, f, victim, other(f, victim), func() { f.Kill(victim) })
 }
 
-// loseBelowCase: the same, where only the server behind a member's proxy dies.
+// loseBelowCase: as loseFollowerCase, but only the server behind a member's proxy dies.
 func loseBelowCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	lose(t, f, victim, other(f, victim), func() {
@@ -147,8 +147,8 @@ func loseBelowCase(t *testing.T, f *fixture) {
 	})
 }
 
-// follower returns a member that does not lead. Where the leader is not known, it is any
-// but the first.
+// follower returns a member that does not lead. If the leader is unknown, it is any member but
+// the first.
 func follower(t *testing.T, f *fixture) int {
 	t.Helper()
 	leads := 0
@@ -161,7 +161,7 @@ func follower(t *testing.T, f *fixture) int {
 // other returns another member.
 func other(f *fixture, member int) int { return (member + 1) % len(f.members) }
 
-// loseLeaderCase: the same with the leader, after an election.
+// loseLeaderCase: as loseFollowerCase, but with the leader, after an election.
 func loseLeaderCase(t *testing.T, f *fixture) {
 	leads := leader(t, f)
 	lose(t, f, leads, other(f, leads), func() { f.Kill(leads) })
@@ -226,8 +226,8 @@ func recovers(t *testing.T, f *fixture, c database.Client) {
 	}
 }
 
-// restartCase: members stop cleanly at the first signal, and have their data after a
-// restart on the same directories.
+// restartCase: members stop cleanly at the first signal, and keep their data over a restart
+// with the same directories.
 func restartCase(t *testing.T, f *fixture) {
 	key := f.key()
 	put(t, f.dial(t, f.Target()), key, bytesOf(2000))
@@ -250,12 +250,12 @@ func restartCase(t *testing.T, f *fixture) {
 }
 
 // stopAttempts is how often a cluster may be stopped until every member stops cleanly.
-// Consul 1.16 has a rare hang of its own: raft's shutdown waits for ever if the leader
-// that was just elected goes at the same moment.
+// Consul 1.16 has a rare hang of its own: raft's shutdown waits forever if the newly elected
+// leader stops at the same moment.
 const stopAttempts = 3
 
-// stopsCleanly stops all members. It fails the test if a command needed more than the
-// first signal each time, or a built-in server did once or exited with an error.
+// stopsCleanly stops all members. It fails the test if a command needed more than the first
+// signal in every attempt, or if a built-in server did so once or exited with an error.
 func stopsCleanly(t *testing.T, f *fixture) {
 	plans := make([]database.Plan, len(f.members))
 	for i := range plans {
@@ -293,7 +293,7 @@ func uncleanExits(plans []database.Plan, exits [][]process.Exit) (unclean []stri
 	return unclean, ours
 }
 
-// leaksCase: after everything was closed and stopped, no goroutine is left.
+// leaksCase: after everything is closed and stopped, no goroutine is left.
 func leaksCase(t *testing.T, f *fixture) {
 	goleak.VerifyNone(t, f.before, goleak.IgnoreAnyFunction(poller.Forever))
 }

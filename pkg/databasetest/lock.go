@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// lockContenders and lockTurns are how many contend for a lock, and how often each has it.
+	// lockContenders is how many contend for a lock, and lockTurns how often each one gets it.
 	lockContenders = 4
 	lockTurns      = 5
-	// lockDelay is set where locks have one.
+	// lockDelay is the delay of locks that have one.
 	lockDelay = 2 * time.Second
-	// leastTTL is the TTL of a holder that dies, unless members grant no such short one.
+	// leastTTL is the TTL of a holder that dies, unless members grant only longer ones.
 	leastTTL = 2 * time.Second
-	// giveUpAfter ends a wait for a lock that is held.
+	// giveUpAfter ends a wait for a held lock.
 	giveUpAfter = 300 * time.Millisecond
 )
 
-// theirPrefix is that of others' locks of the same names.
+// theirPrefix is the prefix of others' locks with the same names.
 const theirPrefix = "shared/run-10"
 
 // openLocks dials locks that the test closes at its end.
@@ -77,7 +77,7 @@ func acquired(t *testing.T, c database.Contender, name string) database.Held {
 	return held
 }
 
-// gaveUp releases a lock that is held.
+// gaveUp releases a held lock.
 func gaveUp(t *testing.T, c database.Contender) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -87,18 +87,18 @@ func gaveUp(t *testing.T, c database.Contender) {
 	}
 }
 
-// locksCase: of several contenders one at a time holds a lock, and fences grow. A wait that was
-// given up and a dead holder do not stop the others, the locks of another prefix are others, and
-// nothing is left.
+// locksCase: only one of several contenders holds a lock at a time, and fences grow. An abandoned
+// wait and a dead holder do not stop the others. Locks of another prefix are separate, and nothing
+// is left.
 func locksCase(t *testing.T, f *fixture) {
 	facts := database.LockFactsOf(f.info(), f.driver)
 	prefix := ""
 	if f.open() {
 		prefix = ourPrefix
 	}
-	t.Run("used", func(t *testing.T) { // whose end closes all
+	t.Run("used", func(t *testing.T) { // its end closes everything
 		var dead []func(*testing.T)
-		if f.open() { // first, as it takes longest
+		if f.open() { // first, because it takes longest
 			dead = f.deadHolders(t, prefix, facts)
 		}
 		for _, recipe := range facts.Recipes {
@@ -127,7 +127,7 @@ func locksCase(t *testing.T, f *fixture) {
 	})
 }
 
-// takeTurns has contenders take a lock again and again.
+// takeTurns makes contenders take a lock repeatedly.
 func takeTurns(t *testing.T, l database.Locks, recipe database.LockRecipe) {
 	const name = "one/lock %1"
 	ctx, cancel := context.WithTimeout(t.Context(), 2*opWithin)
@@ -178,7 +178,7 @@ func takeTurns(t *testing.T, l database.Locks, recipe database.LockRecipe) {
 	}
 }
 
-// giveUp has a wait end while the lock is held, and others take the lock after it.
+// giveUp ends a wait while the lock is held, and then others take the lock.
 func giveUp(t *testing.T, ours, theirs database.Locks) {
 	const name = "given up"
 	holder, waiter, next := contend(t, ours), contend(t, ours), contend(t, ours)
@@ -223,8 +223,8 @@ func giveUp(t *testing.T, ours, theirs database.Locks) {
 	acquired(t, waiter, name)
 }
 
-// deadHolders lets a holder of each recipe die while another waits, and returns what checks when
-// its lock passed.
+// deadHolders lets a holder of each recipe die while another contender waits, and returns functions
+// that check when its lock passed.
 func (f *fixture) deadHolders(t *testing.T, prefix string, facts *database.LockFacts) []func(*testing.T) {
 	t.Helper()
 	var options []database.LockOptions

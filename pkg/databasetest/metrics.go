@@ -18,13 +18,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// metricsWithin bounds how long members may take to count what they did, and to be idle.
+// metricsWithin bounds the time until members have updated their metrics and are idle.
 const metricsWithin = 60 * time.Second
 
-// metricsEvery is the pause before a member is asked again.
+// metricsEvery is the pause before a member is scraped again.
 const metricsEvery = 100 * time.Millisecond
 
-// metricsCase: what agents read of a member's metrics is what the member counts.
+// metricsCase: agents read the same values as the member reports itself.
 func metricsCase(t *testing.T, f *fixture) {
 	config, err := f.Target().TLS.Config()
 	if err != nil {
@@ -67,8 +67,8 @@ func metricsCase(t *testing.T, f *fixture) {
 	})
 }
 
-// scraped asks a member as an agent does. A busy machine may take longer than an agent
-// waits, so it is asked again.
+// scraped scrapes a member as an agent does. A busy machine may take longer than an agent
+// waits, so scraped retries.
 func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) (sample results.DatabaseSample) {
 	t.Helper()
 	s := scrape.New(source, config)
@@ -80,7 +80,7 @@ func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) (s
 	return sample
 }
 
-// complete fails the test if a metric that the driver wants is unknown.
+// complete fails the test if a metric that the driver lists is unknown.
 func complete(t *testing.T, member int, source database.MetricsSource, sample results.DatabaseSample) {
 	t.Helper()
 	for _, m := range source.Metrics {
@@ -102,8 +102,8 @@ func allFsyncs(t *testing.T, sources []database.MetricsSource, config *tls.Confi
 	return sum
 }
 
-// ownFsyncs compares the fsyncs that were read with those in the member's own text, which
-// it fetches itself. A member that is not idle meanwhile is asked again.
+// ownFsyncs compares the scraped fsyncs with those in the member's own text, which it fetches
+// itself. It retries if the member was not idle meanwhile.
 func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *tls.Config) {
 	t.Helper()
 	raw := ""
@@ -128,7 +128,7 @@ func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *
 	})
 }
 
-// ownText fetches what a member reports, without the code that is tested.
+// ownText fetches a member's report without the tested code.
 func ownText(source database.MetricsSource, config *tls.Config) (string, error) {
 	if source.URL != "" {
 		transport := &http.Transport{TLSClientConfig: config}

@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// slack is by how many bytes requests may be shorter than when their answers were recorded:
-// names in them have numbers of ports.
+// slack is how many bytes requests may be shorter than in the recording: they contain port
+// numbers.
 const slack = 8
 
-// player is a server that says what a member said.
+// player is a server that replays a member's answers.
 type player struct {
 	connections
 	moved  *sync.Cond // a client sent something, or a connection ended
 	played int        // pieces
 }
 
-// play starts a server that says this, a connection after the other. Further connections are
-// closed at once.
+// play starts a server that replays a conversation, one connection after another. It closes
+// further connections at once.
 func play(t testing.TB, said conversation) *player {
 	t.Helper()
 	p := &player{connections: connections{listener: listen(t)}}
@@ -42,7 +42,7 @@ func play(t testing.TB, said conversation) *player {
 	return p
 }
 
-// serve says the pieces of one connection, each when the client has sent enough.
+// serve replays the pieces of one connection, each when the client has sent enough.
 func (p *player) serve(conn net.Conn, pieces []piece) {
 	sent, over := 0, false
 	p.tasks.Go(func() {
@@ -78,12 +78,12 @@ func (p *player) serve(conn net.Conn, pieces []piece) {
 			p.played++
 			p.mu.Unlock()
 		}
-		// The client reads all before it learns that no more will come.
+		// The client reads everything before it sees the end.
 		_ = conn.(*net.TCPConn).CloseWrite()
 	})
 }
 
-// end closes all connections, and returns how many pieces were said.
+// end closes all connections, and returns how many pieces were replayed.
 func (p *player) end() int {
 	p.close()
 	return p.played

@@ -19,27 +19,27 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// neighbourKeys is the usual number of others' keys; the flag -neighbour-keys sets
-// another.
+// neighbourKeys is the default number of others' keys; the flag -neighbour-keys changes
+// it.
 const neighbourKeys = 100
 
-// ourPrefix is the prefix of the load. Others' keys lie right beside it.
+// ourPrefix is the prefix of the load. Others' keys lie directly next to it.
 const ourPrefix = "shared/run-1"
 
 // neighbours are the prefixes of others' keys; the empty one is a client without a
 // prefix.
 func neighbours() []string { return []string{"", "shared/run-10"} }
 
-// besides are keys without a prefix whose names lie right beside those of the load, where
-// a database stores them as they are.
+// besides returns keys without a prefix whose names lie directly next to those of the load, if
+// the database stores names unchanged.
 func besides() []string {
 	return []string{
 		"shared", "shared/run-0/zzz", "shared/run-1", "shared/run-1-", "shared/run-1.0/5", "shared/run-10", "shared/run-2/00000000005", "shared0",
 	}
 }
 
-// prefixCase: no operation on keys below a prefix, no load that is interrupted and no
-// cleanup changes another key, and counts are of the keys below the prefix alone.
+// prefixCase: no operation on keys below a prefix, no interrupted load and no cleanup changes
+// other keys, and counts include only the keys below the prefix.
 func prefixCase(t *testing.T, f *fixture) {
 	if f.suite.PrefixOptions != "" {
 		before := f.driver
@@ -82,7 +82,7 @@ func prefixCase(t *testing.T, f *fixture) {
 				}
 			}
 		}
-		f.clean(t, ours, database.Removable{All: true}) // of nothing
+		f.clean(t, ours, database.Removable{All: true}) // nothing to remove
 		none := ours
 		none.Prefix = ""
 		if err := f.driver.(database.Cleaner).Clean(t.Context(), none, database.Removable{All: true}, func(int64) {}); err == nil {
@@ -92,14 +92,14 @@ func prefixCase(t *testing.T, f *fixture) {
 	})
 }
 
-// neighbourhood is others' keys as they were before.
+// neighbourhood holds others' keys in their original state.
 type neighbourhood struct {
 	f    *fixture
 	held func(testing.TB, *Cluster) map[string]string
 	was  map[string]string
 }
 
-// inhabit writes others' keys: numbers that a load would write too, and a few words.
+// inhabit writes others' keys: numbers that a load would also write, and a few words.
 func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 	t.Helper()
 	n, err := strconv.Atoi(flag.Lookup("neighbour-keys").Value.String())
@@ -144,7 +144,7 @@ func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 }
 
 // settledKeys returns a reader of all keys that reads until two answers in a row are
-// equal: a member may answer before it has applied what was acknowledged (see mayLag).
+// equal: a member may answer before it has applied acknowledged writes (see mayLag).
 func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing.TB, *Cluster) map[string]string {
 	return func(t testing.TB, c *Cluster) map[string]string {
 		t.Helper()
@@ -156,7 +156,7 @@ func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing
 // prefixKeySize is the size of the numbered keys in bytes.
 const prefixKeySize = 11
 
-// read returns the values of others' keys as the driver reads them.
+// read returns the values of others' keys, read by the driver.
 func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[string]string {
 	t.Helper()
 	held := map[string]string{}
@@ -174,14 +174,14 @@ func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[str
 	return held
 }
 
-// isOurs reports whether a stored name belongs to the load. A tree has the znodes of the
-// prefix itself too.
+// isOurs reports whether a stored name belongs to the load. A tree also has the znodes of the
+// prefix itself.
 func isOurs(name string) bool {
 	name = strings.TrimPrefix(name, "/")
 	return name == ourPrefix || strings.HasPrefix(name, ourPrefix+"/")
 }
 
-// unchanged fails the test if a key of others changed, is gone, or is new.
+// unchanged fails the test if others' keys changed, disappeared or were added.
 func (w *neighbourhood) unchanged(t *testing.T, after string) {
 	t.Helper()
 	now := w.held(t, w.f.Cluster)
@@ -241,11 +241,11 @@ func belowPrefix(f *fixture, c database.Client) []belowOperation {
 }
 
 // belowOptional returns the operations that only some clients and drivers have, on the
-// keys that those of [belowPrefix] left.
+// keys that the operations of [belowPrefix] left.
 func belowOptional(f *fixture, c database.Client, ours database.Target, key func(int64) []byte, mode workload.ReadMode) (ops []belowOperation) {
 	if d, ok := c.(database.Deleter); ok {
 		ops = append(ops, belowOperation{"delete", func(ctx context.Context, t *testing.T) {
-			for _, n := range []int64{11, 11, 20} { // once more, and one that only others have
+			for _, n := range []int64{11, 11, 20} { // one key twice, and one that only others have
 				if err := d.Delete(ctx, key(n)); err != nil {
 					t.Errorf("delete: %v", err)
 				}
@@ -303,8 +303,8 @@ func belowOptional(f *fixture, c database.Client, ours database.Target, key func
 	return ops
 }
 
-// interruptedLoad runs a load of all operations below the prefix, whose context is
-// cancelled as by Ctrl-C while it runs.
+// interruptedLoad runs a load of all operations below the prefix, and cancels its context
+// while it runs, as Ctrl-C would.
 func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
 	l := workload.Load{Keyspace: workload.Keyspace{Keys: 20}, Sizing: workload.Sizing{KeySize: prefixKeySize, ValueSize: 64, RangeLimit: 5}, Content: workload.Content{Read: f.info().Reads[0]}, Limits: workload.Limits{Timeout: opWithin}}
@@ -332,13 +332,13 @@ func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	}
 }
 
-// discard takes no records.
+// discard drops the records.
 type discard struct{}
 
 func (discard) Second(load.Second) error { return nil }
 func (discard) Total(load.Total) error   { return nil }
 
-// cleanNumbers removes some numbers and their neighbours stay: other numbers, numbers of
+// cleanNumbers removes some numbers. Their neighbours stay: other numbers, numbers of
 // another size, and keys below a longer prefix.
 func (f *fixture) cleanNumbers(t *testing.T, ours database.Target) {
 	t.Helper()
@@ -365,11 +365,11 @@ func (f *fixture) cleanNumbers(t *testing.T, ours database.Target) {
 	f.clean(t, deeper, database.Removable{All: true})
 }
 
-// claims: a claim is created once, replaced by who knows its version, and removed.
+// claims: a claim is created once, replaced only with its version, and removed.
 func (f *fixture) claims(t *testing.T, ours database.Target) {
 	c, ok := f.driver.(database.Claimer)
 	if !ok {
-		return // a key like others
+		return // the claim is an ordinary key
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 6*opWithin)
 	defer cancel()

@@ -15,21 +15,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recording has what a member answered to each call, by the call's name.
+// recording holds a member's answers to each call, by the call's name.
 type recording map[string]conversation
 
-// conversation are the connections of one call, in the order in which they were accepted, each
-// with what the member sent.
+// conversation holds the connections of one call, in the order in which they were accepted, each
+// with the pieces that the member sent.
 type conversation [][]piece
 
-// piece is what a member sent at once.
+// piece is data that a member sent in one read.
 type piece struct {
-	// After is how many bytes the client had sent on that connection before.
+	// After is how many bytes the client had sent before on that connection.
 	After int    `json:"after"`
 	Data  []byte `json:"data"`
 }
 
-// recordingPath returns the file of the calling package that holds a recording.
+// recordingPath returns the path of a recording in the calling package.
 func recordingPath(name string) string { return filepath.Join("testdata", "answers", name+".json") }
 
 // record starts a member, makes every call through a proxy, and writes the answers.
@@ -90,22 +90,22 @@ func readRecording(t testing.TB, name string) recording {
 	return r
 }
 
-// recorder passes bytes between clients and a member, and keeps what the member sends.
+// recorder forwards bytes between clients and a member, and records the member's data.
 type recorder struct {
 	connections
 	member string
 	said   conversation
 }
 
-// connections are those of a server, and what serves them.
+// connections are a server's connections and the tasks that serve them.
 type connections struct {
 	listener net.Listener
 	tasks    sync.WaitGroup
-	mu       sync.Mutex // of conns, and of what the server keeps
+	mu       sync.Mutex // of conns, and of the server's data
 	conns    []net.Conn
 }
 
-// close closes all, and waits until nothing serves them.
+// close closes all connections, and waits until the tasks have ended.
 func (c *connections) close() {
 	_ = c.listener.Close()
 	c.mu.Lock()
@@ -187,7 +187,7 @@ func carry(to, from net.Conn, see func([]byte)) {
 	}
 }
 
-// end closes all connections, and returns what the member said.
+// end closes all connections, and returns the recorded conversation.
 func (r *recorder) end() conversation {
 	r.close()
 	return r.said

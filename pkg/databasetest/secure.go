@@ -13,7 +13,7 @@ import (
 )
 
 // credentialsCase: only a client with the right credentials is admitted, and no error
-// has a password.
+// contains a password.
 func credentialsCase(t *testing.T, f *fixture) {
 	wrong := *f.suite.Auth
 	wrong.Password = "not-" + wrong.Password

@@ -10,7 +10,7 @@ import (
 )
 
 // serverCall is a call of a driver or its client whose answer comes from a server. Its errors
-// are ignored: only that it returns matters.
+// are ignored: it only has to return.
 type serverCall struct {
 	name string
 	do   func(context.Context, database.Target)
@@ -29,7 +29,7 @@ func (c serverCall) try(t testing.TB, to database.Target, within time.Duration) 
 	c.do(ctx, to)
 }
 
-// serverCalls are all such calls of a driver. They use keys of prefixKeySize bytes.
+// serverCalls returns all such calls of a driver. They use keys of prefixKeySize bytes.
 func serverCalls(d database.Driver) []serverCall {
 	which := database.Removable{Numbers: workload.KeySpans{{Size: prefixKeySize, First: 0, End: 5}}}
 	calls := []serverCall{
@@ -114,7 +114,7 @@ func useBulk(ctx context.Context, b database.Bulker, to database.Target) {
 	_ = c.Close()
 }
 
-// useClaim claims the prefix if nobody has, and reads the claim.
+// useClaim claims the prefix unless it is claimed, and reads the claim.
 func useClaim(ctx context.Context, c database.Claimer, to database.Target) {
 	_, version, err := c.Claim(ctx, to)
 	if err == nil && version == database.NoVersion {

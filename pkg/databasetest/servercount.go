@@ -14,12 +14,12 @@ import (
 const (
 	// countedKeys is how many requests of a kind each client makes.
 	countedKeys = 20
-	// idleFor is how long the servers' count must stay the same before the first load, so
-	// that later requests are the load's. Before the others, which follow at once, it is
-	// stillFor.
+	// idleFor is how long the servers' count must stay unchanged before the first load, so
+	// that later requests belong to the load. Before the other loads, which follow at once,
+	// it is stillFor.
 	idleFor  = time.Second
 	stillFor = 100 * time.Millisecond
-	// idleWithin bounds the wait for that.
+	// idleWithin bounds the wait for an unchanged count.
 	idleWithin = 30 * time.Second
 )
 
@@ -30,8 +30,8 @@ type countedLoad struct {
 	do   func(ctx context.Context, c database.Client, i int, new, old []byte) error
 }
 
-// countedLoads returns the loads for a client's operations. Keys called old exist, and hold
-// their own name.
+// countedLoads returns the loads for a client's operations. Old keys exist, and their values are
+// their own names.
 func countedLoads(f *fixture, c database.Client) []countedLoad {
 	value := bytesOf(100)
 	loads := []countedLoad{
@@ -68,8 +68,8 @@ func countedLoads(f *fixture, c database.Client) []countedLoad {
 	return loads
 }
 
-// transactions is a load of a create, a read of its version, and a txn that expects it,
-// and a transaction of three keys where there are some.
+// transactions is a load of a create, a read of its version, and a txn that expects that
+// version. It adds a transaction of three keys if the database has those.
 func transactions(f *fixture) countedLoad {
 	_, several := f.driver.(database.TxnLimiter)
 	load := countedLoad{name: "transactions", cost: 2}
@@ -98,7 +98,7 @@ func transactions(f *fixture) countedLoad {
 }
 
 // putHinted writes as a load does: with the hint whether the key is new, if the client
-// takes one.
+// accepts hints.
 func putHinted(ctx context.Context, c database.Client, key, value []byte, isNew bool) error {
 	hinted, ok := c.(database.HintedPutter)
 	switch {
@@ -110,8 +110,8 @@ func putHinted(ctx context.Context, c database.Client, key, value []byte, isNew 
 	return hinted.PutExisting(ctx, key, value)
 }
 
-// serverCountCase: the servers count one write for each request that ended ok, and at
-// most one for each whose outcome is unknown: a client neither repeats a request nor
+// serverCountCase: the servers count one write for each request that ended ok, and at most
+// one for each request with an unknown outcome. So a client neither repeats a request nor
 // needs two for one. Sessions are opened before the count and closed after it.
 func serverCountCase(t *testing.T, f *fixture) {
 	var clients []database.Client
@@ -140,7 +140,7 @@ func (f *fixture) settledCount(t *testing.T, idle time.Duration) int64 {
 		func() int64 { return f.suite.ServerCount(t, f.Cluster) }, func(a, b int64) bool { return a == b })
 }
 
-// countedRequests are new keys, and old keys that exist, for each client.
+// countedRequests holds new keys, and old keys that exist, for each client.
 type countedRequests struct {
 	f        *fixture
 	clients  []database.Client
@@ -160,7 +160,7 @@ func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *co
 	return r
 }
 
-// run makes the requests of all clients at once and returns how they ended.
+// run makes the requests of all clients in parallel and returns their outcomes.
 func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -13,11 +13,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// slowestExpiry bounds the TTLs that the suite waits for: a database that ends its shortest
-// session later is not asked to.
+// slowestExpiry bounds the TTLs for which the suite waits: a database that ends its shortest
+// session later is not tested for expiry.
 const slowestExpiry = 8 * time.Second
 
-// ends are the ends of keys that a watch saw.
+// ends holds the ends of keys that a watch saw.
 type ends struct {
 	mu   sync.Mutex
 	seen map[string]database.Gone
@@ -64,7 +64,7 @@ func openSessions(t *testing.T, f *fixture, prefix string) database.Sessions {
 	return s
 }
 
-// watched returns the ends that a watch sees, once it misses none. The test ends the watch.
+// watched starts a watch, and returns its ends once it misses none. The test ends the watch.
 func watched(t *testing.T, s database.Sessions) *ends {
 	t.Helper()
 	e := &ends{seen: map[string]database.Gone{}}
@@ -121,7 +121,7 @@ func released(t *testing.T, one database.Session) {
 }
 
 // sessionsCase: a released session ends at once, an abandoned one not before its TTL, a
-// renewed one not at all, and a watch sees the keys below its prefix alone.
+// renewed one not at all, and a watch sees only the keys below its prefix.
 func sessionsCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
 	prefix := ""
@@ -130,7 +130,7 @@ func sessionsCase(t *testing.T, f *fixture) {
 	}
 	f.part(t, "release", func(t *testing.T) {
 		ours, others := openSessions(t, f, prefix), openSessions(t, f, "shared/run-10")
-		ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // none ends by itself meanwhile
+		ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // no session expires meanwhile
 		theirs := granted(t, others, ttl, "theirs")
 		one, left := granted(t, ours, ttl, "one"), granted(t, ours, ttl, "left")
 		sees := watched(t, ours)
@@ -157,7 +157,7 @@ func sessionsCase(t *testing.T, f *fixture) {
 	f.part(t, "expiry", func(t *testing.T) { expires(t, openSessions(t, f, prefix), facts) })
 }
 
-// expires lets one session die beside one that is renewed.
+// expires lets one session expire while another is renewed.
 func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	sent := time.Now()
 	dead, alive := granted(t, s, facts.Least, "dead"), granted(t, s, facts.Least, "alive")
@@ -190,7 +190,7 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	sees.await(t, "alive")
 }
 
-// leasesCase: requests begin, renew and end sessions, by their ids and with their TTL, whatever
+// leasesCase: requests begin, renew and end sessions by id and with the requested TTL, whatever
 // the prefix of the client's keys.
 func leasesCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
@@ -202,7 +202,7 @@ func leasesCase(t *testing.T, f *fixture) {
 		f.part(t, "prefix "+prefix, func(t *testing.T) {
 			target.Prefix = prefix
 			client := f.dial(t, target).(database.Leaser)
-			ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // none ends by itself meanwhile
+			ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // no session expires meanwhile
 			one, other := grantLease(t, client, ttl), grantLease(t, client, ttl)
 			if one == other {
 				t.Fatalf("two sessions have the id %x", one)
@@ -230,7 +230,7 @@ func leasesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// leasesExpire reports whether sessions of requests are offered that end soon without renewals.
+// leasesExpire reports whether there are sessions of requests that expire soon without renewals.
 func leasesExpire(f *fixture) bool {
 	if !offers(workload.OpGrant)(f) {
 		return false
@@ -240,8 +240,8 @@ func leasesExpire(f *fixture) bool {
 	return 2*latest <= slowestExpiry
 }
 
-// leaseEndsCase lets one session end beside one that is renewed, which is a matter of servers:
-// what clients are told of a session that has ended, leasesCase asks.
+// leaseEndsCase lets one session expire while another is renewed, which depends on the servers.
+// leasesCase checks the answers that clients get about an ended session.
 func leaseEndsCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
 	client := f.dial(t, f.Target()).(database.Leaser)

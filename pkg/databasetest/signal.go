@@ -15,8 +15,8 @@ import (
 // signalWithin is how soon processes must have stopped or ended after a signal.
 const signalWithin = 10 * time.Second
 
-// Pause stops the processes of a member's named commands, of all without names: they
-// keep their connections and answer nothing. It returns when none of their threads
+// Pause stops the processes of a member's named commands, or of all commands without names.
+// They keep their connections and answer nothing. Pause returns when none of their threads
 // runs. Resume and Stop continue them.
 func (c *Cluster) Pause(index int, commands ...string) {
 	c.t.Helper()
@@ -43,8 +43,8 @@ func (c *Cluster) KillCommand(index int, command string) {
 	})
 }
 
-// signal sends a signal to the process groups of a member's running commands, of all
-// without names, and returns those commands.
+// signal sends a signal to the process groups of a member's running named commands, or of
+// all commands without names, and returns the commands.
 func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []member.Child {
 	c.t.Helper()
 	var sent []member.Child

@@ -14,16 +14,16 @@ import (
 
 const (
 	// stallDeadline and cancelAfter end requests to a member that answers nothing, and
-	// againDeadline those that follow on the same connection.
+	// againDeadline ends later requests on the same connection.
 	stallDeadline = 500 * time.Millisecond
 	againDeadline = 100 * time.Millisecond
 	cancelAfter   = 100 * time.Millisecond
-	// promptly is how long after the end of its context a call may return: at once,
-	// on a busy machine.
+	// promptly is how long after the end of its context a call may return: it means at
+	// once, but on a busy machine.
 	promptly = 2 * time.Second
 )
 
-// errLate is the error of a call that did not return promptly after its context ended.
+// errLate is the error for a call that did not return promptly after its context ended.
 var errLate = errors.New("a call is still running although its context has ended")
 
 // inTime returns the error of do, or errLate without waiting longer for it.
@@ -43,10 +43,10 @@ func inTime(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// stallCase: requests to a member that is up and answers nothing end with their
-// deadline, or when they are cancelled, with that class. When the member answers again
-// the same clients work, and no write that was reported as failed was applied. A proxy
-// must do the same for the server behind it.
+// stallCase: requests to a member that is up but answers nothing end with their deadline,
+// or when they are cancelled, with the matching class. When the member answers again, the
+// same clients work, and no write that was reported as failed was applied. A proxy must do
+// the same for the server behind it.
 func stallCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	stall(t, f, "member", victim)
@@ -101,8 +101,8 @@ func stall(t *testing.T, f *fixture, what string, victim int, commands ...string
 	})
 }
 
-// stalled is a paused member, and clients that were connected to it before, one for each
-// call that uses one.
+// stalled is a paused member, and clients that connected to it before, one for each call
+// that uses a client.
 type stalled struct {
 	*fixture
 	victim                   int
@@ -225,7 +225,7 @@ func (s *stalled) dialInTime(ctx context.Context) error {
 	}))
 }
 
-// writes records writes to new keys and how they ended. It is safe for concurrent use.
+// writes records writes to new keys and their outcomes. It is safe for concurrent use.
 type writes struct {
 	mu   sync.Mutex
 	ends []ended

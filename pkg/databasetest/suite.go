@@ -27,12 +27,12 @@ type Suite struct {
 	// Options are YAML over the driver's defaults.
 	Options string
 	// Addrs are the loopback addresses of the members, one each; the default is
-	// 127.0.0.1 to 127.0.0.3. Give every database its own, as test packages run at
-	// the same time.
+	// 127.0.0.1 to 127.0.0.3. Give every database its own, because test packages run
+	// concurrently.
 	Addrs []string
 	// Tools are the executables of Info.Tools.
 	Tools map[string]string
-	// TLS is given to members and clients; nil is plaintext.
+	// TLS is given to members and clients; nil means plaintext.
 	TLS *database.TLS
 	// Auth holds the clients' credentials; nil means none. Options decide whether members
 	// require them.
@@ -42,35 +42,35 @@ type Suite struct {
 	// Admit, if set, makes the members require Auth. It is called when they are ready;
 	// until it returns the cluster's targets have no credentials.
 	Admit func(testing.TB, *Cluster)
-	// FixedLeader means that the cluster has no elections: its leader is never killed
+	// FixedLeader means that the cluster has no elections, so its leader is never killed
 	// alone.
 	FixedLeader bool
-	// ExactLimit returns the largest value in bytes that member 0 takes under a key of
-	// keySize bytes, for databases where that depends on the member or on the
-	// credentials; nil: the driver's own limit.
+	// ExactLimit returns the largest value in bytes that member 0 accepts under a key of
+	// keySize bytes, for databases where it depends on the member or on the credentials;
+	// nil means the driver's own limit.
 	ExactLimit func(t testing.TB, c *Cluster, keySize int) int
 	// ServerCount returns a number that grows by one with every write that the cluster's
-	// servers log for clients, whether it changed anything or not, and by nothing on an
-	// idle cluster; nil for databases that show no such number.
+	// servers log for clients, whether or not it changed anything. It does not grow on an
+	// idle cluster. It is nil for databases without such a number.
 	ServerCount func(testing.TB, *Cluster) int64
-	// Held returns all keys of the cluster by their stored names, each with its value and
-	// version as the servers report them, in any one text; nil: values are read by the
-	// driver's own clients.
+	// Held returns all keys of the cluster by their stored names, each with a text of its
+	// value and version as the servers report them. If it is nil, the driver's own clients
+	// read the values.
 	Held func(testing.TB, *Cluster) map[string]string
 	// PrefixOptions are YAML over Options for the clients of the case with a prefix, which
-	// makes several key spaces.
+	// creates several key spaces.
 	PrefixOptions string
-	// Guarded means that members show their metrics only to credentials, which agents do
-	// not have.
+	// Guarded means that members require credentials for their metrics, which agents do not
+	// have.
 	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
-	// Part is the part of the suite that runs, if not all of it does.
+	// Part is the part of the suite that runs, if not all of it.
 	Part Part
 }
 
-// cases returns the file that lists the cases that must run. A cluster with TLS or
-// credentials has more of them.
+// cases returns the file with the list of cases that must run. A cluster with TLS or
+// credentials has more cases.
 func (s Suite) cases() string {
 	if s.TLS != nil || s.Auth != nil {
 		return "testdata/cases-secure.txt"
@@ -78,14 +78,14 @@ func (s Suite) cases() string {
 	return "testdata/cases.txt"
 }
 
-// Main runs the tests of a package, or one member of a built-in server when the
-// binary was started as "serve NAME ARGS...". It does not return.
+// Main runs the tests of a package, or one member of a built-in server if the binary was
+// started as "serve NAME ARGS...". It does not return.
 func Main(m *testing.M, r *database.Registry) {
 	flag.Bool("update", false, "rewrite the files that results are compared with")
 	flag.Bool("record", false, "record answers of a real member again, in tests that replay some")
 	flag.Int("neighbour-keys", neighbourKeys, "number of others' keys that a load below a prefix must not touch")
 	if len(os.Args) < 3 || os.Args[1] != "serve" {
-		// Built with -race, every member would sleep a second before it exits.
+		// In a binary built with -race, every member would sleep a second before it exits.
 		if os.Getenv("GORACE") == "" {
 			_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 		}
@@ -113,12 +113,12 @@ func serve(r *database.Registry, name string, args []string) error {
 }
 
 // Run runs every case of the suite, or of its part, against one cluster of three members.
-// The cases that ran, and how many parts each had, are compared with
-// testdata/cases.txt of the calling package, with TLS or credentials with
-// cases-secure.txt, so that a case can't get lost unnoticed; -update rewrites it.
-// The cluster that it returns is stopped; its logs are there.
+// The cases that ran, and how many parts each had, are compared with testdata/cases.txt
+// of the calling package, or with cases-secure.txt for TLS or credentials, so no case gets
+// lost unnoticed; -update rewrites the file. The returned cluster is stopped, but its logs
+// remain.
 //
-// Nothing else may run in the test binary meanwhile: leaks are found among the
+// Nothing else may run in the test binary meanwhile: leaks are searched among the
 // goroutines of the whole process.
 func Run(t *testing.T, s Suite) *Cluster {
 	t.Helper()
@@ -159,8 +159,8 @@ func (s Suite) picked() []testCase {
 	})
 }
 
-// mustBePart fails the test unless the cases that ran are those of the suite's part in the
-// file that lists the cases of the whole.
+// mustBePart fails the test unless the cases that ran are exactly those of the suite's part
+// in the file with the cases of the whole suite.
 func (s Suite) mustBePart(t *testing.T, ran string) {
 	t.Helper()
 	whole, err := os.ReadFile(s.cases())
@@ -198,7 +198,7 @@ func Golden(t testing.TB, path string, got []byte) {
 	}
 }
 
-// Skip skips a test that this machine can't run. With CI=true it fails the test
+// Skip skips a test that this machine cannot run. With CI=true it fails the test
 // instead.
 func Skip(t testing.TB, why string) {
 	t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// txnCase: a transaction is made if its keys have the versions that are expected, and
-// has no effect otherwise.
+// txnCase: a transaction is made if its keys have the expected versions, and has no effect
+// otherwise.
 func txnCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	txn, ok := client.(database.Transactor)
@@ -33,7 +33,7 @@ func txnCase(t *testing.T, f *fixture) {
 	}
 }
 
-// txnOfOne: versions as the answers and a read return them.
+// txnOfOne: answers and reads return the right versions.
 func txnOfOne(t *testing.T, f *fixture, client database.Client, txn database.Transactor) {
 	key, mode := f.key(), f.info().Reads[0]
 	hasVersion(t, txn, key, database.NoVersion)
@@ -63,10 +63,10 @@ func txnOfOne(t *testing.T, f *fixture, client database.Client, txn database.Tra
 	conflicts(t, txn, "the version before a put", []database.GuardedPut{{Key: key, Value: []byte("x"), Version: second}}, database.UnknownVersion)
 }
 
-// txnVersions: versions that are read together are those that are read one by one, also
-// among keys that do not exist, and next to others' keys.
+// txnVersions: versions read together equal those read one by one, also with missing keys in
+// between, and next to others' keys.
 func txnVersions(t *testing.T, f *fixture) {
-	const first, many, every = 985, 290, 7 // numbers that fill some pages of a driver and begin others
+	const first, many, every = 985, 290, 7 // the numbers fill some pages of a driver and begin others
 	target := f.Target()
 	target.MaxBytes = 100
 	client := f.dial(t, target)
@@ -121,7 +121,7 @@ func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database
 	for i := range puts {
 		puts[i].Value = fmt.Appendf(nil, "second %d", i)
 	}
-	makes(t, txn, puts) // two keys that exist, and a new one
+	makes(t, txn, puts) // two existing keys, and a new one
 	for _, p := range puts {
 		get(t, client, p.Key, mode, p.Value)
 		hasVersion(t, txn, p.Key, p.Version)
@@ -143,8 +143,8 @@ func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database
 	}
 }
 
-// txnLimit: values up to the promised limit are accepted, and much larger ones refused by
-// kind.
+// txnLimit: values up to the promised limit are accepted, and much larger ones refused with
+// the right class.
 func txnLimit(t *testing.T, f *fixture, client database.Client, txn database.Transactor, limiter database.TxnLimiter, keys int) {
 	largest := limiter.MaxTxnValue(limitKeySize, keys)
 	if f.suite.Auth != nil {
@@ -170,8 +170,8 @@ func txnLimit(t *testing.T, f *fixture, client database.Client, txn database.Tra
 	hasVersion(t, txn, puts[0].Key, puts[0].Version)
 }
 
-// txnRace: of transactions that expect the same version at most one is made, so those
-// that were made form one chain from the first version to the last.
+// txnRace: at most one of several transactions that expect the same version is made, so the
+// successful ones form one chain from the first version to the last.
 func txnRace(t *testing.T, f *fixture) {
 	const clients, each = 4, 15
 	key := f.key()
@@ -184,7 +184,7 @@ func txnRace(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithTimeout(t.Context(), clients*each*opWithin)
 	defer cancel()
 	var mu sync.Mutex
-	next := map[int64]int64{} // the version that a transaction made, by the one that it expected
+	next := map[int64]int64{} // new version of a transaction by its expected version
 	var wg sync.WaitGroup
 	for n, txn := range txns {
 		wg.Go(func() {
@@ -234,8 +234,8 @@ func makes(t *testing.T, txn database.Transactor, puts []database.GuardedPut) {
 	}
 }
 
-// conflicts fails the test unless a transaction is a conflict. Its answer may have the
-// version that the key has.
+// conflicts fails the test unless a transaction conflicts. Its answer may have the key's
+// current version.
 func conflicts(t *testing.T, txn database.Transactor, name string, puts []database.GuardedPut, version int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

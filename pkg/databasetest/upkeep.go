@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// upkeepWithin bounds a piece of upkeep of a small store.
+// upkeepWithin bounds one kind of upkeep of a small store.
 const upkeepWithin = 60 * time.Second
 
-// upkeepCase: each kind of upkeep ends well, twice, and all keys keep their values.
+// upkeepCase: each kind of upkeep succeeds twice, and all keys keep their values.
 func upkeepCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	key, value := f.key(), bytesOf(1000)
@@ -39,7 +39,7 @@ func upkeepCase(t *testing.T, f *fixture) {
 		if d, ok := f.driver.(database.Defragmenter); ok {
 			do(fmt.Sprintf("defragment member %d", member), func(ctx context.Context) error { return d.Defragment(ctx, f.Target(), member) })
 		}
-		_, planned := f.driver.(database.SnapshotPlanner) // members of the suite are not started for it
+		_, planned := f.driver.(database.SnapshotPlanner) // the suite's members are not started for snapshots
 		if s, ok := f.driver.(database.Snapshotter); ok && !planned {
 			do(fmt.Sprintf("snapshot of member %d", member), func(ctx context.Context) error {
 				size, err := s.Snapshot(ctx, f.Target(), member)

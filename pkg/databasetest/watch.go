@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// heard has the events of some watchers.
+// heard holds the events of some watchers.
 type heard struct {
 	mu     sync.Mutex
 	events []database.WatchEvent
@@ -48,10 +48,10 @@ func (h *heard) of(watcher int32) ([]database.WatchEvent, error) {
 	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
 }
 
-// watchesCase: with each kind of watch, a watcher of a key, one of all keys and those of ranges, if
-// they can be watched, hear of every write below the prefix after they began, in order and once, unless the kind coalesces: then they hear
-// of the last. What was written before, or outside, is not reported. A barrier ends the wait. A kind
-// that the suite's options do not have is passed over.
+// watchesCase: with each kind of watch, a watcher of a key, one of all keys and, if possible, those
+// of ranges receive every later write below the prefix, in order and once. If the kind coalesces,
+// they receive the last write. Earlier writes and writes outside are not reported. A barrier ends
+// the wait. Kinds that the suite's options do not have are skipped.
 func watchesCase(t *testing.T, f *fixture) {
 	prefix := ""
 	if f.open() {
@@ -70,7 +70,7 @@ func watchesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// beside opens a connection for keys below another prefix, nil if there are none.
+// beside opens a connection for keys below another prefix, or returns nil unless open.
 func beside(t *testing.T, f *fixture, prefix string, open bool) database.Client {
 	if !open {
 		return nil
@@ -80,14 +80,14 @@ func beside(t *testing.T, f *fixture, prefix string, open bool) database.Client 
 	return f.dial(t, target)
 }
 
-// watchedKeys are watchers on connections of their own.
+// watchedKeys are watchers on their own connections.
 type watchedKeys struct {
 	heard *heard
 	on    []database.Watches
 	after []int64
 }
 
-// watchKeys adds watchers; nil means that the members' release has none.
+// watchKeys adds watchers; nil means that the members' release has no such watches.
 func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target database.Target, ranges []database.WatchRange) *watchedKeys {
 	t.Helper()
 	w := &watchedKeys{heard: &heard{}}
@@ -173,7 +173,7 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	}
 }
 
-// heldWatch: from its next report on a connection that is held reports nothing, and then all.
+// heldWatch: a held connection reports nothing from its next report on, and afterwards everything.
 func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
 	target.Prefix = prefix
@@ -195,7 +195,7 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	if !can {
 		t.Fatalf("connections of %s watches cannot be held", facts.Kind)
 	}
-	// A member that lags reports the first write too.
+	// A lagging member also reports the first write.
 	if err := w.on[0].Barrier(ctx); err != nil {
 		t.Fatalf("wait for what was written before: %v", err)
 	}
@@ -229,7 +229,7 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	}
 }
 
-// checkHeard fails unless events are of all writes of some keys.
+// checkHeard fails unless events cover all writes of some keys.
 func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.WatchEvent, keys [][]byte, after int64, writes int) {
 	t.Helper()
 	last := map[string]int{}
