@@ -124,8 +124,8 @@ func stopTimeout() time.Duration {
 	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
 }
 
-// checkOwnDisk returns why members of an agent cannot have such a disk of their own here; "" is
-// none.
+// checkOwnDisk returns why members of an agent cannot have such a disk of their own here; ""
+// means no own disk.
 func checkOwnDisk(disk, workDir string) error {
 	own, err := owndisk.Asked(disk)
 	if err == nil && own.Dir != "" {
@@ -250,14 +250,15 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	defer cancel()
 	var loadErr error
 	var closed sync.WaitGroup
-	closed.Go(func() { loadErr = loads.Close(closing) }) // at once: neither takes the other's time
+	closed.Go(func() { loadErr = loads.Close(closing) }) // in parallel: neither uses up the other's time
 	closeErr := ag.Close(closing)
 	closed.Wait()
 	server.Stop()
 	return cmp.Or(err, closeErr, loadErr)
 }
 
-// newGenerator returns what issues loads beside an agent. Without the flag it refuses all.
+// newGenerator returns the server that issues loads next to an agent. Without the flag it refuses
+// all loads.
 func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*generator.Server, error) {
 	targets, err := generator.ParseTargets(f.targets)
 	if err != nil {
@@ -277,7 +278,7 @@ func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*gen
 	})
 }
 
-// workDirectory is the one that was named, or the default.
+// workDirectory returns the given directory, or the default.
 func (f agentFlags) workDirectory() (string, error) {
 	if f.workDir != "" {
 		return f.workDir, nil

@@ -33,10 +33,10 @@ import (
 )
 
 const (
-	// checkDuration and checkCount bound the writes to the disk: as many as a p99.9 needs.
+	// checkDuration and checkCount bound the writes to the disk: a p99.9 needs that many.
 	checkDuration = 3 * time.Second
 	checkCount    = 10_000
-	// javaTimeout bounds the question for its version.
+	// javaTimeout bounds the query for the version of the JVM.
 	javaTimeout = 15 * time.Second
 )
 
@@ -46,12 +46,12 @@ type agentCheck struct {
 	flags agentFlags
 	tools map[string]string
 	w     *tabwriter.Writer
-	// problems are why the agent could not start.
+	// problems are the reasons why the agent could not start.
 	problems []error
 }
 
 // checkAgent prints what an agent with these flags would use on this machine. It starts
-// nothing and leaves nothing behind. The error names everything that keeps the agent
+// nothing and leaves nothing behind. The error names everything that prevents the agent
 // from starting; a wrong flag is a usageError, as at a start.
 func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	if err := f.check(); err != nil {
@@ -78,8 +78,8 @@ func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	return errors.Join(c.w.Flush(), err)
 }
 
-// facts prints all that an agent would use. The error is that of an interrupt: nothing that
-// follows is of use then.
+// facts prints everything that an agent would use. Its only error is an interrupt, after which
+// the caller must not continue.
 func (c *agentCheck) facts(ctx context.Context, callers string) error {
 	c.say("address", "%s", c.address())
 	c.say("lets in", "%s", callers)
@@ -103,13 +103,13 @@ func (c *agentCheck) say(name, format string, args ...any) {
 	fmt.Fprintf(c.w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 }
 
-// problem notes why the agent could not start, and returns it as text.
+// problem records why the agent could not start, and returns the reason as text.
 func (c *agentCheck) problem(err error) string {
 	c.problems = append(c.problems, err)
 	return err.Error()
 }
 
-// callers is whom the agent would let in, as [linkFlags.server] decides.
+// callers describes the callers that the agent would admit, as [linkFlags.server] decides.
 func (c *agentCheck) callers() (string, error) {
 	source, err := c.flags.link.open(c.app, certs.RoleAgent, slog.New(slog.DiscardHandler))
 	switch {
@@ -136,7 +136,7 @@ func (c *agentCheck) callers() (string, error) {
 	return "processes that know the token in " + path, nil
 }
 
-// address is the address and whether it is free.
+// address describes the address and whether it is free.
 func (c *agentCheck) address() string {
 	listener, err := net.Listen("tcp", c.flags.listen)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *agentCheck) address() string {
 	return c.flags.listen + ", free"
 }
 
-// directory prints the work directory and the disk that it is on.
+// directory prints the work directory and its disk.
 func (c *agentCheck) directory(ctx context.Context) {
 	dir, err := c.flags.workDirectory()
 	if err == nil {
@@ -202,25 +202,25 @@ func tryFolder(dir string) error {
 	if err != nil {
 		var failed *fs.PathError
 		if errors.As(err, &failed) {
-			return failed.Err // the name is nobody's
+			return failed.Err // without the random name
 		}
 		return err
 	}
 	return os.Remove(made)
 }
 
-// keepsFromWriting reports whether a disk could not be measured because an agent could not
-// write there either. A disk with too little space for the check is enough for an agent.
+// keepsFromWriting reports whether a disk could not be measured for a reason that would also
+// prevent an agent from writing. Too little space for the check is not such a reason.
 func keepsFromWriting(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS)
 }
 
-// roundTrips prints the round trip to each peer. One that does not answer keeps no agent
-// from starting. The error is that of an interrupt.
+// roundTrips prints the round trip to each peer. A peer that does not answer does not prevent an
+// agent from starting. The only error is an interrupt.
 func (c *agentCheck) roundTrips(ctx context.Context) error {
 	peers, err := c.flags.peerAddresses()
 	if err != nil {
-		return err // it was checked
+		return err // cannot happen: already checked
 	}
 	trips, err := roundtrip.Measure(ctx, (&net.Dialer{}).DialContext, peers)
 	for _, trip := range trips {
@@ -229,7 +229,7 @@ func (c *agentCheck) roundTrips(ctx context.Context) error {
 	return err
 }
 
-// peerAddresses are those of --peers, with the port of this agent where they name none.
+// peerAddresses returns the addresses in --peers, with this agent's port if they name none.
 func (f agentFlags) peerAddresses() ([]string, error) {
 	_, port, err := net.SplitHostPort(f.listen)
 	if err != nil {
@@ -238,7 +238,7 @@ func (f agentFlags) peerAddresses() ([]string, error) {
 	return roundtrip.Addresses(f.peers, port)
 }
 
-// nearestDir is the directory, or the nearest one above it that exists.
+// nearestDir returns the directory, or its nearest existing parent.
 func nearestDir(dir string) (string, error) {
 	for {
 		info, err := os.Stat(dir)
@@ -254,7 +254,7 @@ func nearestDir(dir string) (string, error) {
 	}
 }
 
-// device is the block device that would be sampled.
+// device returns the block device that would be sampled.
 func (c *agentCheck) device(found string) string {
 	switch {
 	case c.flags.device != "":
@@ -271,7 +271,7 @@ func (c *agentCheck) network() {
 		c.say("interface", "%s (--network-interface)", c.flags.iface)
 		return
 	}
-	host, _, _ := net.SplitHostPort(c.flags.listen) // it was checked
+	host, _, _ := net.SplitHostPort(c.flags.listen) // already checked
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = ""
 	}
@@ -308,7 +308,7 @@ func (c *agentCheck) software(ctx context.Context) {
 	c.say("java", "%s", javaText(ctx, c.tools["java"]))
 }
 
-// javaText is the JVM that members would run on, and its version.
+// javaText describes the JVM on which members would run, with its version.
 func javaText(ctx context.Context, given string) string {
 	path := given
 	if path == "" {
@@ -331,7 +331,7 @@ func javaText(ctx context.Context, given string) string {
 
 // ports prints whether the default ports of each database are free.
 func (c *agentCheck) ports() {
-	host, _, _ := net.SplitHostPort(c.flags.listen) // it was checked
+	host, _, _ := net.SplitHostPort(c.flags.listen) // already checked
 	for _, d := range c.registry.All() {
 		var list []string
 		for _, role := range slices.Sorted(maps.Keys(d.Info.Ports)) {
@@ -374,8 +374,8 @@ func (c *agentCheck) machine() {
 	c.say("processes", "%s", limitText(unix.RLIMIT_NPROC))
 }
 
-// limits prints whether members could have limits. An agent without the right to set them
-// can start.
+// limits prints whether members could have limits. An agent without the permission to set them
+// can still start.
 func (c *agentCheck) limits() {
 	for _, one := range []struct {
 		key    string

@@ -29,7 +29,7 @@ import (
 
 type analyzeFlags struct {
 	config  string
-	results string // where LAST is looked for
+	results string // where LAST is searched for
 	title   string
 	labels  []string // --label RUN=NAME
 	out     string
@@ -75,13 +75,13 @@ func newAnalyze(a *app) *cobra.Command {
 	return cmd
 }
 
-// gcPercent trades processor time for memory: records of hours fill the memory.
+// gcPercent trades CPU time for memory: records of hours fill the memory.
 const gcPercent = 60
 
-// memoryFor is the memory in bytes above which more processor time is traded, for records
-// of so many bytes with so many steps, each of which keeps histograms until the end. Those
-// of a day of three databases, some 1.3 GB, reach it. Larger ones need more: the trade must
-// not become dear. Small ones have no bound.
+// memoryFor is the memory in bytes above which the collector spends more CPU time, for records
+// with that many bytes and steps. Each step keeps histograms until the end. Records of three
+// databases over a day, about 1.3 GB, reach this memory. Larger records get more memory,
+// because the CPU time must stay acceptable. Small records have no bound.
 func memoryFor(records, steps int64) int64 {
 	const small, day, ofDay, ofStep = 100 << 20, 1500 << 20, 210 << 20, 2 << 20
 	switch {
@@ -93,8 +93,8 @@ func memoryFor(records, steps int64) int64 {
 	return ofDay + steps*ofStep
 }
 
-// manifestsOf are the manifests of runs. One that cannot be read is left out: its error is that
-// of the report.
+// manifestsOf returns the manifests of runs. An unreadable one is left out: the report has its
+// error.
 func manifestsOf(folders []string) (all []*results.Manifest) {
 	for _, dir := range folders {
 		folder, err := results.Open(dir)
@@ -118,7 +118,7 @@ func stepsOf(runs []*results.Manifest) (n int64) {
 	return n
 }
 
-// bytesOf is the size of the files in folders and below; what cannot be read is left out.
+// bytesOf returns the size of the files in folders and below, without unreadable ones.
 func bytesOf(folders []string) (sum int64) {
 	for _, folder := range folders {
 		_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
@@ -195,8 +195,8 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	return a.printReport(ctx, o, f.rows, to)
 }
 
-// noteUndigested reports which runs are older than digests of records. Their reports stay as
-// they are.
+// noteUndigested reports the runs that are older than digests of records. Their reports do not
+// change.
 func (a *app) noteUndigested(runs []*results.Manifest) {
 	old := 0
 	for _, m := range runs {
@@ -209,8 +209,8 @@ func (a *app) noteUndigested(runs []*results.Manifest) {
 	}
 }
 
-// runsBelow replaces folders that are no runs, but hold some, by these, in the order of
-// their paths.
+// runsBelow replaces folders that are no runs but contain some with these runs, in the order
+// of their paths.
 func runsBelow(folders []string) (runs []string) {
 	for _, folder := range folders {
 		found := []string{}
@@ -218,7 +218,7 @@ func runsBelow(folders []string) (runs []string) {
 			found = analyze.RunsBelow(folder)
 		}
 		if len(found) == 0 {
-			found = []string{folder} // a run, or an error of checkRuns
+			found = []string{folder} // a run, or an error in checkRuns
 		}
 		for _, run := range found {
 			if !slices.Contains(runs, run) {
@@ -229,7 +229,7 @@ func runsBelow(folders []string) (runs []string) {
 	return runs
 }
 
-// labelsOf reads --label RUN=NAME. A RUN of LAST is looked for below the folder of results.
+// labelsOf reads --label RUN=NAME. The RUN LAST is searched for below the folder of results.
 func labelsOf(texts []string, results string, folders []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range texts {
@@ -266,7 +266,8 @@ func newIndex(a *app) *cobra.Command {
 	return cmd
 }
 
-// runIndex writes the list of reports. Those that cannot be read are an error beside it.
+// runIndex writes the list of reports. If some are unreadable, it writes the others and returns an
+// error.
 func (a *app) runIndex(dir, title string) error {
 	entries, unread := index.Find(dir)
 	if len(entries) == 0 {
@@ -279,7 +280,7 @@ func (a *app) runIndex(dir, title string) error {
 	return errors.Join(unread, err)
 }
 
-// checkRuns returns an error if a folder holds no run.
+// checkRuns returns an error if a folder is not a run.
 func checkRuns(folders []string) error {
 	for _, run := range folders {
 		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
@@ -306,14 +307,14 @@ func runsInside(dir string) string {
 	return fmt.Sprintf("; %s inside, the newest is %s", english.Plural(len(runs), "result folder is", "result folders are"), filepath.Dir(newest))
 }
 
-// withoutReports removes reports of several runs from paths, because a shell pattern
+// withoutReports removes reports on several runs from paths, because a shell pattern
 // that matches the runs also matches their report. It prints a note for each. If only
-// reports were named, it returns an error.
+// reports were given, it returns an error.
 func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	var skipped []string
 	for _, path := range paths {
 		report := path
-		for range 2 { // a pattern that is a level or two deeper finds its files
+		for range 2 { // a pattern one or two levels deeper matches its files
 			if !analyze.IsReport(report) {
 				report = filepath.Dir(report)
 			}
@@ -332,19 +333,20 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	return runs, nil
 }
 
-// shownRows is what a command prints of a report.
+// shownRows selects the parts of a report that a command prints.
 type shownRows struct {
 	outputFlags
-	summary bool // each database as HTTP benchmarks print one
-	// more is what prints every row, next a command for what follows; "" for none.
+	summary bool // each database in the style of HTTP benchmarks
+	// more is the command that prints every row, and next the command for the next step; "" for
+	// none.
 	more, next string
-	// written, if not nil, is called with the report's page as soon as it is written. Its error is
-	// a warning: the report is there.
+	// written, if not nil, is called with the report's page as soon as the page is written. Its
+	// error is only a warning, because the report exists.
 	written func(page string) error
 }
 
-// printReport analyzes and prints the first screen or all rows, the report's path and what
-// comes next. It sends the report to a store.
+// printReport analyzes, and prints the first screen or all rows, the report's path and the next
+// step. It sends the report to a store.
 func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownRows, to reportStore) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
@@ -363,14 +365,14 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	}
 	if rows.open {
 		if err := s.open(ctx, pageOf(report)); err != nil {
-			s.warn("%v", err) // the report is there
+			s.warn("%v", err) // the report exists
 		}
 	}
 	return reportError(report)
 }
 
-// printUnwritten prints the report of runs for a program and writes no files. The error is
-// that of the report, unless the run itself has one.
+// printUnwritten prints the machine-readable report of runs and writes no files. It returns the
+// run's own error if there is one, else the report's.
 func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, of error) error {
 	report, err := analyze.Read(ctx, o)
 	if err != nil {
@@ -382,7 +384,7 @@ func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format
 	return needError(report.Headline)
 }
 
-// result prints a report for a program or as a document.
+// result prints a report in a machine-readable format or as a document.
 func (s streams) result(report *analyze.Report, f format) (err error) {
 	var text []byte
 	switch f.word {
@@ -404,7 +406,7 @@ func (s streams) result(report *analyze.Report, f format) (err error) {
 	return err
 }
 
-// showReport prints a report and where it is.
+// showReport prints a report and its location.
 func (s streams) showReport(report *analyze.Report, rows shownRows) error {
 	notes := s.notes(rows.format)
 	switch {
@@ -430,7 +432,7 @@ func (s streams) showReport(report *analyze.Report, rows shownRows) error {
 	return nil
 }
 
-// reportError is what the exit code of a report comes from.
+// reportError returns the error that determines the exit code for a report.
 func reportError(report *analyze.Report) error {
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
@@ -441,7 +443,7 @@ func reportError(report *analyze.Report) error {
 	return needError(report.Headline)
 }
 
-// needError is what the exit code of a need comes from, nil without one.
+// needError returns the error that determines the exit code for a need, nil without a need.
 func needError(h *headline.Headline) error {
 	switch {
 	case h.Choice == nil || h.Choice.Outcome == choose.Met:
@@ -454,7 +456,7 @@ func needError(h *headline.Headline) error {
 	return &inconclusiveError{h.Choice.Verdict}
 }
 
-// plotsOf returns the time plots of an experiment as analyze takes them.
+// plotsOf converts the time plots of an experiment for analyze.
 func plotsOf(plots []config.Plot) []analyze.Plot {
 	out := make([]analyze.Plot, len(plots))
 	for i, p := range plots {
@@ -484,7 +486,7 @@ func classicOf(e *config.Experiment) *analyze.Classic {
 	return c
 }
 
-// classicRecord makes the record of a run without a manifest from its experiment file.
+// classicRecord derives the record of a run without a manifest from its experiment file.
 func classicRecord(d config.Database) *results.DatabaseRun {
 	return &results.DatabaseRun{
 		ID: d.ID, Database: d.Name, Tag: d.Tag, Description: d.Description, State: results.StateComplete, Leader: -1,

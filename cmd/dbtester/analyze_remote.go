@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// fetchFlags are how runs at URLs are fetched. Their store may be of others.
+// fetchFlags define how runs at URLs are fetched. Their store may belong to others.
 type fetchFlags struct {
 	keyFile string
 	most    remotestorage.Bounds
@@ -35,15 +35,14 @@ func (f *fetchFlags) register(flags *pflag.FlagSet, keyFile string) {
 // fetched holds copies of remote runs in a temporary directory.
 type fetched struct {
 	dir string
-	// runs are the arguments of analyze, the addresses among them replaced by the
-	// copies.
+	// runs are the arguments of analyze, with addresses replaced by the copies.
 	runs []string
-	// remote is whether there was an address.
+	// remote means that there was an address.
 	remote bool
 }
 
-// fetchRuns copies every run that is named by an address. The caller removes the
-// copies, also after an error.
+// fetchRuns copies every run that is given by an address. The caller removes the
+// copies, even after an error.
 func (s streams) fetchRuns(ctx context.Context, from fetchFlags, runs []string) (*fetched, error) {
 	f := &fetched{runs: slices.Clone(runs)}
 	for i, run := range runs {
@@ -68,7 +67,7 @@ func (s streams) fetchRuns(ctx context.Context, from fetchFlags, runs []string) 
 	return f, nil
 }
 
-// directory returns the temporary directory and makes it if need be.
+// directory returns the temporary directory, and creates it if necessary.
 func (f *fetched) directory() (string, error) {
 	if f.dir != "" {
 		return f.dir, nil
@@ -109,7 +108,7 @@ func (s streams) fetchRun(ctx context.Context, from fetchFlags, address, dir str
 	return nil
 }
 
-// offerBounds names the flags that raise bounds, if they are the reason of an error.
+// offerBounds names the flags that raise bounds, if the bounds caused an error.
 func offerBounds(err error) error {
 	if !errors.Is(err, remotestorage.ErrBounds) {
 		return err
@@ -117,10 +116,10 @@ func offerBounds(err error) error {
 	return fmt.Errorf("%w (--max-objects and --max-bytes allow larger runs)", err)
 }
 
-// mostNamed is how many runs below an address an error names.
+// mostNamed bounds the runs below an address that an error names.
 const mostNamed = 10
 
-// checkRemoteRun fails if an address holds no manifest, which an upload sends last. The
+// checkRemoteRun fails if an address has no manifest, which an upload sends last. The
 // error names runs below the address.
 func checkRemoteRun(ctx context.Context, store remotestorage.Store, address string) error {
 	objects, err := store.List(ctx, "")
@@ -161,14 +160,14 @@ func transferLine(what string, p remotestorage.Progress) string {
 	return line + fmt.Sprintf("; now %s (%s)", p.Now, humanize.Bytes(uint64(p.Of)))
 }
 
-// reportStore is the store that a report is sent to; its zero value sends nothing.
+// reportStore is the store to which a report is sent; its zero value sends nothing.
 type reportStore struct {
 	address string
 	store   *remotestorage.Bucket
 }
 
-// openReportStore opens the store at an address before the report is made, so that a
-// wrong address costs nothing; "" opens none.
+// openReportStore opens the store at an address before the report is made, so a wrong
+// address fails early; "" opens none.
 func openReportStore(ctx context.Context, address string, o remotestorage.Options) (reportStore, error) {
 	if address == "" {
 		return reportStore{}, nil
@@ -190,8 +189,8 @@ func (r reportStore) close() error {
 	return r.store.Close()
 }
 
-// sendReport copies the files of a report to a store and prints where they are. The
-// paths in its README and its page are relative to the folder of the report, and so are
+// sendReport copies the files of a report to a store and prints their location. The
+// paths in the README and the page are relative to the folder of the report, and so are
 // the names in the store.
 func (s streams) sendReport(ctx context.Context, to reportStore, report *analyze.Report) error {
 	if to.store == nil {
@@ -240,8 +239,8 @@ func countsOf(kinds map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// reportFiles names the objects of a report's files: by their path in its folder. A
-// file that a classic experiment puts elsewhere has its own name alone.
+// reportFiles names the objects of a report's files by their path in its folder. A file
+// that a classic experiment puts elsewhere has only its own name.
 func reportFiles(report *analyze.Report) ([]remotestorage.File, error) {
 	var files []remotestorage.File
 	seen := map[string]string{}

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// browserPatience is how long a browser has to fail. One that still runs then is the user's,
-// and stays open.
+// browserPatience is the time in which a browser may fail. A browser that still runs afterwards
+// belongs to the user, and stays open.
 const browserPatience = 5 * time.Second
 
 // openHelp is the help of --open.
 const openHelp = "open the report's page in the browser that BROWSER names, or that xdg-open does"
 
-// open opens a page in a browser. A browser that cannot be started is an error; what the page
-// does in it is the user's.
+// open opens a page in a browser. It fails if no browser can be started; later problems are not
+// reported.
 func (s streams) open(ctx context.Context, page string) error {
 	page, err := filepath.Abs(page)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s streams) open(ctx context.Context, page string) error {
 	return errors.Join(errs...)
 }
 
-// browsers are the command lines to try in turn: those of BROWSER, which are separated by
-// colons and name the page %s or end with it, or xdg-open.
+// browsers returns the command lines to try in turn: those in BROWSER, separated by colons, or
+// xdg-open. The page replaces %s, or is appended.
 func browsers(variable, page string) (list [][]string) {
 	for _, text := range strings.Split(variable, ":") {
 		argv := strings.Fields(text)
@@ -62,8 +62,8 @@ func browsers(variable, page string) (list [][]string) {
 	return list
 }
 
-// startBrowser starts a browser in a session of its own, so that signals to this program do
-// not reach it, and returns when it has ended, has run for browserPatience, or ctx ends. A
+// startBrowser starts a browser in its own session, so signals to this program do not reach it.
+// It returns when the browser has ended or has run for browserPatience, or when ctx ends. A
 // browser is never stopped.
 func startBrowser(ctx context.Context, argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:gosec // the user's own program

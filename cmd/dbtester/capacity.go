@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// newCapacity returns control for a file whose search for a capacity the command line
-// gives in part.
+// newCapacity returns control for a file with a capacity search that the command line gives
+// in part.
 func newCapacity(a *app) *cobra.Command {
 	var f controlFlags
 	cmd := &cobra.Command{

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
-// defaultCerts is the folder of a CA unless another is named.
+// defaultCerts is the default folder of a CA.
 const defaultCerts = "certs"
 
 type certsFlags struct {
@@ -79,7 +79,7 @@ Agents and control read the files again when they change.`,
 	return cmd
 }
 
-// register adds the flags that making and issuing have in common.
+// register adds the flags that making and issuing share.
 func (f *certsFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", defaultCerts, "folder of the CA")
 	flags.IntVar(&f.days, "days", int(certs.DefaultLife/day), "days that the certificates are valid")
@@ -88,7 +88,7 @@ func (f *certsFlags) register(flags *pflag.FlagSet) {
 
 const day = 24 * time.Hour
 
-// folder is the folder of the CA, or an error for a wrong host or life.
+// folder returns the folder of the CA, or an error for a wrong host or lifetime.
 func (f certsFlags) folder() (certs.Folder, error) {
 	if most := int(certs.LongestLife / day); f.days < 1 || f.days > most {
 		return certs.Folder{}, usageError{fmt.Errorf("--days must be 1 to %d, got %d", most, f.days)}
@@ -130,7 +130,7 @@ func printControlFolder(out io.Writer, dir string) {
 	fmt.Fprintf(out, "for control: dbtester control --certs %s --config FILE\n", dir)
 }
 
-// hostPort is an address with the agents' usual port.
+// hostPort returns an address with the agents' default port.
 func hostPort(host string) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// agentPort is the port that agents listen on by default.
+// agentPort is the port on which agents listen by default.
 const agentPort = "3500"
 
 // checkDiskFlags are the flags of check-disk.
@@ -64,7 +64,7 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 	}
 	fmt.Fprintf(a.err, "checking: appends in %s for %v\n", dir, f.duration)
 	report, err := a.checkDisk(ctx, dir, diskcheck.Options{Duration: f.duration})
-	if err != nil && report != nil { // of a check that was interrupted
+	if err != nil && report != nil { // the check was interrupted
 		report.Interrupted = true
 		if f.format.machine() {
 			return errors.Join(err, diskListing(report, nil).print(a.out, f.format))
@@ -80,7 +80,7 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 		}
 	}
 	trips, err := roundtrip.Measure(ctx, (&net.Dialer{}).DialContext, peers)
-	if f.format.machine() { // also what was measured before an interrupt
+	if f.format.machine() { // even after an interrupt
 		err = errors.Join(err, diskListing(report, trips).print(a.out, f.format))
 	} else {
 		err = errors.Join(err, printTrips(a.out, trips))
@@ -88,8 +88,8 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 	return errors.Join(err, diskError(report), roundtrip.Unreachable(trips))
 }
 
-// checkDisk checks the disk of a folder. An immediate exit removes its file, too. The report
-// is nil if nothing was measured; that with an error is of what was measured before it.
+// checkDisk checks the disk of a folder. An immediate exit also removes its file. The report is
+// nil if nothing was measured; a report with an error has the measurements before the error.
 func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*diskcheck.Report, error) {
 	facts, err := sysmetrics.DiskFacts(dir)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*
 	return diskcheck.NewReport(diskcheck.NewPlace(dir, facts), o.Duration, result), err
 }
 
-// diskListing is the report with the round trips: a row for each time that was measured.
+// diskListing returns the report with the round trips: a row for each measured time.
 func diskListing(report *diskcheck.Report, trips []roundtrip.Times) listing {
 	l := listing{
 		header: []string{"what", "n", "p50_ms", "p99_ms", "p99_9_ms", "longest_ms", "verdict"},
@@ -144,7 +144,7 @@ func printTrips(out io.Writer, trips []roundtrip.Times) error {
 	return t.Flush()
 }
 
-// diskError is what the exit code of a check comes from.
+// diskError returns the error that determines the exit code of a check.
 func diskError(r *diskcheck.Report) error {
 	switch r.Verdict {
 	case diskcheck.Meets:

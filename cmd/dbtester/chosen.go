@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// chosenFlags are what a command runs of an experiment file, and what it changes in it.
+// chosenFlags select the parts of an experiment file that a command runs, and its changes.
 type chosenFlags struct {
 	databaseID string // "" for all
-	requests   int64  // 0 for the file's
+	requests   int64  // 0 for the file's number
 	trials     []int  // none for all
 	use        []string
 }
@@ -24,7 +24,7 @@ func (f *chosenFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 }
 
-// apply changes the experiment of a file, and checks that it has the trials.
+// apply changes a file's experiment, and checks that it has the trials.
 func (f chosenFlags) apply(e *config.Experiment, r *database.Registry, file string) error {
 	if err := useVersions(e, r, f.use); err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// classicNames returns the files of control that the classic tool uploaded, by their
-// names in a tag's folder, with the names that an experiment file gives them, and the
-// manifest beside the summary.
+// classicNames returns the files of control that the classic tool uploaded, by their names
+// in a tag's folder, with their names in an experiment file. It includes the manifest next
+// to the summary.
 func classicNames(export map[string]string) map[string]string {
 	names := map[string]string{results.FileControlLog: results.FileControlLog}
 	for _, name := range []string{
@@ -41,8 +41,8 @@ func classicNames(export map[string]string) map[string]string {
 // ofMember recognizes the files of one member: samples and logs.
 var ofMember = regexp.MustCompile(`^[0-9]+-.+\.(csv|log|log\.gz)$`)
 
-// classicFiles names the files of a run of a classic experiment file as the classic tool
-// named its uploads: TAG-FILE, and TAG-N-FILE for member N. Other runs have none.
+// classicFiles names the files of a classic experiment's run as the classic tool named its
+// uploads: TAG-FILE, and TAG-N-FILE for member N. Other runs have none.
 func classicFiles(run string) (files []remotestorage.File, err error) {
 	folder, err := results.Open(run)
 	if err != nil {
@@ -57,7 +57,7 @@ func classicFiles(run string) (files []remotestorage.File, err error) {
 		Export  map[string]string `json:"export"`
 	}
 	if err := json.Unmarshal(m.Config, &e); err != nil || !e.Classic {
-		return nil, nil // it describes itself as nothing that the classic tool could read
+		return nil, nil // the classic tool could not read such a run
 	}
 	root, err := os.OpenRoot(run)
 	if err != nil {
@@ -67,7 +67,7 @@ func classicFiles(run string) (files []remotestorage.File, err error) {
 	names := classicNames(e.Export)
 	for _, db := range m.Databases {
 		for _, dir := range []string{"", results.DirLogs} {
-			entries, err := fs.ReadDir(root.FS(), path.Join(db.Tag, dir)) // no link leads out
+			entries, err := fs.ReadDir(root.FS(), path.Join(db.Tag, dir)) // follows no link out of the run
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("list the files of %s: %w", db.Tag, err)
 			}
@@ -85,9 +85,9 @@ func classicFiles(run string) (files []remotestorage.File, err error) {
 	return files, nil
 }
 
-// fetchClassic copies the inputs of runs that have none on this machine from the bucket
-// that the experiment file names, as an upload of control left them there. Runs without
-// files there stay as they are: a report names what is missing.
+// fetchClassic copies the inputs of runs that have none on this machine from the bucket in
+// the experiment file, as uploaded by control. Runs without files there do not change: a
+// report names the missing files.
 func (s streams) fetchClassic(ctx context.Context, from fetchFlags, e *config.Experiment, c *analyze.Classic, to *fetched) error {
 	var absent []*analyze.ClassicRun
 	for i := range c.Runs {
@@ -112,7 +112,7 @@ func (s streams) fetchClassic(ctx context.Context, from fetchFlags, e *config.Ex
 	return errors.Join(err, store.Close())
 }
 
-// fetchInputs copies the inputs of one run and makes it read the copies.
+// fetchInputs copies the inputs of one run and makes the run read the copies.
 func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, most remotestorage.Bounds, e *config.Experiment, run *analyze.ClassicRun, to *fetched) error {
 	dir, err := to.directory()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// cleanupFlags are those of a cleanup. A run's folder may be of others, so credentials are
-// named by whoever cleans up.
+// cleanupFlags are the flags of a cleanup. A run's folder may come from others, so the user
+// of the command names the credentials.
 type cleanupFlags struct {
 	below, prefix, config string
 	yes                   bool
@@ -68,8 +68,8 @@ func (f *cleanupFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.auth.PasswordEnv, "password-env", "", "environment variable with the user's password, or Consul's token")
 }
 
-// accessOf returns where credentials come from: the flags, or an experiment file for its own
-// endpoints alone.
+// accessOf returns the source of credentials: the flags, or an experiment file, but only for
+// the file's own endpoints.
 func (a *app) accessOf(f cleanupFlags) (func(tag string, endpoints []string) (*config.TLS, *config.Auth, error), error) {
 	var tls *config.TLS
 	var auth *config.Auth
@@ -101,8 +101,8 @@ func (a *app) accessOf(f cleanupFlags) (func(tag string, endpoints []string) (*c
 	}, nil
 }
 
-// confirm returns what asks for a yes on standard input, or takes it as given. undone is what a
-// no means.
+// confirm returns a function that asks for a yes on standard input, unless yes is set. undone
+// describes the effect of a no.
 func (a *app) confirm(yes bool, undone string) func(question string) error {
 	return func(question string) error {
 		if yes {

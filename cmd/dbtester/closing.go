@@ -15,20 +15,19 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// A command that ran or analyzed something ends with at most closingLines lines, which a
-// terminal shows together. screenLines of them are the first screen.
+// A command that ran or analyzed something ends with at most closingLines lines, which fit on
+// a terminal. screenLines of them are the first screen.
 const (
 	closingLines = 30
 	screenLines  = 24
 )
 
-// screenText is the first screen at the end of a command.
+// screenText returns the first screen at the end of a command.
 func screenText(h *headline.Headline) string {
 	return strings.Join(fit(strings.Split(strings.TrimRight(h.Screen(), "\n"), "\n"), screenLines), "\n") + "\n"
 }
 
-// fit returns at most n of some lines: if there are more, the last one counts those that are
-// left out.
+// fit returns at most n lines: if there are more, the last line counts the omitted ones.
 func fit(lines []string, n int) []string {
 	n = max(n, 1)
 	if len(lines) <= n {
@@ -38,7 +37,7 @@ func fit(lines []string, n int) []string {
 	return append(slices.Clone(lines[:n-1]), fmt.Sprintf("... and %s; dbtester analyze --all prints all", english.Plural(left, "more line", "")))
 }
 
-// pageOf is the path of a report's page, or of the report's folder without one.
+// pageOf returns the path of a report's page, or of its folder if there is no page.
 func pageOf(report *analyze.Report) string {
 	for _, file := range report.Files {
 		if filepath.Base(file) == "report.html" {
@@ -48,8 +47,8 @@ func pageOf(report *analyze.Report) string {
 	return report.Dir
 }
 
-// verdictLines are the folders of a run and a line for each database of each trial. If there
-// are more than n, the verdicts of those that are not valid come first.
+// verdictLines returns the folders of a run and a line for each database of each trial. If there
+// are more than n lines, invalid verdicts come first.
 func (s streams) verdictLines(out *control.Outcome, n int) []string {
 	lines := s.folderLines(out)
 	verdicts := slices.Clone(out.Verdicts)
@@ -67,7 +66,7 @@ func (s streams) verdictLines(out *control.Outcome, n int) []string {
 	return fit(lines, n)
 }
 
-// order puts what is false before what is true.
+// order sorts false before true.
 func order(a, b bool) int {
 	switch {
 	case a == b:
@@ -90,8 +89,8 @@ func (s streams) folderLines(out *control.Outcome) (lines []string) {
 	return lines
 }
 
-// runsWords names runs in a command line: by the folder that holds them, if it holds no
-// others, and else each.
+// runsWords names runs for a command line: by their folder if it contains no other runs, or
+// one by one.
 func runsWords(folders []string) string {
 	if parent := filepath.Dir(folders[0]); len(folders) > 1 && slices.Equal(analyze.RunsBelow(parent), slices.Sorted(slices.Values(folders))) {
 		return plaintext.Word(relative(parent))
@@ -111,7 +110,7 @@ func linesOf(err error) int {
 	return strings.Count(strings.TrimRight(message(err), "\n"), "\n") + 1
 }
 
-// noCapacityError reports that searches for a capacity found none (exit code 3).
+// noCapacityError reports that capacity searches found no capacity (exit code 3).
 type noCapacityError struct{ searches []string }
 
 func (e *noCapacityError) Error() string {

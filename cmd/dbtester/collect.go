@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
-// collect fetches the records of an interrupted run from its agents. Those of --local
-// died with control, so agents in this process take their work directory over.
+// collect fetches the records of an interrupted run from its agents. Agents of --local
+// died with control, so agents in this process take over their work directory.
 func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	if f.config != "" || f.local || f.dryRun {
 		return usageError{errors.New("--collect takes neither --config, --local nor --dry-run: the result folder knows its run")}
@@ -43,7 +43,7 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	}
 	var link agentlink.Client
 	if !m.Local {
-		// The folder may be of others: it names no files for addresses that it names.
+		// The folder may come from others: it must not choose files for its addresses.
 		if link, err = f.link.client(a, f.link.certs); err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	return err
 }
 
-// certsOf returns the folder of control's certificate that a run's experiment names, "" if
-// it names none. It is shown and never read: the run's folder may be of others.
+// certsOf returns the folder of control's certificate in a run's experiment, "" if there is
+// none. It is only shown, never read: the run's folder may come from others.
 func certsOf(m *results.Manifest) string {
 	var e config.Experiment
 	if err := json.Unmarshal(m.Config, &e); err != nil {
@@ -78,8 +78,8 @@ func certsOf(m *results.Manifest) string {
 	return e.AgentCerts
 }
 
-// leftAgents returns agents for the work directory that the local agents of a run left.
-// Without one its work directory is "".
+// leftAgents returns agents for the work directory that a run's local agents left. If there
+// is none, their work directory is "".
 func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Manifest) (*localAgents, error) {
 	below := cmp.Or(f.workDir, filepath.Dir(filepath.Dir(filepath.Clean(folder.Dir()))))
 	agents := newLocalAgents(a, below, nil)
@@ -95,7 +95,7 @@ func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Mani
 	return agents, nil
 }
 
-// leftWorkDir returns the work directory below a folder that holds sessions of a run, ""
+// leftWorkDir returns the work directory below a folder that contains sessions of a run, ""
 // for none.
 func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) string {
 	for _, db := range m.Databases {
@@ -118,8 +118,8 @@ func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, er
 	return nil, nil, &fleet.GoneError{Text: "no work directory has records of this run (--work-dir names its parent if it is not beside the results)"}
 }
 
-// closeCollected ends the agents and removes the work directory that they took over; after
-// an error it stays for another try.
+// closeCollected ends the agents and removes the work directory that they took over. After an
+// error the directory stays for another attempt.
 func (l *localAgents) closeCollected(ctx context.Context, err error) error {
 	if err == nil {
 		return l.close(ctx)

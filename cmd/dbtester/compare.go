@@ -32,10 +32,10 @@ type compareFlags struct {
 	made    makeFlags
 }
 
-// boundary is --to: the arguments after it are those of B.
+// boundary is --to: the arguments after it belong to B.
 type boundary struct {
 	flags *pflag.FlagSet
-	at    int // arguments before it, -1 without it
+	at    int // number of arguments before the flag, -1 without it
 	named []string
 }
 
@@ -44,10 +44,10 @@ var _ pflag.Value = (*boundary)(nil)
 func (b *boundary) String() string { return "" }
 func (b *boundary) Type() string   { return "RUN..." }
 
-// here is the value of the flag if none is joined to it by "=".
+// here is the value of the flag if it has no "=VALUE".
 const here = " "
 
-// Set notes how many arguments there were before the flag.
+// Set records the number of arguments before the flag.
 func (b *boundary) Set(value string) error {
 	if b.at >= 0 {
 		return errors.New("can be given once")
@@ -97,8 +97,8 @@ func newCompare(a *app) *cobra.Command {
 	return cmd
 }
 
-// worseError reports that B is worse or that a bound is not met, inconclusiveError that
-// nothing is known.
+// worseError reports that B is worse or that a bound is not met, inconclusiveError that the
+// result is unknown.
 type (
 	worseError        struct{ text string }
 	inconclusiveError struct{ text string }
@@ -146,7 +146,7 @@ func (c comparison) run(ctx context.Context, args []string) (err error) {
 	return verdictError(report)
 }
 
-// print prints the report in the format that was asked for.
+// print prints the report in the requested format.
 func (c comparison) print(report *compare.Report) error {
 	word := c.flags.format.word
 	if word == formatJUnit {
@@ -179,7 +179,7 @@ func (c comparison) write(report *compare.Report) error {
 	return wholefile.Write(filepath.Join(c.flags.output, "junit.xml"), func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// report compares recorded runs, or makes runs in turns.
+// report compares recorded runs, or makes runs alternately.
 func (c comparison) report(ctx context.Context, o compare.Options, args []string) (report *compare.Report, err error) {
 	f := c.flags
 	from, to := f.to.sides(args)
@@ -215,7 +215,7 @@ func (c comparison) report(ctx context.Context, o compare.Options, args []string
 	return compare.Run(ctx, o)
 }
 
-// verdictError is what the exit code of a comparison comes from.
+// verdictError returns the error that determines the exit code of a comparison.
 func verdictError(r *compare.Report) error {
 	switch {
 	case len(r.Invalid) > 0:

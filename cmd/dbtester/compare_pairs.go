@@ -22,14 +22,14 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// makeFlags are those of a comparison that makes its runs.
+// makeFlags are the flags of a comparison that makes its runs.
 type makeFlags struct {
 	config       string
 	a, b         versus.Side
 	pairs, until int
 	budget       time.Duration
 	flags        *pflag.FlagSet
-	control      controlFlags // those that runs need
+	control      controlFlags // for the runs
 }
 
 func (f *makeFlags) register(a *app, flags *pflag.FlagSet) {
@@ -75,8 +75,8 @@ func (f *makeFlags) files() error {
 	return nil
 }
 
-// session returns the plan of the comparison, of which the runs are not known yet. Its
-// clock counts from its first run, not from builds before it.
+// session returns the plan of the comparison, without runs yet. Its clock starts with the
+// first run, not with builds before it.
 func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 	if f.flags.Changed("budget") {
 		if f.flags.Changed("pairs") || f.flags.Changed("until") {
@@ -125,7 +125,7 @@ func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.
 	return s.Conduct(ctx)
 }
 
-// progress is where the progress of a comparison goes.
+// progress returns the writer for the progress of a comparison.
 func (c comparison) progress() io.Writer {
 	if c.flags.made.control.quiet {
 		return io.Discard
@@ -133,7 +133,7 @@ func (c comparison) progress() io.Writer {
 	return c.app.err
 }
 
-// typedSides reads the experiment of the sides that are on standard input.
+// typedSides reads the experiment of sides on standard input.
 func (c comparison) typedSides() (err error) {
 	for _, side := range []*versus.Side{&c.flags.made.a, &c.flags.made.b} {
 		if side.File != stdinWord {
@@ -147,13 +147,13 @@ func (c comparison) typedSides() (err error) {
 	return nil
 }
 
-// runOverhead is about how long a run takes beside its load: three members start, stop
+// runOverhead is the approximate time of a run besides its load: three members start, stop
 // and are collected.
 const runOverhead = 5 * time.Second
 
-// prepareSides obtains what both sides run, and checks their files. It sets what the session
-// takes from them: about how long a pair takes unless that depends on the throughput, the
-// stages of the load and A's seed.
+// prepareSides obtains the programs of both sides, and checks their files. From the files it
+// sets the session's stages of the load and A's seed. It also sets the approximate time of a
+// pair, unless that depends on the throughput.
 func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error {
 	a, f := c.app, &c.flags.made
 	cache, err := cacheDir(f.control.cache)
@@ -184,7 +184,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 		if err := f.overruled(a.registry, side, e.Databases[0].Name); err != nil {
 			return usageError{err}
 		}
-		if f.control.results == "" { // of A
+		if f.control.results == "" { // side A decides
 			f.control.results = filepath.Join(e.Results, "compare")
 		}
 		forecasts := forecast.All(e, f.control.machine(e))
@@ -203,8 +203,8 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	return nil
 }
 
-// overruled returns an error if an executable that was given for all members would run in
-// place of the release that a side asks for.
+// overruled returns an error if an executable for all members would run instead of the
+// release that a side requests.
 func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, name string) error {
 	entry, err := registry.Get(name)
 	if err != nil || side.Version == "" || side.Exec != "" || side.Source != "" || len(entry.Info.Tools) == 0 {
@@ -217,7 +217,7 @@ func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, na
 	return fmt.Errorf("--%s-exec would run in place of %s's version %s: give one of the two", tool, side.Name, side.Version)
 }
 
-// stagesOf is how many parts of a load have numbers of their own: steps that differ.
+// stagesOf returns how many parts of a load have their own numbers: steps that differ.
 func stagesOf(l workload.Load) int {
 	parts := map[workload.Step]bool{}
 	for _, s := range l.Stretches() {
@@ -230,7 +230,7 @@ func stagesOf(l workload.Load) int {
 // comparison reads its marks.
 func (c comparison) makeRun(ctx context.Context, side *versus.Side, folder string) (string, error) {
 	f := &c.flags.made
-	e, _, err := side.Read(c.app.registry.All()) // its warnings were printed
+	e, _, err := side.Read(c.app.registry.All()) // its warnings were already printed
 	if err != nil {
 		return "", err
 	}

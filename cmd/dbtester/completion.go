@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// complete offers words for a flag's value to a shell. The function gets what was typed.
+// complete offers words for a flag's value to a shell. The function gets the typed text.
 func complete(cmd *cobra.Command, flag string, words func(typed string) []string) {
 	// An error would mean that the flag is not declared.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -34,7 +34,7 @@ func (a *app) completeReleases(cmd *cobra.Command, _ []string, typed string) ([]
 	return beginning(words, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// cachedReleases are the names and versions in a cache. What cannot be read is not offered.
+// cachedReleases returns the names and versions in a cache, without unreadable ones.
 func cachedReleases(named string) (found [][2]string) {
 	dir, err := cacheDir(named)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *app) completeIDs(cmd *cobra.Command, path *string) {
 	})
 }
 
-// completeList offers words for a flag that takes several, separated by commas.
+// completeList offers words for a flag with several values, separated by commas.
 func completeList(cmd *cobra.Command, flag string, words []string) {
 	complete(cmd, flag, func(typed string) (found []string) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
@@ -85,7 +85,7 @@ func completeList(cmd *cobra.Command, flag string, words []string) {
 	})
 }
 
-// beginning are the words that begin as typed.
+// beginning returns the words that begin with the typed text.
 func beginning(words []string, typed string) (found []string) {
 	for _, word := range words {
 		if strings.HasPrefix(word, typed) {

@@ -113,7 +113,7 @@ func (a *app) runConfigCheck(paths, use []string, f format) error {
 	return errors.Join(errs...)
 }
 
-// checkFile checks an experiment file, and notes what is in it.
+// checkFile checks an experiment file, and records its contents.
 func (a *app) checkFile(path string, use []string, one *checkedFile) error {
 	e, err := a.readExperiment(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *app) checkFile(path string, use []string, one *checkedFile) error {
 	if err = control.CheckBinaries(e, a.registry); err != nil {
 		err = usageError{err}
 	}
-	// Agents on this machine usually have the cache of this user.
+	// Agents on this machine usually use this user's cache.
 	if err := errors.Join(err, a.checkReleases(e, cached(localFlags{}.localCache()))); err != nil {
 		return err
 	}

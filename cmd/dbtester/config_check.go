@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// checkedFile is what config check found of one file.
+// checkedFile holds the results of config check for one file.
 type checkedFile struct {
 	File      string             `json:"file"`
 	OK        bool               `json:"ok"`
@@ -20,7 +20,7 @@ type checkedFile struct {
 	Problems  []yamlfile.Problem `json:"problems"`
 }
 
-// checkedDatabase is what is expected of one database.
+// checkedDatabase holds the expectations for one database.
 type checkedDatabase struct {
 	Tag      string   `json:"tag"`
 	Expected []string `json:"expected"`
@@ -40,7 +40,7 @@ func (c checkedFile) summary() string {
 	return fmt.Sprintf("ok, %s, expected duration %s", english.Plural(len(c.Databases), "database", ""), c.Duration)
 }
 
-// problemsOf are the problems that an error consists of, with their places where it has some.
+// problemsOf returns the problems in an error, with their places if it has some.
 func problemsOf(file string, err error) []yamlfile.Problem {
 	problems := []yamlfile.Problem{}
 	if err == nil {
@@ -55,7 +55,7 @@ func problemsOf(file string, err error) []yamlfile.Problem {
 	return problems
 }
 
-// checkedListing has a row for each file without problems, and one for each problem.
+// checkedListing returns a row for each file without problems, and one for each problem.
 func checkedListing(files []checkedFile) listing {
 	l := listing{header: []string{"file", "line", "column", "result", "text"}, value: files}
 	for _, c := range files {

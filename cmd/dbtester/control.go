@@ -39,9 +39,9 @@ type controlFlags struct {
 	commands  bool // --allow-commands
 	create    bool // the bucket of the upload
 	link      linkFlags
-	wait      time.Duration // for addresses of hosts
+	wait      time.Duration // for the hosts' addresses
 	collect   string
-	capacity  config.CapacityValues // nil leaves the file as it is
+	capacity  config.CapacityValues // nil keeps the file as it is
 }
 
 func newControl(a *app) *cobra.Command {
@@ -148,10 +148,9 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	return a.closeControl(ctx, e, f, view, out, withNoCapacity(err, out))
 }
 
-// closeControl prints what was recorded at the end of a run: folders, verdicts, the first
-// screen and the command that makes the whole report; with --all or --live, the report itself. It
-// returns the error of the run, or that of its need. Records that cannot be read have been
-// reported.
+// closeControl prints the results at the end of a run: folders, verdicts, the first screen and
+// the command that makes the whole report; with --all or --live, the report itself. It returns
+// the error of the run, or of its need. Unreadable records were already reported.
 func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, view *audience, out *control.Outcome, err error) error {
 	notes := a.notes(f.format)
 	print := func(lines []string) { fmt.Fprint(notes.out, strings.Join(append(lines, ""), "\n")) }
@@ -173,7 +172,7 @@ func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlF
 	if screenErr == nil {
 		text = "\n" + a.screen(screen)
 	}
-	const below = 2 // a free line and the next command
+	const below = 2 // an empty line and the next command
 	print(a.verdictLines(out, closingLines-strings.Count(text, "\n")-below-linesOf(err)))
 	fmt.Fprintf(a.out, "%s\nnext: dbtester analyze %s\n", text, runsWords(out.Folders))
 	if err == nil && screenErr == nil {
@@ -187,8 +186,8 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	return a.readCapacity(path, nil)
 }
 
-// readCapacity is readExperiment with values of the command line over the file's search
-// for a capacity; nil leaves it as it is.
+// readCapacity is readExperiment with values of the command line over the file's capacity
+// search; nil keeps the file as it is.
 func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Experiment, error) {
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}
@@ -298,7 +297,7 @@ func printFindings(to io.Writer, warnings []string, err error) error {
 	return nil
 }
 
-// known describes the agents as far as a dry run can know them.
+// known describes the agents as far as a dry run knows them.
 func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine) (control.Agents, error) {
 	if !f.local {
 		link, err := f.link.client(a, e.AgentCerts)
@@ -317,7 +316,7 @@ func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine
 	return known, err
 }
 
-// cached describes agents that have a cache of this machine; "" is none.
+// cached describes agents that use a cache on this machine; "" means none.
 func cached(cache string) control.Agents {
 	in := &install.Installer{Cache: cache}
 	return control.Agents{
@@ -332,7 +331,7 @@ func cached(cache string) control.Agents {
 			if in.Cache == "" {
 				return nil
 			}
-			list, _ := in.List() // what can't be used is no version to name
+			list, _ := in.List() // unusable releases are not named
 			for _, r := range list {
 				if r.Name == name {
 					versions = append(versions, r.Version)
@@ -357,8 +356,8 @@ func readyTimeout(e *config.Experiment) time.Duration {
 	return runningTimeout
 }
 
-// owner identifies this control in the error that another control gets while this
-// one holds an agent.
+// owner identifies this control in the error that another control gets while this one
+// uses an agent.
 func owner() string {
 	name, host := "someone", "somewhere"
 	if u, err := user.Current(); err == nil {

@@ -83,7 +83,7 @@ func (a *app) runDigests(run, by string) error {
 	return nil
 }
 
-// compareDigests returns what is not as recorded of a database.
+// compareDigests returns a database's differences from the records.
 func (a *app) compareDigests(db *results.DatabaseRun, dir string) (differ []string) {
 	if db.Digests == nil || len(db.Digests.ByFile) == 0 {
 		fmt.Fprintf(a.out, "%s: no digests\n", db.Tag)

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/cmd/dbtester/manpage"
 )
 
-// newDocs makes documentation of the program from the program itself.
+// newDocs generates documentation of the program from the program itself.
 func newDocs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "docs",
@@ -37,7 +37,7 @@ func runDocsMan(out io.Writer, root *cobra.Command, dir string) error {
 	return nil
 }
 
-// exits are the exit codes with their meanings, in short.
+// exits returns the exit codes with short meanings.
 func exits() []manpage.Exit {
 	return []manpage.Exit{
 		{Code: exitDone, Meaning: "done"},

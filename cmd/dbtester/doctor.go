@@ -50,7 +50,7 @@ func helpers() []helper {
 	}
 }
 
-// runDoctor prints the facts of agent --check, and then what runs need besides.
+// runDoctor prints the facts of agent --check, and then the other needs of runs.
 func (a *app) runDoctor(ctx context.Context, f agentFlags) error {
 	c := &agentCheck{app: a, flags: f, w: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	callers, err := c.callers()
@@ -80,7 +80,7 @@ func (a *app) runDoctor(ctx context.Context, f agentFlags) error {
 	return nil
 }
 
-// faults prints which faults members on this machine can have.
+// faults prints the faults that members on this machine can have.
 func (c *agentCheck) faults() {
 	for _, k := range fault.Kinds() {
 		if err := k.Possible(); err != nil {

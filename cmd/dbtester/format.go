@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// The words of --format that most commands have.
+// The words that --format accepts in most commands.
 const (
 	formatText     = "text"
 	formatJSON     = "json"
@@ -25,15 +25,15 @@ const (
 	formatMarkdown = "markdown"
 )
 
-// usualFormats are these words in the order of the help.
+// usualFormats returns these words in the order of the help.
 func usualFormats() []string { return []string{formatText, formatJSON, formatCSV, formatMarkdown} }
 
-// reportFormats are those of reports of runs.
+// reportFormats returns the formats for reports on runs.
 func reportFormats() []string { return append(usualFormats(), formatJUnit, formatPerfdash) }
 
 // format is --format: how a command prints its result on standard output. With every word but
-// text, standard output holds the result alone, and all else goes to standard error. It is set
-// by register.
+// text, standard output has only the result, and everything else goes to standard error. register
+// sets it.
 type format struct{ word, words string }
 
 var _ pflag.Value = (*format)(nil)
@@ -41,7 +41,7 @@ var _ pflag.Value = (*format)(nil)
 func (f *format) String() string { return f.word }
 func (f *format) Type() string   { return "FORMAT" }
 
-// Set takes one of the words.
+// Set accepts one of the words.
 func (f *format) Set(word string) error {
 	known := strings.Split(f.words, " ")
 	if !slices.Contains(known, word) {
@@ -61,7 +61,7 @@ func (f *format) register(cmd *cobra.Command, words ...string) {
 	complete(cmd, "format", func(string) []string { return words })
 }
 
-// notes are the streams of a command for what is not its result.
+// notes returns the streams of a command for output that is not its result.
 func (s streams) notes(f format) streams {
 	if f.machine() {
 		s.out = s.err
@@ -69,8 +69,8 @@ func (s streams) notes(f format) streams {
 	return s
 }
 
-// listing is a result that is a list: the same rows as text, CSV and Markdown, and a value of
-// which each field is described in docs/pipes.md as JSON.
+// listing is a result that is a list: the same rows as text, CSV and Markdown, and as JSON a value
+// whose fields are described in docs/pipes.md.
 type listing struct {
 	header []string
 	rows   [][]string
@@ -106,7 +106,7 @@ func (l listing) print(out io.Writer, f format) (err error) {
 	return err
 }
 
-// each returns rows with every cell made by a function.
+// each returns rows with a function applied to every cell.
 func each(rows [][]string, of func(string) string) (made [][]string) {
 	for _, row := range rows {
 		var cells []string

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// healFlags are those of heal. A run's folder may be of others, so nothing of it runs that the
-// experiment file does not have too, which is named by whoever heals.
+// healFlags are the flags of heal. A run's folder may come from others, so heal runs only
+// commands that are also in the experiment file, which its user names.
 type healFlags struct {
 	below, config string
 	commands, yes bool
@@ -44,7 +44,7 @@ func newHeal(a *app) *cobra.Command {
 	return cmd
 }
 
-// heal prints the undos of a run that were not done, and runs them if it may.
+// heal prints the undos of a run that were not done, and runs them if permitted.
 func (a *app) heal(ctx context.Context, args []string, f healFlags) error {
 	if f.commands != (f.config != "") {
 		return usageError{errors.New("--allow-commands and --config go together: what the run recorded is run only if your experiment file has it too")}
@@ -99,7 +99,7 @@ func (a *app) healTag(ctx context.Context, dir, tag string, e *config.Experiment
 	return len(list), errors.Join(err, file.Close())
 }
 
-// healAll runs undos that the experiment file has too, once they are confirmed.
+// healAll runs undos that are also in the experiment file, once they are confirmed.
 func (a *app) healAll(ctx context.Context, file *faults.UndoFile, list []faults.Undo, dir, tag string, e *config.Experiment, yes bool) error {
 	at := slices.IndexFunc(e.Databases, func(d config.Database) bool { return d.Tag == tag })
 	if at < 0 {

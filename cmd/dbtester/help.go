@@ -14,13 +14,13 @@ import (
 // helpWidth is the largest width of help in characters.
 const helpWidth = 100
 
-// group is a part of help with a heading.
+// group is a part of the help with a heading.
 type group struct {
 	title string
 	names []string
 }
 
-// commandGroups are the commands in the order of the help. Those in no group come last.
+// commandGroups returns the commands in the order of the help. Commands in no group come last.
 func commandGroups() []group {
 	return []group{
 		{"Start here", []string{"quickstart", "load", "doctor", "config"}},
@@ -30,7 +30,7 @@ func commandGroups() []group {
 	}
 }
 
-// flagGroups are flags by what they are about. Those in no group come first.
+// flagGroups returns flags by topic. Flags in no group come first.
 func flagGroups() []group {
 	return []group{
 		{"Output", []string{"format", "quiet", "verbose", "open", "all", "summary", "out", "output", "title", "label", "dry-run", "print-file"}},
@@ -42,7 +42,7 @@ func flagGroups() []group {
 	}
 }
 
-// has reports whether a group has a flag. Executables have flags of their own.
+// has reports whether a group has a flag. Executables have their own flags.
 func (g group) has(flag string) bool {
 	return slices.Contains(g.names, flag) || strings.HasSuffix(flag, "-exec") && slices.Contains(g.names, "cache")
 }
@@ -71,7 +71,7 @@ func usage(c *cobra.Command) error {
 	return err
 }
 
-// useLines are the ways to call a command, each on a line of its own if one would be too long.
+// useLines returns the ways to call a command, each on its own line if one line would be too long.
 func useLines(c *cobra.Command) []string {
 	line := c.UseLine()
 	if len(line)+2 <= helpWidth {
@@ -84,7 +84,7 @@ func useLines(c *cobra.Command) []string {
 	return ways
 }
 
-// commandHelp lists the commands below one by groups. Only the root has several.
+// commandHelp lists a command's subcommands by group. Only the root has several groups.
 func commandHelp(b *strings.Builder, c *cobra.Command) {
 	left := map[string]*cobra.Command{}
 	width := 0
@@ -134,7 +134,7 @@ func flagHelp(b *strings.Builder, c *cobra.Command) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		at := max(0, slices.IndexFunc(groups, func(g group) bool { return g.has(f.Name) }))
 		shown := *f
-		shown.NoOptDefVal = strings.TrimSpace(f.NoOptDefVal) // a space is no value to show
+		shown.NoOptDefVal = strings.TrimSpace(f.NoOptDefVal) // a space is not shown
 		sets[at].AddFlag(&shown)
 	})
 	for i, set := range sets {

@@ -58,7 +58,7 @@ func registerCache(flags *pflag.FlagSet, cache *string, usage string) {
 	flags.StringVar(cache, "cache", "", usage+" (default: dbtester in the user's cache directory)")
 }
 
-// cacheDir is the directory of releases: the one that was named, or the user's.
+// cacheDir returns the directory of releases: the given one, or the user's.
 func cacheDir(named string) (string, error) {
 	if named != "" {
 		return named, nil

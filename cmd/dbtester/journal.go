@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// logHandler returns what writes a log to out as text. The journal of systemd keeps the
-// time of each line itself and takes its priority from a prefix <N>, so out gets these
-// in place of time and level if it is connected to the journal. stream is the environment
-// variable JOURNAL_STREAM, by which systemd names that connection as DEVICE:INODE.
+// logHandler returns a handler that writes a log to out as text. The journal of systemd
+// records the time of each line itself and takes the priority from a prefix <N>. If out is
+// connected to the journal, it gets this prefix instead of time and level. stream is the
+// environment variable JOURNAL_STREAM, in which systemd names that connection as DEVICE:INODE.
 func logHandler(out io.Writer, stream string) slog.Handler {
 	if f, ok := out.(*os.File); ok && isJournal(f, stream) {
 		return newJournalHandler(out)
@@ -23,8 +23,8 @@ func logHandler(out io.Writer, stream string) slog.Handler {
 	return slog.NewTextHandler(out, nil)
 }
 
-// isJournal reports whether f is the stream. A program whose error output was redirected
-// has the variable too.
+// isJournal reports whether f is the stream. A program with redirected error output also
+// has the variable.
 func isJournal(f *os.File, stream string) bool {
 	var stat unix.Stat_t
 	if stream == "" || unix.Fstat(int(f.Fd()), &stat) != nil {
@@ -33,13 +33,13 @@ func isJournal(f *os.File, stream string) bool {
 	return stream == fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// journalHandler prints records as text behind their priorities.
+// journalHandler prints records as text after their priorities.
 type journalHandler struct {
 	text slog.Handler // writes to line
 	line *journalLine // shared by handlers with other attributes
 }
 
-// journalLine is the line of the present record.
+// journalLine is the line of the current record.
 type journalLine struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -58,7 +58,7 @@ func newJournalHandler(out io.Writer) *journalHandler {
 	})}
 }
 
-// priority is that of a level by syslog(3).
+// priority returns the priority of a level as in syslog(3).
 func priority(l slog.Level) int {
 	switch {
 	case l >= slog.LevelError:
@@ -77,7 +77,7 @@ func (h *journalHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.text.Enabled(ctx, l)
 }
 
-// Handle writes a record in one line and one call.
+// Handle writes a record as one line with one call.
 func (h *journalHandler) Handle(ctx context.Context, r slog.Record) error {
 	h.line.mu.Lock()
 	defer h.line.mu.Unlock()

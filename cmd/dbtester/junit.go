@@ -14,10 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// formatJUnit is the word for the results of tests as continuous integration reads them.
+// formatJUnit is the word for test results in the format of continuous integration.
 const formatJUnit = "junit"
 
-// testSuite is one report as JUnit XML: a case for each thing that may be wrong.
+// testSuite is one report as JUnit XML: a case for each possible failure.
 type testSuite struct {
 	XMLName  xml.Name   `xml:"testsuite"`
 	Name     string     `xml:"name,attr"`
@@ -28,8 +28,8 @@ type testSuite struct {
 	Cases    []testCase `xml:"testcase"`
 }
 
-// testCase is one verdict, mark or need. At most one of the results is set; without one it
-// passed.
+// testCase is one verdict, mark or need. At most one of the results is set; a case without a
+// result passed.
 type testCase struct {
 	Class   string      `xml:"classname,attr"`
 	Name    string      `xml:"name,attr"`
@@ -44,8 +44,8 @@ type testResult struct {
 	Message string `xml:"message,attr"`
 }
 
-// encode counts the cases and encodes the suite. What a terminal obeys, and XML may not hold,
-// is escaped.
+// encode counts the cases and encodes the suite. It escapes characters that terminals interpret
+// or XML must not contain.
 func (s testSuite) encode() ([]byte, error) {
 	s.Name, s.Tests = plaintext.Line(s.Name), len(s.Cases)
 	for i := range s.Cases {
@@ -68,8 +68,8 @@ func (s testSuite) encode() ([]byte, error) {
 	return append([]byte(xml.Header), append(data, '\n')...), nil
 }
 
-// junitOf has a case for the validity of each database, with its marks as output, and one for a
-// need: failed if no database meets it, skipped if that is not known.
+// junitOf makes a case for the validity of each database, with its marks as output, and one for
+// a need. The need failed if no database meets it, and is skipped if that is unknown.
 func junitOf(r *analyze.Report) ([]byte, error) {
 	s := testSuite{Name: "dbtester " + r.Title}
 	h := r.Headline
@@ -107,8 +107,8 @@ func junitOf(r *analyze.Report) ([]byte, error) {
 	return s.encode()
 }
 
-// junitOfComparison has a case for the validity of the runs and one for each metric that
-// decides: failed if B is worse, skipped with the margin that is excluded if that is not known.
+// junitOfComparison makes a case for the validity of the runs and one for each deciding metric.
+// A metric failed if B is worse. If that is unknown, it is skipped with the excluded margin.
 func junitOfComparison(r *compare.Report) ([]byte, error) {
 	valid := testCase{Class: "dbtester.compare", Name: "runs are valid"}
 	if len(r.Invalid) > 0 {

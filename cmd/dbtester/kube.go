@@ -69,7 +69,7 @@ func (a *app) runKubeRender(path string, o kube.Options) error {
 	if err != nil {
 		return usageError{err}
 	}
-	// The pods read the file that is printed, so what is printed follows from that.
+	// The pods read the printed file, so the manifests follow from that file.
 	inPods, _, err := config.Parse("the file with pods as hosts", file, a.registry.All())
 	if err != nil {
 		return err
@@ -82,5 +82,5 @@ func (a *app) runKubeRender(path string, o kube.Options) error {
 	return err
 }
 
-// imageTag is a version as the tag of an image, which has no plus sign.
+// imageTag returns a version as an image tag, which cannot contain a plus sign.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
-// removeLimit bounds the removal of a file by an exit that waits for nothing else.
+// removeLimit bounds the removal of a file by an immediate exit.
 const removeLimit = time.Second
 
 // workDirs is the name pattern of local agents' work directories.
@@ -40,11 +40,11 @@ func holdDir(path string) (io.Closer, error) {
 	return dir, nil
 }
 
-// leftovers are the unlocked work directories in a folder: killed runs left them.
+// leftovers returns the unlocked work directories in a folder: killed runs left them.
 func leftovers(folder string) []string {
 	found, err := filepath.Glob(filepath.Join(folder, workDirs))
 	if err != nil {
-		return nil // a folder whose name is a pattern
+		return nil // the folder's name is a bad pattern
 	}
 	return slices.DeleteFunc(found, func(path string) bool {
 		dir, err := os.Open(path)
@@ -65,8 +65,8 @@ func leftBehind(dir string) string {
 	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
 }
 
-// reportLeft unmounts the disks of members in a work directory that a killed run has left, and
-// reports the directory.
+// reportLeft unmounts the members' disks in a work directory that a killed run left, and reports
+// the directory.
 func (a *app) reportLeft(ctx context.Context, dir string) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {
@@ -78,38 +78,38 @@ func (a *app) reportLeft(ctx context.Context, dir string) {
 	fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
 }
 
-// lastWords holds the paths that an immediate exit prints: the result folders, and the
-// work directory that it leaves. It also has the file that such an exit removes.
+// lastWords holds the paths that an immediate exit prints: the result folders, and the work
+// directory that remains. It also holds the file that such an exit removes.
 type lastWords struct {
 	mu      sync.Mutex
 	folders []string
 	workDir string // "" if there is none
 	file    string // to be removed; "" if there is none
-	aside   bool   // standard output holds a result alone
+	aside   bool   // standard output has only a result
 }
 
-// beside has print write to standard error alone.
+// beside makes print write only to standard error.
 func (l *lastWords) beside() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.aside = true
 }
 
-// folder remembers a result folder.
+// folder records a result folder.
 func (l *lastWords) folder(dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.folders = append(l.folders, dir)
 }
 
-// works remembers the work directory of local agents; "" forgets it.
+// works records the work directory of local agents; "" removes it.
 func (l *lastWords) works(dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.workDir = dir
 }
 
-// temporary remembers a file to remove; "" forgets it.
+// temporary records a file to remove; "" forgets the file.
 func (l *lastWords) temporary(path string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// linkFlags name how control and agents know each other. Both commands have them.
+// linkFlags define how control and agents authenticate each other. Both commands have them.
 type linkFlags struct {
 	certs    string
 	files    certs.Files
@@ -25,7 +25,8 @@ type linkFlags struct {
 	insecure bool
 }
 
-// register adds the flags. dir is what --certs names, insecure what --insecure does.
+// register adds the flags. dir names the object of --certs in its help, and insecure is the help
+// for --insecure.
 func (f *linkFlags) register(flags *pflag.FlagSet, dir, insecure string) {
 	flags.StringVar(&f.certs, "certs", "", "folder of "+dir+" that dbtester certs made: "+certs.FileCA+", "+certs.FileCert+" and "+certs.FileKey+"; they are read again when they change")
 	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM file of the CA, instead of the one in --certs")
@@ -48,7 +49,7 @@ func (f linkFlags) pem() (files certs.Files, given bool) {
 	return files, files != certs.Files{}
 }
 
-// open opens the certificates, nil if none are given. It warns of their end.
+// open opens the certificates, nil if none are given. It warns before they expire.
 func (f linkFlags) open(a *app, role certs.Role, log *slog.Logger) (*certs.Source, error) {
 	files, given := f.pem()
 	if !given {
@@ -72,7 +73,7 @@ func (s streams) warn(format string, args ...any) {
 	fmt.Fprintf(s.err, "dbtester: %s %s\n", looksOf(isTerminal(s.err), os.Getenv).paint(yellow, "warning:"), plaintext.Visible(fmt.Sprintf(format, args...)))
 }
 
-// tokenFile is the file of the user's token.
+// tokenFile returns the file with the user's token.
 func (f linkFlags) tokenFile() (string, error) {
 	if f.token != "" {
 		return f.token, nil
@@ -84,7 +85,7 @@ func (f linkFlags) tokenFile() (string, error) {
 	return path, nil
 }
 
-// server returns whom an agent at an address lets in, and the same in words.
+// server returns which callers an agent at an address admits, and the same in words.
 func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Server, string, error) {
 	source, err := f.open(a, certs.RoleAgent, log)
 	switch {
@@ -112,8 +113,8 @@ func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Se
 	return agentlink.Server{Token: token, Log: log}, "processes that know the token in " + path, nil
 }
 
-// client returns which agents control calls. dir is the folder of certificates that the
-// experiment names, which flags precede.
+// client returns which agents control calls. dir is the experiment's folder of
+// certificates; flags take precedence.
 func (f linkFlags) client(a *app, dir string) (agentlink.Client, error) {
 	if _, given := f.pem(); !given && !f.insecure {
 		f.certs = dir

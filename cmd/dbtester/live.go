@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
-// liveFlags serve a run while it goes on.
+// liveFlags are the flags for serving a run in progress.
 type liveFlags struct {
 	address string // "" serves nothing
 	certs   string
@@ -28,13 +28,13 @@ func (f *liveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.certs, "live-certs", "", "with --live: folder of a certificate as agents have, which dbtester certs made for this machine. Other machines may then look too, with a certificate as control has")
 }
 
-// audience looks at a run while it goes on. A nil audience is nobody.
+// audience shows a run in progress. A nil audience shows nothing.
 type audience struct {
 	run    *live.Run
 	server *live.Server
 }
 
-// admit begins to serve a run, before anything of it is started; nil if nobody asked for it.
+// admit begins to serve a run before any part of it starts; nil if not requested.
 func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quiet bool) (*audience, error) {
 	if f.address == "" {
 		if f.certs != "" {
@@ -61,7 +61,7 @@ func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quie
 	return &audience{run: run, server: server}, nil
 }
 
-// tls is the configuration of the server, nil without certificates.
+// tls returns the configuration of the server, nil without certificates.
 func (f liveFlags) tls(a *app) (*tls.Config, error) {
 	source, err := linkFlags{certs: f.certs}.open(a, certs.RoleAgent, slog.New(slog.NewTextHandler(a.err, nil)))
 	if source == nil {
@@ -72,7 +72,7 @@ func (f liveFlags) tls(a *app) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: current}, nil
 }
 
-// pageAddress is the URL of the page.
+// pageAddress returns the URL of the page.
 func pageAddress(at net.Addr, secure bool) string {
 	if secure {
 		return "https://" + at.String() + "/"
@@ -80,7 +80,7 @@ func pageAddress(at net.Addr, secure bool) string {
 	return "http://" + at.String() + "/"
 }
 
-// update shows a piece of the run's progress.
+// update shows an update of the run's progress.
 func (v *audience) update(u control.Update) {
 	if v == nil {
 		return
@@ -93,7 +93,7 @@ func (v *audience) update(u control.Update) {
 	v.run.Say(of, u.Text, u.Step)
 }
 
-// sampled returns what takes samples of machines, nil if nobody looks.
+// sampled returns a function that receives samples of machines, nil without an audience.
 func (v *audience) sampled() func(control.Sampled) {
 	if v == nil {
 		return nil
@@ -103,7 +103,7 @@ func (v *audience) sampled() func(control.Sampled) {
 	}
 }
 
-// written shows the report in the place of the run.
+// written shows the report instead of the run.
 func (v *audience) written(page string) error {
 	if v == nil {
 		return nil
@@ -111,7 +111,7 @@ func (v *audience) written(page string) error {
 	return v.server.Finish(page)
 }
 
-// leave ends the server, after an interrupt too.
+// leave ends the server, even after an interrupt.
 func (v *audience) leave(ctx context.Context) error {
 	if v == nil {
 		return nil

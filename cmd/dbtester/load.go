@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// loadName is how positions name the file that the flags of load stand for.
+// loadName is the name, in positions, of the file that the flags of load represent.
 const loadName = "<load>"
 
-// loadFlags are a load without a file.
+// loadFlags define a load without a file.
 type loadFlags struct {
 	control   controlFlags
 	endpoints []string
@@ -31,7 +31,7 @@ type loadKey struct {
 	text *string
 }
 
-// shortLoadKeys are the keys of a load that have flags; others need a file.
+// shortLoadKeys returns the keys of a load that have flags; others need a file.
 func shortLoadKeys() []string {
 	return []string{"operation", "mix", "workload", "read", "keys", "duration", "warm_up", "rate", "clients", "connections", "key_size", "value_size"}
 }
@@ -58,7 +58,7 @@ others may use the cluster.`,
 	}
 	f.control.register(cmd, a)
 	flags := cmd.Flags()
-	for _, name := range []string{"config", "database-id", "local", "use-version"} { // of a file
+	for _, name := range []string{"config", "database-id", "local", "use-version"} { // they concern a file
 		flags.Lookup(name).Hidden = true
 	}
 	flags.StringSliceVar(&f.endpoints, "endpoints", nil, "addresses of the cluster's members")
@@ -76,8 +76,8 @@ others may use the cluster.`,
 	return cmd
 }
 
-// file is the experiment file that the flags stand for. What is wrong with a value is found
-// when it is read.
+// file returns the experiment file that the flags represent. Wrong values are found when the file
+// is read.
 func (f loadFlags) file(database string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "title: load of %s\n", database)
@@ -102,7 +102,7 @@ func (f loadFlags) file(database string) (string, error) {
 	return b.String(), nil
 }
 
-// runLoad runs control on the file that the flags stand for.
+// runLoad runs control on the file that the flags represent.
 func (a *app) runLoad(ctx context.Context, f loadFlags, database string) error {
 	if !slices.Contains(a.registry.Names(), database) {
 		return usageError{fmt.Errorf("unknown database %q%s: want one of %s", database, nearest(database, a.registry.Names()), strings.Join(a.registry.Names(), ", "))}

@@ -27,7 +27,7 @@ import (
 )
 
 // localAgents are agents inside this process, one for each address that control
-// asks for. They are for loopback hosts only.
+// requests. They are for loopback hosts only.
 type localAgents struct {
 	app     *app
 	options agent.Options // WorkDir is set per agent
@@ -108,7 +108,7 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 		l.app.last.works(dir)
 	}
 	o := l.options
-	o.Log = slog.New(runlog.New(o.Log.Handler())) // each has its own in its records
+	o.Log = slog.New(runlog.New(o.Log.Handler())) // each agent has its own log in its records
 	o.WorkDir = filepath.Join(l.workDir, "agent-"+addr)
 	var err error
 	if o.Disk, err = diskOf(o.Disk, addr, o.WorkDir); err != nil {
@@ -134,8 +134,8 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	return local, nil
 }
 
-// diskOf is the disk of the member with an agent's address and work directory: what is mounted
-// for its host, below a directory, or the same for all.
+// diskOf returns the disk of the member with an agent's address and work directory: the file system
+// mounted for its host below a directory, or the same for all members.
 func diskOf(disk, addr, workDir string) (string, error) {
 	own, err := owndisk.Asked(disk)
 	if err != nil {
@@ -178,8 +178,8 @@ func (l *localAgents) close(ctx context.Context) error {
 	return os.RemoveAll(l.workDir)
 }
 
-// localWorkDir makes a new directory below dir. It is removed whole at the end, so it
-// must contain nothing else.
+// localWorkDir makes a new directory below dir. The whole directory is removed at the end,
+// so it must contain nothing else.
 func localWorkDir(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("make work directory: %w", err)

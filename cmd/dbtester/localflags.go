@@ -13,12 +13,12 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// localFlags are of agents inside this process.
+// localFlags are the flags of agents inside this process.
 type localFlags struct {
 	local   bool
 	workDir string
 	cache   string // of releases
-	disk    string // of each member's own; "" is none
+	disk    string // each member's own disk; "" means none
 	tools   toolFlags
 }
 
@@ -35,10 +35,10 @@ func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
 	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage+"; with --local it has one for each host, by its address: DIR/127.0.0.1")
 }
 
-// checkDisk returns why members cannot have such disks of their own.
+// checkDisk returns why members cannot have such disks.
 func (f localFlags) checkDisk() error {
 	if _, err := owndisk.Asked(f.disk); err != nil {
-		return usageError{fmt.Errorf("--disk: %w", err)} // directories of hosts are checked by their agents
+		return usageError{fmt.Errorf("--disk: %w", err)} // agents check the directories of hosts
 	}
 	if f.disk != "" && !f.local {
 		return usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}
@@ -46,11 +46,11 @@ func (f localFlags) checkDisk() error {
 	return nil
 }
 
-// localDir is the parent of the work directory of local agents.
+// localDir returns the parent of the local agents' work directory.
 func (f localFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
 
-// machine returns the facts of this machine, of which only --local knows where members'
-// directories are.
+// machine returns the facts about this machine. Only with --local do they include where the
+// members' directories are.
 func (f localFlags) machine(e *config.Experiment) *forecast.Machine {
 	if !f.local {
 		return forecast.Here("")

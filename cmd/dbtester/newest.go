@@ -17,21 +17,20 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// newestWord stands for the newest run wherever a command takes a run, and LAST~N for the
-// Nth before it. A folder of that name is ./LAST.
+// newestWord stands for the newest run wherever a command accepts a run, and LAST~N for the Nth
+// run before it. A folder with that name is ./LAST.
 const newestWord = "LAST"
 
-// defaultResults is where runs are made unless an experiment or --results names another
-// folder.
+// defaultResults is the folder of runs unless an experiment or --results names another one.
 const defaultResults = "results"
 
-// registerNewest adds the flag that says where LAST is looked for.
+// registerNewest adds the flag for the folder in which LAST is searched for.
 func registerNewest(flags *pflag.FlagSet, below *string) {
 	flags.StringVar(below, "results", "", "folder in which LAST finds the newest run, and LAST~1 the one before it (default: "+defaultResults+")")
 }
 
-// namedRuns replaces LAST and LAST~N among runs by the folders that they stand for, and
-// prints which these are. Other arguments stay as they are.
+// namedRuns replaces LAST and LAST~N among runs with their folders, and prints these folders.
+// Other arguments stay unchanged.
 func (s streams) namedRuns(runs []string, below string) ([]string, error) {
 	named := make([]string, len(runs))
 	for i, run := range runs {
@@ -46,7 +45,7 @@ func (s streams) namedRuns(runs []string, below string) ([]string, error) {
 	return named, nil
 }
 
-// namedFolder opens the folder of the only run that is named.
+// namedFolder opens the folder of the only given run.
 func (s streams) namedFolder(runs []string, below string) (*results.Folder, error) {
 	runs, err := s.namedRuns(runs, below)
 	if err != nil {
@@ -59,8 +58,8 @@ func (s streams) namedFolder(runs []string, below string) (*results.Folder, erro
 	return folder, nil
 }
 
-// namedRun returns the folder that LAST or LAST~N stands for below a folder of results, and
-// any other argument as it is.
+// namedRun returns the folder for LAST or LAST~N below a folder of results, and any other
+// argument unchanged.
 func namedRun(run, below string) (string, error) {
 	n, is, err := newestNumber(run)
 	if err != nil || !is {
@@ -77,7 +76,7 @@ func namedRun(run, below string) (string, error) {
 	return found[n], nil
 }
 
-// newestNumber reads LAST as 0 and LAST~N as N. Other words are not for it.
+// newestNumber reads LAST as 0 and LAST~N as N; is is false for other words.
 func newestNumber(word string) (n int, is bool, err error) {
 	if word == newestWord {
 		return 0, true, nil
@@ -106,8 +105,8 @@ func newestRuns(below string) []string {
 	return runs
 }
 
-// timeOf returns when a run was made: the time that its folder is named after, or that of
-// its manifest if the folder has another name. A run without either is older than all.
+// timeOf returns when a run was made: the time in its folder's name, or in its manifest if the
+// folder has another name. A run without either is older than all others.
 func timeOf(run string) time.Time {
 	const layout = "20060102T150405Z"
 	name := filepath.Base(run)
@@ -125,8 +124,8 @@ func timeOf(run string) time.Time {
 	return m.Started
 }
 
-// completeNewest offers LAST and the runs before it to a shell, once its L is typed: before
-// that, the shell offers files.
+// completeNewest offers LAST and the earlier runs to a shell once the L is typed. Before that
+// the shell offers files.
 func completeNewest(cmd *cobra.Command, _ []string, typed string) (words []string, directive cobra.ShellCompDirective) {
 	if !strings.HasPrefix(typed, newestWord[:1]) {
 		return nil, cobra.ShellCompDirectiveDefault

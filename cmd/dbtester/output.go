@@ -2,9 +2,9 @@ package main
 
 import "github.com/spf13/cobra"
 
-// outputFlags are what a command that makes runs prints of them.
+// outputFlags select the output of a command that makes runs.
 type outputFlags struct {
-	all     bool // every row of the report, and not the first screen alone
+	all     bool // every row of the report, not only the first screen
 	open    bool // the report's page in a browser
 	quiet   bool // no progress
 	verbose bool

@@ -15,7 +15,7 @@ import (
 )
 
 // formatPerfdash is the word for the file that perfdash, the dashboard of Kubernetes and etcd,
-// reads of each build.
+// reads for each build.
 const formatPerfdash = "perfdash"
 
 // perfData is such a file: https://github.com/kubernetes/perf-tests/tree/master/perfdash.
@@ -24,15 +24,15 @@ type perfData struct {
 	Items   []perfItem `json:"dataItems"`
 }
 
-// perfItem are numbers of one unit with the labels that a reader of the dashboard chooses from.
+// perfItem holds numbers of one unit with the labels that a reader of the dashboard can select.
 type perfItem struct {
 	Data   map[string]float64 `json:"data"`
 	Unit   string             `json:"unit"`
 	Labels map[string]string  `json:"labels"`
 }
 
-// perfMetrics are the numbers that the file has, by their metric in numbers.csv: the name of the
-// item that they are part of, and their own.
+// perfMetrics maps metrics of numbers.csv to the numbers in the file: the name of the item, and the
+// name of the number in it.
 func perfMetrics() map[string][2]string {
 	return map[string][2]string{
 		"Latency p50": {"Latency", "Perc50"}, "Latency p90": {"Latency", "Perc90"}, "Latency p99": {"Latency", "Perc99"},
@@ -40,7 +40,7 @@ func perfMetrics() map[string][2]string {
 	}
 }
 
-// perfdashOf has the latencies and the throughput of each database, trial, step and operation.
+// perfdashOf returns the latencies and the throughput of each database, trial, step and operation.
 func perfdashOf(r *analyze.Report) ([]byte, error) {
 	rows, err := csv.NewReader(bytes.NewReader(r.CSV())).ReadAll()
 	if err == nil && len(rows) == 0 {
@@ -58,7 +58,7 @@ func perfdashOf(r *analyze.Report) ([]byte, error) {
 	for _, row := range rows[1:] {
 		name, known := metrics[row[at["metric"]]]
 		value, err := strconv.ParseFloat(row[at["value"]], 64)
-		if !known || err != nil { // a number that is missing has a note in its place
+		if !known || err != nil { // a missing number has a note instead
 			continue
 		}
 		labels := map[string]string{"Metric": name[0], "Database": plaintext.Line(row[at["database"]])}

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// progress shows a run's progress: on a terminal one line that is rewritten, and a line for
-// each event; elsewhere also one for each step of the run, and one of the load every
+// progress shows a run's progress. On a terminal it rewrites one line, and prints a line for each
+// event. Elsewhere it also prints a line for each step of the run, and one for the load every
 // plainEvery.
 type progress struct {
 	out     io.Writer
@@ -26,7 +26,7 @@ type progress struct {
 	started time.Time
 
 	mu    sync.Mutex
-	width int // of the line that is on the terminal now
+	width int // of the current line on the terminal
 	last  time.Time
 	load  loadOf        // shown now
 	steps float64       // seconds of its finished steps
@@ -70,12 +70,12 @@ func (p *progress) report(u control.Update) {
 	if load := (loadOf{u.Trial, u.Tag}); load != p.load {
 		p.load, p.steps, p.prev, p.step = load, 0, 0, u.Load.Step.Index
 	}
-	if u.Load.Step.Index != p.step || u.Load.Elapsed < p.prev { // holds have one number
+	if u.Load.Step.Index != p.step || u.Load.Elapsed < p.prev { // holds share a number
 		p.steps += p.prev.Seconds()
 		p.step = u.Load.Step.Index
 	}
 	p.prev = u.Load.Elapsed
-	if u.Load.PerSecond(1) == 0 { // too little of a second to be shown
+	if u.Load.PerSecond(1) == 0 { // too short to be shown
 		return
 	}
 	line := p.prefix(u) + p.line(u)
@@ -100,7 +100,7 @@ func (p *progress) text(u control.Update) {
 	fmt.Fprintln(p.out, line)
 }
 
-// rewrite puts a line in the place of the one on the terminal.
+// rewrite replaces the line on the terminal.
 func (p *progress) rewrite(line string) {
 	p.clear()
 	shown := []rune(line)
@@ -147,7 +147,7 @@ func (p *progress) line(u control.Update) string {
 	return b.String()
 }
 
-// left estimates the load's remaining time; 0 is unknown.
+// left estimates the load's remaining time; 0 means unknown.
 func (p *progress) left(u control.Update) time.Duration {
 	spent := p.steps + u.Load.Elapsed.Seconds()
 	switch {

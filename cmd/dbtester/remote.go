@@ -27,7 +27,7 @@ type remoteAgents struct {
 	absent atomic.Bool // a dial to an agent failed
 
 	mu   sync.Mutex
-	open []string // agents that let in anyone
+	open []string // agents that admit anyone
 }
 
 func newRemoteAgents(link agentlink.Client) *remoteAgents {
@@ -36,8 +36,8 @@ func newRemoteAgents(link agentlink.Client) *remoteAgents {
 	return r
 }
 
-// noAgents is the hint when no agent answers. Only hosts on loopback addresses can be run
-// by --local.
+// noAgents returns the hint if no agent answers. --local can only run hosts on loopback
+// addresses.
 func noAgents(e *config.Experiment) error {
 	const hint = `run "dbtester agent" on every database machine`
 	for _, db := range e.Databases {
@@ -77,7 +77,7 @@ func (r *remoteAgents) dial(addr string) (*grpc.ClientConn, error) {
 	}
 	return grpc.NewClient("passthrough:///"+addr,
 		grpc.WithTransportCredentials(r.link.Credentials()),
-		// Machines of one cluster reach each other directly.
+		// Machines of a cluster reach each other directly.
 		grpc.WithNoProxy(),
 		grpc.WithUnaryInterceptor(r.explain))
 }
@@ -93,7 +93,7 @@ func (r *remoteAgents) refuse(addr string) error {
 	return nil
 }
 
-// opened notes an agent that lets in anyone.
+// opened records an agent that admits anyone.
 func (r *remoteAgents) opened(addr string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +102,7 @@ func (r *remoteAgents) opened(addr string) {
 	}
 }
 
-// unguarded are the agents called so far that let in anyone.
+// unguarded returns the agents called so far that admit anyone.
 func (r *remoteAgents) unguarded() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

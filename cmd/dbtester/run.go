@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The exit codes, as the README lists them.
+// The exit codes, as in the README.
 const (
 	exitDone         = 0
 	exitFailed       = 1
@@ -44,7 +44,7 @@ func (e *invalidError) Error() string {
 	return "the run is recorded, but not valid:\n  " + strings.Join(e.reasons, "\n  ")
 }
 
-// streams are where a command reads and writes.
+// streams are the inputs and outputs of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -57,7 +57,7 @@ type app struct {
 	self     []string // argv that runs this program again
 	last     *lastWords
 	typed    typed // standard input
-	bisect   bool  // exit codes are those of git bisect run
+	bisect   bool  // use the exit codes of git bisect run
 }
 
 // run runs one command line and returns its exit code.
@@ -80,7 +80,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	code := a.exitCode(root.ExecuteContext(ctx))
-	if a.bisect || asksBisect(args) { // also where a wrong flag stands before it
+	if a.bisect || asksBisect(args) { // even if a wrong flag precedes it
 		return bisectCode(code)
 	}
 	return code
@@ -156,7 +156,7 @@ func (a *app) exitCode(err error) int {
 	}
 }
 
-// message is an error's text without repeated lines.
+// message returns an error's text without repeated lines.
 func message(err error) string {
 	seen := map[string]bool{}
 	var lines []string

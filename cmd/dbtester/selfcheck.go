@@ -41,7 +41,7 @@ func newSelfcheck(a *app) *cobra.Command {
 	return cmd
 }
 
-// hidden returns a command of a child process, which gets its arguments as they are.
+// hidden returns a command for a child process, which gets its arguments unchanged.
 func hidden(use, short string, run func(context.Context, []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Hidden: true, DisableFlagParsing: true,
@@ -84,11 +84,11 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 	return report.Print(a.out)
 }
 
-// selfcheckAuto is the value of control's flag that asks for a check of each load.
+// selfcheckAuto is the value of control's flag that requests a check of each load.
 const selfcheckAuto = "auto"
 
-// mirrorOf is the command line of an executable that checks each load, nil if the flag does not
-// ask for it.
+// mirrorOf returns the command line of an executable that checks each load, nil if the flag does
+// not request it.
 func mirrorOf(executable, flag string) []string {
 	if flag != selfcheckAuto {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// newServe is the hidden command by which this binary is a database: agents run
-// it as a child process, so that it is measured like any other.
+// newServe returns the hidden command with which this binary acts as a database: agents
+// run it as a child process, so it is measured like any other database.
 func newServe(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:                "serve NAME [ARGS...]",

@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// oneSignal is how soon after the first signal others are the same one: timeout(1) and
-// service managers send theirs to the process and then to its group.
+// oneSignal is the time after the first signal in which further signals count as the same
+// one: timeout(1) and service managers signal the process and then its group.
 const oneSignal = 200 * time.Millisecond
 
 // interruptible returns a context that ends at the first INT, TERM or HUP, unless HUP was
-// ignored from the start, as by nohup. A standard output or error that breaks, as with a lost
-// connection or in "| head", ends nothing. A second signal
-// prints the paths of lastWords and exits at once; local agents' children die with this
-// process.
+// ignored from the start, as by nohup. A broken standard output or error, as after a lost
+// connection or in "| head", ends nothing. A second signal prints the paths of lastWords and
+// exits at once; local agents' children die with this process.
 func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -27,8 +26,8 @@ func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 		ends = append(ends, syscall.SIGHUP)
 	}
 	signal.Notify(signals, ends...)
-	// A write to a pipe that nobody reads is an error then, as for files. Nobody receives the
-	// signal; children get the default again, which they would not if it were ignored.
+	// A write to a broken pipe is then an error, as for files. Nobody receives the signal.
+	// Children get the default action again, which they would not if it were ignored.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	done := make(chan struct{})
@@ -47,8 +46,8 @@ func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	}
 }
 
-// watchSignals calls first at the first signal and again at the next one that comes more
-// than oneSignal later, each once at most. It returns after again or when done is closed.
+// watchSignals calls first at the first signal, and again at the next signal more than
+// oneSignal later, each at most once. It returns after again or when done is closed.
 func watchSignals(signals <-chan os.Signal, done <-chan struct{}, first func(os.Signal), again func()) {
 	select {
 	case s := <-signals:

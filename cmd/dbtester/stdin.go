@@ -11,19 +11,19 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// stdinWord stands for standard input wherever a command takes an experiment file. A file of
-// that name is ./-.
+// stdinWord stands for standard input wherever a command accepts an experiment file. A file
+// with that name is ./-.
 const stdinWord = "-"
 
-// typed is what was read from standard input: it can be read once, and commands may parse it
-// several times.
+// typed holds the data from standard input, which can be read only once and which commands may
+// parse several times.
 type typed struct {
 	read bool
-	name string // in positions; "" is that of standard input
+	name string // in positions; "" means standard input
 	data []byte
 }
 
-// standardInput returns what is on standard input, at most as many bytes as an experiment
+// standardInput returns the data on standard input, at most as many bytes as an experiment
 // file may have.
 func (a *app) standardInput() ([]byte, error) {
 	if a.typed.read {
@@ -70,7 +70,7 @@ func (a *app) readVariant(path string, v config.Variant) (*config.Experiment, []
 	return e, warnings, err
 }
 
-// nameOf is how texts name an experiment file.
+// nameOf returns the name of an experiment file in texts.
 func nameOf(path string) string {
 	if path == stdinWord {
 		return yamlfile.Stdin

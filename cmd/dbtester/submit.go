@@ -16,7 +16,7 @@ import (
 type submitFlags struct {
 	to      string
 	hide    []string
-	results string // where LAST is looked for
+	results string // where LAST is searched for
 }
 
 func newSubmit(a *app) *cobra.Command {
@@ -54,7 +54,7 @@ func (a *app) runSubmit(f submitFlags, args []string) error {
 	}
 	run := runs[0]
 	o := submission.Options{Run: run, To: f.to, Hide: f.hide}
-	// The names of this machine may be in texts. One that is not known is in none.
+	// Texts may contain the names of this machine. An unknown name is in none of them.
 	if host, err := os.Hostname(); err == nil {
 		o.Hosts = append(o.Hosts, host)
 	}

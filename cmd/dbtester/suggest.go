@@ -25,12 +25,12 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// unknownCommand is the error of a word that is no command below parent.
+// unknownCommand returns the error for a word that is no command below parent.
 func unknownCommand(parent *cobra.Command, word string) error {
 	return usageError{fmt.Errorf("unknown command %q%s (see %s --help)", word, didYouMean(parent, word), parent.CommandPath())}
 }
 
-// newHelp makes the command that explains another one. Cobra's own accepts any word.
+// newHelp returns the command that explains another one. Cobra's own version accepts any word.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -61,7 +61,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w%s (see %s --help)", err, hint, cmd.CommandPath())}
 }
 
-// didYouMean offers the command below parent that is nearest to a word, as the end
+// didYouMean suggests the command below parent that is nearest to a word, as the end
 // of a message. It returns "" if none is near.
 func didYouMean(parent *cobra.Command, word string) string {
 	var names []string

@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// looks is what an output shows besides plain text.
+// looks are the capabilities of an output beyond plain text.
 type looks struct{ colour, links bool }
 
-// looksOf decides from the environment what an output may show. Only terminals show anything;
-// NO_COLOR (https://no-color.org) leaves out colour, and a terminal that calls itself dumb, or
-// has no name, shows nothing. The console of Linux prints links as text.
+// looksOf decides from the environment which looks an output has. Only terminals have any.
+// NO_COLOR (https://no-color.org) disables colour, and a terminal that calls itself dumb, or
+// has no name, has none. The console of Linux prints links as text.
 func looksOf(terminal bool, env func(string) string) looks {
 	name := env("TERM")
 	able := terminal && name != "" && name != "dumb"
@@ -32,7 +32,7 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// looks are those of standard output.
+// looks returns the looks of standard output.
 func (s streams) looks() looks { return looksOf(isTerminal(s.out), os.Getenv) }
 
 // Colours, by their numbers in ECMA-48. Bold is for the answer, red for errors, yellow for
@@ -43,8 +43,8 @@ const (
 	yellow = "33"
 )
 
-// paint returns text in a colour, if the output has colours. Text of others must be visible
-// already.
+// paint returns text in a colour, if the output has colours. Untrusted text must already be
+// escaped.
 func (l looks) paint(colour, text string) string {
 	if !l.colour || text == "" {
 		return text
@@ -68,10 +68,10 @@ func (l looks) link(path string) string {
 	return "\x1b]8;;" + address.String() + "\x1b\\" + shown + "\x1b]8;;\x1b\\"
 }
 
-// path is a path for standard output, as a link where the terminal has them.
+// path returns a path for standard output, as a link if the terminal has links.
 func (s streams) path(path string) string { return s.looks().link(path) }
 
-// screen is the first screen at the end of a command, with its answer in bold.
+// screen returns the first screen at the end of a command, with its answer in bold.
 func (s streams) screen(h *headline.Headline) string {
 	text, l := screenText(h), s.looks()
 	if !l.colour {

@@ -35,9 +35,9 @@ func (t *toolFlags) register(flags *pflag.FlagSet, r *database.Registry) {
 	}
 }
 
-// paths are the tools that were named, as absolute paths; a name without a slash is
-// looked up in PATH. One that is not there, or that cannot be run, is an error now
-// and not when a run has begun.
+// paths returns the given tools as absolute paths; a name without a slash is looked up
+// in PATH. A tool that is missing or not executable is an error now, not after a run has
+// begun.
 func (t *toolFlags) paths() (map[string]string, error) {
 	paths := map[string]string{}
 	var errs []error
@@ -55,7 +55,7 @@ func (t *toolFlags) paths() (map[string]string, error) {
 	return paths, errors.Join(errs...)
 }
 
-// findTool finds an executable, or a directory of files that one needs.
+// findTool finds an executable, or a directory of files that an executable needs.
 func findTool(value string) (string, error) {
 	path, err := exec.LookPath(value)
 	if err == nil {
@@ -70,8 +70,8 @@ func findTool(value string) (string, error) {
 // useVersionHelp describes --use-version.
 const useVersionHelp = "run a release other than the file's, as NAME=VERSION or ID=VERSION, such as consul=1.16.0 (repeatable)"
 
-// useVersions makes databases of an experiment run other releases than its file names.
-// Reports write which version ran.
+// useVersions makes databases of an experiment run other releases than those in its file.
+// Reports state which version ran.
 func useVersions(e *config.Experiment, registry *database.Registry, list []string) error {
 	for _, text := range list {
 		name, version, found := strings.Cut(text, "=")
@@ -102,7 +102,7 @@ func useVersions(e *config.Experiment, registry *database.Registry, list []strin
 	return nil
 }
 
-// obtainable reports why a release cannot be had.
+// obtainable reports why a release cannot be obtained.
 func obtainable(registry *database.Registry, name, version string) error {
 	entry, err := registry.Get(name)
 	if err != nil || version == entry.Info.Embedded {
@@ -112,8 +112,8 @@ func obtainable(registry *database.Registry, name, version string) error {
 	return err
 }
 
-// snapshots returns why members of another release than the file names can't be asked for
-// the snapshots of the file.
+// snapshots returns why members of another release than the file's cannot make the file's
+// snapshots.
 func snapshots(db *config.Database, version string) error {
 	d := &ability.Database{Version: version, Options: db.Options, Secret: db.TLS != nil && db.Auth != nil}
 	if err := upkeep.CheckSnapshots(upkeep.Keys().Of(db.Abilities), d); err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errNoUpload is the advice for a file that asks for an upload.
+// errNoUpload is the advice for a file that requests an upload.
 var errNoUpload = errors.New("pass --no-upload to run without it")
 
 type uploadFlags struct {
-	results string // where LAST is looked for
+	results string // where LAST is searched for
 	keyFile string
 	project string
 	create  bool
@@ -49,7 +49,7 @@ func newUpload(a *app) *cobra.Command {
 	return cmd
 }
 
-// registerCreate adds the flag that makes a bucket. Without it nothing makes one.
+// registerCreate adds the flag that creates a bucket. Without the flag no bucket is created.
 func registerCreate(flags *pflag.FlagSet, create *bool) {
 	flags.BoolVar(create, "create-bucket", false, "create the bucket, or the folder of file://, if it does not exist")
 }
@@ -82,7 +82,7 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 	return nil
 }
 
-// offerCreate names the flag that makes a bucket that does not exist.
+// offerCreate names the flag that creates a missing bucket.
 func offerCreate(err error) error {
 	if errors.Is(err, remotestorage.ErrNoBucket) {
 		return fmt.Errorf("%w (--create-bucket makes it)", err)
@@ -108,8 +108,8 @@ func uploadRun(ctx context.Context, run string, to config.Upload, report func(te
 	return sendRun(ctx, store, run, to, report)
 }
 
-// sendRun copies one result folder to an open store and reports what went where. The
-// manifest is sent last: who finds it finds the other records.
+// sendRun copies one result folder to an open store and reports the copies. The manifest is
+// sent last: if it exists, the other records do too.
 func sendRun(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
 	name, err := remotestorage.RunName(run)
 	if err != nil {
@@ -127,8 +127,8 @@ func sendRun(ctx context.Context, store remotestorage.Store, run string, to conf
 	return sendClassic(ctx, store, run, to, report)
 }
 
-// sendClassic copies the files of a run of a classic experiment file once more, under the
-// names that its analyze part gives them.
+// sendClassic copies the files of a classic experiment's run once more, under the names in
+// the experiment's analyze part.
 func sendClassic(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
 	files, err := classicFiles(run)
 	if err != nil || len(files) == 0 {
@@ -146,7 +146,7 @@ func sendClassic(ctx context.Context, store remotestorage.Store, run string, to 
 
 func joinURL(address, name string) string { return strings.TrimRight(address, "/") + "/" + name }
 
-// repairCommand is the command that sends what an upload did not.
+// repairCommand returns the command that sends the files that an upload did not.
 func repairCommand(run string, to config.Upload) string {
 	words := []string{"dbtester", "upload"}
 	if to.KeyFile != "" {
@@ -161,13 +161,12 @@ func repairCommand(run string, to config.Upload) string {
 	return strings.Join(words, " ")
 }
 
-// checkUpload refuses an upload that is bound to fail, at the place in the file
-// that asks for it.
+// checkUpload refuses an upload that is bound to fail, at the place in the file that
+// requests it.
 func checkUpload(o control.Options) error { return uploadProblem(o, control.CheckUpload(o)) }
 
-// reachUpload refuses an upload whose bucket cannot be listed, at the place in the
-// file that asks for it, before the hours of load that come first. With create it makes a
-// bucket that does not exist.
+// reachUpload refuses an upload whose bucket cannot be listed, at the place in the file
+// that requests it, before hours of load. With create it creates a missing bucket.
 func reachUpload(ctx context.Context, o control.Options, create bool) error {
 	if o.NoUpload || uploadPlace(o.Experiment) == "" || o.Experiment.Upload == nil {
 		return nil
@@ -191,9 +190,9 @@ func uploadProblem(o control.Options, err error) error {
 	return usageError{fmt.Errorf("%w: %w", err, errNoUpload)}
 }
 
-// uploadPlace returns where the file of an experiment asks for an upload, as
-// file:line:col: for all databases or for one that is to run. It returns "" if the
-// file does not.
+// uploadPlace returns where the file of an experiment requests an upload, as
+// file:line:col: for all databases or for one that will run. It returns "" if the file
+// requests none.
 func uploadPlace(e *config.Experiment) string {
 	if at := e.Place("steps.upload"); at != "" && e.Steps.Upload {
 		return at

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// unnamed is the version of a build that was given none.
+// unnamed is the version of a build without a given version.
 const unnamed = "dev"
 
 // The sources of this program, set by the linker (see the Makefile and
@@ -25,7 +25,7 @@ var (
 // source names the sources of a program. Unknown fields are empty.
 type source struct{ version, commit, date string }
 
-// sourceOf completes the values that the linker set by the go command's notes in the
+// sourceOf completes the linker's values with the go command's build information in the
 // executable. info may be nil.
 func sourceOf(given source, info *debug.BuildInfo) source {
 	if info == nil {
