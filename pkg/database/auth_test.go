@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// However credentials are printed, logged or encoded, alone or inside of what
-// holds them, the password is not there and the user is.
+// However credentials are printed, logged or encoded, alone or inside another value, the
+// user is shown and the password is not.
 func TestAuthHidesPassword(t *testing.T) {
 	const user, password = "bench", "hunter2"
 	auth := database.Auth{User: user, Password: password}

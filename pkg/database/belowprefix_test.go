@@ -36,8 +36,7 @@ func (k *keeper) Get(_ context.Context, key []byte, _ workload.ReadMode) ([]byte
 	return []byte("value of " + string(key)), nil
 }
 
-// Calls at the same time have names of their own, and names that a client may have kept
-// are not changed.
+// Concurrent calls have separate names, and names that a client may have kept do not change.
 func TestBelowNames(t *testing.T) {
 	const callers, calls = 8, 200
 	k := &keeper{seen: map[string]int{}}

@@ -40,8 +40,8 @@ func TestCheckOldest(t *testing.T) {
 	}
 }
 
-// plain is a driver that nothing can install, installable one that knows version
-// 1 and has no way to version 2.
+// plain is a driver without installation, installable one that knows version 1 and has
+// no way to get version 2.
 type plain struct{}
 
 func (plain) Plan(database.Member) (database.Plan, error)                    { return database.Plan{}, nil }
@@ -60,8 +60,8 @@ func (installable) Recipes(version string) ([]recipe.Recipe, error) {
 	return nil, errors.New("toy " + version + " never was")
 }
 
-// One file is the server that has the database's name, never another one that
-// releases hold.
+// A single file is the server with the database's name, never another server in
+// releases.
 func TestRecipesFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")

@@ -9,7 +9,7 @@ import (
 )
 
 // A session is renewed at the interval. It is lost when a renewal says that it has ended, or a TTL
-// after the last renewal that was answered was sent.
+// after sending the last renewal that was answered.
 func TestRenewer(t *testing.T) {
 	const every, ttl = time.Second, 3 * time.Second
 	for _, tt := range []struct {
@@ -67,7 +67,7 @@ func TestRenewer(t *testing.T) {
 	}
 }
 
-// A renewer that was stopped renews nothing, and its session is not lost.
+// A stopped renewer renews nothing, and its session is not lost.
 func TestRenewerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

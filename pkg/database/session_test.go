@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A key that a list lacks was still there when the list before was asked for.
+// A key that a list lacks still existed when the previous list was requested.
 func TestWatchList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -46,7 +46,7 @@ func TestWatchList(t *testing.T) {
 	})
 }
 
-// A key that a list lacks was there until the time that is known from elsewhere.
+// A key that a list lacks existed until a time that is known otherwise.
 func TestUnchanged(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	var ends []Gone

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Versions that plans are not for can't be had, and the first that they are for
-// is named.
+// Versions that plans do not support are refused, and the error names the first supported
+// one.
 func TestOldVersions(t *testing.T) {
 	for name, tt := range map[string]struct{ old, oldest string }{
 		"etcd":      {"v3.3.27", "3.4.0"},

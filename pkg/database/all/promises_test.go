@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPromises: every read mode of every database says what it promises, and only these are judged as
-// linearizable. Those of ZooKeeper never are.
+// TestPromises: every read mode of every database states its promise, and only these modes are
+// judged as linearizable. ZooKeeper's modes never are.
 func TestPromises(t *testing.T) {
 	var linearizable []string
 	for _, db := range Registry().All() {

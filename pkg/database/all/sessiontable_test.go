@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of sessions again")
 
-// The table of sessions in the documentation has what the drivers state of them.
+// The documentation's table of sessions equals the drivers' statements.
 func TestSessionTable(t *testing.T) {
 	const file = "../../../docs/sessions.md"
 	data, err := os.ReadFile(file)

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// TestUpstream: with the defaults of a release, only what a plan needs for measuring
-// differs from it, and dbtester's own defaults differ in what they set.
+// TestUpstream: with the defaults of a release, a plan differs only in settings that
+// measuring needs. With dbtester's own defaults it differs in the settings that they change.
 func TestUpstream(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, version, own, upstream string }{

@@ -50,8 +50,8 @@ func checks() []check {
 			pair, meta, err := s.kv.Get(s.prefix+"new", nil)
 			s.must(err)
 			s.after(100*time.Millisecond, func() { s.put("new", "1") })
-			// While there is no such key, Consul may answer when another one was written: with
-			// a new index, from which a client asks again.
+			// While there is no such key, Consul may answer when another key was written: with
+			// a new index, from which a client queries again.
 			for index := uint64(0); pair == nil && meta.LastIndex > index; {
 				index = meta.LastIndex
 				pair, meta, err = s.kv.Get(s.prefix+"new", wait(index, 10*time.Second))
@@ -259,8 +259,8 @@ func (s *area) after(d time.Duration, f func()) {
 	s.t.Cleanup(func() { <-done })
 }
 
-// wakes fails the test unless a query blocked on key comes back soon after
-// change, with want; empty is no key.
+// wakes fails the test unless a query blocked on key returns soon after change, with
+// want; empty means no key.
 func (s *area) wakes(key string, change func(), want string) {
 	s.t.Helper()
 	s.put(key, "1")

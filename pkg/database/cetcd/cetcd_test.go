@@ -53,8 +53,8 @@ func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
 func TestSecure(t *testing.T) {
 	s := suite()
 	s.Options = "transport: standard"
-	// Members see each other come from 127.0.0.1, and look whether the certificate
-	// holds it.
+	// Members see each other connect from 127.0.0.1, and check whether the certificate
+	// contains that address.
 	s.TLS = databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...)
 	s.Part = databasetest.Clients
 	databasetest.Run(t, s)

@@ -12,15 +12,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// foreignKV answers each range with one key, whatever it was asked for.
+// foreignKV answers each range with one key, whatever the request.
 type foreignKV struct{ pb.KVClient }
 
 func (foreignKV) Range(context.Context, *pb.RangeRequest, ...grpc.CallOption) (*pb.RangeResponse, error) {
 	return &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 1}, Kvs: []*mvccpb.KeyValue{{Key: []byte("k")}}}, nil
 }
 
-// TestForeignNames: an etcd that answers with a key outside the prefix is an error of the
-// request.
+// TestForeignNames: if etcd answers with a key outside the prefix, the request fails.
 func TestForeignNames(t *testing.T) {
 	p := &proxy{store: &store{kv: foreignKV{}}}
 	w := httptest.NewRecorder()

@@ -16,12 +16,12 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// The requests below are made of Consul and of the proxy, which must answer the
-// same, and the same as testdata/kv.txt, which holds what Consul answered.
+// The requests below are sent to Consul and to the proxy. Both must give the same
+// answers, equal to the recorded answers of Consul in testdata/kv.txt.
 //
-// Three differences are known and left out. Consul answers numbers that it can't
-// read with 500, the proxy with 400; a put that changes nothing moves no index in
-// Consul; and the proxy has no sessions.
+// Three differences are known and left out. Consul answers invalid numbers with 500,
+// the proxy with 400; a put that changes nothing moves no index in Consul; and the
+// proxy has no sessions.
 func TestKVInterface(t *testing.T) {
 	t.Run("cetcd", func(t *testing.T) { databasetest.Golden(t, "testdata/kv.txt", transcript(t, startProxy(t))) })
 	t.Run("consul", func(t *testing.T) { databasetest.Golden(t, "testdata/kv.txt", transcript(t, startConsul(t))) })
@@ -159,8 +159,8 @@ func transcript(t *testing.T, base string) []byte {
 	return []byte(ranked(strings.Join(lines, "\n") + "\n"))
 }
 
-// ask makes one request and tells the answer. Bodies of errors are Consul's and
-// the proxy's own words.
+// ask makes one request and describes the answer. Bodies of errors are left out:
+// Consul and the proxy word them differently.
 func ask(t *testing.T, base, method, path, body string, indexes map[string]uint64) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
@@ -211,8 +211,8 @@ func ask(t *testing.T, base, method, path, body string, indexes map[string]uint6
 	return out + " " + strconv.Quote(string(bytes.TrimSpace(got)))
 }
 
-// ranked replaces every index of pairs by its rank among them all: the indexes of
-// two databases differ, their order does not.
+// ranked replaces every index of pairs with its rank among all indexes: the indexes of
+// two databases differ, but not their order.
 func ranked(text string) string {
 	index := regexp.MustCompile(`(CreateIndex|ModifyIndex)(\\":)([0-9]+)`)
 	var all []int

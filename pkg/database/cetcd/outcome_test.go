@@ -19,8 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// What etcd answers reaches a client of the proxy as the outcome and the class
-// that it means.
+// A client of the proxy sees the right outcome and class for etcd's answer.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -54,7 +53,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// Without etcd nothing is applied, for sure; a swap fails with its read.
+// Without etcd surely nothing is applied; a swap fails with its read.
 func TestNoEtcd(t *testing.T) {
 	fake := &fakeEtcd{}
 	conn := dialProxy(t, fake)

@@ -47,7 +47,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// What a plan gives the proxy, the proxy reads.
+// The proxy reads the arguments that a plan gives it.
 func TestFlags(t *testing.T) {
 	plan, err := New().Plan(members("::1"))
 	if err != nil {
@@ -89,7 +89,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// An address never becomes a flag: the proxy reads back what the plan was made of.
+// An address never becomes a flag: the proxy reads back the plan's addresses.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range []string{"10.0.0.1", "::1", "fe80::1%eth0", "db-1.example.org", "-etcd=http://a:1", "a b\n"} {
 		f.Add(seed)

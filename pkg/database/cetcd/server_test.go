@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Lists longer than a page are whole, and what was written with etcd's own
-// interface is an error, not a value.
+// Lists longer than a page are complete, and data written through etcd's own interface
+// is an error, not a value.
 func TestLists(t *testing.T) {
 	client, err := api.NewClient(&api.Config{Address: startProxy(t)})
 	if err != nil {
@@ -47,7 +47,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A key of another author is neither a value nor a hole in a list.
+// A key of another author is neither returned nor silently omitted from a list.
 func TestForeignKey(t *testing.T) {
 	s := suite()
 	s.Addrs = []string{"127.0.6.8"}

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// TestForeignNames: a server that lists a key outside the prefix, as a proxy that strips or
-// caches prefixes does, is an error of whoever asked, and nothing is removed.
+// TestForeignNames: if a server lists a key outside the prefix, as a proxy that strips or
+// caches prefixes may, the request fails and nothing is removed.
 func TestForeignNames(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Answers are read alike however they are cut; those that net/http refuses are
+// Answers are read the same however they are split. Answers that net/http refuses are
 // refused.
 func TestAnswers(t *testing.T) {
 	tests := []struct {
@@ -109,8 +109,8 @@ func read(in input) (responseHead, []byte, error) {
 	return a, body, err
 }
 
-// What is read of any bytes is what net/http reads, if it takes them too, and does
-// not depend on how they are cut.
+// For any bytes the result equals that of net/http, if it accepts them too, and does not
+// depend on how they are split.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
@@ -136,7 +136,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// Any key is asked for by the URL that the library would ask for.
+// The URL for any key is the one that the library would use.
 func TestPathsAreTheLibrarys(t *testing.T) {
 	sample := &captured{}
 	library, _, err := library(database.Target{Endpoints: []string{"127.0.0.1:1"}}, 0, sample)
@@ -157,7 +157,7 @@ func TestPathsAreTheLibrarys(t *testing.T) {
 	})
 }
 
-// What the environment adds to the library's requests, it adds to these.
+// The environment adds the same to these requests as to the library's.
 func TestRequests(t *testing.T) {
 	t.Setenv("CONSUL_NAMESPACE", "team a")
 	t.Setenv("CONSUL_HTTP_TOKEN", "from outside")
@@ -182,7 +182,7 @@ func TestRequests(t *testing.T) {
 	check(err, "GET /v1/kv/k?ns=team+a&raw&stale from outside 0 ")
 }
 
-// A token that would end its header is refused, and not shown.
+// A token that would end its header is refused without being shown.
 func TestLeanBadToken(t *testing.T) {
 	o := New()
 	o.Transport = database.Lean
@@ -233,7 +233,7 @@ func TestLeanContexts(t *testing.T) {
 	}
 }
 
-// idleFor is longer than a connection is unused before it is looked at.
+// idleFor is longer than the idle time after which a connection is checked.
 const idleFor = 20 * time.Millisecond
 
 // A connection that the server closed while it was idle is replaced before the next
@@ -311,16 +311,16 @@ func TestLeanNoContinue(t *testing.T) {
 	}
 }
 
-// inputOf reads answers from a reader in place of a connection.
+// inputOf reads answers from a reader instead of a connection.
 func inputOf(from io.Reader) input {
 	in := &exchange.Input{}
 	in.Reset(from)
 	return input{in}
 }
 
-// An answer that nobody asked for makes it unknown which answer belongs to which
-// request, so the connection is closed and the write may have been applied. The next
-// write gets a connection of its own.
+// After an unsolicited answer it is unknown which answer belongs to which request. The
+// connection is closed, and the write may have been applied. The next write gets a new
+// connection.
 func TestLeanUnsolicitedAnswer(t *testing.T) {
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"
 	addr := scripted(t, func(number int, conn net.Conn, r *bufio.Reader) {

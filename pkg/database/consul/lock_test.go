@@ -35,7 +35,7 @@ func TestRefusal(t *testing.T) {
 
 func second(_ taken, err error) error { return err }
 
-// A holder whose session ended learns it, and has lost the lock. The contender is of no more use.
+// A holder learns that its session ended, and has lost the lock. The contender is then useless.
 func TestLostLock(t *testing.T) {
 	c := startOne(t, "")
 	driver := c.Driver().(*Options)
@@ -85,8 +85,8 @@ func sessionOf(c database.Contender) *session {
 
 func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite(b)) }
 
-// The lock of a dead holder passes later by its LockDelay; 0 is none, which Consul's own client cannot
-// ask for.
+// The lock of a dead holder passes later by its LockDelay. 0 means none, which Consul's own client
+// cannot request.
 func TestLockDelay(t *testing.T) {
 	if !databasetest.Long() {
 		t.Skip("it waits for 35 s")

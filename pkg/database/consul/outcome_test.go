@@ -111,7 +111,7 @@ func TestSwapOutcomes(t *testing.T) {
 	})
 }
 
-// A server that refuses a large value without reading it is understood.
+// The refusal of a large value is understood even if the server does not read the value.
 func TestTooLarge(t *testing.T) {
 	overBoth(t, func(t *testing.T, o *Options) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,7 @@ func TestTooLarge(t *testing.T) {
 			mustClass(t, err, database.ClassTooLarge, workload.Failed)
 			mustClass(t, c.Put(t.Context(), []byte("k"), make([]byte, maxValue)), "", workload.OK)
 		}
-		// One that the server takes arrives whole.
+		// An accepted value arrives completely.
 		var arrived atomic.Int64
 		c = openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			n, _ := io.Copy(io.Discard, r.Body)
@@ -269,7 +269,7 @@ func open(t *testing.T, o *Options, addr string) allOps {
 	return c.(allOps)
 }
 
-// allOps is what a client of either transport can do.
+// allOps are the operations of both transports' clients.
 type allOps interface {
 	database.Client
 	database.Deleter
@@ -286,7 +286,7 @@ func mustClass(t *testing.T, err error, class database.Class, outcome workload.O
 	}
 }
 
-// Errors that no server shows easily.
+// Errors that are hard to provoke in a server.
 func TestClassify(t *testing.T) {
 	over, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()

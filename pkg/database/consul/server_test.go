@@ -27,8 +27,8 @@ func dial(t testing.TB, c *databasetest.Cluster, target database.Target) databas
 	return dialed
 }
 
-// dialWithin dials until the member has room for a connection: one that a probe, or a
-// refused value, closed counts until Consul notices.
+// dialWithin dials until the member has room for a connection: a connection closed by a
+// probe, or after a refused value, counts until Consul notices.
 func dialWithin(t *testing.T, c *databasetest.Cluster) database.Client {
 	t.Helper()
 	conn, err := c.Driver().Dial(t.Context(), c.Target())
@@ -69,7 +69,7 @@ func TestServerOptions(t *testing.T) {
 	}
 }
 
-// hasEvents says whether the log rules find all these kinds of event.
+// hasEvents reports whether the log rules find all these kinds of events.
 func hasEvents(t *testing.T, c *databasetest.Cluster, want ...string) bool {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(0, Name))
@@ -88,8 +88,8 @@ func hasEvents(t *testing.T, c *databasetest.Cluster, want ...string) bool {
 	return true
 }
 
-// Members on one address are told apart by their ports, and the leader is the
-// same whoever is asked.
+// Members on one address are distinguished by their ports, and every member reports the
+// same leader.
 func TestOneAddress(t *testing.T) {
 	s := suite(t)
 	s.Addrs = []string{"127.0.5.5", "127.0.5.5", "127.0.5.5"}
@@ -111,7 +111,7 @@ func TestOneAddress(t *testing.T) {
 	if self == "" {
 		t.Errorf("member %d leads and listens on %v, the leader is %s", leads, c.Plan(leads).Listen, addr)
 	}
-	// Without the leader among them, nobody is called so.
+	// If the leader is not among them, no member is called leader.
 	target := c.Target()
 	target.Endpoints = append(target.Endpoints[:leads:leads], target.Endpoints[leads+1:]...)
 	if who, err := driver.Leader(t.Context(), target); err == nil {
@@ -154,8 +154,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Without a quorum a member is not ready, writes are refused or unknown, and
-// stale reads go on.
+// Without a quorum a member is not ready, writes are refused or unknown, and stale
+// reads continue.
 func TestNoQuorum(t *testing.T) {
 	s := suite(t)
 	s.Addrs = []string{"127.0.5.8", "127.0.5.9"}
@@ -207,7 +207,7 @@ func TestSecure(t *testing.T) {
 	t.Run("a token for less", func(t *testing.T) { countWithLess(t, databasetest.Start(t, s, 1)) })
 }
 
-// A token that does not show the one key there is counts none, and says so.
+// With a token that may not read the only key, counting fails with that reason.
 func countWithLess(t *testing.T, c *databasetest.Cluster) {
 	t.Helper()
 	target := c.Target()
@@ -239,7 +239,7 @@ func countWithLess(t *testing.T, c *databasetest.Cluster) {
 	mustClass(t, err, database.ClassDenied, workload.Failed)
 }
 
-// What can be no token is refused before anything is sent.
+// An invalid token is refused before anything is sent.
 func TestBadToken(t *testing.T) {
 	for _, auth := range []database.Auth{{}, {User: "bench", Password: "hunter2"}, {Password: "with\nlines"}} {
 		target := database.Target{Endpoints: []string{"127.0.5.1:1"}, Auth: &auth}

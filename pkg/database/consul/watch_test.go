@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// watchedStore answers blocking queries of all keys as a test says.
+// watchedStore answers blocking queries of all keys as the test requires.
 type watchedStore struct {
 	mu      sync.Mutex
 	queries []string // the indexes that were waited for, "" for none
@@ -39,7 +39,7 @@ func (s *watchedStore) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(pairs))
 }
 
-// connected notes which connections are open.
+// connected records the open connections.
 func (s *watchedStore) connected(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func pairsOf(versions ...int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// told passes the events on that have news.
+// told forwards events with changes.
 type told chan []database.WatchEvent
 
 func (c told) Receive(_ time.Time, events []database.WatchEvent) {
@@ -90,7 +90,7 @@ func (c told) Receive(_ time.Time, events []database.WatchEvent) {
 
 func (c told) Broken(error) {}
 
-// Consul lists keys in their order, and events are in that of their versions.
+// Consul lists keys in key order, and events are in version order.
 func TestWatchOrder(t *testing.T) {
 	events := make(told, 1)
 	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
@@ -112,7 +112,7 @@ func TestWatchOrder(t *testing.T) {
 	}
 }
 
-// An index that falls is waited for again, instead of query after query without a wait.
+// After a falling index queries wait again, instead of repeating without a wait.
 func TestWatchIndexFalls(t *testing.T) {
 	waits := make(chan struct{})
 	s := &watchedStore{answer: func(wait string, query int) (int, string) {
@@ -137,7 +137,7 @@ func TestWatchIndexFalls(t *testing.T) {
 	}
 }
 
-// Close leaves no connections: a member allows a client so many.
+// Close leaves no connections: a member limits the connections of a client.
 func TestWatchClose(t *testing.T) {
 	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
 		if wait == "5" {

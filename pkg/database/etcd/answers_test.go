@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// answersSuite is for recorded answers of the embedded etcd. Only their recording starts something.
+// answersSuite is for recorded answers of the embedded etcd. Only recording them starts a server.
 func answersSuite(t testing.TB, transport string) databasetest.Suite {
 	t.Helper()
 	s := suite()
@@ -14,8 +14,8 @@ func answersSuite(t testing.TB, transport string) databasetest.Suite {
 	return s
 }
 
-// What members answer may be anything: calls return without a panic and without memory for
-// what is only claimed.
+// Whatever members answer, calls return without a panic and without allocating memory that is
+// only claimed.
 func TestRecordedAnswers(t *testing.T) {
 	for _, transport := range []string{"lean", "grpc", "clientv3"} {
 		t.Run(transport, func(t *testing.T) { databasetest.Answers(t, answersSuite(t, transport), transport) })

@@ -16,21 +16,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// secure is a suite of members with TLS where only root is let in. Their passwords
-// are cheap to check.
+// secure is a suite of members with TLS that admit only root. Their passwords are
+// cheap to check.
 func secure(t testing.TB, transport database.Transport, addrs ...string) databasetest.Suite {
 	s := suite()
 	s.Addrs = addrs
 	s.Options = "{transport: " + string(transport) + ", flags: [--bcrypt-cost=4]}"
-	// Members see each other come from 127.0.0.1, and look whether the certificate
-	// holds it.
+	// Members see each other connect from 127.0.0.1, and check whether the certificate
+	// contains that address.
 	s.TLS = databasetest.Certificates(t, append(addrs, "127.0.0.1")...)
 	s.Auth = &database.Auth{User: "root", Password: "hunter2"}
 	s.Admit = func(t testing.TB, c *databasetest.Cluster) { admit(t, c, *s.Auth) }
 	return s
 }
 
-// admit makes the members want users, and root one.
+// admit makes the members require users, and creates root.
 func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
 	t.Helper()
 	users, closes := usersOf(t, c)
@@ -50,7 +50,7 @@ func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
 	}
 }
 
-// usersOf speaks to member 0 of users, with the cluster's credentials.
+// usersOf returns a client for users at member 0, with the cluster's credentials.
 func usersOf(t testing.TB, c *databasetest.Cluster) (users pb.AuthClient, closes func()) {
 	t.Helper()
 	conn, err := connect(c.To(0))
@@ -81,8 +81,8 @@ func TestSecure(t *testing.T) {
 	})
 }
 
-// When a password is set anew, members forget the tokens of that user: clients ask
-// for new ones, and no request fails for it.
+// When a password changes, members drop the tokens of that user. Clients request new
+// tokens, and no request fails because of it.
 func TestForgottenTokens(t *testing.T) {
 	c := databasetest.Start(t, secure(t, database.Lean, "127.0.2.14"), 1)
 	byTransport(t, func(t *testing.T, transport database.Transport) { forgottenTokens(t, c, transport) })
@@ -114,8 +114,8 @@ func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport database.T
 	}
 }
 
-// Credentials that can be nobody's, and those that a cluster without users does not
-// know, are denied and not left out.
+// Impossible credentials, and credentials for a cluster without users, are denied, not
+// ignored.
 func TestUselessAuth(t *testing.T) {
 	c := startOne(t, "")
 	byTransport(t, func(t *testing.T, transport database.Transport) {
@@ -137,8 +137,8 @@ func TestUselessAuth(t *testing.T) {
 	})
 }
 
-// Of many that find something stale one makes it anew, and the others wait for it;
-// who has no time left does not.
+// If many calls find a stale value, one renews it and the others wait for it. Calls
+// without time left do not wait.
 func TestRenewed(t *testing.T) {
 	r := newRenewed[int]()
 	var made atomic.Int64
@@ -190,8 +190,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A member that is behind gets to know a new token; one that never does, or a caller
-// without time, ends it.
+// A member that is behind learns a new token. A member that never does, or a caller
+// without time, ends the retries.
 func TestRetryNewToken(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkPut measures what a put costs this process, 256-byte key and 1 KiB
-// value, 100 callers on 10 connections, by transport. The server is another process;
-// trust cpu-us/op, not ns/op.
+// BenchmarkPut measures the cost of a put for this process, with a 256-byte key and a
+// 1 KiB value and 100 callers on 10 connections, by transport. The server is another
+// process; trust cpu-us/op, not ns/op.
 func BenchmarkPut(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	for _, transport := range []database.Transport{database.Lean, database.Standard, transportLibrary} {
@@ -61,9 +61,9 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkKeepAlive measures a renewal of a lease as [BenchmarkPut] does a put: as requests of a
-// load, by the holder of sessions, by the library's KeepAliveOnce, and by its KeepAlive, which
-// renews by itself three times in a TTL, so that its ns/op say nothing.
+// BenchmarkKeepAlive measures a renewal of a lease as [BenchmarkPut] does a put: with requests of a
+// load, with the holder of sessions, with the library's KeepAliveOnce, and with its KeepAlive. The
+// last renews by itself three times in a TTL, so its ns/op means nothing.
 func BenchmarkKeepAlive(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	const held = 1000

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) {
 	databasetest.Main(m, database.NewRegistry(Database()))
 }
 
-// oldest is the oldest version that plans are for, as a release.
+// oldest is the oldest version that plans support, as a release.
 const oldest = "3.4.13"
 
 func suite() databasetest.Suite {
@@ -26,7 +26,7 @@ func suite() databasetest.Suite {
 	}
 }
 
-// raftEntries returns how many entries the log of the cluster has. It asks without
+// raftEntries returns how many entries the log of the cluster has. It sends no
 // credentials, because every token is an entry.
 func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
@@ -43,9 +43,9 @@ func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	return int64(newest)
 }
 
-// exactLimit is the largest value that member 0 takes: an id is written in 10
-// bytes or fewer, by its high bits, which are the low bits of the member's own. A
-// request with credentials also holds the user's name, and how often the users were
+// exactLimit returns the largest value that member 0 accepts. An id takes up to 10
+// bytes, depending on its high bits, which are the low bits of the member's own id. A
+// request with credentials also contains the user's name, and how often the users were
 // changed.
 func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// foreignServer answers each range with one key, whatever it was asked for.
+// foreignServer answers each range with one key, whatever the request.
 type foreignServer struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedMaintenanceServer

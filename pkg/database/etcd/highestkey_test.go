@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestHighestKeyAmongMany: foreign keys may lie behind all own keys and between them,
-// more than one read returns, and own keys may have numbers of any length.
+// TestHighestKeyAmongMany: more foreign keys than one read returns may lie after and
+// between the own keys, and own keys may have numbers of any length.
 func TestHighestKeyAmongMany(t *testing.T) {
 	const size, many = 13, 2*keysPerPage + 500
 	c := startOne(t, "{log_level: warn, unsafe_no_fsync: true}")

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A flag that changes the size of requests changes that of values, for the server
-// and for every client.
+// A flag that changes the size of requests also changes the size of values, for the
+// server and for every client.
 func TestLimitOfFlags(t *testing.T) {
 	for _, flag := range []string{"4000000", "4096"} {
 		t.Run(flag, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestLimitOfFlags(t *testing.T) {
 				if value, err := client.Get(t.Context(), key, workload.ReadLinearizable); err != nil || len(value) != largest {
 					t.Errorf("read %d bytes: %v", len(value), err)
 				}
-				// The id in an entry's header may be shorter than reckoned with.
+				// The id in an entry's header may be shorter than assumed.
 				err := client.Put(t.Context(), key, make([]byte, largest+1+maxVarint-1))
 				if outcome, class := database.Classify(err); outcome != workload.Failed || class != database.ClassTooLarge {
 					t.Errorf("more than %d bytes: %v", largest, err)

@@ -14,8 +14,8 @@ import (
 )
 
 // A thousand callers on ten connections lose nothing while a member is killed and
-// comes back: every call ends in time, what is said to be written is there, and
-// what is said to have failed is not.
+// restarted: every call ends in time, successful writes are there, and failed ones are
+// not.
 func TestLoseMemberUnderLoad(t *testing.T) {
 	longByTransport(t, func(t *testing.T, transport database.Transport) {
 		c := databasetest.Start(t, databasetest.Suite{
@@ -43,7 +43,7 @@ func TestLoseMemberUnderLoad(t *testing.T) {
 	})
 }
 
-// load is what callers share.
+// load is the state that callers share.
 type load struct {
 	conns   []database.Client
 	waits   bool // a request without a connection waits for one

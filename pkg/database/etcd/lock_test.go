@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// In front of a contender's key is the next older one. A queue whose newest key is another has
-// none of a session that lives.
+// The next older key is in front of a contender's key. If the newest key in a queue is another one,
+// the contender's session has ended.
 func TestFront(t *testing.T) {
 	key := func(name string, created int64) *mvccpb.KeyValue {
 		return &mvccpb.KeyValue{Key: []byte(name), CreateRevision: created}
@@ -40,7 +40,7 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// Names with "/" are no parts of the queues of others.
+// Names with "/" do not become parts of other queues.
 func TestQueueName(t *testing.T) {
 	for name, want := range map[string]string{"a": "a", "a/b": "a%2Fb", "a%2Fb": "a%252Fb", "": ""} {
 		if got := queueName([]byte(name)); got != want {
@@ -49,7 +49,7 @@ func TestQueueName(t *testing.T) {
 	}
 }
 
-// A holder whose lease ended learns it, and has lost the lock. The contender is of no more use.
+// A holder learns that its lease ended, and has lost the lock. The contender is then useless.
 func TestLostLock(t *testing.T) {
 	c := startOne(t, "")
 	for _, recipe := range lockFacts().Names() {

@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// lyingProxy passes requests on to etcd. Of a thousand reads of a key that was overwritten it
-// answers one with the value before, or of a thousand updates it acknowledges one and drops it.
+// lyingProxy forwards requests to etcd. It answers one of a thousand reads of an overwritten key
+// with the previous value, or acknowledges and drops one of a thousand updates.
 type lyingProxy struct {
 	pb.UnimplementedKVServer
 	etcd                pb.KVClient
@@ -58,7 +58,7 @@ func (p *lyingProxy) Put(ctx context.Context, req *pb.PutRequest) (*pb.PutRespon
 	return p.etcd.Put(ctx, req)
 }
 
-// statusProxy passes on the question that clients ask when they dial.
+// statusProxy forwards the request that clients send when they dial.
 type statusProxy struct {
 	pb.UnimplementedMaintenanceServer
 	etcd pb.MaintenanceClient
@@ -97,13 +97,13 @@ func (p *lyingProxy) serve(t *testing.T, member string) string {
 	return listener.Addr().String()
 }
 
-// judgedSink judges requests and forgets their records.
+// judgedSink judges requests and drops their records.
 type judgedSink struct{ *judging.Load }
 
 func (judgedSink) Second(loading.Second) error { return nil }
 func (judgedSink) Total(loading.Total) error   { return nil }
 
-// TestLyingProxy: what a proxy in front of etcd does wrong to one request of a thousand is found,
+// TestLyingProxy: the errors of a proxy in front of etcd, one in a thousand requests, are found,
 // and etcd alone has no violation.
 func TestLyingProxy(t *testing.T) {
 	member := databasetest.Start(t, databasetest.Suite{

@@ -95,8 +95,8 @@ func TestFsync(t *testing.T) {
 	}
 }
 
-// The flags of a plan must be what the server in this binary understands, value
-// for value, and what it does not understand must not pass.
+// The server in this binary must understand the flags of a plan, value for value, and
+// must refuse flags that it does not understand.
 func TestParse(t *testing.T) {
 	o := New()
 	o.UnsafeNoFsync = true

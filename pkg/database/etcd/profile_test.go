@@ -46,8 +46,8 @@ func TestCPUProfile(t *testing.T) {
 	}
 }
 
-// TestPlanPprof: the flag is there when it is asked for, and the server in this
-// binary knows it.
+// TestPlanPprof: the flag is present when requested, and the server in this binary
+// knows it.
 func TestPlanPprof(t *testing.T) {
 	o := New()
 	m := database.Member{Hosts: Database().Info.FillPorts([]database.Host{{Addr: "127.0.0.1"}}), Dir: t.TempDir()}

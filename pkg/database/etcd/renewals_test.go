@@ -45,8 +45,8 @@ func (a *answers) Recv() (*pb.LeaseKeepAliveResponse, error) {
 	return &pb.LeaseKeepAliveResponse{ID: 1, TTL: ttl}, nil
 }
 
-// The late answer to a renewal that was given up is not that of the next one: the TTL would seem
-// to have begun later than it did.
+// The late answer to an abandoned renewal does not count for the next one: otherwise the TTL would
+// seem to have begun later than it did.
 func TestLateRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{sent: make(chan int64, 2), ttls: make(chan int64)}
@@ -136,8 +136,8 @@ func leanly(t *testing.T, endpoints ...string) *leaseRenewals {
 	return r
 }
 
-// Over our own stream, answers belong to the renewals of their lease in order, also to those that were
-// given up, and a stream that has ended is replaced.
+// Over our own stream, answers belong to the renewals of their lease in order, including abandoned
+// ones, and a stream that has ended is replaced.
 func TestLeanRenewals(t *testing.T) {
 	k := &keeper{ttls: make(chan int64)}
 	r := leanly(t, keepers(t, k))
@@ -184,7 +184,7 @@ func TestLeanRenewals(t *testing.T) {
 	}
 }
 
-// A stream goes to an endpoint that is there; without any, renewals fail.
+// A stream goes to an available endpoint; without any, renewals fail.
 func TestLeanRenewalsDial(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -205,8 +205,8 @@ func TestLeanRenewalsDial(t *testing.T) {
 	}
 }
 
-// Over the streams of both kinds a member renews each of many leases, many at a time, and again after it
-// was killed and has come back.
+// Over both kinds of streams a member renews each of many leases, many at a time, and continues after
+// it was killed and restarted.
 func TestManyRenewals(t *testing.T) {
 	each(t, []database.Transport{database.Lean, database.Standard}, func(t *testing.T, transport database.Transport) {
 		const held, rounds, workers = 1000, 5, 20
@@ -280,8 +280,8 @@ func TestManyRenewals(t *testing.T) {
 	})
 }
 
-// BenchmarkKeep measures what a renewal costs this process, 100 callers over one stream, by transport.
-// The server is another process; trust cpu-us/op, not ns/op.
+// BenchmarkKeep measures the cost of a renewal for this process, 100 callers over one stream, by
+// transport. The server is another process; trust cpu-us/op, not ns/op.
 func BenchmarkKeep(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	for _, transport := range []database.Transport{database.Lean, database.Standard} {

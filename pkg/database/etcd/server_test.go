@@ -52,7 +52,7 @@ func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 }
 
 // longByTransport runs a test with the transports lean and standard, and with clientv3
-// where tests may take long.
+// if tests may take long.
 func longByTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
 	transports := []database.Transport{database.Standard, database.Lean}
@@ -69,8 +69,8 @@ func each(t *testing.T, transports []database.Transport, run func(*testing.T, da
 	}
 }
 
-// The limit is exact: reckoned from the bits of the member's id, the largest
-// value passes and one byte more does not.
+// The limit is exact: computed from the bits of the member's id, the largest value
+// passes and one byte more does not.
 func TestExactLimit(t *testing.T) {
 	c := startOne(t, "")
 	status, err := statusOf(t.Context(), c.Target(), 0)
@@ -97,7 +97,7 @@ func TestExactLimit(t *testing.T) {
 }
 
 // A full store refuses writes and serves reads. It applies the write that exceeds the
-// quota and returns the error of refused ones, so that each of them may have been applied.
+// quota, but returns the same error as for refused ones, so each may have been applied.
 func TestNoSpace(t *testing.T) {
 	c := startOne(t, "quota_backend_bytes: 1000000")
 	kept := []byte("kept")
@@ -137,7 +137,7 @@ func TestNoSpace(t *testing.T) {
 	})
 }
 
-// The rules find what a real server logs.
+// The rules find events in a real server's log.
 func TestLogRules(t *testing.T) {
 	c := startOne(t, "snapshot_count: 20")
 	conn := dialBy(t, database.Lean, c.Target())
@@ -185,7 +185,7 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// asksOnly fails the test unless a connection asks the member it prefers, or all.
+// asksOnly fails the test unless a connection uses the member that it prefers, or all.
 func asksOnly(t *testing.T, c *databasetest.Cluster, transport database.Transport, prefer int) {
 	t.Helper()
 	target := c.Target()
@@ -215,7 +215,7 @@ func asksOnly(t *testing.T, c *databasetest.Cluster, transport database.Transpor
 	}
 }
 
-// memberThatAnswers makes one read and returns the id of the member it went to.
+// memberThatAnswers makes one read and returns the id of the member that answered.
 func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 	t.Helper()
 	request := &pb.RangeRequest{Key: []byte("k"), Serializable: true}

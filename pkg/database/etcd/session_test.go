@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// A watch goes on after its member was killed and started again, with what ended meanwhile, of which
-// it knows since when.
+// A watch continues after its member was killed and restarted. It reports the ends in between, with
+// the interval in which each happened.
 func TestWatchGoesOn(t *testing.T) {
 	c := startOne(t, "")
 	dial := func() database.Sessions {
@@ -84,7 +84,7 @@ func TestWatchGoesOn(t *testing.T) {
 	}
 }
 
-// Every lease that nobody renews ends once by the watch, and the member counts as many.
+// The watch reports one end for each lease that nobody renews, and the member counts as many.
 func TestExpiredLeases(t *testing.T) {
 	c := startOne(t, "")
 	s, err := c.Driver().(database.SessionDialer).DialSessions(t.Context(), c.Target())

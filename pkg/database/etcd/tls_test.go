@@ -48,7 +48,7 @@ func TestTLS(t *testing.T) {
 
 const sharers = 8
 
-// shareTLS has callers write and read values of many frames over one connection.
+// shareTLS makes callers write and read values of many frames over one connection.
 func shareTLS(t *testing.T, conn database.Client) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -25,8 +25,8 @@ func suite() databasetest.Suite {
 
 func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
 
-// The faults must be told apart: a refused write is surely not there, a lost one
-// is and nobody was told.
+// The faults must be distinguishable: a refused write is surely not applied, and a lost
+// one is applied without an answer.
 func TestFaults(t *testing.T) {
 	s := suite()
 	s.Options = "{fail_every: 4, lose_every: 10}"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAnswer: whatever a server answers, a frame is read with memory for what was sent, and
-// its version too.
+// FuzzAnswer: whatever a server answers, reading a frame and its version takes only as much
+// memory as was sent.
 func FuzzAnswer(f *testing.F) {
 	for _, data := range [][]byte{nil, []byte("value"), make([]byte, versionSize)} {
 		var b bytes.Buffer

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// contended has three contenders take a lock in turns, and returns how often it was held by two and
-// how many fences did not grow, by the times of the holders, and the shortest hand-over.
+// contended makes three contenders take a lock in turns. By the times of the holders it returns how
+// often two held the lock, how many fences did not grow, and the shortest hand-over.
 func contended(t *testing.T, options, recipe string, turns int) (overlaps, old int, shortest time.Duration) {
 	t.Helper()
 	c := databasetest.Start(t, databasetest.Suite{Database: Database(), Options: options, Addrs: []string{"127.0.3.4"}}, 1)
@@ -82,7 +82,7 @@ func TestOldFence(t *testing.T) {
 	}
 }
 
-// A holder whose session ended learns it, and has lost the lock.
+// A holder learns that its session ended, and has lost the lock.
 func TestLostLock(t *testing.T) {
 	c := databasetest.Start(t, databasetest.Suite{Database: Database(), Addrs: []string{"127.0.3.4"}}, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

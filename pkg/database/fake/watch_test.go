@@ -23,8 +23,7 @@ func (s *slow) Receive(_ time.Time, events []database.WatchEvent) {
 
 func (s *slow) Broken(error) {}
 
-// A barrier ends after the event that came before its mark was received, also if one read has brought
-// both.
+// A barrier ends after the event before its mark was received, even if one read brought both.
 func TestBarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()

@@ -26,7 +26,7 @@ func hasAdmin(t testing.TB, jars string) bool {
 	return false
 }
 
-// snapshots: a member writes a snapshot that holds its keys, each time it is asked.
+// snapshots: a member writes a snapshot with its keys on each request.
 func snapshots(t *testing.T, c *databasetest.Cluster, admin bool) {
 	if !admin {
 		t.Skip("the release was installed without the jars of the admin server: install it again")
@@ -107,8 +107,8 @@ func TestSnapshotAnswers(t *testing.T) {
 	}
 }
 
-// TestPlanSnapshots: members have an admin server on their own address, which replaces no
-// data, only if they are to be asked for snapshots and can make them.
+// TestPlanSnapshots: members have an admin server only if they shall and can make snapshots.
+// It listens on their own address and replaces no data.
 func TestPlanSnapshots(t *testing.T) {
 	t.Parallel()
 	o := New()

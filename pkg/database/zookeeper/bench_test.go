@@ -12,11 +12,11 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// BenchmarkClients measures what a thousand clients, each with its own session,
-// cost this process: processor time per operation and per session that is opened,
-// and memory per client. Keys are of 256 bytes, values of 1 KiB. The server is
-// another process and does not sync; trust cpu-us/op, not ns/op, and KiB/client
-// only with one transport and operation per run.
+// BenchmarkClients measures the cost of a thousand clients, each with its own session,
+// for this process: CPU time per operation and per opened session, and memory per
+// client. Keys have 256 bytes, values 1 KiB. The server is another process and does not
+// sync; trust cpu-us/op, not ns/op, and KiB/client only with one transport and operation
+// per run.
 func BenchmarkClients(b *testing.B) {
 	s := suite(b, newest)
 	s.Options = "java_xms: 1G\njava_xmx: 2G\nforce_sync: false\n"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Requests are, byte for byte, what the protocol says.
+// Requests equal the protocol's byte for byte.
 func TestPackets(t *testing.T) {
 	open, err := accessOf(nil)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// The errors that a server can name have the library's names, and are classed.
+// A server's errors have the library's names, and are classified.
 func TestErrors(t *testing.T) {
 	for code, want := range map[int32]error{
 		0: nil, -8: zk.ErrBadArguments, -100: zk.ErrAPIError, -101: zk.ErrNoNode, -102: zk.ErrNoAuth, -103: zk.ErrBadVersion, -108: zk.ErrNoChildrenForEphemerals,
@@ -60,15 +60,15 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// reading is a session that reads what a server said.
+// reading is a session that reads a server's answers.
 func reading(from io.Reader) *lean {
 	l := &lean{maxAnswer: 4096}
 	l.conn.In.Reset(from)
 	return l
 }
 
-// Whatever a server says, it is read alike however it is cut, or refused, and no
-// more is taken than the lengths that were read.
+// Whatever a server answers, the result is the same however the answer is split, or the
+// answer is refused. No more is consumed than the announced lengths.
 func FuzzAnswers(f *testing.F) {
 	answer := func(xid int32, code uint32, body ...byte) []byte {
 		b := binary.BigEndian.AppendUint32(nil, uint32(headerSize+len(body)))

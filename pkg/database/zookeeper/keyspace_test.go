@@ -38,7 +38,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// unescape is the inverse of appendName, written apart from it.
+// unescape is the inverse of appendName, written independently.
 func unescape(t *rapid.T, name string) []byte {
 	if name == "%" {
 		return nil
@@ -59,8 +59,8 @@ func unescape(t *rapid.T, name string) []byte {
 	return key
 }
 
-// The law has an inverse, so no two keys share a place, and every place is a path
-// that ZooKeeper takes.
+// The mapping has an inverse, so no two keys share a path, and ZooKeeper accepts every
+// path.
 func TestPathIsInjective(t *testing.T) {
 	bytesOf := rapid.OneOf(
 		rapid.SliceOfN(rapid.Byte(), 0, 64),

@@ -33,8 +33,8 @@ func mustClass(t testing.TB, err error, wantClass database.Class, want workload.
 	}
 }
 
-// Against a server that hangs, requests run out of time and the next one opens a
-// session of its own. Closing then waits for nobody.
+// With a server that hangs, requests time out and the next one opens a new session.
+// Closing then waits for nobody.
 func TestLeanHungServer(t *testing.T) {
 	var sessions atomic.Uint64
 	target := script{func(c *talk) { c.welcome(sessions.Add(1)); _, _ = io.Copy(io.Discard, c) }}.serve(t)
@@ -75,8 +75,8 @@ func TestLeanCloseOfHungServer(t *testing.T) {
 	}
 }
 
-// A session that expired, however that is told, is replaced for the same client, and
-// what was not sent is sent to the next.
+// An expired session, however reported, is replaced for the same client, and unsent
+// requests go to the next one.
 func TestLeanExpiredSession(t *testing.T) {
 	const expired = -112
 	var sent atomic.Int64
@@ -102,8 +102,8 @@ func TestLeanExpiredSession(t *testing.T) {
 	}
 }
 
-// A server that just closes is tried three times, one that is not there once; the
-// error tells of it, and nothing was sent.
+// A server that only closes connections is tried three times, a missing one once. The
+// error says so, and nothing was sent.
 func TestLeanNoSession(t *testing.T) {
 	for name, act := range map[string]func(*talk){
 		"silent":    func(c *talk) { _, _ = io.Copy(io.Discard, c) },
@@ -131,7 +131,7 @@ func TestLeanNoSession(t *testing.T) {
 	}
 }
 
-// A member that does not live is left for one that does.
+// A client moves from a dead member to a live one.
 func TestLeanEndpoints(t *testing.T) {
 	target := script{func(c *talk) { c.welcome(1); c.answer() }}.serve(t)
 	target.Endpoints = append(target.Endpoints, "127.0.7.11:1", "127.0.7.11:2")
@@ -141,7 +141,7 @@ func TestLeanEndpoints(t *testing.T) {
 	}
 }
 
-// The credentials are shown in every session, before anything else.
+// Every session sends the credentials before anything else.
 func TestLeanCredentials(t *testing.T) {
 	packets := make(chan []byte, 10)
 	target := script{func(c *talk) {
@@ -173,8 +173,8 @@ func (c *talk) briefly(milliseconds uint32) {
 	c.write(binary.BigEndian.AppendUint32(answer, 0))
 }
 
-// A session is kept by pings while it is idle and while an answer takes its time,
-// and their answers are nobody's.
+// Pings keep a session while it is idle and while an answer takes long, and no request
+// takes their answers.
 func TestLeanPings(t *testing.T) {
 	var pings, conns atomic.Int64
 	target := script{func(c *talk) {
@@ -207,8 +207,8 @@ func TestLeanPings(t *testing.T) {
 	}
 }
 
-// A server that answers no ping is left before the next request, which it never
-// gets.
+// A client leaves a server that answers no ping before the next request, which that
+// server never gets.
 func TestLeanNoPong(t *testing.T) {
 	left := make(chan struct{})
 	target := script{
@@ -228,8 +228,8 @@ func TestLeanNoPong(t *testing.T) {
 	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
 }
 
-// What is no answer costs the connection, and whether the request was applied is not
-// known.
+// An invalid answer costs the connection, and it is unknown whether the request was
+// applied.
 func TestLeanMalformed(t *testing.T) {
 	long := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 	for name, answer := range map[string][]byte{

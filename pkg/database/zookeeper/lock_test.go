@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// In front of a contender's znode is that with the next lower number.
+// The znode with the next lower number is in front of a contender's znode.
 func TestBefore(t *testing.T) {
 	const own = "_c_2-lock-0000000012"
 	for _, tt := range []struct {

@@ -122,7 +122,7 @@ func planned(t *testing.T, m database.Member) string {
 	return plan.Files[0].Content
 }
 
-// What a directory's name or an address holds never becomes a setting.
+// The text of a directory's name or an address never becomes a setting.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/data/m", "10.0.0.1"},

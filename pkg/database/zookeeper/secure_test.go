@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// oneFile returns the files with certificate and key in one, as ZooKeeper wants
+// oneFile returns the files with certificate and key in one file, as ZooKeeper needs
 // them.
 func oneFile(t *testing.T, files *database.TLS) *database.TLS {
 	t.Helper()
@@ -35,8 +35,8 @@ func oneFile(t *testing.T, files *database.TLS) *database.TLS {
 func TestSecure(t *testing.T) {
 	s := suite(t, newest)
 	s.Addrs = []string{"127.0.7.21", "127.0.7.22", "127.0.7.23"}
-	// Members see each other come from 127.0.0.1, and look whether the certificate
-	// holds it.
+	// Members see each other connect from 127.0.0.1, and check whether the certificate
+	// contains that address.
 	s.TLS = oneFile(t, databasetest.Certificates(t, append(s.Addrs, "127.0.0.1")...))
 	s.Auth = &database.Auth{User: "bench", Password: "hunter2"}
 	s.ExactLimit = func(t testing.TB, c *databasetest.Cluster, keySize int) int {

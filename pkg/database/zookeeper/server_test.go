@@ -24,7 +24,7 @@ import (
 // requestLimit is the least jute.maxbuffer of the member of TestMember.
 const requestLimit = 100_000
 
-// TestMember asks one member for what needs no quorum.
+// TestMember has the tests with one member, which need no quorum.
 func TestMember(t *testing.T) {
 	s := suite(t, newest)
 	s.Options += fmt.Sprintf("jute_max_buffer: %d\n", requestLimit)
@@ -48,7 +48,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// spread is how clients speak to the member of TestMember, with that many parents.
+// spread returns the protocol for the member of TestMember, with that many parents.
 func spread(parents int, by database.Transport) Protocol {
 	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
 }
@@ -115,8 +115,8 @@ func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	if outcome, class := database.Classify(err); outcome != workload.Unknown || class != database.ClassConnection {
 		t.Errorf("value of %d bytes: %v", largest+1, err)
 	}
-	// A client may have been dialed for less than the server takes; then the library has
-	// no room for more.
+	// A client may have been dialed for less than the server accepts; then the library
+	// has no room for more.
 	target := c.Target()
 	target.MaxBytes = 5000
 	modest := dial(t, protocol, target)
@@ -132,8 +132,8 @@ func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	}
 }
 
-// A put costs one transaction: always if it comes with a right hint, and without one
-// if the put before it was of the same kind.
+// A put costs one transaction: always with a right hint, and without a hint if the
+// previous put was of the same kind.
 func putCost(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(7, by)
 	conn := dial(t, protocol, c.Target())
@@ -201,7 +201,7 @@ func lastTransaction(t testing.TB, c *databasetest.Cluster, member int) int64 {
 	return zxid
 }
 
-// Parents are whole however many make them at once, and whatever was there.
+// Parents are complete however many clients create them at once, and whatever existed.
 func parentsAtOnce(t *testing.T, c *databasetest.Cluster, protocols ...Protocol) {
 	for _, p := range protocols { // they share names
 		var wg sync.WaitGroup
@@ -236,7 +236,7 @@ func TestQuorum(t *testing.T) {
 	t.Run("log rules", func(t *testing.T) { rulesFind(t, c) })
 }
 
-// A count holds every write that was answered, whichever member counts.
+// A count includes every answered write, whichever member counts.
 func countAtOnce(t *testing.T, c *databasetest.Cluster) {
 	protocol := spread(3, database.Lean)
 	conns := []*client{dial(t, protocol, c.To(0)), dial(t, protocol, c.To(1)), dial(t, protocol, c.To(2))}
@@ -253,7 +253,7 @@ func countAtOnce(t *testing.T, c *databasetest.Cluster) {
 	}
 }
 
-// The rules find what real servers log.
+// The rules find events in real servers' logs.
 func rulesFind(t *testing.T, c *databasetest.Cluster) {
 	conn := dial(t, c.Driver(), c.Target())
 	for i := range 200 {
@@ -285,7 +285,7 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 	if err != nil {
 		t.Fatalf("read file: %v", err)
 	}
-	// Without its configuration Logback tells everything, which is slow.
+	// Without its configuration Logback logs everything, which is slow.
 	if strings.Contains(string(log), " DEBUG ") || !strings.Contains(string(log), " INFO ") {
 		t.Errorf("the log of member %d has another level than INFO", member)
 	}
@@ -296,8 +296,8 @@ func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]
 	}
 }
 
-// When the one that makes the parents goes away half-way, another that waited
-// makes the rest.
+// If the client that creates the parents dies half-way, another that waited creates the
+// rest.
 func makerDies(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 	maker, err := open(t.Context(), c.Target(), 4096)
 	if err != nil {
@@ -358,8 +358,8 @@ func prefer(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	}
 }
 
-// A thousand clients connect, as many at once as a load has them connect, and each
-// takes little memory.
+// A thousand clients connect, as many at once as in a load, and each takes little
+// memory.
 func thousandClients(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 	const clients, atOnce = 1000, 32
 	target := c.To(0)

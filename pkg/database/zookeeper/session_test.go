@@ -18,9 +18,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// script is a server that is told what to do with each connection, in order; those
-// that come later get the last one's treatment. Only what the protocol needs is
-// spoken: every request is answered with "no such node".
+// script is a server with a function for each connection, in order; the last function
+// serves all further connections. It speaks only the necessary protocol: it answers every
+// request with "no such node".
 type script []func(*talk)
 
 // talk is one connection of a script.
@@ -84,7 +84,7 @@ func (c *talk) write(packet []byte) {
 	_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(packet))), packet...))
 }
 
-// welcome reads a connect request and confirms a session; 0 says that it expired.
+// welcome reads a connect request and confirms a session; 0 means that it expired.
 func (c *talk) welcome(session uint64) {
 	if c.read() == nil {
 		return
@@ -123,8 +123,8 @@ func openOne(t testing.TB, target database.Target) *session {
 // trySet sends one request.
 func trySet(ctx context.Context, s requests) error { return s.set(ctx, []byte("/k"), nil, anyVersion) }
 
-// Against a server that hangs, requests run out of time, nothing piles up, and
-// close waits a second for the server.
+// With a server that hangs, requests time out, nothing accumulates, and close waits a
+// second for the server.
 func TestHungServer(t *testing.T) {
 	target := script{func(c *talk) { c.welcome(1); _, _ = io.Copy(io.Discard, c) }}.serve(t)
 	before := goleak.IgnoreCurrent()
@@ -183,7 +183,7 @@ func TestExpiredSession(t *testing.T) {
 	}
 }
 
-// A server that takes connections and confirms no session is no server.
+// A server that accepts connections but confirms no session counts as no server.
 func TestNoSession(t *testing.T) {
 	for name, act := range map[string]func(*talk){
 		"silent": func(c *talk) { _, _ = io.Copy(io.Discard, c) },
@@ -207,8 +207,8 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// A server that announces more than the client may receive costs the connection, and
-// no memory: neither in its answer to connect nor in another.
+// A server that announces more than the client may receive costs the connection, but no
+// memory: neither in its answer to connect nor in another.
 func TestAnnouncedLengths(t *testing.T) {
 	announce := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 	// An answer to get whose value is announced as 1 GiB, in a packet of 100 bytes.
@@ -272,7 +272,7 @@ func TestPacketLimitOfLists(t *testing.T) {
 	}
 }
 
-// The limits hold however the stream is cut, and packets within them pass.
+// The limits hold however the stream is split, and packets within them pass.
 func TestPacketLimit(t *testing.T) {
 	packet := func(n int) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n)...) }
 	stream := slices.Concat(packet(37), packet(16), packet(17), packet(4096), packet(100))
@@ -289,7 +289,7 @@ func TestPacketLimit(t *testing.T) {
 	}
 }
 
-// A session needs a time-out: go-zookeeper panics without one.
+// A session needs a timeout: go-zookeeper panics without one.
 func TestPacketLimitOfConnect(t *testing.T) {
 	for timeout, fine := range map[int32]bool{1: true, 10_000: true, 0: false, -1: false, -1 << 31: false} {
 		b := binary.BigEndian.AppendUint32(nil, 4+4+8+4+16)

@@ -43,8 +43,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestAskedSnapshots: a snapshot that control asks for holds the keys of its moment, which
-// are all keys only if the load creates none.
+// TestAskedSnapshots: a snapshot that control requests has the keys of that moment, which are
+// all keys only if the load creates none.
 func TestAskedSnapshots(t *testing.T) {
 	t.Parallel()
 	o := New()
@@ -59,7 +59,7 @@ func TestAskedSnapshots(t *testing.T) {
 }
 
 // TestFitMemory: the heap has at most 60 % of a member's memory unless it is given, and a
-// given one must leave room to the JVM.
+// given heap must leave room for the JVM.
 func TestFitMemory(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

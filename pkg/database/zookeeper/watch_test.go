@@ -69,8 +69,8 @@ func serveEvents(c *talk) {
 	}
 }
 
-// A barrier ends after the events that came before its answer were received, also if one read has
-// brought both, and with keys that are read after an event, after those reads.
+// A barrier ends after the events before its answer were received, even if one read brought both. If
+// keys are read after an event, it ends after those reads.
 func TestBarrier(t *testing.T) {
 	for _, kind := range []database.WatchKind{database.WatchPersistent, database.WatchOneShot} {
 		t.Run(string(kind), func(t *testing.T) {

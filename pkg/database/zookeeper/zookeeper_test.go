@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	databasetest.Main(m, database.NewRegistry(Database()))
 }
 
-// small is a heap that three members share a small machine with, and a JVM that
-// spends little on code that lives for seconds.
+// small sets a heap for three members on a small machine, and a JVM that spends little on
+// code that lives for seconds.
 const small = "java_xms: 32M\njava_xmx: 256M\npre_alloc_size: 1024\nflags: [-XX:TieredStopAtLevel=1, -XX:+UseSerialGC]\n"
 
 func suite(t testing.TB, version string) databasetest.Suite {
@@ -54,7 +54,7 @@ func TestConformanceStandard(t *testing.T) {
 	databasetest.Run(t, s)
 }
 
-// The oldest line of versions runs on the same files: it ignores the settings that are newer.
+// The oldest line of versions runs with the same files: it ignores newer settings.
 func TestConformanceOldest(t *testing.T) {
 	s := suite(t, oldest)
 	s.Version, s.Part = oldest, databasetest.Servers
