@@ -23,7 +23,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// action is what the test reads of action.yml.
+// action holds the parts of action.yml that the test reads.
 type action struct {
 	Inputs map[string]struct {
 		Default  string
@@ -38,7 +38,7 @@ type action struct {
 	}
 }
 
-// github stands for a runner of GitHub, its releases and its API.
+// github represents a runner of GitHub, its releases and its API.
 type github struct {
 	t        *testing.T
 	dir      string // of the job: its home, its folder and its temporary folder
@@ -130,7 +130,7 @@ func (g *github) value(text string) string {
 	})
 }
 
-// lines reads a file of a step's outputs; a file that is not there has none.
+// lines reads a file of a step's outputs; a missing file has none.
 func (g *github) lines(name string) []string {
 	data, err := os.ReadFile(filepath.Join(g.dir, name))
 	if err != nil {
@@ -139,7 +139,7 @@ func (g *github) lines(name string) []string {
 	return strings.Fields(string(data))
 }
 
-// step runs one step in an environment that has nothing of the test's.
+// step runs one step in an environment without any of the test's variables.
 func (g *github) step(run string, env map[string]string) (string, error) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -187,7 +187,7 @@ func (g *github) job(a action) (string, error) {
 	return "", nil
 }
 
-// theAction reads action.yml, and the program in place of a release.
+// theAction reads action.yml, and the program instead of a release.
 func theAction(t *testing.T) (a action, program []byte) {
 	t.Helper()
 	for _, tool := range []string{"curl", "jq", "tar"} {
@@ -212,8 +212,8 @@ func theAction(t *testing.T) (a action, program []byte) {
 	return a, []byte("#!/bin/sh\nexec '" + path + "' \"$@\"\n") // the tests' own is large
 }
 
-// TestAction runs the steps of action.yml with a file server in place of the releases, in folders
-// of their own and an environment with nothing of the test's.
+// TestAction runs the steps of action.yml with a file server instead of the releases, in separate
+// folders and an environment without any of the test's variables.
 func TestAction(t *testing.T) {
 	t.Parallel()
 	a, program := theAction(t)

@@ -83,8 +83,8 @@ func wantTwoColumns(p place, file string, runs []*results.Folder) {
 	}
 }
 
-// TestAgentStops ends an agent under a load: its member stops in order, and the
-// run goes on without it.
+// TestAgentStops ends an agent under a load: its member stops cleanly, and the run
+// continues without it.
 func TestAgentStops(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -101,7 +101,7 @@ func TestAgentStops(t *testing.T) {
 	if got := len(p.members()); got != 2 {
 		t.Errorf("%d members run, want 2", got)
 	}
-	// What it measured is lost with it: that is an error, not only a mark.
+	// Its measurements are lost: that is an error, not only a mark.
 	c.exits(exitFailed, patience)
 	wantText(t, "control", c.err.String(), `member 3 on `+hosts[2]+`:3500 is lost`, `(?m)^dbtester: etcd: .*agent `+hosts[2]+`:3500: `,
 		`(?m)^dbtester: the run is recorded, but not valid:\ndbtester:   etcd: server lost: member 3: `)
@@ -114,7 +114,7 @@ func TestAgentStops(t *testing.T) {
 	}
 }
 
-// marked tells whether a run has a mark that makes it invalid.
+// marked reports whether a run has a mark that makes it invalid.
 func marked(db *results.DatabaseRun, code string) bool {
 	for _, m := range db.Validity {
 		if m.Code == code && m.Invalid {
@@ -124,8 +124,8 @@ func marked(db *results.DatabaseRun, code string) bool {
 	return false
 }
 
-// TestLeaseExpires kills control: agents stop their members by themselves, and
-// serve the next.
+// TestLeaseExpires kills control: agents stop their members by themselves, and serve
+// the next control.
 func TestLeaseExpires(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -148,7 +148,7 @@ func TestLeaseExpires(t *testing.T) {
 	c.exits(exitDone, patience)
 }
 
-// TestSilentAgent meets an agent that takes connections and never says a word.
+// TestSilentAgent uses an agent that accepts connections and never answers.
 func TestSilentAgent(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

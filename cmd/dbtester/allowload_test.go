@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestAllowLoad: an agent issues loads only if its flags allow it, and ends while it has
-// one.
+// TestAllowLoad: an agent issues loads only if its flags allow it, and can end during a
+// load.
 func TestAllowLoad(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

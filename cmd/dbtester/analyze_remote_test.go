@@ -54,7 +54,7 @@ func sentRun(t *testing.T, e *storagetest.Emulator, run string) string {
 	return e.URL("some title/20260102T150405Z")
 }
 
-// A run in a store is copied whole, and the copies are removed.
+// A run in a store is copied completely, and the copies are removed.
 func TestFetchRuns(t *testing.T) {
 	run, temp := runtest.TwoDatabases(t), t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -92,7 +92,7 @@ func wantEmpty(t *testing.T, dir string) {
 }
 
 // A run in a store is analyzed, its report names no temporary path, and the uploaded
-// report is whole.
+// report is complete.
 func TestAnalyzeRemote(t *testing.T) {
 	run, temp := runtest.TwoDatabases(t), t.TempDir()
 	e := storagetest.GCS(t)
@@ -123,8 +123,8 @@ func TestAnalyzeRemote(t *testing.T) {
 	wantRelativeImages(t, "report")
 }
 
-// wantRelativeImages checks that the README of a report names files of the report, so that
-// they are found wherever the folder is copied.
+// wantRelativeImages checks that the README of a report names files of the report, so they
+// are found wherever the folder is copied.
 func wantRelativeImages(t *testing.T, report string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(report, "README.md"))
@@ -180,7 +180,7 @@ func TestAnalyzeNoRemoteRun(t *testing.T) {
 			t.Errorf("analyze %q: exit code %d, want %d and %q:\n%s", tt.args, code, exitUsage, tt.want, errs)
 		}
 	}
-	// Where the report can't go is known before it is made.
+	// An impossible destination is known before the report is made.
 	code, _, errs := program(t, "analyze", "--upload", "file:///absent-folder", address)
 	if code != exitFailed || !strings.Contains(errs, `folder "/absent-folder" does not exist`) {
 		t.Errorf("analyze with an upload to a folder that does not exist: %d\n%s", code, errs)
@@ -190,7 +190,7 @@ func TestAnalyzeNoRemoteRun(t *testing.T) {
 	}
 }
 
-// downloaded is a copy of what a store holds at an address.
+// downloaded is a copy of a store's content at an address.
 func downloaded(t *testing.T, address string) string {
 	t.Helper()
 	b, err := remotestorage.Open(context.Background(), address, remotestorage.Options{})

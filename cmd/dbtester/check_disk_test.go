@@ -47,7 +47,7 @@ func TestCheckDiskCodes(t *testing.T) {
 	}
 }
 
-// Only a folder that cannot be written keeps an agent from starting.
+// Only an unwritable folder prevents an agent from starting.
 func TestKeepsFromWriting(t *testing.T) {
 	t.Parallel()
 	for errno, want := range map[syscall.Errno]bool{syscall.EACCES: true, syscall.EPERM: true, syscall.EROFS: true, syscall.ENOSPC: false, syscall.EOPNOTSUPP: false} {
@@ -92,7 +92,7 @@ func TestCheckDiskJSON(t *testing.T) {
 	}
 }
 
-// An interrupted check removes its file, and prints what it measured until then.
+// An interrupted check removes its file, and prints its measurements so far.
 func TestCheckDiskInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {

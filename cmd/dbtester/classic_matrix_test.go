@@ -26,14 +26,14 @@ type classicCase struct {
 	columns     []string // of the plots that are drawn
 }
 
-// The stores that classic files are run with.
+// The stores with which classic files are run.
 const (
 	storeGCS    = "gs://"
 	storeFolder = "file://"
 	storeNone   = "no upload"
 )
 
-// releases are what the classic entries run in place of what is not to be had.
+// releases are the releases that the classic entries run instead of unavailable ones.
 var releases = map[string]string{"zookeeper": "3.9.5", "consul": "1.16.0"}
 
 // classicSmall are the changes that make any classic file small: numbers, memory and the
@@ -92,7 +92,7 @@ func (c *classicCase) only(columns ...string) {
 	c.columns = columns
 }
 
-// named returns what a line of the file names.
+// named returns the value in a line of the file.
 func (c *classicCase) named(t *testing.T, line string) string {
 	t.Helper()
 	m := regexp.MustCompile(line).FindStringSubmatch(c.text)
@@ -197,7 +197,7 @@ func (c *classicCase) open(t *testing.T, p place) (env []string, url string, has
 }
 
 // images returns the names of the remote images in the README, below their folder. Every
-// image that the file names must be there.
+// image that the file names must exist.
 func (c *classicCase) images(t *testing.T, p place, folder string) (names []string) {
 	t.Helper()
 	readme := readText(t, p.path(c.named(t, `analyze_readme:\n  output_path: (\S+)`)))
@@ -227,8 +227,8 @@ func classicConfigs(t *testing.T) []string {
 	return files
 }
 
-// A published classic file runs from control to a README with remote images, by way of a
-// bucket: of three databases one, with one member. The report is made without the others,
+// A published classic file runs from control to a README with remote images, through a
+// bucket: one of three databases, with one member. The report is made without the others,
 // and analyze fails for them.
 func TestClassicPublished(t *testing.T) {
 	files := classicConfigs(t)
@@ -243,8 +243,8 @@ func TestClassicPublished(t *testing.T) {
 	t.Log(c.run(t))
 }
 
-// Every classic file does so with every store and three members each. It takes minutes,
-// and writes what it found to the file that the variable names.
+// Every classic file does so with every store and three members each. This takes minutes,
+// and writes the results to the file that the variable names.
 func TestClassicMatrix(t *testing.T) {
 	to := os.Getenv("DBTESTER_CLASSIC_MATRIX")
 	if to == "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // classicTwo writes a file of two databases in the layout of the classic files: control
-// writes below one path, the bucket has a folder, and analyze reads what an upload named.
+// writes below one path, the bucket has a folder, and analyze reads the uploaded names.
 func (p place) classicTwo(hosts []string, bucket string) {
 	p.t.Helper()
 	var b strings.Builder
@@ -96,7 +96,7 @@ func TestClassicFromEndToEnd(t *testing.T) {
 	c.exits(exitDone, patience)
 	wantText(t, "progress of the upload alone", c.err.String(), `uploaded the classic files to gs://results/2018Q1/write, such as etcd-v3\.2\.0-go1\.8\.3-[a-z0-9-]+\.`)
 
-	// The same file reads what control left on this machine.
+	// The same file reads the files that control left on this machine.
 	c = p.start("analyze", "--all", "--config", "classic.yaml")
 	c.exits(exitDone, patience)
 	wantText(t, "table of local files", c.out.String(), classicRows...)
@@ -104,7 +104,7 @@ func TestClassicFromEndToEnd(t *testing.T) {
 		"home/etcd-v3.2.0-go1.8.3-client-system-metrics.csv", "home/etcd-v3.3.0-go1.9.3-client-latency-distribution-summary.csv")
 	local := c.out.String()
 
-	// Elsewhere it reads what the bucket holds, and says so.
+	// Elsewhere it reads the bucket's files, and says so.
 	p.remove("2018Q1")
 	p.remove("home")
 	c = with("analyze", "--max-bytes", "100", "--config", "classic.yaml", "--out", "bounded")
@@ -153,7 +153,7 @@ func objects(t *testing.T, p place, e *storagetest.Emulator) (names []string) {
 	return names
 }
 
-// With a folder in place of a bucket, the same file works too.
+// With a folder instead of a bucket, the same file also works.
 func TestClassicWithoutBucket(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

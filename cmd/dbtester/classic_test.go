@@ -55,7 +55,7 @@ func TestClassicRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("read the file: %v", err)
 	}
-	// One file less is a reason, none at all an error.
+	// One missing file is a reason, no file at all an error.
 	p.remove("classic-write-local/client-latency-distribution-percentile.csv")
 	c = p.start("analyze", "--all", "--config", "classic.yaml", "--out", "partial")
 	c.exits(exitDone, patience)
@@ -67,7 +67,7 @@ func TestClassicRun(t *testing.T) {
 	wantText(t, "README", string(readme), `##### Write 20K keys`, `!\[classic-write-local/AVG-LATENCY-MS\]\(\./AVG-LATENCY-MS\.svg\)`)
 }
 
-// remove removes what lies below the place.
+// remove removes everything below the place.
 func (p place) remove(elem ...string) {
 	p.t.Helper()
 	if err := os.RemoveAll(p.path(elem...)); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// outcomeOf is that of some trials of some databases, of which the last one of each trial is
-// not valid.
+// outcomeOf returns the outcome of some trials of some databases. The last database of each
+// trial is not valid.
 func outcomeOf(trials, databases int) *control.Outcome {
 	out := &control.Outcome{}
 	for t := range trials {
@@ -27,8 +27,8 @@ func outcomeOf(trials, databases int) *control.Outcome {
 	return out
 }
 
-// What a run says of its folders and databases keeps a bound, and what is not valid is said
-// first where not all fits.
+// The lines about a run's folders and databases keep a bound, and invalid ones come first if
+// not all fit.
 func TestVerdictLines(t *testing.T) {
 	for _, tt := range []struct {
 		trials, databases, n int

@@ -47,7 +47,7 @@ func (p place) mustBeCollected(file string) {
 	wantText(p.t, "a second collection", c.err.String(), `the run left nothing on its agents: it is interrupted`)
 }
 
-// TestCollect kills control in a load and fetches what the agents have.
+// TestCollect kills control in a load and fetches the agents' records.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -63,7 +63,7 @@ func TestCollect(t *testing.T) {
 	<-run.ended
 	agents[0].says(`session stopped.*lease expired`)
 
-	// An agent that is not there now can be asked later.
+	// A missing agent can be asked later.
 	agents[2].signal(syscall.SIGTERM)
 	agents[2].exits(exitDone, 30*time.Second)
 	c = p.start("control", "--collect", folder)

@@ -20,11 +20,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// hostGroups counts the groups of loopback addresses that were given out.
+// hostGroups counts the assigned groups of loopback addresses.
 var hostGroups atomic.Int32
 
-// freeHosts returns three loopback addresses on which nobody uses a port that
-// agents or etcd take by default, and no other test of this process will.
+// freeHosts returns three loopback addresses on which the default ports of agents and
+// etcd are free, and which no other test of this process uses.
 func freeHosts(t testing.TB) []string {
 	t.Helper()
 	for hostGroups.Load() < 250 {
@@ -41,7 +41,7 @@ func freeHosts(t testing.TB) []string {
 	return nil
 }
 
-// portsFree tells whether the default ports of agents and etcd are free.
+// portsFree reports whether the default ports of agents and etcd are free.
 func portsFree(hosts []string) bool {
 	for _, host := range hosts {
 		for _, port := range []string{"2379", "2380", "3500"} {
@@ -77,8 +77,8 @@ func newPlace(t testing.TB) place {
 // path is a path in the place.
 func (p place) path(elem ...string) string { return filepath.Join(append([]string{p.dir}, elem...)...) }
 
-// experiment writes an experiment with one etcd on the hosts that says little,
-// and few plots: drawing takes long with the race detector.
+// experiment writes an experiment with one etcd on the hosts that logs little, and few
+// plots: drawing takes long with the race detector.
 func (p place) experiment(name string, hosts []string, load string) string {
 	p.t.Helper()
 	text := fmt.Sprintf("title: %s\nresults: %s\nhosts: [%s]\nload: %s\nplots: [AVG-THROUGHPUT]\ndatabases:\n  etcd: {options: {log_level: error}}\n",
@@ -90,8 +90,8 @@ func (p place) experiment(name string, hosts []string, load string) string {
 	return path
 }
 
-// processes are the arguments of processes that name the place and hold a word,
-// by pid. Whoever is a zombie has none.
+// processes returns the arguments of processes that name the place and contain a word,
+// by pid. Zombies have none.
 func (p place) processes(word string) map[int]string {
 	found := map[int]string{}
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -120,7 +120,7 @@ func (p place) members() []int {
 	return pids
 }
 
-// runs are the result folders in the place, in the order of their making.
+// runs returns the result folders in the place, oldest first.
 func (p place) runs() []*results.Folder {
 	p.t.Helper()
 	paths, err := filepath.Glob(p.path("results", "*", "*", results.FileManifest))
@@ -141,7 +141,7 @@ func (p place) runs() []*results.Folder {
 	return folders
 }
 
-// tidy checks that a run left no work directory beside its results.
+// tidy checks that a run left no work directory next to its results.
 func (p place) tidy() {
 	p.t.Helper()
 	left, err := filepath.Glob(p.path("results", ".work-*"))
@@ -168,7 +168,7 @@ type command struct {
 	ended    chan struct{}
 }
 
-// watched is what a command writes, to be read while it runs.
+// watched holds the output of a command, to be read while it runs.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -226,8 +226,8 @@ func (c *command) signal(s os.Signal) {
 	}
 }
 
-// exits waits for the end and checks the exit code. A run that must be done may be marked as
-// not valid for nothing but a machine too busy for its clients.
+// exits waits for the end and checks the exit code. A run that must succeed may be marked as
+// not valid only because the machine was too busy for its clients.
 func (c *command) exits(code int, within time.Duration) {
 	c.t.Helper()
 	begin := time.Now()
@@ -247,7 +247,7 @@ func (c *command) exits(code int, within time.Duration) {
 	c.t.Logf("dbtester %s ended %.1fs after it began, %.1fs after that was waited for", c.cmd.Args[1], time.Since(c.began).Seconds(), time.Since(begin).Seconds())
 }
 
-// busy reports whether all reasons why runs are not valid are that their clients were too slow.
+// busy reports whether runs are not valid only because their clients were too slow.
 func busy(text string) bool {
 	_, reasons, found := strings.Cut(text, "not valid:\n")
 	for line := range strings.Lines(reasons) {
@@ -281,7 +281,7 @@ func (c *command) loading() {
 	c.says(`clients?, [1-9][0-9,/]* requests`)
 }
 
-// notShort leaves a test out of make test-fast: it waits for half a minute or longer.
+// notShort skips a test in make test-fast: it waits for half a minute or longer.
 func notShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -289,8 +289,8 @@ func notShort(t *testing.T) {
 	}
 }
 
-// patience is how long something may take that need not be quick: only a hang
-// takes so long on any machine.
+// patience bounds the time of operations that need not be quick: only a hang takes so
+// long on any machine.
 const patience = 4 * time.Minute
 
 // eventually waits for a condition.

@@ -31,7 +31,7 @@ func recordedRuns(t *testing.T, name string, n int, base time.Duration, change f
 	return folders
 }
 
-// TestCompare: what a comparison finds is its exit code.
+// TestCompare: the result of a comparison determines its exit code.
 func TestCompare(t *testing.T) {
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	invalid := recordedRuns(t, "c", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) {
@@ -104,8 +104,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestComparePlan: a length that depends on a guessed throughput plans nothing, and steps
-// that differ are stages of their own.
+// TestComparePlan: a length that depends on a guessed throughput is not planned, and differing
+// steps are separate stages.
 func TestComparePlan(t *testing.T) {
 	for _, tt := range []struct {
 		load   string
@@ -155,7 +155,7 @@ func TestCompareOutput(t *testing.T) {
 }
 
 // TestCompareExecutables makes two pairs of runs of the embedded server and of an
-// executable that runs the same one.
+// executable that runs the same server.
 func TestCompareExecutables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes four runs")

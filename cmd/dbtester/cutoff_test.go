@@ -13,13 +13,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// cutOffFor is for how long control and an agent do not reach each other: longer than the
-// agent's lease, and than three heartbeats take to fail.
+// cutOffFor is how long control and an agent cannot reach each other: longer than the
+// agent's lease, and longer than three heartbeats take to fail.
 const cutOffFor = 20 * time.Second
 
-// TestCutOff cuts one agent off from control during a load. The member is lost and named, the
-// others serve the load to its end, the records of all are collected, nothing is left on the
-// machine that was cut off, and the next run works.
+// TestCutOff cuts one agent off from control during a load. The member is lost and named, and
+// the others serve the load to its end. The records of all are collected, nothing is left on
+// the machine that was cut off, and the next run works.
 func TestCutOff(t *testing.T) {
 	notShort(t)
 	t.Parallel()

@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// ciLines are those of ci.md: a small program in place of etcd's source, which is the
-// server in this binary.
+// ciLines are the lines of ci.md, with a small program instead of etcd's source. The program
+// is the server in this binary.
 func ciLines() tested {
 	return tested{(*page).repositories, []shown{
 		{begins: "git -C etcd worktree add ../etcd-main origin/main"},
@@ -14,20 +14,20 @@ func ciLines() tested {
 			begins: "dbtester compare --config compare.yaml --a-source etcd-main --b-source etcd --pairs", codes: []int{exitInconclusive, exitInvalid}, want: "pair 2, side B",
 			change: []string{"--pairs 8 --until 14", "--pairs 2 --until 2"},
 		},
-		// Recorded runs in place of others, too few to decide: the line warns and ends with 0.
+		// Recorded runs replace others and are too few to decide: the line warns and exits with 0.
 		{
 			begins: "dbtester compare --config compare.yaml --a-source etcd-main --b-source etcd --local ||", codes: []int{exitInvalid}, want: "::warning::inconclusive|not valid",
 			change: []string{"--config compare.yaml --a-source etcd-main --b-source etcd --local", "results/compare/a/*/* --to results/compare/b/*/*"},
 		},
 		{begins: "git -C etcd worktree add ../etcd-good GOOD"},
 		{begins: "git -C etcd bisect start BAD GOOD"},
-		// The only commit between does not build: it is skipped, and none is left.
+		// The only commit in between does not build: it is skipped, and none is left.
 		{begins: "git -C etcd bisect run dbtester compare --bisect", codes: []int{2}, want: "only 'skip'ped commits left"},
 	}}
 }
 
-// repositories makes a repository in place of etcd's, and a clone of it with two commits
-// more, of which the first does not build.
+// repositories makes a repository instead of etcd's, and a clone of it with two more
+// commits, of which the first does not build.
 func (p *page) repositories() {
 	cache := os.Getenv("GOCACHE")
 	if cache == "" {

@@ -75,7 +75,8 @@ func questionLines() map[string]tested {
 	}
 }
 
-// written writes the experiment of a page, changed, and does what else its lines need.
+// written writes the experiment of a page, changed, and prepares everything else that its lines
+// need.
 func written(name string, besides func(*page), change ...string) func(*page) {
 	return func(p *page) {
 		p.write(name, p.yaml("title:", change...))

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shown is how the lines of a document's shell blocks that begin alike are tested.
+// shown defines how lines with the same beginning in a document's shell blocks are tested.
 type shown struct {
 	begins string
 	// by is the test of this folder or of scripts, or the target of make, that runs the
@@ -21,7 +21,7 @@ type shown struct {
 	by, why string
 	// before prepares what the line needs and the document's others must not have.
 	before func(*page)
-	// change has texts of the document, each followed by what the test has in its place.
+	// change has texts of the document, each followed by the test's replacement.
 	// HOST1 to HOST3 are loopback addresses.
 	change []string
 	codes  []int  // exit codes that are as good as 0
@@ -29,14 +29,14 @@ type shown struct {
 	want   string // matches what the line prints
 }
 
-// tested is how a document's lines are tested. prepare makes the files that they name.
+// tested defines how a document's lines are tested. prepare makes the files that they name.
 type tested struct {
 	prepare func(*page)
 	lines   []shown
 }
 
-// documented has every document with a shell block. A new line that begins otherwise than
-// those that are listed here fails TestDocumentLines.
+// documented has every document with a shell block. A new line whose beginning is not listed
+// here fails TestDocumentLines.
 func documented() map[string]tested {
 	const cluster = "needs a Kubernetes cluster"
 	few := []string{"dbtester analyze", "dbtester analyze --config few.yaml"} // drawing takes long with the race detector
@@ -146,7 +146,7 @@ func (d tested) how(line string) int {
 }
 
 // TestDocumentLines: every line of a shell block is run by a test or has a reason why it
-// is not, and what is listed is there.
+// is not, and every listed line exists.
 func TestDocumentLines(t *testing.T) {
 	table := documented()
 	for _, doc := range documents(t) {
@@ -215,8 +215,8 @@ func testNames(t *testing.T) (names []string) {
 	return names
 }
 
-// TestDocumentSpans parses the commands that documents name in their sentences, so that
-// each exists with its flags.
+// TestDocumentSpans parses the commands that documents name in their sentences: each must
+// exist with its flags.
 func TestDocumentSpans(t *testing.T) {
 	span := regexp.MustCompile("`((?:sudo )?(?:bin/)?dbtester [a-z][^`]*|make [a-z][^`]*|scripts/[a-z-]+\\.sh[^`]*)`")
 	makefile := scriptText(t, "..", "Makefile")

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// page is a document whose lines are run in a folder of its own.
+// page is a document whose lines are run in a separate folder.
 type page struct {
 	place
 	document
@@ -22,7 +22,7 @@ type page struct {
 }
 
 // TestDocumentsRun runs the lines of shell blocks that documented leaves to it: each
-// document's one after the other, by a shell, with the changes that are listed there.
+// document's lines one after another in a shell, with the changes listed there.
 func TestDocumentsRun(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("runs for half a minute")
@@ -81,7 +81,7 @@ func (p *page) line(line string, how shown) {
 	p.t.Logf("%s: %v", line, time.Since(c.began).Round(time.Millisecond))
 }
 
-// changed puts the test's own texts in the place of those of the document.
+// changed replaces texts of the document with the test's own.
 func (p *page) changed(text string, change []string) string {
 	for i := 0; i+1 < len(change); i += 2 {
 		text = strings.ReplaceAll(text, change[i], change[i+1])
@@ -125,8 +125,8 @@ func (p *page) mkdir(name string) {
 	}
 }
 
-// recorded makes a result folder of a load of some seconds, and few.yaml, by which a report
-// of it has one plot.
+// recorded makes a result folder of a load of some seconds, and few.yaml, with which its
+// report has one plot.
 func (p *page) recorded(name, id string) {
 	p.t.Helper()
 	p.experiment("few", p.hosts, "{requests: 1}")
@@ -182,7 +182,7 @@ func (p *page) threeMachines() {
 	p.write("three.yaml", p.yaml("title:", "/etc/dbtester/control", "certs/control"))
 }
 
-// troubles makes the certificates and the experiment that are looked at.
+// troubles makes the inspected certificates and experiment.
 func (p *page) troubles() {
 	p.start("certs", "init", "--hosts", "10.0.0.2,10.0.0.3,10.0.0.4").exits(exitDone, patience)
 	text, err := os.ReadFile(p.experiment("small", p.hosts, "{requests: 100, clients: 2}"))
@@ -200,7 +200,7 @@ func (p *page) runningMember() {
 	etcd.says("ready to serve client requests")
 }
 
-// sharedCluster makes the page's experiment leave keys on a cluster that runs.
+// sharedCluster makes the page's experiment leave keys on a running cluster.
 func (p *page) sharedCluster() {
 	p.runningMember()
 	p.write("shared.yaml", p.yaml("title:", "requests: 100000, clients: 100", "requests: 200, clients: 4",
@@ -218,8 +218,8 @@ func (p *page) sharedCluster() {
 	}
 }
 
-// compareLines are those of compare.md. What makes runs is interrupted in the first of
-// them, because ci.md has one that is not, and with the built-in release, which is there.
+// compareLines are the lines of compare.md. Lines that make runs are interrupted in the first
+// run, because ci.md has one that is not. They use the built-in release, which is available.
 func compareLines() tested {
 	makes := func(begins string) shown {
 		return shown{begins: begins, codes: []int{exitInterrupted}, until: "pair 1, side", change: []string{"3.6.16", "3.7.3"}}
@@ -245,7 +245,7 @@ func compareLines() tested {
 	}}
 }
 
-// comparedRuns are those of both sides.
+// comparedRuns makes the runs of both sides.
 func (p *page) comparedRuns(a, b []string) {
 	p.t.Helper()
 	if err := os.RemoveAll(p.path("runs")); err != nil {

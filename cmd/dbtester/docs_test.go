@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDocsMan: each command has a page with its flags, hidden ones have none, and a
-// folder that can't be made is an error.
+// TestDocsMan: each command has a page with its flags, hidden ones have none, and a folder
+// that cannot be created is an error.
 func TestDocsMan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")

@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// TestDocumentFragments reads the parts of experiment files that documents show, completed
-// by what they leave out. TestReadmeFiles reads those that are whole, and a test of
-// pkg/config those of workloads.md.
+// TestDocumentFragments reads the parts of experiment files in documents, completed with the
+// omitted parts. TestReadmeFiles reads complete files, and a test of pkg/config those of
+// workloads.md.
 func TestDocumentFragments(t *testing.T) {
 	catalog := all.Registry().All()
 	missing := [][2]string{

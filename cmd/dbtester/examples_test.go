@@ -63,7 +63,7 @@ func TestSmallExamples(t *testing.T) {
 	}
 }
 
-// planFiles runs control --dry-run over files, which all must be planned whole.
+// planFiles runs control --dry-run over files, which must all be planned completely.
 func planFiles(t *testing.T, files []string) {
 	t.Helper()
 	paths := absolute(t, files)
@@ -97,7 +97,7 @@ func planFiles(t *testing.T, files []string) {
 	}
 }
 
-// checkFiles runs config check over files, which all must be good.
+// checkFiles runs config check over files, which must all be good.
 func checkFiles(t *testing.T, files []string) {
 	t.Helper()
 	code, out, errs := program(t, append([]string{"config", "check"}, absolute(t, files)...)...)

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestMembersKilled kills the whole cluster under a load: every request from
-// then on fails, quickly, and is counted by its kind.
+// TestMembersKilled kills the whole cluster under a load: every later request fails
+// quickly, and is counted by its class.
 func TestMembersKilled(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -37,7 +37,7 @@ func TestMembersKilled(t *testing.T) {
 	wantText(t, "table", c.out.String(), `INVALID server lost`, `etcd errors:\n`, `"(unavailable|connection lost)" \(count [0-9]+\), first: `, `CLIENT-ERROR-COUNT \| +[0-9]+ `)
 }
 
-// TestDeadEndpoint aims a load at a port where nobody listens.
+// TestDeadEndpoint sends a load to a port without a server.
 func TestDeadEndpoint(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

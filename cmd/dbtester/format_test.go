@@ -47,8 +47,7 @@ func jsonNames(of reflect.Type) (names []string) {
 	return names
 }
 
-// Names from files and servers are shown in no format as a terminal would obey them, and keep
-// to their cells.
+// In no format can names from files and servers control a terminal or leave their cells.
 func TestListingHostile(t *testing.T) {
 	const hostile = "=1+1\x1b[2J|\u009b2J\u202e<b>\n,\""
 	l := listing{header: []string{"a", "b"}, rows: [][]string{{hostile, "1"}}, value: []string{hostile}}

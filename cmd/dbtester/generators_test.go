@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// issuers are generators on machines of their own, beside a ledger on control's.
+// issuers are generators on separate machines, with a ledger on control's machine.
 type issuers struct {
 	*network
 	agents []*command
@@ -100,8 +100,8 @@ func (s *issuers) record() (*results.DatabaseRun, string) {
 	return db, runs[0].Path(db.Tag)
 }
 
-// requests are the requests of the ledger without those for the claim of the prefix, which
-// control renews by the clock.
+// requests returns the requests in the ledger without those for the claim of the prefix, which
+// control renews periodically.
 func (s *issuers) requests() []entry {
 	s.p.t.Helper()
 	return slices.DeleteFunc(readLedger(s.p.t, s.ledger), func(e entry) bool { return strings.Contains(e.Request, database.ClaimKey) })
@@ -116,9 +116,9 @@ func (s *issuers) sent() map[string]int {
 	return sent
 }
 
-// TestGeneratorsInNamespaces: two and four generators on machines of their own send what
-// one machine would, request for request, and the files are the union of what they
-// stream, byte for byte.
+// TestGeneratorsInNamespaces: two and four generators on separate machines send the same
+// requests as one machine would, and the files are the union of their streams, byte for
+// byte.
 func TestGeneratorsInNamespaces(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -152,9 +152,8 @@ func TestGeneratorsInNamespaces(t *testing.T) {
 	}
 }
 
-// issueOn has n generators issue a load, does something meanwhile, and waits for the end of
-// control. A machine that was too busy for a generator to begin in time gets other
-// chances.
+// issueOn makes n generators issue a load, does something meanwhile, and waits for the end of
+// control. It retries if the machine was too busy for a generator to begin in time.
 func issueOn(t *testing.T, n int, load string, meanwhile func(*issuers, *command)) (*issuers, *command, *results.DatabaseRun, string) {
 	t.Helper()
 	for chances := 3; ; chances-- {
@@ -268,8 +267,8 @@ func TestGeneratorKilled(t *testing.T) {
 	s.wantWhole(db, 0, 400)
 }
 
-// sends waits until the ledger has a request of a generator. It is false if control ended
-// before.
+// sends waits until the ledger has a request of a generator. It returns false if control
+// ended earlier.
 func (s *issuers) sends(c *command, n int) (sends bool) {
 	s.p.t.Helper()
 	eventually(s.p.t, "the generator sends", func() bool {
@@ -300,7 +299,7 @@ func (s *issuers) wantLost(db *results.DatabaseRun, n int, why string) {
 	}
 }
 
-// wantWhole checks that a generator issued so many requests, all answered.
+// wantWhole checks that a generator issued that many requests, all answered.
 func (s *issuers) wantWhole(db *results.DatabaseRun, n int, requests int64) {
 	s.p.t.Helper()
 	if g := db.Generators[n]; g.Lost != "" || g.Totals == nil || g.Totals.Offered != requests || !g.Totals.Reconcile() {
@@ -309,8 +308,8 @@ func (s *issuers) wantWhole(db *results.DatabaseRun, n int, requests int64) {
 }
 
 // TestGeneratorFaults: of four generators one is killed, one is paused, and one gets a
-// tenth of the time, as by a quota of its control group. Each is named, and what the others
-// and the slow one issued is complete. It takes half a minute: make generators.
+// tenth of the CPU time, as with a quota of its control group. Each is named, and the requests
+// of the others and the slow one are complete. It takes half a minute: make generators.
 func TestGeneratorFaults(t *testing.T) {
 	if os.Getenv("DBTESTER_GENERATOR_FAULTS") == "" {
 		t.Skip("it takes half a minute: make generators")

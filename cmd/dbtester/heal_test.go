@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// What a run recorded is printed, and run only with the right, the user's own file that has the
-// same, and a yes.
+// Undos that a run recorded are printed. They are run only with permission, with the same undo in
+// the user's own file, and with a yes.
 func TestHeal(t *testing.T) {
 	dir := t.TempDir()
 	made := filepath.Join(dir, "made")

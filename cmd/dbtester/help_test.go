@@ -28,7 +28,7 @@ func helpOf(t *testing.T) map[string]string {
 	return texts
 }
 
-// Help fits a terminal, and shows no value of a flag that is none.
+// Help fits a terminal, and shows no meaningless value of a flag.
 func TestHelpWidth(t *testing.T) {
 	texts := helpOf(t)
 	if len(texts) < 20 {
@@ -58,7 +58,7 @@ func TestEveryCommandHasExample(t *testing.T) {
 	}
 }
 
-// The first commands of the help are those to start with, and each name of a group is one.
+// The help begins with the commands for beginners, and each name in a group is a command.
 func TestHelpGroups(t *testing.T) {
 	root := newRoot(&app{registry: all.Registry()})
 	text := helpOf(t)[root.Name()]

@@ -28,11 +28,11 @@ import (
 // wholeHostile is set by make hostile: all cases, not one of each kind.
 func wholeHostile() bool { return os.Getenv("DBTESTER_HOSTILE") != "" }
 
-// hostileRun is a run folder of others, beside what it must not reach.
+// hostileRun is an untrusted run folder, next to files that it must not reach.
 type hostileRun struct {
 	t *testing.T
-	// dir is the run's folder, other that of a run which it is compared with, outside what its
-	// links name, and store what uploads go to.
+	// dir is the run's folder, other the folder of a run with which it is compared, outside the
+	// target of its links, and store the destination of uploads.
 	dir, other, outside, store string
 	dialed                     *counted
 }
@@ -132,7 +132,7 @@ func (h *hostileRun) manifest(text string) {
 	}
 }
 
-// inPlaceOf removes a file or folder of the run and makes another thing there.
+// inPlaceOf replaces a file or folder of the run with something else.
 func (h *hostileRun) inPlaceOf(name string, do func(path string) error) {
 	h.t.Helper()
 	path := h.path(name)
@@ -147,7 +147,7 @@ func linkTo(target string) func(string) error {
 
 func fifo(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// hole makes a file of that many bytes that takes no disk.
+// hole makes a file of that many bytes that uses no disk space.
 func hole(size int64) func(string) error {
 	return func(path string) error {
 		return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size))
@@ -171,11 +171,11 @@ func hostileVerbs() []hostileVerb {
 	}
 }
 
-// hostileFolder is one run folder of others.
+// hostileFolder is one untrusted run folder.
 type hostileFolder struct {
 	kind, name string
 	damage     func(*hostileRun)
-	// endless means that the folder has more than any machine could send: it is not uploaded.
+	// endless means that the folder has more data than any machine could send: it is not uploaded.
 	endless bool
 }
 
@@ -239,9 +239,9 @@ func hostileFolders() []hostileFolder {
 	}
 }
 
-// A run folder of others is shown, refused or cut, in every verb that acts on one: none
-// panics, waits for ever, takes memory without bounds, reads or writes outside the folder,
-// or sends a terminal its orders. The exit codes are those of the table.
+// Every verb that acts on an untrusted run folder shows, refuses or cuts it. None panics, hangs,
+// uses memory without bounds, reads or writes outside the folder, or forwards control sequences
+// to a terminal. The exit codes are those of the table.
 func TestHostileFolders(t *testing.T) {
 	golden, err := filepath.Abs(hostileTable)
 	if err != nil {
@@ -339,8 +339,8 @@ func holds(t *testing.T, dir, text string) (found string) {
 	return found
 }
 
-// untrusted runs a command line on what others made, as [program]. It fails the test if the
-// command panics, does not return, or takes much more memory than usual.
+// untrusted runs a command line on untrusted input, like [program]. It fails the test if the
+// command panics, does not return, or uses much more memory than usual.
 func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	const most = 4 << 30 // the report of a small run takes a tenth
@@ -376,8 +376,8 @@ func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 	return r.code, r.out, r.errs
 }
 
-// Experiment files of others are rendered or refused: without a panic, in bounded time, with
-// no object but those of the experiment, and with nothing that a terminal obeys.
+// Untrusted experiment files are rendered or refused: without a panic, in bounded time, with
+// only the experiment's objects, and without control sequences for a terminal.
 func TestHostileFiles(t *testing.T) {
 	configs, err := filepath.Abs("../../test-configs")
 	if err != nil {
@@ -483,7 +483,7 @@ func wantObjects(t *testing.T, text string) {
 	}
 }
 
-// A store of others is fetched within bounds, or refused, by every verb that reads one.
+// Every verb that reads an untrusted store fetches it within bounds, or refuses it.
 func TestHostileStores(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, fill := range map[string]func(*hostileRun){

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestInterrupt interrupts a load: the cluster is stopped in order, and the
-// records are complete up to then.
+// TestInterrupt interrupts a load: the cluster is stopped cleanly, and the records are
+// complete up to that moment.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -58,7 +58,7 @@ func TestInterruptTwice(t *testing.T) {
 	if len(members) != 3 {
 		t.Fatalf("%d members run, want 3", len(members))
 	}
-	// A member that stands still does not stop before the second signal.
+	// A paused member does not stop before the second signal.
 	if err := syscall.Kill(members[0], syscall.SIGSTOP); err != nil {
 		t.Fatalf("stop a member: %v", err)
 	}
@@ -76,7 +76,7 @@ func TestInterruptTwice(t *testing.T) {
 	wantText(t, "last words", c.err.String(), leftBehind)
 	wantText(t, "output", c.out.String(), `(?m)^results in results/interrupted-twice/\S+$`)
 
-	// The next run names what was left, and leaves nothing itself.
+	// The next run names the leftovers, and leaves nothing itself.
 	next := p.start("control", "--local", "--config", p.experiment("next", hosts, "{requests: 20, clients: 2}"))
 	next.exits(exitDone, patience)
 	wantText(t, "next run", next.err.String(), leftBehind)
@@ -102,7 +102,7 @@ func TestInterruptStart(t *testing.T) {
 	}
 }
 
-// What is held is not left over.
+// Locked directories are not leftovers.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -129,7 +129,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestHangUp: a terminal that is lost stops a run in order, as TERM does.
+// TestHangUp: the loss of the terminal stops a run cleanly, as TERM does.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -147,7 +147,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestNobodyReads: a run whose output nobody reads any more goes on to its end.
+// TestNobodyReads: a run continues to its end although nobody reads its output any more.
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// junitRun runs a command with --format junit and reads what it prints.
+// junitRun runs a command with --format junit and parses its output.
 func junitRun(t *testing.T, code int, args ...string) testSuite {
 	t.Helper()
 	var out, errw bytes.Buffer
@@ -28,8 +28,8 @@ func junitRun(t *testing.T, code int, args ...string) testSuite {
 	return s
 }
 
-// A comparison fails for a metric that is worse, is skipped where nothing is decided, and an
-// error if a run is not valid.
+// A comparison's case fails if a metric is worse, is skipped if nothing is decided, and is an error
+// if a run is not valid.
 func TestJUnitComparison(t *testing.T) {
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	invalid := recordedRuns(t, "c", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) {
@@ -50,7 +50,7 @@ func TestJUnitComparison(t *testing.T) {
 	}
 }
 
-// A report fails for a database that is not valid and for a need that nothing meets.
+// A report's case fails for an invalid database and for a need that no database meets.
 func TestJUnitReport(t *testing.T) {
 	good := recordedRuns(t, "a", 1, 2*time.Millisecond, nil)[0]
 	if s := junitRun(t, exitDone, "analyze", "--out", t.TempDir(), good); s.Failures != 0 || s.Cases[0].Class != "dbtester.valid" {

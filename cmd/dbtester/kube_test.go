@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKubeDocument renders the experiment that docs/kubernetes.md shows: the commands that
-// the manifests ask for are those of the page.
+// TestKubeDocument renders the experiment in docs/kubernetes.md: the commands in the manifests
+// are those of the page.
 func TestKubeDocument(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestKubeDocument(t *testing.T) {
 	}
 }
 
-// TestKubeRefused covers what cannot be rendered.
+// TestKubeRefused covers experiments that cannot be rendered.
 func TestKubeRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

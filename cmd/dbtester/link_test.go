@@ -26,8 +26,8 @@ import (
 // nobody is a user id that owns nothing here.
 const nobody = 65534
 
-// intruder calls every verb of the agent at an address in plaintext and prints how each
-// ended. The second argument is the id of a run that the agent serves.
+// intruder calls every verb of the agent at an address in plaintext and prints the result of
+// each. The second argument is the id of a run that the agent serves.
 func intruder() {
 	conn, err := grpc.NewClient("passthrough:///"+os.Args[1], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -121,8 +121,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close(), os.Chmod(to, 0o755))
 }
 
-// Another user of the machine can do nothing to a run on loopback addresses, with
-// everything known but the token.
+// Another user of the machine who knows everything except the token can do nothing to a run
+// on loopback addresses.
 func TestSecondUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to run a program as another user")
@@ -212,7 +212,7 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("the run: %s, %+v", db.State, db.Totals)
 	}
 
-	// A new CA on this side only; then on both, while the agents run.
+	// A new CA only on this side, then on both, while the agents run.
 	p.start("certs", "init", "--hosts", strings.Join(hosts, ","), "--dir", "new").exits(exitDone, patience)
 	c = p.start("control", "--config", file, "--certs", "new/control")
 	c.exits(exitFailed, patience)
@@ -235,7 +235,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// --insecure lets in anyone, and says so: the agent, control's manifest, the report.
+// --insecure admits anyone, and the agent, control's manifest and the report say so.
 func TestInsecure(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

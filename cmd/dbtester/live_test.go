@@ -24,8 +24,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
-// TestLive looks at a whole run in which a member is killed: a browser sees its figures grow and
-// becomes the report, and what a scraper reads in the end is what the records say.
+// TestLive watches a whole run in which a member is killed. A browser sees its figures grow and the
+// page become the report, and a scraper's last values equal the records.
 func TestLive(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -87,13 +87,13 @@ func wantSeen(t *testing.T, b *chromium.Browser, expression string) {
 	})
 }
 
-// scrapes are what a scraper has read last.
+// scrapes holds the last data of a scraper.
 type scrapes struct {
 	mu   sync.Mutex
 	text string
 }
 
-// follow reads metrics again and again until the end.
+// follow polls the metrics until the end.
 func (s *scrapes) follow(t *testing.T, address string, ended <-chan struct{}) {
 	var reads sync.WaitGroup
 	t.Cleanup(reads.Wait)
@@ -136,7 +136,7 @@ func (s *scrapes) last(t *testing.T) map[string]*dto.MetricFamily {
 	return all
 }
 
-// Beyond loopback only callers with control's certificate look at a run, and they know its machine.
+// Beyond loopback only callers with control's certificate can watch a run, and they know its machine.
 func TestLiveWithCertificates(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := (certs.Folder{Path: dir, Now: time.Now()}).Init([]string{"127.0.0.1"}); err != nil {

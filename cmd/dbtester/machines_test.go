@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// TestMachineCommands parses every command of dbtester in what the scripts for machines
-// write and print: the unit of the agent, and the commands for machines in a cloud.
+// TestMachineCommands parses every dbtester command in the output of the scripts for machines:
+// the unit of the agent, and the commands for machines in a cloud.
 func TestMachineCommands(t *testing.T) {
 	for name, pattern := range map[string]string{
 		"dbtester-agent.service": `(?m)^ExecStart=(/usr/local/bin/dbtester .*)$`,
@@ -68,8 +68,8 @@ func scriptText(t *testing.T, elements ...string) string {
 	return string(text)
 }
 
-// TestTroubleshooting looks in the sources for each message and mark in the first column of
-// the tables of docs/troubleshooting.md, so that a message is changed there too.
+// TestTroubleshooting searches the sources for each message and mark in the first column of
+// the tables of docs/troubleshooting.md, so a changed message is also changed there.
 func TestTroubleshooting(t *testing.T) {
 	source := goSource(t)
 	_, doc, _ := strings.Cut(scriptText(t, "..", "docs", "troubleshooting.md"), "\n## Agents are not reached\n")

@@ -8,11 +8,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain puts this binary into PATH under the name dbtester, where it is the
-// program: tests and scripts run that, and it runs itself for built-in members.
+// TestMain puts this binary into PATH as the program dbtester: tests and scripts run it, and
+// it runs itself for built-in members.
 func TestMain(m *testing.M) {
 	flag.Bool("update", false, "rewrite the outputs that scripts compare with")
-	// Built with -race, every process would sleep a second before it exits.
+	// In a binary built with -race, every process would sleep a second before it exits.
 	if os.Getenv("GORACE") == "" {
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// Every classic file at hand gives the same experiment in the compact form.
+// Every available classic file gives the same experiment in the compact form.
 func TestMigrate(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(classicDir(), "configs", "*.yaml"))
 	if err != nil {
@@ -70,8 +70,8 @@ func shownOf(t *testing.T, file string) string {
 	return string(text)
 }
 
-// A file runs with another release than it names, and a release that cannot be had is
-// refused before anything starts.
+// A file runs with another release than it names, and an unavailable release is refused
+// before anything starts.
 func TestUseVersion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "consul.yaml")
 	text := "test_title: x\nall_database_id_list: [consul__v1_0_2]\ndatatbase_id_to_config_client_machine_agent_control:\n  consul__v1_0_2:\n" +

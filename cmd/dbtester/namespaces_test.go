@@ -29,8 +29,8 @@ func newNetwork(t *testing.T) *network {
 	return newNetworkOf(t, 3)
 }
 
-// newNetworkOf makes a client machine and so many others. It skips the test where this
-// process may not.
+// newNetworkOf makes a client machine and that many others. It skips the test if this
+// process lacks the permission.
 func newNetworkOf(t *testing.T, machines int) *network {
 	t.Helper()
 	for _, tool := range []string{"unshare", "nsenter", "ip"} {
@@ -121,7 +121,7 @@ func (n *network) start(pid int, args ...string) *command {
 	return n.p.launch(line[0], append(line[1:], args...)...)
 }
 
-// Three machines with addresses of their own, and certificates: what README shows.
+// Three machines with their own addresses, and certificates, as in the README.
 func TestThreeMachines(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t)
@@ -157,8 +157,8 @@ func TestThreeMachines(t *testing.T) {
 	wantText(t, "the report", c.out.String(), `SHARED-HOST +\| +3 members \+ client`, `shared by 3 members( \+ client)?: counted once`)
 }
 
-// wantSamples checks the members' samples: each has the network of its own machine, and
-// all have the one disk.
+// wantSamples checks the members' samples: each has the network of its own machine, and all
+// have the same disk.
 func (n *network) wantSamples(run *results.Folder, db *results.DatabaseRun) {
 	t := n.p.t
 	t.Helper()

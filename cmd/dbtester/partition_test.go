@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// cutOff is an experiment in which the members are cut from one another, one time whole, one
-// time in one direction, lose packets, and have some later.
+// cutOff is an experiment in which the members are cut from one another, once completely and
+// once in one direction, lose packets, and get packets late.
 func cutOff(p place, hosts []string) string {
 	return p.file("cut.yaml", fmt.Sprintf(`
 title: cut off
@@ -43,8 +43,8 @@ func (p place) file(name, text string) string {
 	return p.path(name)
 }
 
-// wantFaults checks that so many faults of the only run took hold and are over, and that a
-// fault of nobody else is on record. A busy machine may have made the load invalid.
+// wantFaults checks that that many faults of the only run took hold and are over, and that no
+// other fault is recorded. A busy machine may have made the load invalid.
 func (p place) wantFaults(c *command, n int) []faults.Happened {
 	p.t.Helper()
 	eventually(p.t, "the run ends", func() bool {
@@ -81,7 +81,7 @@ func (p place) wantFaults(c *command, n int) []faults.Happened {
 	return list
 }
 
-// needFaults skips a test where this machine cannot have a kind of fault.
+// needFaults skips a test if this machine cannot have a kind of fault.
 func needFaults(t *testing.T, kinds ...string) {
 	t.Helper()
 	for _, name := range kinds {
@@ -112,8 +112,8 @@ func TestPartitionLocal(t *testing.T) {
 	}
 }
 
-// Members on machines of their own are cut from one another without control groups, also by a
-// user without rights in namespaces of its own.
+// Members on separate machines are cut from one another without control groups, even by an
+// unprivileged user in its own namespaces.
 func TestPartitionMachines(t *testing.T) {
 	notShort(t)
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
-// All members lose what is not on their disks, at once, and the leader's disk is full. They
-// serve again, and nothing is left of it.
+// All members lose their unsynced data at once, and the leader's disk is full. They serve
+// again, and nothing is left behind.
 func TestPower(t *testing.T) {
 	notShort(t)
 	if err := owndisk.Check(); err != nil {
@@ -41,9 +41,9 @@ databases:
 	}
 }
 
-// The disk of the leader is full: each member has a file system that was mounted for it, as an
-// ordinary user may in namespaces of their own. All are empty in the end. The dry run refuses what
-// such disks cannot have, with the place of the fault or the name of the flag.
+// The disk of the leader is full: each member has a file system mounted for it, as an ordinary user
+// may in its own namespaces. All are empty in the end. The dry run refuses faults that such disks
+// cannot have, with the place of the fault or the name of the flag.
 func TestGivenDisk(t *testing.T) {
 	notShort(t)
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {

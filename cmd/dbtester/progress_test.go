@@ -22,7 +22,7 @@ func second(n int64) control.Update {
 	return control.Update{Tag: "etcd", Trial: 1, Trials: 1, Load: &p, Total: 2000}
 }
 
-// Where lines cannot be written over, one comes every five seconds.
+// If lines cannot be overwritten, there is one every five seconds.
 func TestProgressInFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -46,8 +46,8 @@ func TestProgressInFile(t *testing.T) {
 	})
 }
 
-// On a terminal there is one line, never wider than it, which is taken away
-// before the next.
+// On a terminal there is one line, never wider than the terminal, which is erased before
+// the next.
 func TestProgressOnTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -69,8 +69,8 @@ func TestProgressOnTerminal(t *testing.T) {
 	})
 }
 
-// On a terminal a step is in the one line that is rewritten; events stay, and with --verbose
-// steps too.
+// On a terminal a step is in the one line that is rewritten. Events stay, and with --verbose
+// steps do too.
 func TestProgressSteps(t *testing.T) {
 	show := func(verbose bool) string {
 		var out bytes.Buffer
@@ -107,8 +107,8 @@ func TestProgressSteps(t *testing.T) {
 	}
 }
 
-// What is said between two seconds of a step does not change how long the steps
-// take together; another database or trial begins anew.
+// Messages between two seconds of a step do not change the total length of the steps;
+// another database or trial starts over.
 func TestProgressLeft(t *testing.T) {
 	at := func(trial int, tag string, step int, elapsed time.Duration) control.Update {
 		u := second(1)
@@ -144,7 +144,7 @@ func TestProgressLeft(t *testing.T) {
 	}
 }
 
-// A second that a step began or ended in shows the step's rate, not that of the whole second.
+// A second in which a step began or ended shows the step's rate, not that of the whole second.
 func TestProgressPart(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)

@@ -64,8 +64,8 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
-// wantFigures checks that every time plot is there, and every figure in each of
-// its forms.
+// wantFigures checks that every time plot exists, and every figure in each of its
+// forms.
 func wantFigures(t *testing.T, report string) {
 	t.Helper()
 	for _, plot := range config.DefaultPlots() {
@@ -85,8 +85,8 @@ func wantFigures(t *testing.T, report string) {
 	}
 }
 
-// wantFilled checks that every cell of a table has a value, a text, or the
-// reason why not.
+// wantFilled checks that every cell of a table has a value, a text, or the reason why it
+// has none.
 func wantFilled(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -123,7 +123,7 @@ func wantFilled(t *testing.T, path string) {
 	}
 }
 
-// dependsOnKernel reports whether a row is there only on machines that have its metric.
+// dependsOnKernel reports whether a row exists only on machines that have its metric.
 func dependsOnKernel(row string) bool {
 	return slices.ContainsFunc(metric.System().Metrics(), func(m metric.Metric) bool {
 		return m.Optional && (row == "SERVER-"+m.Column || row == "MEMBER-MAX-"+m.Column)
@@ -264,8 +264,8 @@ SHARED-HOST
 `), "\n")
 }
 
-// wantMoves checks that a series has more than 15 points at places of their own,
-// and more than one value.
+// wantMoves checks that a series has more than 15 points at different positions, and
+// more than one value.
 func wantMoves(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)

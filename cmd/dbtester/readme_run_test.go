@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// reader does what a reader of the README does: the commands of its blocks, one
-// after the other, on loopback addresses instead of machines.
+// reader does what a reader of the README does: it runs the commands of its blocks, one
+// after another, on loopback addresses instead of machines.
 type reader struct {
 	place
 	hosts  []string
@@ -79,7 +79,7 @@ func (r *reader) run(args []string) {
 	}
 }
 
-// own is the reader's own name for what the README names.
+// own returns the reader's own name for a name in the README.
 func (r *reader) own(arg string) string {
 	switch {
 	case arg == "gs://bucket/folder", arg == "gs://bucket/report": // a bucket of the reader's own is a folder here
@@ -133,7 +133,7 @@ func (r *reader) lastRun() string {
 	return path
 }
 
-// edit names the reader's machines in a new experiment file, and asks for less.
+// edit names the reader's machines in a new experiment file, and reduces its load.
 func (r *reader) edit(file string) {
 	r.t.Helper()
 	text, err := os.ReadFile(r.path(file))

@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// TestReadmeCommands parses every command that the documentation shows: dbtester
-// knows the command and its flags, the Makefile has the target, and a script its flags.
+// TestReadmeCommands parses every command in the documentation: dbtester knows the command
+// and its flags, the Makefile has the target, and a script its flags.
 func TestReadmeCommands(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeFiles reads every experiment file that the documentation shows whole.
+// TestReadmeFiles reads every complete experiment file in the documentation.
 func TestReadmeFiles(t *testing.T) {
 	catalog := all.Registry().All()
 	for _, doc := range documents(t) {
@@ -68,8 +68,8 @@ func TestReadmeFiles(t *testing.T) {
 
 type document struct{ name, text string }
 
-// documents are the README, CONTRIBUTING.md and the pages of docs, which are named from there. A tree without a README is
-// one that somebody is only building.
+// documents returns the README, CONTRIBUTING.md and the pages of docs, which are named from there.
+// A tree without a README is only used for building.
 func documents(t *testing.T) (list []document) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -177,7 +177,7 @@ func validArgs(cmd *cobra.Command) error {
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
 
-// findTargets looks for what make is asked for; settings are no targets.
+// findTargets searches for the requested targets of make; settings are no targets.
 func findTargets(makefile string, words []string) error {
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
@@ -190,8 +190,8 @@ func findTargets(makefile string, words []string) error {
 	return nil
 }
 
-// findScript looks for a script of the project and, in the comment at its top, for the
-// flags and verbs that it is given.
+// findScript searches for a script of the project and, in the comment at its top, for the
+// given flags and verbs.
 func findScript(words []string) error {
 	text, err := os.ReadFile(filepath.Join("..", "..", "scripts", path.Base(words[0])))
 	if err != nil {
@@ -209,7 +209,7 @@ func findScript(words []string) error {
 	return nil
 }
 
-// The test of the documents sees what is wrong with a line.
+// The test of the documents finds wrong lines.
 func TestParseCommand(t *testing.T) {
 	for line, good := range map[string]bool{
 		"dbtester quickstart":                                true,

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// TestNoAgentsHint: --local is advised only for hosts that it takes.
+// TestNoAgentsHint: --local is suggested only for hosts that it accepts.
 func TestNoAgentsHint(t *testing.T) {
 	for addr, local := range map[string]bool{"127.0.0.1": true, "::1": true, "10.0.0.2": false, "db-1.example.org": false} {
 		e := &config.Experiment{Databases: []config.Database{{Hosts: []config.Host{{Addr: "127.0.0.2"}, {Addr: addr}}}}}

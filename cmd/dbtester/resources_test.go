@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// TestResources limits the member of an etcd: its group has the limit while it runs, and is
-// gone after a stop, and after the end of an agent that was killed and its restart.
+// TestResources limits a member of etcd: its group has the limit while it runs. The group is
+// gone after a stop, and after an agent was killed and restarted.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	limits := resources.Limits{CPUs: 0.25, Period: 20 * time.Millisecond, MemoryBytes: 2 << 30}
@@ -65,7 +65,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// group is the directory, by a pattern, of the group that the only member of the place is in.
+// group returns the directory, by a pattern, of the group of the only member in the place.
 func (p place) group(pattern string) string {
 	p.t.Helper()
 	pids := p.members()
@@ -88,7 +88,7 @@ func (p place) group(pattern string) string {
 	return ""
 }
 
-// quota is the processor time of a group and its period, in microseconds.
+// quota returns the CPU quota of a group and its period, in microseconds.
 func quota(t *testing.T, dir string) string {
 	t.Helper()
 	var texts []string

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestScale measures what 1, 2, 4 and 8 generators hold together on this machine, and what
-// control needs for them: make scale. It asserts nothing of speeds.
+// TestScale measures the throughput of 1, 2, 4 and 8 generators together on this machine, and
+// control's resource usage for them: make scale. It asserts no speeds.
 func TestScale(t *testing.T) {
 	if os.Getenv("DBTESTER_SCALE") == "" {
 		t.Skip("it takes minutes: make scale")
@@ -71,14 +71,14 @@ func measureScale(t *testing.T, n, rate int) {
 	}
 }
 
-// used returns the processor time of control, the server and the agents so far, and the
-// bytes that control's machine has sent and received.
+// used returns the CPU time of control, the server and the agents so far, and the bytes that
+// control's machine has sent and received.
 func (s *issuers) used(c, server *command) (times []time.Duration, sent, received int64) {
 	s.p.t.Helper()
 	for _, p := range append([]*command{c, server}, s.agents...) {
 		times = append(times, processorTime(s.p.t, p.cmd.Process.Pid))
 	}
-	// What passes the bridge from one of the other machines to another is not counted.
+	// Traffic over the bridge between other machines is not counted.
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", s.client))
 	if err != nil {
 		s.p.t.Fatalf("read the counters of interfaces: %v", err)
@@ -93,7 +93,7 @@ func (s *issuers) used(c, server *command) (times []time.Duration, sent, receive
 	return times, sent, received
 }
 
-// processorTime is what all threads of a process have used.
+// processorTime returns the CPU time of all threads of a process.
 func processorTime(t testing.TB, pid int) (sum time.Duration) {
 	t.Helper()
 	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is right

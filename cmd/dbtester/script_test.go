@@ -20,8 +20,8 @@ import (
 // they have:
 //
 //	exits CODE PROGRAM ARGS...   run it and compare its exit code
-//	expand FILE                  replace $NAME in it by the environment
-//	tree FOLDER FILE             write every path below FOLDER, and what it holds
+//	expand FILE                  replace $NAME in it from the environment
+//	tree FOLDER FILE             write every path below FOLDER, and its content
 //
 // $HOST1 to $HOST3 are loopback addresses with nothing on the usual ports.
 func TestScripts(t *testing.T) {

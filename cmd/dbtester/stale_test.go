@@ -22,16 +22,16 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// outside knows how stale the members of a cluster are: it counts in a key of its own, and shares no
-// code with dbtester.
+// outside knows how stale the members of a cluster are: it counts in its own key, and shares no code
+// with dbtester.
 type outside struct {
-	// put writes a number, and get returns that of a member's own copy.
+	// put writes a number, and get returns the number in a member's own copy.
 	put func(host string, n int) error
 	get func(host string) (int, error)
 
 	mu      sync.Mutex
 	written []time.Time // when the write of each number ended
-	// longest is for how long a value had been replaced that a member returned, and gap the longest
+	// longest is the longest time for which a returned value had been replaced, and gap the longest
 	// time between two reads of one member or two writes.
 	longest, gap time.Duration
 }
@@ -55,7 +55,7 @@ func ask(verb, url string, body []byte) ([]byte, error) {
 	return data, err
 }
 
-// outsideEtcd asks by etcd's JSON over HTTP.
+// outsideEtcd uses etcd's JSON over HTTP.
 func outsideEtcd() *outside {
 	call := func(host, verb string, request map[string]any) (data []byte, err error) {
 		body, err := json.Marshal(request)
@@ -83,7 +83,7 @@ func outsideEtcd() *outside {
 	}
 }
 
-// outsideConsul asks by Consul's HTTP.
+// outsideConsul uses Consul's HTTP interface.
 func outsideConsul() *outside {
 	const key = ":8500/v1/kv/outside"
 	return &outside{
@@ -149,15 +149,15 @@ func TestStaleFollower(t *testing.T) {
 	staleFollower(t, "etcd: {options: {log_level: error}, load: {connections: 3}}", outsideEtcd())
 }
 
-// So does one of Consul that is asked for stale reads.
+// So does a member of Consul with stale reads.
 func TestStaleFollowerOfConsul(t *testing.T) {
 	notShort(t)
 	databasetest.Release(t, consul.Database(), releases["consul"])
 	staleFollower(t, "consul: {version: "+releases["consul"]+", install: true}", outsideConsul())
 }
 
-// staleFollower cuts a member off. The staleness of its reads is measured, to within the time between
-// two requests as somebody knows it who shares no code, and it is no violation.
+// staleFollower cuts a member off. The measured staleness of its reads equals that of independent
+// code, to within the time between two requests, and it is no violation.
 func staleFollower(t *testing.T, database string, o *outside) {
 	t.Helper()
 	notShort(t)

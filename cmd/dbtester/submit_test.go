@@ -41,9 +41,9 @@ func publishedRun(t *testing.T, name, dir string) {
 	}
 }
 
-// TestSubmitDocument runs the commands of docs/submit.md, one after the other, in a tree
-// with the script that make calls: what they make is a report of a published record with
-// its verdict, in the list of reports.
+// TestSubmitDocument runs the commands of docs/submit.md, one after another, in a tree with
+// the script that make calls. They make a report on a published record with its verdict, in
+// the list of reports.
 func TestSubmitDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "submit.md"))
@@ -149,7 +149,7 @@ func TestSubmitExits(t *testing.T) {
 	}
 }
 
-// publishedAnswer is what the report in a folder says first.
+// publishedAnswer returns the answer of the report in a folder.
 func publishedAnswer(t *testing.T, folder string) (answers.Answer, headline.Grade) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", folder, "all-aggregated.json"))
@@ -168,7 +168,7 @@ func publishedAnswer(t *testing.T, folder string) (answers.Answer, headline.Grad
 	return report.Headline.Answer, report.Headline.Grade
 }
 
-// TestReadmeVerdict: the README's picture has the answer and the grade of its report below it.
+// TestReadmeVerdict: the answer and the grade of the report are below the README's picture.
 func TestReadmeVerdict(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only terminals that can show colour and links get them, and NO_COLOR leaves out colour alone.
+// Only terminals that support colour and links get them, and NO_COLOR disables only colour.
 func TestLooks(t *testing.T) {
 	for _, tt := range []struct {
 		terminal      bool
@@ -29,7 +29,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// A link shows the path that plain text has, and no name of a folder ends it early.
+// A link shows the same path as plain text, and no name of a folder ends it early.
 func TestLink(t *testing.T) {
 	const hostile = "a\x1b]8;;https://example.com\x1b\\ b/report.html"
 	plain, linked := looks{}.link(hostile), looks{links: true}.link(hostile)

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// union is what generators streamed in a step with one phase, added up by this file alone.
+// union is the sum of the generators' streams in a step with one phase, computed only by this file.
 type union struct {
 	seconds map[int64]*unionSecond
 	ticks   []results.Progress
@@ -216,8 +216,8 @@ func (u *union) write(t *testing.T, dir string) {
 	}
 }
 
-// ticksOf adds up the rows of each tick, and prints them. A tick ends for all operations
-// when it ends for the last generator.
+// ticksOf sums the rows of each tick, and formats them. A tick ends for all operations when it
+// ends for the last generator.
 func ticksOf(rows []results.Progress) (lines []string) {
 	type key struct {
 		from      int64

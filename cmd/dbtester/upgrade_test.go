@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// TestRollingUpgrade upgrades three members of etcd to the release that is built in, during a
-// load. A busy machine may make the load invalid, but each member comes back with the new
-// release on its data.
+// TestRollingUpgrade upgrades three members of etcd to the built-in release during a load. A
+// busy machine may make the load invalid, but each member returns with the new release on its
+// data.
 func TestRollingUpgrade(t *testing.T) {
 	notShort(t)
 	t.Parallel()

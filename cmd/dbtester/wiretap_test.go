@@ -26,8 +26,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
-// wiretap passes the calls for a generator on to its agent, and writes to a file what each
-// Run streams: wiretap LISTEN AGENT FILE.
+// wiretap forwards the calls for a generator to its agent, and writes the stream of each Run to
+// a file: wiretap LISTEN AGENT FILE.
 func wiretap() {
 	file, err := os.Create(os.Args[3])
 	fatal(err)
@@ -115,7 +115,7 @@ func (t *tap) Run(req *pb.RunRequest, to grpc.ServerStreamingServer[pb.RunRespon
 	})
 }
 
-// pass passes messages on until their stream ends.
+// pass forwards messages until their stream ends.
 func pass[M any](from grpc.ServerStreamingClient[M], err error, send func(*M) error) error {
 	for err == nil {
 		var m *M
