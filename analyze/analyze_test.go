@@ -60,7 +60,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// run analyzes with few plots and without PNG files, which take long to make.
+// analyzed analyzes with few plots and without PNG files, which take long to make.
 func analyzed(t *testing.T, o Options) (*Report, error) {
 	t.Helper()
 	o.Plots = []chart.Plot{{Column: "AVG-CPU", XAxis: "Second", YAxis: "Average CPU(%)"}}
@@ -86,7 +86,7 @@ func draw(t *testing.T, o Options, whole string) (*Report, error) {
 	return d.Report, d.write(t.Context())
 }
 
-// Tabulate analyzes folders without writing anything.
+// tabulate analyzes folders without writing anything.
 func tabulate(t *testing.T, folders ...string) *Report {
 	t.Helper()
 	d, err := newDocument(t.Context(), Options{Folders: folders})

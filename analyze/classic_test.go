@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// classicDirectory holds a run of the classic tool with the tables it made.
+// classicDirectory returns a folder with a run of the classic tool and its tables.
 func classicDirectory(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("DBTESTER_CLASSIC_DIR")
@@ -30,7 +30,7 @@ func classicDirectory(t *testing.T) string {
 	return dir
 }
 
-// classicExperiment is what a classic file says of that run.
+// classicExperiment is the content of a classic file for that run.
 func classicExperiment(dir, out string) *Classic {
 	const tag = "etcd-v3.6.x-go1.26"
 	in := func(name string) string { return filepath.Join(dir, "t-"+name) }
@@ -67,11 +67,11 @@ func TestClassicTableGivesTheClassicValues(t *testing.T) {
 	if err != nil {
 		t.Fatalf("make the document: %v", err)
 	}
-	// Every row whose classic value is wrong: what it must be instead, and why.
+	// Every row whose classic value is wrong, with the right value and the reason.
 	exceptions := map[string]string{
 		// The first and the last second are partial and are not slow ones.
 		"MIN-THROUGHPUT": "4,150 req/sec",
-		// The classic sum runs over the whole file, start and stop included: 89839113.
+		// The classic sum covers the whole file, including start and stop: 89839113.
 		"CLIENT-TOTAL-NETWORK-RX-BYTES-SUM-RAW": "89699775.00", "CLIENT-TOTAL-NETWORK-TX-BYTES-SUM-RAW": "89699775.00",
 		// The kernel's kB are 1024 bytes, not 1000.
 		"SERVER-MAX-MEMORY-USAGE": "114 MB",

@@ -32,7 +32,7 @@ func whole(t *testing.T) (dir, tag string) {
 	return f.Write(), tag
 }
 
-// TestDamagedRecords cuts the last third of one record at a time, whole lines, which no
+// TestDamagedRecords cuts the last third of one record at a time, in whole lines, which no
 // reader notices: each cut is a mark.
 func TestDamagedRecords(t *testing.T) {
 	for file, code := range map[string]string{
@@ -104,7 +104,8 @@ func TestLostRecords(t *testing.T) {
 	}
 }
 
-// TestNoDigests marks a run that did not come to its digests, and not one of an older release.
+// TestNoDigests: a run that ended before its digests has a mark, and a run of an older release has
+// none.
 func TestNoDigests(t *testing.T) {
 	for name, set := range map[string]*digest.Set{"older": nil, "lost": {}} {
 		f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -116,8 +117,8 @@ func TestNoDigests(t *testing.T) {
 	}
 }
 
-// TestRowOfNobody adds a row of a member that does not exist to one record at a time. It is a
-// gap that names the line.
+// TestRowOfNobody adds a row of a nonexistent member to one record at a time. The row is a gap
+// that names the line.
 func TestRowOfNobody(t *testing.T) {
 	for file, change := range map[string][2]string{
 		results.FileMembers: {",measure,1,", ",measure,999999,"},
@@ -149,7 +150,7 @@ func TestRowOfNobody(t *testing.T) {
 	}
 }
 
-// damagesOf returns the marks on files that are not as recorded: code, whether it is
+// damagesOf returns the marks on files that differ from the records: code, whether it is
 // invalid, and text.
 func damagesOf(r *Report) (marks []string) {
 	for _, m := range r.Marks {

@@ -25,15 +25,15 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// hostile is markup, an end of what it stands in, or an order to a terminal, a
-// spreadsheet or a shell, wherever it is printed as it is.
+// hostile is markup, an end of its context, or a command to a terminal, a spreadsheet
+// or a shell, wherever it is printed unescaped.
 const hostile = "=cmd()<script>alert(1)</script><img src=x onerror=alert(2)> | ` ``` \" ' ]]> --> <!-- ![x](http://evil) $(evil) \\ \n\n# h\n<b>\x1b[2J\u009b2J\u202egpj.\u2066"
 
-// hostileTag is as much of it as the name of a folder may hold.
+// hostileTag is the part of hostile that the name of a folder may contain.
 var hostileTag = strings.NewReplacer("/", "", "\\", "").Replace(hostile)
 
-// hostileFolder is a result folder in whose files every text that is not a word of the
-// format is hostile.
+// hostileFolder is a result folder in which every text that is not a word of the format is
+// hostile.
 func hostileFolder(t *testing.T) string {
 	t.Helper()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -141,7 +141,7 @@ func csvRows(t *testing.T, name string, data []byte) [][]string {
 	return rows
 }
 
-// Texts of records are shown in every output, and obeyed in none.
+// Texts of records are shown in every output, and interpreted in none.
 func TestHostileText(t *testing.T) {
 	r, err := analyzed(t, Options{Folders: []string{hostileFolder(t)}, Out: filepath.Join(t.TempDir(), "report")})
 	if err != nil {
@@ -184,8 +184,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// checkVisible fails for characters that a terminal obeys, or that change the direction
-// of text.
+// checkVisible fails for characters that control a terminal or change the direction of
+// text.
 func checkVisible(t *testing.T, name, text string) {
 	t.Helper()
 	at := strings.IndexFunc(text, func(r rune) bool {
@@ -225,7 +225,7 @@ func checkSVG(t *testing.T, name, text string) {
 	}
 }
 
-// checkCSV fails for a field that a spreadsheet takes for a formula, and for values of
+// checkCSV fails for a field that a spreadsheet reads as a formula, and for values in
 // numbers.csv that are no numbers.
 func checkCSV(t *testing.T, name string, data []byte) {
 	t.Helper()
@@ -315,8 +315,8 @@ func checkHTML(t *testing.T, text string) {
 	}
 }
 
-// checkMarkdown fails for HTML, code, links and images of a text, and for tables that a
-// text breaks.
+// checkMarkdown fails for HTML, code, links and images from a text, and for tables broken by
+// a text.
 func checkMarkdown(t *testing.T, text string) {
 	t.Helper()
 	checkVisible(t, "README.md", text)

@@ -23,7 +23,7 @@ type broken struct {
 
 func shift(line, from, to string) string { return strings.Replace(line, from, to, 1) }
 
-// TestBrokenRecords changes one record of a whole run at a time. Each change must be
+// TestBrokenRecords changes one record of a complete run at a time. Each change must be
 // named, and none may change a number silently.
 func TestBrokenRecords(t *testing.T) {
 	last := func(lines []string) string { return lines[len(lines)-1] }
@@ -86,7 +86,7 @@ func gapsOf(r *Report) (gaps []string) {
 	return gaps
 }
 
-// TestHostileManifest is a manifest that would lead out of its folder, or nowhere.
+// TestHostileManifest uses a manifest that would lead out of its folder, or nowhere.
 func TestHostileManifest(t *testing.T) {
 	for name, change := range map[string]func(string) string{
 		"null": func(s string) string {
@@ -110,8 +110,8 @@ func TestHostileManifest(t *testing.T) {
 	}
 }
 
-// TestOutputFollowsNoLink leaves what a link in place of the report, or of one of its
-// files, points to.
+// TestOutputFollowsNoLink: the target of a link that replaces the report, or one of its
+// files, is left alone.
 func TestOutputFollowsNoLink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	victim := filepath.Join(elsewhere, "README.md")

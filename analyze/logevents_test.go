@@ -17,8 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// What logs say during the load is listed by kind, with the longest of those that took
-// time and its line.
+// Log events during the load are listed by kind, with the longest timed event and its line.
 func TestWhatTheLogsSay(t *testing.T) {
 	r := &run.Run{Info: run.Info{Tag: "etcd", Record: &results.DatabaseRun{}}}
 	r.Windows.Load.From = runtest.Begin * 1e9
@@ -77,8 +76,7 @@ func TestPages(t *testing.T) {
 	figuresStandFirst(t, r)
 }
 
-// Every link of a report leads to something, also where PNG files are left out, as in
-// published reports.
+// Every link of a report has a target, even without PNG files, as in published reports.
 func linksLeadSomewhere(t *testing.T, r *Report) {
 	links := 0
 	for name, pattern := range map[string]string{"report.html": `href="([^"]+)"`, "README.md": `\]\(([^)]+)\)`} {
@@ -106,7 +104,7 @@ func linksLeadSomewhere(t *testing.T, r *Report) {
 	}
 }
 
-// The page has the marks once, at its top; pictures that stand alone have them all.
+// The page has the marks once, at its top; separate pictures have them all.
 func marksStandOnce(t *testing.T, r *Report) {
 	const mark = "3 keys are missing"
 	page := string(readFile(t, filepath.Join(r.Dir, "report.html")))
@@ -118,7 +116,7 @@ func marksStandOnce(t *testing.T, r *Report) {
 	}
 }
 
-// The figures that answer stand before the tables.
+// The figures with the answer precede the tables.
 func figuresStandFirst(t *testing.T, r *Report) {
 	for name, order := range map[string][]string{
 		"report.html": {`id="headline"`, "<figure", `id="figures"`, `id="other-figures"`, `id="numbers"`, `id="errors"`, `id="how"`},

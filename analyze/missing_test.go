@@ -44,8 +44,8 @@ func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 	}
 }
 
-// TestKilledRun is a control that was killed during the load: the manifest is as
-// it was when the load began, and nothing of the members came home.
+// TestKilledRun: control was killed during the load. The manifest is from the start of
+// the load, and no record of the members was collected.
 func TestKilledRun(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -80,7 +80,7 @@ func TestKilledRun(t *testing.T) {
 	}
 }
 
-// TestLostMember has lost the samples of one member of two, and the count of keys.
+// TestLostMember: the samples of one of two members are lost, and so is the count of keys.
 func TestLostMember(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -99,14 +99,14 @@ func TestLostMember(t *testing.T) {
 	if n := strings.Count(r.Text(), "shared host: "); n != 1 {
 		t.Errorf("%d marks of a shared host:\n%s", n, r.Text())
 	}
-	// Not even the agent said where the member ran.
+	// Not even the agent reported where the member ran.
 	record.Members[0].Host = nil
 	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"SHARED-HOST": "1 member + client"})
 	record.Members[0].Addr = "127.0.0.9"
 	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"SHARED-HOST": "2 members + client"})
 }
 
-// TestNothingWasSent is a load that did not begin: no count is 0.
+// TestNothingWasSent: for a load that did not begin, no count is 0.
 func TestNothingWasSent(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.M.Databases = []*results.DatabaseRun{{
@@ -132,7 +132,7 @@ func TestNothingWasSent(t *testing.T) {
 	}
 }
 
-// TestErrorsWithoutTheirFile still tells how many there were.
+// TestErrorsWithoutTheirFile: without the file the number of errors is still known.
 func TestErrorsWithoutTheirFile(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -140,8 +140,8 @@ func TestErrorsWithoutTheirFile(t *testing.T) {
 	wantCells(t, tabulate(t, f.Write()), 0, map[string]string{"ERRORS": "unrecorded 59"})
 }
 
-// Below a class are its messages with their counts, the most frequent first; records from
-// before there were messages have the first text alone.
+// Below a class are its messages with their counts, the most frequent first. Records that are
+// older than messages have only the first text.
 func TestErrorMessages(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -190,7 +190,7 @@ func exported(t *testing.T, f *runtest.Fixture, record *results.DatabaseRun) *Cl
 	return &Classic{Title: "Write 6K keys", Report: ClassicReport{PlotDir: t.TempDir()}, Runs: []ClassicRun{{ClassicFiles: in}}}
 }
 
-// stated is the record of a run of which only its tag is known.
+// stated returns the record of a run of which only the tag is known.
 func stated(tag string) *results.DatabaseRun {
 	return &results.DatabaseRun{ID: "etcd__v3_6", Database: "etcd", Tag: tag, State: results.StateComplete, Leader: -1}
 }
@@ -204,8 +204,8 @@ func tabulateClassic(t *testing.T, e *Classic) *Report {
 	return d.Report
 }
 
-// TestClassicFilesMissing names the file, where one of a classic run is missing,
-// and takes nothing for 0.
+// TestClassicFilesMissing: a missing file of a classic run is named, and nothing missing
+// counts as 0.
 func TestClassicFilesMissing(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -236,7 +236,7 @@ func TestClassicFilesMissing(t *testing.T) {
 	}
 }
 
-// TestClassicRunThatCannotBeRead is an error, or one column less.
+// TestClassicRunThatCannotBeRead: an unreadable run is an error, or one column less.
 func TestClassicRunThatCannotBeRead(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	e := exported(t, f, f.Database("etcd-v3.6", 2*time.Millisecond))
@@ -259,8 +259,8 @@ func TestClassicRunThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestClassicSidecar gives a classic run what its files have no place for, as the
-// result folder has it.
+// TestClassicSidecar: a classic run gets the facts that its files have no place for from the
+// manifest, as in the result folder.
 func TestClassicSidecar(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Rate, f.Alike = 750, true
@@ -308,7 +308,7 @@ func TestClassicSidecar(t *testing.T) {
 	}
 }
 
-// TestReportOfSeveralRuns lies where the runs' own folders are told from it.
+// TestReportOfSeveralRuns: the report lies where it can be distinguished from the runs' folders.
 func TestReportOfSeveralRuns(t *testing.T) {
 	base := t.TempDir()
 	var dirs []string

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// topOfReport is what lies at the top of a report.
+// topOfReport returns the entries at the top of a report.
 func topOfReport() []string {
 	return []string{"README.md", "all-aggregated.csv", "all-aggregated.json", "all-aggregated.txt", "data", "figures", "numbers.csv", "report.html"}
 }
@@ -64,8 +64,8 @@ func linksOfMarkdown(text string) (links []string) {
 	return links
 }
 
-// wantFiles fails for addresses that are no file or part of a page in a folder. Addresses of
-// the documents of a release are left alone.
+// wantFiles fails for addresses that are neither a file nor a part of a page in a folder. It
+// ignores addresses of a release's documents.
 func wantFiles(t *testing.T, dir string, links []string) {
 	t.Helper()
 	for _, link := range links {
@@ -110,7 +110,7 @@ func TestReportFolder(t *testing.T) {
 	}
 }
 
-// flatReport writes a report as it was before it had folders.
+// flatReport writes a report in the old layout without folders.
 func flatReport(t *testing.T, o Options) {
 	t.Helper()
 	o.Plots, o.Seconds = []chart.Plot{{Column: "AVG-CPU"}, {Column: "MAX-CPU"}}, true
@@ -125,7 +125,7 @@ func flatReport(t *testing.T, o Options) {
 	}
 }
 
-// A report over one that had all its files at the top removes them, and no others.
+// A report that replaces one with all its files at the top removes these files, and no others.
 func TestReportOverFlatReport(t *testing.T) {
 	dir := t.TempDir()
 	flatReport(t, Options{Folders: []string{runtest.TwoDatabases(t), runtest.TwoDatabases(t)}, Out: dir})
@@ -156,7 +156,7 @@ func TestReportOverFlatReport(t *testing.T) {
 			t.Errorf("%s must stay as it was, got %q", name, got)
 		}
 	}
-	// The next report drops what only this one wrote, and is the same as one in a new folder.
+	// The next report drops files that only this one wrote, and equals one in a new folder.
 	if _, err := draw(t, Options{Folders: runs, Out: dir}, "none"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestReportOverFlatReport(t *testing.T) {
 	}
 }
 
-// Without a page of ours a folder's files are others'.
+// Without a page of ours, a folder's files belong to others.
 func TestForeignFolderKept(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "report.html"), []byte(`<a href="AVG-CPU.svg">`))

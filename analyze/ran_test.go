@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A label of a classic file may name a version that did not run. Wherever the label is
-// printed, the version that ran stands beside it: in figures and legends, in the heads of
-// CSV files, in every sentence.
+// A label in a classic file may name a version that did not run. Wherever the label is
+// printed, the version that ran is next to it: in figures and legends, in the headers of CSV
+// files, in every sentence.
 func TestNoOtherVersionIsNamedThanRan(t *testing.T) {
 	const tag, ran = "etcd-v3.3.0", " (ran 3.7.3)"
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The published schema is that of the program, and reports of every kind obey it.
+// The published schema equals the program's, and reports of every kind obey it.
 func TestSchema(t *testing.T) {
 	data, err := Schema()
 	if err != nil {
@@ -136,8 +136,7 @@ func trialFolders(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// The JSON names what ran, when and where, in fields of their own, and has the load by
-// second.
+// The JSON has separate fields for what ran, when and where, and has the load by second.
 func TestJSONNamesWhatRan(t *testing.T) {
 	d, err := newDocument(t.Context(), Options{Folders: trialFolders(t), Out: t.TempDir()})
 	if err != nil {
@@ -179,7 +178,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// Labels and a title name what a reader compares; dates tell runs of several days apart.
+// Labels and a title name the compared runs; dates distinguish runs of several days.
 func TestLabelsAndTitle(t *testing.T) {
 	one := runtest.NewFixture(t, filepath.Join(t.TempDir(), "one"))
 	one.Database("etcd", 2e6)

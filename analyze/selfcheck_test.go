@@ -100,7 +100,7 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 	}
 }
 
-// Of several runs each client's self-check is told with its columns.
+// For several runs each client's self-check is reported with its columns.
 func TestSelfChecksOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
 	var folders []string
@@ -155,8 +155,8 @@ func TestRateThatChanges(t *testing.T) {
 	}
 }
 
-// TestUnequalFanOut: what a table says of ZooKeeper's parents follows from the
-// options that the manifest holds.
+// TestUnequalFanOut: a table's note on ZooKeeper's parents follows from the options in
+// the manifest.
 func TestUnequalFanOut(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	for tag, options := range map[string]string{"flat": `{"KeyParents": 1}`, "spread": `{"KeyParents": 1000}`} {
@@ -172,8 +172,8 @@ func TestUnequalFanOut(t *testing.T) {
 	}
 }
 
-// TestSelfCheckOfALoad: what was measured before a load is in rows of their own, and
-// the command line asks for it again.
+// TestSelfCheckOfALoad: measurements before a load have their own rows, and the command
+// line requests them again.
 func TestSelfCheckOfALoad(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	rated, closed, other := f.Mixed("mix"), f.Database("plain", 2*time.Millisecond), f.Database("other", 2*time.Millisecond)

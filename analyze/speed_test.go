@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// longRun writes three databases with three members each that were loaded for so many
-// seconds.
+// longRun writes records of three databases with three members each and a load of that
+// many seconds.
 func longRun(t testing.TB, dir string, seconds int) string {
 	f := runtest.NewFixture(t, dir)
 	for i, tag := range []string{"etcd-v3.6", "zookeeper-3.9", "consul-1.21"} {
@@ -52,7 +52,7 @@ func TestLongRun(t *testing.T) {
 	longRun(t, dir, longSeconds(t))
 }
 
-// processorTime is what this process has used.
+// processorTime returns the CPU time of this process.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -61,7 +61,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory is the most memory that this process has had resident, in bytes.
+// peakMemory returns the largest resident memory of this process so far, in bytes.
 func peakMemory(b *testing.B) float64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -75,9 +75,9 @@ func peakMemory(b *testing.B) float64 {
 	return 1024 * kB
 }
 
-// BenchmarkLongRun analyzes three databases with three members each. cpu-s is the
-// processor time of one report. With DBTESTER_LONG_DIR, a list as PATH is, it analyzes the runs
-// in these folders, and peak-MB is the memory of this process, which has then not written the run:
+// BenchmarkLongRun analyzes three databases with three members each. cpu-s is the CPU time of one
+// report. With DBTESTER_LONG_DIR, a list like PATH, it analyzes the runs in these folders. peak-MB
+// is then the memory of a process that has not written the run:
 //
 //	DBTESTER_LONG_SECONDS=86400 DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run LongRun -timeout 2h
 //	DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run '^$' -bench LongRun/pictures=true -benchtime 1x
@@ -115,7 +115,7 @@ func BenchmarkLongRun(b *testing.B) {
 	}
 }
 
-// retainedBytes is the memory that the records of a run of so many seconds keep.
+// retainedBytes returns the memory kept by the records of a run with that many seconds.
 func retainedBytes(t *testing.T, seconds int) float64 {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Long("etcd-v3.6", 1, seconds, 2*time.Millisecond)
@@ -139,9 +139,9 @@ func retainedBytes(t *testing.T, seconds int) float64 {
 	return after - before
 }
 
-// TestRecordsAreSmall: what a second of a run adds to the memory bounds the length of the
-// runs that can be analyzed. It is the same on every machine; here are three members with
-// 80 numbers each and two histograms.
+// TestRecordsAreSmall: the memory for a second of a run bounds the length of analyzable runs.
+// It is the same on every machine. The test has three members with 80 numbers each and two
+// histograms.
 func TestRecordsAreSmall(t *testing.T) {
 	const short, long, most = 60, 460, 900
 	perSecond := (retainedBytes(t, long) - retainedBytes(t, short)) / (long - short)

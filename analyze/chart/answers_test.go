@@ -58,7 +58,7 @@ func TestChartsByClients(t *testing.T) {
 	}
 }
 
-// Boxes are of the histograms of all requests of a part.
+// Boxes show the histograms of all requests of a part.
 func TestLatencyBoxes(t *testing.T) {
 	d := stepped(t)
 	f := boxFigures(d)[0]
@@ -89,8 +89,8 @@ func TestKnee(t *testing.T) {
 	}
 }
 
-// Latency by keys has a logarithmic axis, and marks where requests failed: they are in no
-// latency.
+// Latency by keys has a logarithmic axis, and marks where requests failed, because failed
+// requests have no latency.
 func TestFailedRequestsAreMarkedByKeys(t *testing.T) {
 	d := stepped(t)
 	f := named(t, keyFigures(d), "AVG-LATENCY-MS-BY-KEY")
@@ -141,8 +141,8 @@ func TestDifferentStepsHavePanels(t *testing.T) {
 	}
 }
 
-// Durations that members log are marks and a note: they are no latencies of requests, so that
-// the axis ends where those end.
+// Durations logged by members are marks and a note. They are no request latencies, so the axis
+// ends with the latencies.
 func TestLoggedDurationsAreNotOnTheLatencyAxis(t *testing.T) {
 	d := stepped(t)
 	d.Plots = []Plot{{Column: "AVG-LATENCY-MS"}}
@@ -173,7 +173,7 @@ func TestLoggedDurationsAreNotOnTheLatencyAxis(t *testing.T) {
 	}
 }
 
-// An axis is logarithmic where one linear would press most of a line to the ground.
+// An axis is logarithmic if a linear one would flatten most of a line.
 func TestAxisFits(t *testing.T) {
 	for most, want := range map[float64]bool{20: false, 5000: true} {
 		f := figure.Figure{Series: []figure.Series{{Y: []float64{2, 2, math.NaN(), 3, most}}, {Detail: true, Y: []float64{1e6}}}}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Three databases whose bands overlap have a panel each, with the marks that all share; two
-// databases, and bands that lie apart, stay in one plot.
+// Three databases with overlapping bands have a panel each, with the shared marks. Two
+// databases, and separate bands, stay in one plot.
 func TestOverlappingBandsHavePanels(t *testing.T) {
 	for _, c := range []struct {
 		name      string

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A stall is a second in which hardly a request ends, so that no multiple of the unit is
-// reached in it. Its latency must be in the picture all the same.
+// In a second with a stall hardly any request ends, so it reaches no multiple of the unit. Its
+// latency must still be in the picture.
 func TestByKeyFiguresKeepStalls(t *testing.T) {
 	r := &run.Run{Info: run.Info{Tag: "etcd", Key: 1, Record: &results.DatabaseRun{}}}
 	for i, s := range []run.Sums{
@@ -47,7 +47,7 @@ func TestByKeyFiguresKeepStalls(t *testing.T) {
 	t.Error("no figure of latency by keys")
 }
 
-// A second without a sample does not make a gap of the seconds around it.
+// A second without a sample does not turn the seconds around it into a gap.
 func TestMergedSeconds(t *testing.T) {
 	values := []float64{math.NaN(), 4, math.NaN(), 8}
 	for _, test := range []struct {

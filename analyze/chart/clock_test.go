@@ -32,21 +32,21 @@ func timed(t *testing.T, edit func(*results.DatabaseRun), columns ...string) (al
 	return plotted(d)
 }
 
-// The lines of steps and the values of seconds stand where the load's own clock has
-// them, not at the unix second before.
+// The lines of steps and the values of seconds are at their times by the load's own
+// clock, not at the preceding unix second.
 func TestTimeFiguresHaveTheLoadsClock(t *testing.T) {
 	f := timed(t, func(*results.DatabaseRun) {}, "AVG-LATENCY-MS")[0]
 	if diff := cmp.Diff([]figure.Boundary{{Label: "10 clients"}, {X: 4, Label: "50 clients"}}, f.Steps); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
-	// The first and the last second have a half each.
+	// The first and the last second are half seconds.
 	want := []float64{.25, 1, 2, 3, 4, 5, 6, 7, 7.75}
 	if diff := cmp.Diff(want, f.Series[0].X, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("seconds (-want +got):\n%s", diff)
 	}
 }
 
-// Every quantity that a part of a second has less of is marked in it, and others are not.
+// Every quantity that is smaller in a part of a second is marked there, and others are not.
 func TestPartsOfSecondsAreMarkedInEveryPicture(t *testing.T) {
 	yes, no := []bool{true, false, false, false, false, false, false, false, true}, make([]bool, 9)
 	for column, want := range map[string][]bool{
@@ -63,7 +63,7 @@ func TestPartsOfSecondsAreMarkedInEveryPicture(t *testing.T) {
 	}
 }
 
-// What machines did before the load, such as the preload, is not in its pictures.
+// The machines' activity before the load, such as the preload, is not in its pictures.
 func TestTheSecondThatBeganBeforeTheLoadHasNoTraffic(t *testing.T) {
 	for column, gap := range map[string]bool{"AVG-WRITE-BYTES-NUM-DELTA": true, "AVG-CPU": true, "AVG-VMRSS-MB": false, "AVG-THROUGHPUT": false} {
 		y := timed(t, func(*results.DatabaseRun) {}, column)[0].Series[0].Y
@@ -73,7 +73,7 @@ func TestTheSecondThatBeganBeforeTheLoadHasNoTraffic(t *testing.T) {
 	}
 }
 
-// Seconds of warm-up are whole: they have a grey ground and full lines.
+// Seconds of warm-up are whole: they have a grey background and normal lines.
 func TestWarmUpIsGrey(t *testing.T) {
 	f := timed(t, func(r *results.DatabaseRun) {
 		r.Steps = r.Steps[:1]
@@ -120,7 +120,7 @@ func TestTrialsLookDifferent(t *testing.T) {
 // plotted returns the pictures of the options.
 func plotted(d *Data) []figure.Figure { return append(requestFigures(d), machineFigures(d)...) }
 
-// Context switches are drawn as those of each second: a sum since the start only rises.
+// Context switches are drawn per second: a sum since the start only rises.
 func TestContextSwitchesAreRates(t *testing.T) {
 	f := timed(t, func(*results.DatabaseRun) {}, "AVG-VOLUNTARY-CTXT-SWITCHES")[0]
 	y := f.Series[0].Y

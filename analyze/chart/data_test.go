@@ -32,7 +32,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// A rate that a step set is not what its number of clients can do.
+// A step's set rate does not show the capacity of its number of clients.
 func TestRatedStepsAreNotDrawnByClients(t *testing.T) {
 	d := &Data{}
 	for i, clock := range []run.Clock{run.FromSent, run.FromDue} {
@@ -52,8 +52,8 @@ func TestRatedStepsAreNotDrawnByClients(t *testing.T) {
 	}
 }
 
-// Every figure has the marks that weaken the numbers, those of all trials of a database
-// once, and no word of others.
+// Every figure has the marks that weaken the numbers, shared marks of a database's trials
+// once, and no other marks.
 func TestMarkNotes(t *testing.T) {
 	d := &Data{}
 	for n := 1; n <= 2; n++ {

@@ -75,7 +75,7 @@ func TestFailuresBySecond(t *testing.T) {
 	}
 }
 
-// What was due lies under what was done.
+// The line of due requests lies below the line of ended ones.
 func TestThroughputHasTheDueRate(t *testing.T) {
 	f := plotted(killed(t))[0]
 	if len(f.Series) != 2 || f.Series[0].Name != "etcd, due" {

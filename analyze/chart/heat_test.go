@@ -39,7 +39,7 @@ func TestHeatMapHoldsEveryRequest(t *testing.T) {
 	}
 }
 
-// Heat maps of one report have one scale, or the eye compares what cannot be compared.
+// Heat maps of one report share a scale, because the eye compares them.
 func TestHeatMapsShareTheirScales(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

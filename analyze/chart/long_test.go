@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// A long load has a point for some seconds, with the band of their least and most, so
-// that no second's stall is lost; its axis is in minutes.
+// A long load has one point for several seconds, with a band from the lowest to the highest
+// second, so no stall is lost. Its axis is in minutes.
 func TestLongLoadsAreJoined(t *testing.T) {
 	f := figure.Figure{X: timeAxis(), Steps: []figure.Boundary{{X: 600}}, Events: []figure.Event{{X: 1200}}, Grey: []figure.Stretch{{From: 0, To: 120}}}
 	s, thin := figure.Series{Name: "all"}, figure.Series{Name: "due", Thin: true}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// A report shows at most twelve figures at once, of which none says what another says, and
-// keeps the rest.
+// A report shows at most twelve figures at once, none of which repeats another, and keeps the
+// rest.
 func TestMainFigures(t *testing.T) {
 	d := stepped(t)
 	for _, p := range config.DefaultPlots() {

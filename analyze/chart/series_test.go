@@ -34,7 +34,7 @@ func TestGapsAreNotZeroAndNotCountedTwice(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	// The sum over the load still has the missed second.
+	// The sum over the load still includes the missed second.
 	if got := runs[0].ServerSum(run.Unshared, run.Of(metric.WriteBytes)); !got.Known() || got.Value != 9*1000*2+9*2000*2 {
 		t.Errorf("own writes = %+v, want %d", got, 9*1000*2+9*2000*2)
 	}
@@ -53,9 +53,9 @@ func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 	}
 }
 
-// The last keys of a run were written while the members ran, though their last
-// samples found them ended: through the result folder's samples and through the
-// interpolated file, memory does not fall to nothing.
+// The last keys of a run were written while the members ran, although their last samples
+// found them ended. Neither with the result folder's samples nor with the interpolated
+// file may memory fall to zero.
 func TestMemoryByKeyOfMembersThatEnded(t *testing.T) {
 	raw := append(runtest.Busy(runtest.Sampled(-.5, 0, 0, 40), runtest.Sampled(0, .5, .1, 50), runtest.Sampled(1, 1, .3, 51), runtest.Sampled(2, 1, .6, 52)), runtest.Ended(2.625, .625, .6))
 	for name, make := range map[string]func(*testing.T) packed.Samples{

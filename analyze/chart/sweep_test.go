@@ -26,8 +26,8 @@ func sweptRun(tag string, s *workload.Swept, stages ...*run.Stage) *run.Run {
 	return &run.Run{Info: run.Info{Tag: tag, Record: &results.DatabaseRun{Tag: tag, Database: strings.Split(tag, "-")[0], Swept: s}}, Stages: stages}
 }
 
-// A sweep is one picture: throughput and latency, each with a scale of its own; the way
-// back has markers that point down and begins where the way up ends.
+// A sweep is one picture: throughput and latency, each with its own scale. The way back has
+// markers that point down, and begins where the way up ends.
 func TestSweepOfRates(t *testing.T) {
 	all := &workload.Swept{Key: workload.SweepRate, Of: "etcd"}
 	d := &Data{Runs: []*run.Run{sweptRun("etcd", all,
@@ -51,7 +51,7 @@ func TestSweepOfRates(t *testing.T) {
 	}
 }
 
-// A record that begins on the way back, because the steps before are lost, is drawn too.
+// A record that begins on the way back, because earlier steps are lost, is also drawn.
 func TestSweepWithoutTheWayUp(t *testing.T) {
 	all := func(of string) *workload.Swept { return &workload.Swept{Key: workload.SweepRate, Of: of} }
 	d := &Data{Runs: []*run.Run{
@@ -69,7 +69,7 @@ func TestSweepWithoutTheWayUp(t *testing.T) {
 	}
 }
 
-// Data before the load has its texts on the axis, and nothing a place left of the least.
+// Data before the load has its texts on the axis, and zero a place left of the smallest value.
 func TestSweepOfData(t *testing.T) {
 	d := &Data{}
 	for _, p := range []struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// threeTrials is the data of two databases in three trials. The throughput of a database's
-// trials is as 1 to 2 to 4.
+// threeTrials is the data of two databases in three trials. The throughputs of a database's
+// trials have the ratio 1:2:4.
 func threeTrials(t *testing.T) *Data {
 	t.Helper()
 	d := &Data{}
@@ -46,8 +46,8 @@ func threeTrials(t *testing.T) *Data {
 	return d
 }
 
-// Trials are one line, their median, with a band from the least to the most. The trials
-// themselves are in the CSV and not in pictures.
+// Trials are one line, their median, with a band from the lowest to the highest. The trials
+// themselves are in the CSV, not in pictures.
 func TestTrialsAreOneLine(t *testing.T) {
 	d := threeTrials(t)
 	f := named(t, d.Figures(), "AVG-THROUGHPUT")
@@ -127,8 +127,8 @@ func TestHeatMapsOfTrialsAddUp(t *testing.T) {
 	}
 }
 
-// A second that half of the trials or fewer have is no median: the slowest trial's end is
-// not drawn as if it were of all. Parts of seconds count only where there is nothing else.
+// A second that at most half of the trials have gives no median: the slowest trial's end is
+// not drawn as the end of all. Parts of seconds count only if there is nothing else.
 func TestPlacesOfFewTrialsAreGaps(t *testing.T) {
 	whole, part := spot{y: 4, low: 4, high: 4}, spot{y: 1, low: 1, high: 1, partial: true}
 	for _, c := range []struct {

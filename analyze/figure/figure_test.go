@@ -108,8 +108,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestDeterminism draws each figure several times at once: the bytes are the
-// same, and the figure stays as it was.
+// TestDeterminism draws each figure several times concurrently: the bytes are the same,
+// and the figure does not change.
 func TestDeterminism(t *testing.T) {
 	for _, f := range []Figure{percentiles()} {
 		for name, draw := range map[string]func(io.Writer, Figure) error{"svg": SVG, "png": PNG, "csv": CSV} {

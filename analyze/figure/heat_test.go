@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// heat is latencies of so many seconds, with a pause in the middle.
+// heat returns latencies over that many seconds, with a pause in the middle.
 func heat(seconds int) Figure {
 	const perDecade = 15
 	g := &Grid{Of: "requests"}

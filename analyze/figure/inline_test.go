@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// TestInline draws every sample: the picture is whole XML, it is shorter than the file,
-// and no text in it can become markup.
+// TestInline draws every sample: the picture is complete XML, shorter than the file, and no
+// text in it can become markup.
 func TestInline(t *testing.T) {
 	for _, f := range samples() {
 		f.Title = `<script>alert(1)</script> "` + f.Title
@@ -77,8 +77,8 @@ func TestMarkerAndColor(t *testing.T) {
 	}
 }
 
-// A marker has its path once, with its rim below it, and markers of one look that follow each
-// other are one path.
+// A marker has its path once, with its rim below it, and consecutive markers with the same look
+// are one path.
 func TestInlineMarkers(t *testing.T) {
 	f := Figure{Name: "MANY", Title: "Many", Kind: Points, X: Axis{Label: "Clients"}, Y: Axis{Label: "Rate"}}
 	for key := range 5 {
@@ -107,7 +107,7 @@ func TestInlineMarkers(t *testing.T) {
 	}
 }
 
-// Areas that can be seen through and dashed lines stay apart.
+// Translucent areas and dashed lines stay separate.
 func TestMerged(t *testing.T) {
 	line, veil := `fill="none" stroke="#000000"`, `fill="#0072b2" fill-opacity="0.2"`
 	got := joined(merged([]styled{{"path", `d="m0 0h1"`, line, ""}, {"path", `d="m2 2h1"`, line, ""}, {"path", `d="m0 0h1v1z"`, veil, ""}, {"path", `d="m0 0h2v1z"`, veil, ""}}), "")

@@ -31,8 +31,8 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// Every line has a marker, also where its points lie far apart: the marker tells what the
-// colour does not.
+// Every line has a marker, even if its points lie far apart: the marker distinguishes lines of
+// the same colour.
 func TestEveryLineHasAMarker(t *testing.T) {
 	for _, points := range []int{fewPoints + 1, 20, 25, 40, 300} {
 		for left := vg.Length(0); left < markerSpacing; left += markerSpacing / shapes {

@@ -213,7 +213,7 @@ func crowded() Figure {
 	return f
 }
 
-// oddities are data that plots stumble over.
+// oddities are data that often break plots.
 func oddities() []Figure {
 	x := Axis{Label: "Time", Unit: "s"}
 	y := Axis{Label: "Latency", Unit: "ms"}

@@ -87,8 +87,8 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// The points of a sweep over clients all have a label, the last one included, though some
-// lie so close that their labels stand in a second row.
+// All points of a sweep over clients have a label, including the last one, although some lie
+// so close that their labels are in a second row.
 func TestNoTickIsLost(t *testing.T) {
 	x := []float64{1, 10, 50, 100, 300, 500, 700, 1000}
 	f := Figure{

@@ -91,7 +91,7 @@ func (e element) strokedIn(c color.Color) bool { return e.attributes["stroke"] =
 
 func (e element) dashed() bool { return e.attributes["stroke-dasharray"] != "" }
 
-// places are the absolute places that a path without arcs goes to.
+// places returns the absolute positions on a path without arcs.
 func (e element) places(t *testing.T) (all [][2]float64) {
 	t.Helper()
 	var at, begun [2]float64
@@ -339,8 +339,8 @@ func TestBarsPrintTheirValues(t *testing.T) {
 	}
 }
 
-// TestThinned proves that thinning keeps what can be seen: the first and last
-// point and the extremes of every column.
+// TestThinned proves that thinning keeps the visible points: the first and last point
+// and the extremes of every column.
 func TestThinned(t *testing.T) {
 	p := layout(long(false))
 	for _, s := range p.Series {

@@ -20,8 +20,8 @@ func TestReadsAreOfOperationsThatReturnValues(t *testing.T) {
 	}
 }
 
-// TestCountsOfKilledRuns: without totals the requests are those of the intervals, and
-// without intervals even 0 is not known.
+// TestCountsOfKilledRuns: without totals the requests are counted from the intervals, and
+// without intervals they are unknown, even if 0.
 func TestCountsOfKilledRuns(t *testing.T) {
 	var gaps Gaps
 	killed := &results.DatabaseRun{}

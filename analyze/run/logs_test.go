@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Events are counted with the times that their lines give; a rule that is broken and a
-// log that is cut are gaps.
+// Events are counted with the durations in their lines; a broken rule and a cut log are
+// gaps.
 func TestReadLogs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

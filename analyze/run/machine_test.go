@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestLimitsWithoutSamples: after samples were dropped, what needs them is missing.
+// TestLimitsWithoutSamples: after samples were dropped, numbers that need them are missing.
 func TestLimitsWithoutSamples(t *testing.T) {
 	var samples []results.Sample
 	for i := range 4 {
@@ -36,7 +36,7 @@ func TestLimitsWithoutSamples(t *testing.T) {
 }
 
 // TestGrowthOfEndedProcesses: a sample that found the processes ended repeats their
-// counters, as records of earlier versions have it at their end.
+// counters, as at the end of earlier versions' records.
 func TestGrowthOfEndedProcesses(t *testing.T) {
 	sample := func(at, cpu, processes float64) results.Sample {
 		s := runtest.Sampled(at, 1, cpu, 10)

@@ -41,14 +41,14 @@ func TestReadings(t *testing.T) {
 		want    secondValues
 	}{
 		"a full last second": {append(start, runtest.Sampled(3, 1, .6, 53)), secondValues{[]float64{20, 30, 0}, []float64{51, 52, 53}, []float64{1000, 1000, 1000}}},
-		// What it used until its end nobody saw; its memory was seen in that second.
+		// Its usage until its end was not sampled; its memory was sampled in that second.
 		"the processes ended": {died, secondValues{[]float64{20, 30, gap}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
 		"and stay so": {append(died, runtest.Ended(3, .375, .6), runtest.Ended(4, 1, .6)),
 			secondValues{[]float64{20, 30, gap, gap}, []float64{51, 52, 52, gap}, []float64{1000, 1000, 1000, 1000}}},
 		// The last two samples are one row of 1.625 s, which stands for both seconds.
 		"interpolated": {results.Interpolate(died), secondValues{
 			[]float64{20, 30 / 1.625, 30 / 1.625}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
-		// The row's period is the second before's; of the second itself there is a moment.
+		// The row's period belongs to the previous second; the second itself has only a moment.
 		"ended just after a second began": {results.Interpolate(append(start, runtest.Ended(2.125, .125, .6))),
 			secondValues{[]float64{20, 30 / 1.125, gap}, []float64{51, 52, 52}, []float64{1000, 1000, gap}}},
 		"a missed sample is a gap": {runtest.Busy(append(start, runtest.Sampled(4, 2, .9, 53))...),
@@ -65,8 +65,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// Readings that are made some at a time are those of all samples at once, whatever the
-// times between samples and whatever they lack.
+// Readings made in batches equal those of all samples at once, whatever the times between
+// samples and whatever they lack.
 func TestReadingsInParts(t *testing.T) {
 	noise := rand.New(rand.NewPCG(5, 6))
 	for range 5 {

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestChanges: steps are named by what tells them apart.
+// TestChanges: steps are named by their differences.
 func TestChanges(t *testing.T) {
 	step := func(i, clients int, rate float64) results.Step {
 		return results.Step{Index: i, Step: workload.Step{Clients: clients, Rate: rate}, Start: time.Unix(int64(100+10*i), 0)}
@@ -41,7 +41,7 @@ func TestChanges(t *testing.T) {
 }
 
 // TestByClientsLeavesOutTheWayBack: the seconds of a number of clients are those of the
-// way up, whole ones or not.
+// way up, whether or not they are whole.
 func TestByClientsLeavesOutTheWayBack(t *testing.T) {
 	window := func(from, to, clients int64, down bool) Window {
 		span := Span{from * 1e8, to * 1e8}

@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// stalledRun is a load of two minutes at 1,000 requests a second, of which nothing ends ok while a
-// member is stopped for 300 ms at random times. A log line follows each stop after 10 ms, and lines
-// of other kinds come at times of their own.
+// stalledRun is a load of two minutes at 1,000 requests per second. At random times a member is
+// stopped for 300 ms, during which no request ends ok. A log line follows each stop after 10 ms, and
+// lines of other kinds come at independent times.
 type stalledRun struct {
 	dir    string
 	begin  time.Time
@@ -83,7 +83,7 @@ func (s *stalledRun) progress(t *testing.T, length time.Duration) {
 	}
 }
 
-// kind returns what is known of a kind.
+// kind returns a kind of event.
 func (s *Stalls) kind(name string) (k StallKind, ok bool) {
 	at := slices.IndexFunc(s.Kinds, func(k StallKind) bool { return k.Kind == name })
 	if at < 0 {
@@ -92,8 +92,7 @@ func (s *Stalls) kind(name string) (k StallKind, ok bool) {
 	return s.Kinds[at], true
 }
 
-// Stalls that were planted at random times are found and named by their log line, and nothing else
-// is named.
+// Stalls planted at random times are found and named by their log line, and nothing else is named.
 func TestPlantedStalls(t *testing.T) {
 	runs := 5
 	if os.Getenv("DBTESTER_LONG") != "" {
@@ -132,7 +131,7 @@ func TestPlantedStalls(t *testing.T) {
 	}
 }
 
-// Of few stalls, and of events at one period, it is said what they coincided with and no more.
+// For few stalls, and for events with a fixed period, only the coincidence is reported.
 func TestCoincidedOnly(t *testing.T) {
 	s := newStalledRun(t, 3, 3)
 	s.run.Machines.Events = nil

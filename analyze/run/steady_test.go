@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// climbing is a run of one step of 60 s whose first 20 s answered half as much, in twice
-// the time.
+// climbing is a run of one step of 60 s. Its first 20 s answered half as many requests, in
+// twice the time.
 func climbing(rate float64) *Run {
 	start := time.Unix(1000, 0)
 	record := &results.DatabaseRun{
@@ -57,7 +57,7 @@ func TestUnsteadyLoadsAreMarked(t *testing.T) {
 	if steady.setSteadiness(); len(steady.Unsteady) > 0 {
 		t.Errorf("a steady load has the marks %v", steady.Unsteady)
 	}
-	// What warms up outside the measured part is no change.
+	// A warm-up outside the measured part is no change.
 	warmed := climbing(0)
 	warmed.Info.Record.Load.WarmUp = 20 * time.Second
 	if warmed.setSteadiness(); len(warmed.Unsteady) > 0 {

@@ -46,8 +46,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestWindowsOfSeconds: of classic seconds the first, the last and a shared one are
-// partial.
+// TestWindowsOfSeconds: the first, the last and a shared classic second are partial.
 func TestWindowsOfSeconds(t *testing.T) {
 	var seconds []Second
 	for _, s := range []Second{{Unix: 10, Clients: 1}, {Unix: 11, Clients: 1}, {Unix: 12, Clients: 1}, {Unix: 13, Clients: 1}, {Unix: 13, Clients: 5}, {Unix: 14, Clients: 5}, {Unix: 15, Clients: 5}} {

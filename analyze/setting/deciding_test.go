@@ -68,7 +68,7 @@ func TestDeciding(t *testing.T) {
 	}
 }
 
-// Two runs can be ranked although they differ in what does not decide.
+// Two runs can be ranked although they differ in settings that do not decide.
 func TestNotDeciding(t *testing.T) {
 	for name, change := range map[string]func(*run.Run){
 		"connections":         func(r *run.Run) { r.Info.Record.Steps[1].Connections = 1000 },
@@ -91,7 +91,7 @@ func TestNotDeciding(t *testing.T) {
 	}
 }
 
-// Equal steps of unequal loads are alike, and a rate decides in place of its clients.
+// Equal steps of unequal loads are alike, and a rate decides instead of its clients.
 func TestDecidingAt(t *testing.T) {
 	a, b := recorded(nil), recorded(func(r *run.Run) {
 		r.Info.Record.Steps = append(r.Info.Record.Steps, results.Step{Index: 2, Step: workload.Step{Clients: 1000}})

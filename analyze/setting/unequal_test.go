@@ -127,8 +127,8 @@ func leaves(path string, sample reflect.Value, at func(*config.Experiment) refle
 	return []leaf{{path, at}}
 }
 
-// filled are experiments of one database with every value given, except that no load has
-// all of several operations, one operation, one key, and steps.
+// filled returns experiments of one database with every value given, except that several
+// operations, one operation, one key and steps are not all in the same load.
 func filled() (list []*config.Experiment) {
 	for _, without := range []func(*workload.Load){
 		func(l *workload.Load) { l.Steps, l.SameKey = nil, false },
@@ -146,8 +146,8 @@ func filled() (list []*config.Experiment) {
 	return list
 }
 
-// Every value of a database and its load is reported where it alone differs, or has a
-// reason why not. Values that are declared later are among them without a word here.
+// Every value of a database and its load is reported if only it differs, or has a reason why
+// not. The test covers newly declared values automatically.
 func TestEverySetting(t *testing.T) {
 	var a []*run.Run
 	for i, e := range filled() {
@@ -196,7 +196,7 @@ func named(r *run.Run, tag string) *run.Run {
 	return r
 }
 
-// A reason why a key is not listed is of a key that exists.
+// Every reason why a key is not listed belongs to an existing key.
 func TestUnlistedExist(t *testing.T) {
 	e := config.Experiment{Databases: make([]config.Database, 1)}
 	var paths []string

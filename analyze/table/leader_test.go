@@ -55,7 +55,7 @@ func TestLeader(t *testing.T) {
 	}
 }
 
-// Events that cannot be read are told, and the leader is what the manifest says.
+// Unreadable events are reported, and the leader is then taken from the manifest.
 func TestLeaderOfBrokenEvents(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Database("etcd", 2*time.Millisecond)

@@ -47,8 +47,8 @@ func TestMergedCells(t *testing.T) {
 	}
 }
 
-// trialRuns are two trials of one database, the first of which lasted and wrote half as
-// much as the second.
+// trialRuns are two trials of one database. The first was half as long as the second and wrote
+// half as much.
 func trialRuns() []*run.Run {
 	var runs []*run.Run
 	for n := 1; n <= 2; n++ {
@@ -86,7 +86,7 @@ func TestMergedTable(t *testing.T) {
 	}
 }
 
-// Tidy has one number to a row, and text in no other column than the last.
+// Tidy has one number per row, and text only in the last column.
 func TestTidy(t *testing.T) {
 	data, err := Tidy(trialRuns())
 	if err != nil {
@@ -151,7 +151,7 @@ func TestZeroRows(t *testing.T) {
 	}
 }
 
-// Every row states which part of the run it is of, by its section.
+// Every row states by its section which part of the run it describes.
 func TestEveryRowHasAPopulation(t *testing.T) {
 	known := map[string]bool{}
 	for _, name := range sections() {

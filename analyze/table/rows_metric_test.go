@@ -34,7 +34,7 @@ func TestRowOfAMetric(t *testing.T) {
 	}
 }
 
-// A metric that the kernels lack has no row, which differs from one that was lost.
+// A metric that the kernels lack has no row, unlike a lost one.
 func TestRowOfAnOptionalMetric(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {
@@ -56,8 +56,8 @@ func TestRowOfAnOptionalMetric(t *testing.T) {
 	}
 }
 
-// TestMetricsOfOlderRecords: a version that did not sample a metric could not record
-// it, and what it did sample is there.
+// TestMetricsOfOlderRecords: metrics that a version did not sample are not recorded, and
+// those that it sampled are there.
 func TestMetricsOfOlderRecords(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

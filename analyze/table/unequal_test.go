@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Whoever compares two runs must see every condition in which they differ.
+// A reader who compares two runs must see every condition in which they differ.
 func TestDifferencesNameEveryCondition(t *testing.T) {
 	of := func(tag string, change func(*results.Manifest, *results.DatabaseRun)) *run.Run {
 		record := &results.DatabaseRun{
@@ -59,7 +59,7 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 	}
 }
 
-// The transport has what its library sent again in all steps.
+// The transport has the number of requests that its library resent in all steps.
 func TestTransport(t *testing.T) {
 	for want, steps := range map[string][]results.Step{
 		"clientv3":                            {{}, {}},

@@ -136,7 +136,7 @@ func (s *scrapes) last(t *testing.T) map[string]*dto.MetricFamily {
 	return all
 }
 
-// Beyond loopback only callers with control's certificate can watch a run, and they know its machine.
+// Beyond loopback only callers with control's certificate can watch a run, and they know the host.
 func TestLiveWithCertificates(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := (certs.Folder{Path: dir, Now: time.Now()}).Init([]string{"127.0.0.1"}); err != nil {

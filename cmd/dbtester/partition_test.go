@@ -43,8 +43,8 @@ func (p place) file(name, text string) string {
 	return p.path(name)
 }
 
-// wantFaults checks that that many faults of the only run took hold and are over, and that no
-// other fault is recorded. A busy machine may have made the load invalid.
+// wantFaults checks that this number of faults of the only run took hold and are over, and that
+// no other fault is recorded. A busy machine may have made the load invalid.
 func (p place) wantFaults(c *command, n int) []faults.Happened {
 	p.t.Helper()
 	eventually(p.t, "the run ends", func() bool {

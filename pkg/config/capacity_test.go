@@ -85,7 +85,7 @@ func TestCapacityValues(t *testing.T) {
 	if c, err := read("", CapacityValues{}); err != nil || c == nil || c.Latency != 20*time.Millisecond {
 		t.Errorf("without values: %+v, %v", c, err)
 	}
-	// What is wrong is named by its flag, and what the file has by its place.
+	// Wrong values are named by their flag, and values in the file by their place.
 	const block = "capacity: {hold: 10s}\n"
 	for _, tt := range []struct {
 		text  string

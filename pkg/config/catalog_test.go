@@ -112,7 +112,7 @@ type zooOptions struct {
 	Jute          int         `yaml:"java_d_jute_max_buffer" classic:"java_d_jute_max_buffer"`
 }
 
-// FitMemory has the heap fit half of the memory.
+// FitMemory fits the heap into half of the memory.
 func (o *zooOptions) FitMemory(bytes int64, given func(string) bool) error {
 	if bytes < 64<<20 {
 		return errors.New("memory is too little")
@@ -126,7 +126,7 @@ func (o *zooOptions) FitMemory(bytes int64, given func(string) bool) error {
 	return nil
 }
 
-// MaxValue is what a request holds beside its key.
+// MaxValue returns the room in a request besides its key.
 func (o *zooOptions) MaxValue(keySize int) int { return max(0, o.Jute-100-keySize) }
 
 type heapOptions struct {

@@ -333,7 +333,7 @@ func TestSetRequests(t *testing.T) {
 	}
 }
 
-// Hosts may be names that are looked up when a run starts.
+// Hosts may be names that are resolved when a run starts.
 func TestHostsByName(t *testing.T) {
 	for _, test := range []struct{ name, file, want string }{
 		{"names", "hosts: ['dns:a-0.agent', 'dns:a-1.agent:3600', {addr: 'dns:a-2.agent'}, 10.0.0.1]\n", "a-0.agent:3500 a-1.agent:3600 a-2.agent:3500 10.0.0.1:3500"},

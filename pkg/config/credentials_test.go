@@ -40,7 +40,7 @@ func TestCredentials(t *testing.T) {
 	wantSameAgain(t, "secure", []byte(secureFile))
 }
 
-// What is shown and recorded are references, and nothing is read to make them.
+// Only references are shown and recorded, and nothing is read to make them.
 func TestCredentialsAreReferences(t *testing.T) {
 	t.Setenv("CONSUL_TOKEN", "hunter2")
 	e := parse(t, secureFile)
@@ -76,7 +76,7 @@ func TestCredentialsProblems(t *testing.T) {
 			`1:7: unknown key "crt" (did you mean "cert"?)`, `2:8: unknown key "pasword_env" (did you mean "password_env"?)`}},
 		"half a pair": {"databases:\n  etcd: {" + ends + ", tls: {cert: a}}\n  consul: {" + ends + ", tls: {key: b, cert: ''}}\n", []string{
 			`2:42: tls: cert and key belong together; give both`, `3:52: cert: is empty`}},
-		// The value is not repeated: somebody's password is in it.
+		// The value is not repeated: it may contain a password.
 		"a password": {"auth: {user: a, password: hunter2}\ndatabases: {etcd: {" + ends + "}}\n", []string{
 			`1:27: password: this file is shown, recorded and shared; name a file (password_file) or an environment variable (password_env)`}},
 		"a password for a variable": {"auth: {user: a, password_env: hunter 2!}\ndatabases: {etcd: {" + ends + "}}\n", []string{

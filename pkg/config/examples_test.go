@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestExamples loads every example of the repository: no errors, no warnings,
-// the same again when shown.
+// TestExamples loads every example of the repository: without errors or warnings, and
+// with the same result after config show.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*.yaml"))
 	if err != nil || len(files) < 15 {
@@ -88,8 +88,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestWorkloadsDoc reads every example of the page on workloads, and looks for
-// every key in it.
+// TestWorkloadsDoc reads every example of the page on workloads, and searches it for every
+// key.
 func TestWorkloadsDoc(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "workloads.md"))
 	if err != nil {

@@ -96,8 +96,8 @@ hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]
 databases: {etcd: {version: v3.6.16}}
 `
 
-// A file with every kind is refused where it asks for what cannot be: members that are upgraded
-// twice, and a command of which nobody said whether it is undone. Without that it is accepted.
+// A file with every kind is refused at impossible requests: members that are upgraded twice, and a
+// command without a statement whether it is undone. Without these the file is accepted.
 func TestFaultsOfEveryKind(t *testing.T) {
 	_, _, err := Parse("test.yaml", []byte(everyKind), testCatalog())
 	if err == nil || !strings.Contains(err.Error(), "test.yaml:3:67: members are upgraded once") || !strings.Contains(err.Error(), "test.yaml:9:86: a command needs undo") || strings.Count(err.Error(), "\n") != 1 {
@@ -119,7 +119,7 @@ func TestFaultsOfEveryKind(t *testing.T) {
 	}
 }
 
-// A word that is no kind is one problem.
+// An unknown kind is a single problem.
 func TestFaultOfNoKind(t *testing.T) {
 	_, _, err := Parse("test.yaml", []byte("faults: [{kind: flood, at: 10s}]\nload: {rate: 100, duration: 60s}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n"), testCatalog())
 	if err == nil || strings.Contains(err.Error(), "needs a kind") || strings.Count(err.Error(), "\n") > 0 {
@@ -127,8 +127,8 @@ func TestFaultOfNoKind(t *testing.T) {
 	}
 }
 
-// Those of a database replace those of the file, an empty list too, and a file that shows them
-// is read as it was.
+// A database's faults, even an empty list, replace those of the file. A file that shows them reads
+// back unchanged.
 func TestFaultsOfDatabase(t *testing.T) {
 	const text = "faults: [{kind: kill, at: 10s, for: 2s}]\nload: {rate: 100, duration: 60s}\nhosts: [127.0.0.1]\n" +
 		"databases: {etcd: , etcd__calm: {faults: []}, etcd__own: {probe: 5ms, faults: [{kind: restart, member: 1, at: 20s}]}}\n"

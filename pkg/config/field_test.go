@@ -37,8 +37,8 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// TestUndeclaredKey asks for a key that no declaration has: a misspelled name in a
-// check must not look like a key that the file does not give.
+// TestUndeclaredKey requests an undeclared key: a misspelled name in a check must not look
+// like a key that the file does not give.
 func TestUndeclaredKey(t *testing.T) {
 	defer func() {
 		if recover() == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGenerators: entries are written as hosts are, and the file's agent_port is theirs.
+// TestGenerators: entries are written like hosts, and use the file's agent_port.
 func TestGenerators(t *testing.T) {
 	e, _, err := Parse("x.yaml", []byte(body+"agent_port: 3600\nload: {clients: 4, requests: 10}\ngenerators: [10.0.0.8, '10.0.0.8:3700', {addr: 10.0.0.9, agent_port: 3800}]\n"), testCatalog())
 	if err != nil {
@@ -22,7 +22,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// TestGeneratorProblems: what generators cannot issue is refused at its place.
+// TestGeneratorProblems: loads that generators cannot issue are refused at their place.
 func TestGeneratorProblems(t *testing.T) {
 	const two = "generators: [10.0.0.8, 10.0.0.9]\n"
 	for _, test := range []struct{ name, rest, want string }{

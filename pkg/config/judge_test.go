@@ -49,7 +49,7 @@ databases:
 	wantSameAgain(t, "judge", shown)
 }
 
-// TestJudgeProblems gives bounds that no run can meet, or that say nothing.
+// TestJudgeProblems gives bounds that no run can meet, or that have no effect.
 func TestJudgeProblems(t *testing.T) {
 	for load, want := range map[string]string{
 		"judge: {achieved: {mark: 90%}}":              "judge: achieved: invalid must not be above mark, got 95% and 90%",

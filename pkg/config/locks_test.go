@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/locks"
 )
 
-// What is wrong with a file's locks is reported at its place.
+// Problems with a file's locks are reported at their place.
 func TestLocksProblems(t *testing.T) {
 	const one = "load: {rate: 10, duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n"
 	for _, test := range []struct {

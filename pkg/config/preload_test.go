@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPreload: the data before a load by keys or bytes, its meaning for keys that
-// operations take, and the file that is shown.
+// TestPreload: the data before a load by keys or bytes, its meaning for the keys of
+// operations, and the shown file.
 func TestPreload(t *testing.T) {
 	e := parse(t, `title: Preload
 hosts: [10.0.0.1]

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a file's sessions lack is one problem, however many databases there are, and so is a value
-// that cannot be read.
+// A missing value of a file's sessions is a single problem, however many databases there are, and so
+// is an unreadable value.
 func TestSessionsProblems(t *testing.T) {
 	const three = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"
 	for _, test := range []struct {
@@ -38,7 +38,7 @@ func TestSessionsProblems(t *testing.T) {
 	}
 }
 
-// How many sessions are granted before a load, with which TTL, and what cannot be.
+// The number of sessions granted before a load, their TTL, and impossible values.
 func TestLoadSessions(t *testing.T) {
 	for _, test := range []struct {
 		name, file string
@@ -87,7 +87,7 @@ func TestLoadSessions(t *testing.T) {
 	}
 }
 
-// What has no effect, or another than a file asks for, is a warning.
+// A value without effect, or with another effect than requested, is a warning.
 func TestLoadSessionsWarnings(t *testing.T) {
 	for file, want := range map[string]string{
 		"load: {operation: read, sessions: 5}":                                            "x.yaml:3:35: warning: sessions: no operation of the load is of sessions",

@@ -52,7 +52,7 @@ func TestSweepSteps(t *testing.T) {
 	}
 }
 
-// Members and data become databases of their own, at each point all of them.
+// Members and data become separate databases, all of them at each point.
 func TestSweepPoints(t *testing.T) {
 	members := "hosts: [a, b, c]\ntrials: 2\nsweep: {members: [1, 3]}\ndatabases: {etcd: , etcd__old: {tag: before, version: v3.4.1}, zookeeper: }\n"
 	e := parse(t, members)
@@ -164,7 +164,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestDatabasePlace: points of a sweep have the places of the database that they are of.
+// TestDatabasePlace: points of a sweep have the places of their database.
 func TestDatabasePlace(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "hosts: [a, b, c]\nsweep: {members: [1, 3]}\ndatabases: {etcd: {version: v3.6.16}, zookeeper: }\n")

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Watchers that cannot be, and loads that cannot be watched, are named at their place.
+// Impossible watchers, and loads that cannot be watched, are named at their place.
 func TestWatchersProblems(t *testing.T) {
 	const load = "load: {operation: update, keys: 10, rate: 10, duration: 10s, clients: 2, value_size: 64}\n"
 	const three = load + "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"

@@ -93,7 +93,7 @@ func TestRamps(t *testing.T) {
 	step := func(rate, end float64, ramp time.Duration) workload.Step {
 		return workload.Step{Clients: 10, Connections: 10, Duration: 10 * time.Second, Rate: rate, RateEnd: end, Ramp: ramp}
 	}
-	// A step's own rate leaves the load's rate_end aside.
+	// A step with its own rate ignores the load's rate_end.
 	want := []workload.Step{step(100, 900, 0), step(50, 0, 0), step(50, 5, 0), step(0, 0, 4*time.Second)}
 	stepped := e.Databases[4].Load
 	if diff := cmp.Diff(want, stepped.Stretches()); diff != "" {
@@ -136,8 +136,8 @@ func TestOverlayReplaces(t *testing.T) {
 	}
 }
 
-// TestPaceOfARate keeps the keys that need a rate where one step has a rate, and
-// drops them where a database resets the rate.
+// TestPaceOfARate keeps the keys that need a rate if one step has a rate, and drops
+// them if a database resets the rate.
 func TestPaceOfARate(t *testing.T) {
 	for _, test := range []struct {
 		load, own string
@@ -312,7 +312,7 @@ func TestWorkloadProblems(t *testing.T) {
 	}
 }
 
-// TestWhatADatabaseLacks reports operations where the file asks for them.
+// TestWhatADatabaseLacks reports unsupported operations at their place in the file.
 func TestWhatADatabaseLacks(t *testing.T) {
 	const does = "(it supports write, update, read, read-oneshot, delete, swap, txn, create)"
 	for load, want := range map[string]string{
@@ -326,7 +326,7 @@ func TestWhatADatabaseLacks(t *testing.T) {
 	}
 }
 
-// TestTooManyOperations needs a catalog of more operations than there are.
+// TestTooManyOperations needs a catalog with more operations than exist.
 func TestTooManyOperations(t *testing.T) {
 	catalog := testCatalog()[:1]
 	catalog[0].Info.Operations = []workload.Op{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}

@@ -21,7 +21,8 @@ var update = flag.Bool("update", false, "write the table of marks into docs/trou
 
 const root = "../.."
 
-// TestKinds wants every kind whole, once, and each of its sentences readable.
+// TestKinds requires every kind to be complete and unique, and each of its sentences to be
+// readable.
 func TestKinds(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range mark.Kinds() {
@@ -79,8 +80,7 @@ func examples(s mark.Sentence) (mark.Values, mark.Words) {
 	}
 }
 
-// TestText prints values with their units, two digits of what was measured and all of what
-// was counted.
+// TestText formats values with their units: measured values with two digits, counts with all.
 func TestText(t *testing.T) {
 	share := func(percent, bound float64) mark.Values {
 		return mark.Values{"step": 2, "clients": 1000, "share_percent": percent, "own_seconds": 403, "of_seconds": 4255, "mark_percent": bound}
@@ -124,8 +124,8 @@ func TestWiderEffect(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsDeclared reads the sources: a mark is made with the name of a code that is
-// declared here, or with a text that is one.
+// TestEveryCodeIsDeclared reads the sources: a mark is made with the constant or the text of a
+// code that is declared here.
 func TestEveryCodeIsDeclared(t *testing.T) {
 	declared := map[string]bool{}
 	for _, k := range mark.Kinds() {
@@ -177,7 +177,7 @@ func literal(e ast.Expr) string {
 	return text
 }
 
-// walk parses the sources of this module but tests.
+// walk parses the sources of this module except tests.
 func walk(t *testing.T, see func(path string, file *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/metrics.md")
 
-// The list in the documentation is made from the declarations.
+// The list in the documentation is generated from the declarations.
 func TestDocumentation(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Metrics

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// check parses good texts, each of which must give the readings beside it, and bad
-// ones, each of which must give an error.
+// check parses good texts, each of which must give the readings next to it, and bad ones,
+// each of which must give an error.
 func check(t *testing.T, s Source, of string, good map[string][]Reading, bad ...string) {
 	t.Helper()
 	parse := func(text string) ([]Reading, error) {

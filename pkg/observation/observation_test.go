@@ -28,7 +28,7 @@ func scratch() Group {
 // at is a time in a second.
 func at(second int64) time.Time { return time.Unix(second, 500) }
 
-// Numbers merge within a second, over the parts of a load, and over seconds, each in its way.
+// Numbers merge within a second, over the parts of a load, and over seconds, each in its own way.
 // Times lose nothing.
 func TestMerge(t *testing.T) {
 	g := scratch()
@@ -77,8 +77,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What is written is read again, and a maximum that was not observed stays unknown. The log of
-// times has each second.
+// Written data is read back, and a maximum without observations stays unknown. The log of times
+// has each second.
 func TestFiles(t *testing.T) {
 	g, dir := scratch(), t.TempDir()
 	r := NewRecorder(g)

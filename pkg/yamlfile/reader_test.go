@@ -25,7 +25,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestComments: comments of files with the line ends of Windows are as good as others.
+// TestComments: comments in files with Windows line endings are accepted.
 func TestComments(t *testing.T) {
 	r := New("f")
 	if r.Document([]byte("# one\r\na: 'b # c'\t# two\r\n")); r.Err() != nil {

@@ -69,7 +69,7 @@ func TestScalars(t *testing.T) {
 	wantRead(t, OneOf("red", "blue"), "bleu", "", `k: unknown value "bleu" (did you mean "blue"?)`)
 }
 
-// The words of YAML 1.1 are booleans only where a caller asks for them.
+// The words of YAML 1.1 are booleans only if a caller requests them.
 func TestOldBooleans(t *testing.T) {
 	for text, want := range map[string]bool{"yes": true, "On": true, "y": true, "no": false, "off": false, "N": false} {
 		if got, why := read(t, Truth, text, true); got != want || why != "" {

@@ -40,7 +40,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestJudged: the finding of several runs sums their verdicts up, and a run without one is named.
+// TestJudged: the finding of several runs summarizes their verdicts, and a run without one is named.
 func TestJudged(t *testing.T) {
 	of := func(verdicts ...consistency.Verdict) (runs []*run.Run) {
 		for _, v := range verdicts {

@@ -83,8 +83,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The sentence and the card name when all keys were gone, and what is not known of a database
-// is a dash.
+// The sentence and the card state when all keys were gone, and unknown values of a database are
+// dashes.
 func TestCard(t *testing.T) {
 	left := died()
 	left.Expired, left.NotExpired, left.Resolution = 1500, 500, 20*time.Millisecond
@@ -126,7 +126,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// A line begins with all sessions and ends with those that are left.
+// A line begins with all sessions and ends with the remaining ones.
 func TestFigures(t *testing.T) {
 	early := died()
 	early.Survivors = []deaths.Survivors{{After: -4 * time.Second, Left: 1999}, {After: 0, Left: 20}}

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// recorded is a run whose leader was killed for 3 s, with these blackouts; a time that is
-// negative never ended.
+// recorded is a run whose leader was killed for 3 s, with these blackouts; a negative one
+// never ended.
 func recorded(t *testing.T, blackouts ...time.Duration) *run.Run {
 	t.Helper()
 	begin := time.Unix(1000, 0)
@@ -96,7 +96,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// The card has the settings that decide when a silent leader is missed, and no others.
+// The card has only the settings that decide when a silent leader is detected.
 func TestSettings(t *testing.T) {
 	for want, options := range map[string]map[string]string{
 		"election_timeout 1s, heartbeat_interval 100ms": {"election_timeout": "1s", "heartbeat_interval": "100ms", "snapshot_count": "10000", "log_level": "info"},

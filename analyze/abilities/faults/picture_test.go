@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// drawn is a run of 40 s with 10 requests in each tick but in those of the fault, which has no
-// rows, and a fault at 10 s and at 25 s whose load recovers after 4 s.
+// drawn is a run of 40 s with faults at 10 s and at 25 s, from which the load recovers after 4 s.
+// Each tick has 10 requests, except that ticks of a fault have no rows.
 func drawn(t *testing.T) *run.Run {
 	t.Helper()
 	begin, tick := time.Unix(1000, 0).UTC(), int64(results.ProgressTick)
@@ -89,7 +89,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Runs without faults, and faults of which no tick is left, have no picture.
+// Runs without faults, and faults without remaining ticks, have no picture.
 func TestFiguresNone(t *testing.T) {
 	calm := &run.Run{}
 	calm.Info.Record = &results.DatabaseRun{}
@@ -100,8 +100,8 @@ func TestFiguresNone(t *testing.T) {
 	}
 }
 
-// Two faults of one member that overlap disturb it from the begin of the first to the end of the
-// last, and a fault that an interrupted run did not end is left out.
+// Two overlapping faults of one member disturb it from the start of the first to the end of the
+// last. A fault that an interrupted run did not end is left out.
 func TestDisturbedOverlap(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(1000+seconds, 0) }
 	r := &run.Run{}

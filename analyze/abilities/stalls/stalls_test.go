@@ -70,7 +70,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first screen names what the longest stall of all trials coincided with, from a second on.
+// The first screen names the events that coincided with the longest stall of all trials, if it lasted
+// a second.
 func TestFindings(t *testing.T) {
 	say := (Half{}).Findings()[0].Of
 	short, named := six(), six()
@@ -110,8 +111,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The calendar has a panel for each database and a series for each kind; kinds beyond the number
-// of colours are together.
+// The calendar has a panel for each database and a series for each kind; kinds beyond the number of
+// colours share one.
 func TestFigures(t *testing.T) {
 	many := run.Stalls{}
 	for i := range 8 {

@@ -98,7 +98,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The sentence and the card are of the most watchers, and what is not known of a database is a dash.
+// The sentence and the card describe the most watchers, and unknown values of a database are dashes.
 func TestCard(t *testing.T) {
 	lossy := watched()
 	lossy.Counts.Lost = 1234

@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What the list says of trust stands without the report's lines.
+// The list's text on trust is understandable without the report's lines.
 func TestTrust(t *testing.T) {
 	lost, late, known := reason{Code: "server lost", Invalid: true, Weakens: true}, reason{Code: "client late", Weakens: true}, reason{Code: "expected"}
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
-	// What somebody wrote around the list stays.
+	// Text around the list stays.
 	own := strings.Replace(readme, "# My results", "# Mine\n\nwords", 1) + "\nmore words\n"
 	put(t, dir, Readme, own)
 	if _, err := Write(dir, "My results", entries); err != nil {
@@ -135,8 +135,8 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// The list of published results names every one of them: dbtester index test-results
-// writes it anew.
+// The list of published results names all of them: dbtester index test-results rewrites
+// it.
 func TestPublishedResultsAreListed(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "test-results")
 	entries, err := Find(dir)
@@ -154,7 +154,7 @@ func TestPublishedResultsAreListed(t *testing.T) {
 	}
 }
 
-// Texts of reports, and names of folders, are shown and not obeyed.
+// Texts of reports, and names of folders, are shown and not interpreted.
 func TestHostileText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>|\n# h ``` ](http://evil) --> \x1b[2J\u202e"
 	quoted, err := json.Marshal(hostile)

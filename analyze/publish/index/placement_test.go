@@ -26,8 +26,8 @@ func generated(title, date, id string) string {
 	return strings.Replace(ran(title, date, []string{"c", "m1", "m2"}), `"members":`, fmt.Sprintf(`"generators": [{"host": {"boot_id": %q}}], "members":`, id), 1)
 }
 
-// Reports of separate machines and of shared ones are in lists of their own, each in the
-// order of time, in the README and on the page.
+// Reports on separate machines and on shared ones are in separate lists, each sorted by
+// time, in the README and on the page.
 func TestPlacements(t *testing.T) {
 	dir := reports(t, map[string]string{
 		"a/all-aggregated.json": ran("Separate, old", "2026-01-01T00:00:00Z", []string{"c", "m1", "m2"}),

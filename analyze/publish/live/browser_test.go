@@ -18,8 +18,8 @@ func until(condition string) string {
 	return fmt.Sprintf(`new Promise(done => { const look = () => { if (%s) done(true); else setTimeout(look, 50); }; look(); })`, condition)
 }
 
-// A browser shows the seconds of a run as they come, keeps what its reader has chosen, and turns to
-// the report in the end.
+// A browser shows the seconds of a run as they arrive, keeps its reader's choices, and finally shows
+// the report.
 func TestInBrowser(t *testing.T) {
 	const hostile = `<img src=x onerror="document.title='owned'">`
 	r := around(time.Now())

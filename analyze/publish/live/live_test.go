@@ -143,7 +143,7 @@ LIVE-WRITTEN member 1 [1 2 3]: - 1e+06 1e+06`
 	}
 }
 
-// A sample that comes twice is one, and one of other processes begins anew.
+// A repeated sample counts once, and a sample of other processes starts over.
 func TestSamples(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	var l oneLoad
@@ -157,7 +157,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// A second trial of a database takes the place of the first.
+// A second trial of a database replaces the first.
 func TestTrials(t *testing.T) {
 	r := New("")
 	for trial := 1; trial <= 2; trial++ {
@@ -252,7 +252,7 @@ func served(t *testing.T, r *Run) (*Server, string) {
 	return s, "http://" + l.Addr().String()
 }
 
-// get asks for a page and returns its status and text.
+// get requests a page and returns its status and text.
 func get(t *testing.T, address string, header map[string]string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -281,7 +281,7 @@ func get(t *testing.T, address string, header map[string]string) (int, string) {
 // client keeps no connections, which would outlive a test.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Other sites and other names for this machine are refused, whatever they ask for.
+// Requests from other sites, and to other names for this machine, are refused.
 func TestWhoMayRead(t *testing.T) {
 	s, at := served(t, around(time.Now()))
 	defer func() {
@@ -367,7 +367,7 @@ func next(t *testing.T, lines *bufio.Scanner, name string) string {
 	return ""
 }
 
-// The page of a run becomes the report, which is served from its folder alone until it was fetched.
+// The page of a run becomes the report, which is served only from its folder, until it was fetched.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"report.html": "the report", "numbers.csv": "1,2"} {
@@ -409,7 +409,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A page that takes nothing holds up neither the run nor the others, and only so many are let in.
+// A page that reads nothing delays neither the run nor other pages, and the number of pages is bounded.
 func TestManyViewers(t *testing.T) {
 	var v viewers
 	v.idle = make(chan struct{})
@@ -446,7 +446,7 @@ func TestManyViewers(t *testing.T) {
 	<-v.idle
 }
 
-// While nobody looks, no second is made; then there is one each second.
+// Without viewers no events are made; then there is one each second.
 func TestTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Server{run: around(time.Now()), viewers: viewers{idle: make(chan struct{})}}
@@ -468,7 +468,7 @@ func TestTick(t *testing.T) {
 	})
 }
 
-// The dashboard for Grafana asks for metrics that exist, and docs/live.md names them all.
+// The dashboard for Grafana uses only existing metrics, and docs/live.md names them all.
 func TestDocuments(t *testing.T) {
 	h, err := metricsOf(around(time.Unix(1_700_000_000, 0)))
 	if err != nil {
@@ -509,7 +509,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A step that says how far it is takes the place of what it said before.
+// A step's new progress text replaces its previous one.
 func TestSay(t *testing.T) {
 	r := New("")
 	for _, text := range []string{"start members", "wrote 10 of 20 keys", "wrote 20 of 20 keys", "load"} {
@@ -526,8 +526,8 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// Pages of a run without a report are told that it is over before the server ends, and a report
-// that is not there is an error.
+// Pages of a run without a report are notified of its end before the server stops, and a missing
+// report is an error.
 func TestOver(t *testing.T) {
 	s, at := served(t, around(time.Now()))
 	lines, done := stream(t, at)

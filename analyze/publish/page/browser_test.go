@@ -14,7 +14,7 @@ type browser struct {
 	t *testing.T
 }
 
-// newBrowser starts Chromium. Waiting for it has one bound, of the whole test.
+// newBrowser starts Chromium. One bound limits all waiting for it in the test.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	return &browser{chromiumtest.Start(t, 5*time.Minute), t}
@@ -52,7 +52,7 @@ func (b *browser) size(width, height int) {
 	b.must(b.Size(width, height))
 }
 
-// dark asks for a dark page, or for a light one.
+// dark requests a dark page, or a light one.
 func (b *browser) dark(dark bool) {
 	b.t.Helper()
 	b.must(b.Show(chromium.Media{Dark: dark}))

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// What the script draws has the events, the points without a line, the panels, the boxes,
-// and the series that are shown on demand.
+// The script's data has the events, the points without a line, the panels, the boxes, and the
+// series that are shown on demand.
 func TestDataOfFigures(t *testing.T) {
 	line := figure.Series{Name: "etcd", Key: 1, X: []float64{0, 1}, Y: []float64{1, 2}}
 	logged := figure.Series{Name: "log", Key: 1, Loose: true, X: []float64{1}, Y: []float64{9}, Labels: []string{"slow fsync"}}
@@ -35,7 +35,7 @@ func TestDataOfFigures(t *testing.T) {
 	}
 }
 
-// Long series of labelled points keep the labels of the points that are kept.
+// Thinned series of labelled points keep the labels of the remaining points.
 func TestThinnedLabels(t *testing.T) {
 	s := figure.Series{Loose: true}
 	for i := range 1000 {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestInBrowser shows the page in one headless Chromium and uses it as a reader does.
-// Nothing waits for time: each question is asked when the browser has answered the one
-// before.
+// Nothing waits for time: each query is sent after the browser has answered the previous
+// one.
 func TestInBrowser(t *testing.T) {
 	b := newBrowser(t)
 	path := filepath.Join(t.TempDir(), "report.html")
@@ -227,7 +227,7 @@ func (l live) dots() {
 	l.b.eval(`document.activeElement.blur()`)
 }
 
-// labels of points, ticks and titles are not poorer than those of the picture.
+// labels of points, ticks and titles are as complete as in the picture.
 func (l live) labels() {
 	texts := `[...document.querySelectorAll('#figure-clients .live > svg > text')].map(t => t.textContent).join()`
 	l.want("labels of points", `['one', 'ten', '=many'].every(t => `+texts+`.split(',').includes(t))`, true)
@@ -300,7 +300,7 @@ func (l live) search() {
 	l.want("all again", `document.getElementById('row-latency').hidden || document.getElementById('section-third').open`, false)
 }
 
-// searchTexts finds what stands in no table: the first screen, doubts, notes and settings.
+// searchTexts finds text outside tables: the first screen, doubts, notes and settings.
 func (l live) searchTexts() {
 	search := func(text string) {
 		l.b.eval(fmt.Sprintf(`(() => { const s = document.getElementById('search'); s.value = %q; s.dispatchEvent(new Event('input')); return true; })()`, text))
@@ -367,7 +367,7 @@ func (l live) darkness() {
 	l.b.dark(false)
 }
 
-// widths looks at a telephone, a tablet and a desk: nothing is wider than the window.
+// widths checks a phone, a tablet and a desktop: nothing is wider than the window.
 func (l live) widths() {
 	for _, width := range []int{390, 800, 1400} {
 		l.b.size(width, 900)
@@ -387,8 +387,8 @@ func (l live) paper() {
 	l.want("sections open after printing", open, before)
 }
 
-// TestLook takes pictures of the report DBTESTER_PAGE into the folder DBTESTER_PAGE_DIR, to
-// be looked at: three widths, dark, and paper.
+// TestLook takes pictures of the report DBTESTER_PAGE into the folder DBTESTER_PAGE_DIR, for
+// inspection: three widths, dark, and paper.
 func TestLook(t *testing.T) {
 	path := os.Getenv("DBTESTER_PAGE")
 	if path == "" {

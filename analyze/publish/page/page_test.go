@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// hostile is a text that is markup wherever it is not escaped.
+// hostile is a text that becomes markup wherever it is not escaped.
 const hostile = `x"'><img src=x onerror=alert(1)></script><svg onload=alert(2)>`
 
 // pageOf is a page of two databases: one has a hostile tag, and every kind of figure
@@ -120,8 +120,8 @@ func written(t *testing.T, p Page) string {
 	return string(data)
 }
 
-// TestHostileTexts reads the page as bytes: no text of a report is markup, and nothing
-// is named that a browser would load.
+// TestHostileTexts reads the page as bytes: no text of a report is markup, and the page
+// names nothing that a browser would load.
 func TestHostileTexts(t *testing.T) {
 	text := written(t, pageOf())
 	for _, bad := range []string{"<img", "onerror=alert(1)></script>", "<svg onload", "http://", "https://", "//cdn", "@import", "url("} {
@@ -200,7 +200,7 @@ func TestNumbersAreShortAndRight(t *testing.T) {
 	}
 }
 
-// keep writes a file into the folder DBTESTER_PAGE_DIR, to be looked at.
+// keep writes a file into the folder DBTESTER_PAGE_DIR, for inspection.
 func keep(t *testing.T, name string, data []byte) {
 	t.Helper()
 	dir := os.Getenv("DBTESTER_PAGE_DIR")
@@ -212,7 +212,7 @@ func keep(t *testing.T, name string, data []byte) {
 	}
 }
 
-// On a dark page no text has a colour that only a white one shows.
+// On a dark page no text has a colour that is visible only on white.
 func TestTextColorsFollowTheTheme(t *testing.T) {
 	rules := palette()
 	for key := range 8 {

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
-// TestPublishedPages looks at the first screen of each published page: at 1440 x 800 all of it
-// is in the window, and at 390 nothing is wider than the window.
+// TestPublishedPages checks the first screen of each published page: at 1440 x 800 all of it is in
+// the window, and at 390 nothing is wider than the window.
 func TestPublishedPages(t *testing.T) {
 	b := chromiumtest.Start(t, 10*time.Minute)
 	all, err := filepath.Glob("../../../test-results/*/report.html")

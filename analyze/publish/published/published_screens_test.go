@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// firstScreen is what a published report's JSON file says first.
+// firstScreen is the first screen in a published report's JSON file.
 type firstScreen struct {
 	Title    string `json:"title"`
 	Headline struct {
@@ -59,9 +59,9 @@ type screenValue struct {
 	Text  string   `json:"text"`
 }
 
-// TestPublishedScreens holds each published first screen against its own tables: it answers
-// with a sentence that names every database, each number of the sentence stands in a table,
-// and the winners that it names are those of its claims, whose ratios are those of the table.
+// TestPublishedScreens compares each published first screen with its own tables. It answers with
+// a sentence that names every database. Each number of the sentence is in a table, the winners
+// are those of its claims, and the claims' ratios are those of the table.
 func TestPublishedScreens(t *testing.T) {
 	paths, err := filepath.Glob("../../../test-results/*/all-aggregated.json")
 	if err != nil || len(paths) < 10 {
@@ -151,8 +151,8 @@ func (s *firstScreen) texts(t *testing.T, dir string) (list []string) {
 // figureText matches a number with its unit.
 var figureText = regexp.MustCompile(`[0-9][0-9,]*(?:\.[0-9]+)?(?: (?:ms|s|%)\b)?`)
 
-// conditions are numbers of a sentence that say under what it holds, and ratios, which
-// are checked as claims.
+// conditions are numbers of a sentence that state its conditions, and ratios, which are
+// checked as claims.
 var conditions = regexp.MustCompile(`(?i)with [0-9,]+ clients?|99 %|over 1 %|at [0-9,.]+/s|kept [0-9,.]+/s|p[0-9.]+ <= [0-9.]+ \w+|[0-9.,]+ times (?:as|the)|[0-9]+ of [0-9]+ (points|trials|searches)|behind at [0-9]+|\([0-9]+ undecided\)|at [0-9,]+ clients|with [0-9.]+ [kMGT]?B stored|[0-9]+ % (more|less)|[0-9.]+ % of [0-9,]+ were not answered|for [0-9.]+ s, then|answered [0-9,.]+ \w+ a second for [0-9.]+ s, then|from [0-9.]+ s|with [0-9]+ members?`)
 
 // numbersOf are the figures of a sentence that a table must have.

@@ -27,8 +27,8 @@ type published struct {
 	records []string
 }
 
-// TestPublishedNumbers computes numbers of every published table again from the published
-// records. It reads CSV, JSON and histograms by public libraries, and shares no code with
+// TestPublishedNumbers recomputes numbers of every published table from the published
+// records. It reads CSV, JSON and histograms with public libraries, and shares no code with
 // analyze. An experiment or a report without records fails.
 func TestPublishedNumbers(t *testing.T) {
 	reports := map[string]*published{}
@@ -162,7 +162,7 @@ func readTable(t *testing.T, path string) []map[string]string {
 	return rows
 }
 
-// recordedRun is what the numbers need of a manifest.
+// recordedRun holds the parts of a manifest that the numbers need.
 type recordedRun struct {
 	RunID     string `json:"run_id"`
 	Databases []recordedDatabase
@@ -276,7 +276,7 @@ func (c computed) number(row map[string]string, column string) float64 {
 	return value
 }
 
-// counts sums up the outcomes of all requests of the load.
+// counts sums the outcomes of all requests of the load.
 func (c computed) counts() {
 	sums := map[string]float64{}
 	for _, row := range c.rows("intervals.csv") {
@@ -437,8 +437,8 @@ func atRank(h *hdrhistogram.Histogram, q float64) float64 {
 	return math.NaN()
 }
 
-// servers computes what all members used, by the counters that enclose the load, and the
-// fsyncs of the one with most.
+// servers computes the resource usage of all members, from the counters that enclose the load,
+// and the fsyncs of the member with the most.
 func (c computed) servers() {
 	cpu, most, reported := 0.0, 0.0, true
 	var windows []window

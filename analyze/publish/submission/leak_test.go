@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// The planted names: none of them may be in an archive, in any case of letters.
+// The planted names: none of them may be in an archive, in upper or lower case.
 var planted = []string{
 	"acme", "db-7", "db-8", "bench-client", "rack9-spare", "10.20.30.", "203.0.113.9", "2001:db8", "alice", "bob42", "96e9db65", "4026531833",
 	"hunter2-Zx81", "hvs.CAESIJ", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOi", "MIIEvQIBADANBg", "0f8fad5b-d9cb", "Tr0ub4dor", "s3cr3t-flag",
@@ -94,8 +94,8 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// Nothing that was planted is in the archive, the numbers are the same, equal names have
-// equal pseudonyms, and the account lists what was done.
+// No planted name is in the archive, the numbers are the same, equal names have equal
+// pseudonyms, and the account lists all changes.
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	run := secretRun(t)
@@ -137,7 +137,7 @@ func TestNothingLeaks(t *testing.T) {
 			t.Errorf("the account has no %q:\n%s", want, packed.Account)
 		}
 	}
-	// Their names are anybody's: only who packs reads them.
+	// The pairs contain the real names: only the person who packs may read them.
 	for _, want := range []string{"field sponsor", "field secret_note", "field pangolin", "field pangolin_count", "file pangolin-plan.txt", "file etcd-v3.6/pangolin.csv",
 		"file etcd-v3.6/logs/2-pangolin.log, packed as etcd-v3.6/logs/2-unlisted-1.log", "file etcd-v3.6/profiles/pangolin.pprof", "file etcd-v3.6/pangolin/events.jsonl", "file etcd-v3.6/core.dump"} {
 		if !slices.Contains(packed.Unnamed, want) {

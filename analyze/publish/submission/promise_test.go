@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// What docs/submit.md promises of each kind of text: one that is replaced or removed, and
-// one that stays because it names nobody.
+// The promises of docs/submit.md for each kind of text: an example that is replaced or removed,
+// and one that stays because it identifies nobody.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ of, gone, alias, stays string }{
@@ -75,8 +75,8 @@ func TestNamesInTablesAndKeys(t *testing.T) {
 	}
 }
 
-// Logs that the manifest lists keep their names, and those of a member whose list was lost.
-// Files elsewhere than where records lie are none of the record's.
+// Logs that the manifest lists keep their names, and so do logs of a member whose list was lost.
+// Files outside the folders of records do not belong to the record.
 func TestListedLogs(t *testing.T) {
 	t.Parallel()
 	record := &results.DatabaseRun{Members: []results.Member{{Files: []string{"logs/1-etcd.log"}}, {}}}
@@ -96,8 +96,7 @@ func TestListedLogs(t *testing.T) {
 	}
 }
 
-// A run that is packed is only read, and packing needs no network: the archive is the one
-// file that is written.
+// Packing only reads the run and needs no network: the archive is the only written file.
 func TestWritesOnlyTheArchive(t *testing.T) {
 	t.Parallel()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))

@@ -23,8 +23,8 @@ func digested(t *testing.T, dir string) (*results.DatabaseRun, string) {
 	return m.Databases[0], folder.Path(m.Databases[0].Tag)
 }
 
-// TestDigests: an archive has the digests of its own files, with a list of what packing
-// changed, and a record that is not as recorded is refused.
+// TestDigests: an archive has the digests of its own files, with a list of the files that packing
+// changed. A damaged record is refused.
 func TestDigests(t *testing.T) {
 	t.Parallel()
 	run := published(t, "quickstart")

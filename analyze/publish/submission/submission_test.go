@@ -133,8 +133,8 @@ func numbers(t *testing.T, dir string) (rows []string) {
 	return rows
 }
 
-// A real record of three databases, of which members were killed, gives the same numbers
-// after it was packed, and its archive has no log of ours, no argument and no path.
+// A real record of three databases with killed members gives the same numbers after packing,
+// and its archive has no log of ours, no argument and no path.
 func TestPublishedRecord(t *testing.T) {
 	t.Parallel()
 	run := published(t, "leader-killed")
@@ -189,12 +189,12 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// The same run gives the same bytes, and what was packed can be packed again.
+// The same run gives the same bytes, and a packed run can be packed again.
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	run := published(t, "quickstart")
 	var first []byte
-	// The names of the machine that packs change nothing if the records do not have them.
+	// The names of the packing machine change nothing if the records do not contain them.
 	for _, o := range []Options{{Run: run}, {Run: run, Hosts: []string{"build-7.ci.example.net"}, Users: []string{"somebody"}}} {
 		packed, again := pack(t, o)
 		if len(packed.Pseudonyms) == 0 || packed.Pseudonyms[0] != (Pseudonym{"vm", "host-1"}) || slices.ContainsFunc(packed.Pseudonyms, func(p Pseudonym) bool { return p.Name == "somebody" }) {

@@ -39,8 +39,8 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// Machines and users that are named like words of the records change no number, and one
-// that is named like a pseudonym is not taken for another.
+// Machines and users that are named like words of the records change no number, and a name
+// that looks like a pseudonym is not confused with another.
 func TestNamesThatAreWords(t *testing.T) {
 	t.Parallel()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -75,7 +75,7 @@ func TestNamesThatAreWords(t *testing.T) {
 	}
 }
 
-// A record that lost a mark, or contradicts itself, is none that may be published.
+// A record that lost a mark, or contradicts itself, must not be published.
 func TestAgrees(t *testing.T) {
 	t.Parallel()
 	dir := published(t, "quickstart")
@@ -143,8 +143,8 @@ func TestAllTextsAreKnown(t *testing.T) {
 	}
 }
 
-// Manifests that were published have no field that this version does not know, so that
-// nothing of a record is left out.
+// Published manifests have no field that this version does not know, so no part of a record
+// is left out.
 func TestPublishedFieldsAreKnown(t *testing.T) {
 	t.Parallel()
 	manifests, err := filepath.Glob(filepath.Join("..", "..", "..", "test-results", "*", "records", "*", results.FileManifest))

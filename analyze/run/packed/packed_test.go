@@ -51,7 +51,7 @@ func sample(second int64, cpu float64, device string) results.Sample {
 	}
 }
 
-// Samples are unpacked as they were, texts that name no source aside.
+// Samples are unpacked unchanged, except texts that name no source.
 func TestSamples(t *testing.T) {
 	want := []results.Sample{sample(1, .1, "vda"), sample(2, .25, "vda"), sample(3, metric.Unknown, "vdb"), sample(4, 7, "vdb")}
 	s := Of(want...)
@@ -79,8 +79,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Answers are unpacked as they were, also if the bounds of a histogram change or if it
-// is missing at times.
+// Answers are unpacked unchanged, even if the bounds of a histogram change or if it is
+// sometimes missing.
 func TestAnswers(t *testing.T) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	bounds := [][]float64{{1, math.Inf(1)}, {1, 2, math.Inf(1)}, nil}
@@ -112,8 +112,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A day of a counter that grows at random takes about two bytes for each second, and one
-// that does not change nearly none.
+// A day of a randomly growing counter takes about two bytes per second, and a constant one
+// nearly none.
 func TestColumnIsSmall(t *testing.T) {
 	noise := rand.New(rand.NewPCG(3, 4))
 	var counter, same Column

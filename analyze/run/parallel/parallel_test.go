@@ -16,7 +16,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// Calls before one that fails are made, and their errors come first.
+// Calls before a failing one are made, and their errors come first.
 func TestEachFails(t *testing.T) {
 	made := make([]bool, 1000)
 	err := Each(len(made), func(i int) error {
