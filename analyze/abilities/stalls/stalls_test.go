@@ -70,8 +70,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first screen names the events that coincided with the longest stall of all trials, if it lasted
-// a second.
+// The first screen names the events that coincided with the longest stall of all trials, if it
+// lasted a second.
 func TestFindings(t *testing.T) {
 	say := (Half{}).Findings()[0].Of
 	short, named := six(), six()

@@ -409,7 +409,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A page that reads nothing delays neither the run nor other pages, and the number of pages is bounded.
+// A page that reads nothing delays neither the run nor other pages. The number of pages is bounded.
 func TestManyViewers(t *testing.T) {
 	var v viewers
 	v.idle = make(chan struct{})
