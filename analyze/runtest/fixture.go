@@ -17,8 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Begin is the unix second in which every load of the fixture starts, half a
-// second in.
+// Begin is the unix second in whose middle every load of the fixture starts.
 const Begin = 1_800_000_000
 
 // Fixture is a result folder being made.
@@ -29,8 +28,8 @@ type Fixture struct {
 	// rate, if not 0, makes databases that waited 1 ms for a client before each
 	// request, and left 100 of the first step's unsent.
 	Rate float64
-	// Alike makes databases whose steps both have 10 clients, so that their numbers are
-	// of the whole load.
+	// Alike makes databases whose steps both have 10 clients, so their numbers cover the
+	// whole load.
 	Alike bool
 }
 
@@ -96,8 +95,8 @@ func (f *Fixture) Database(tag string, base time.Duration) *results.DatabaseRun 
 	return run
 }
 
-// load writes the client's records: nine seconds, of which the first and
-// the last are half ones and the fifth belongs half to each step.
+// load writes the client's records: nine seconds. The first and the last are half seconds, and
+// the fifth belongs half to each step.
 func (f *Fixture) load(dir string, run *results.DatabaseRun, base time.Duration) {
 	intervals, err := results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals))
 	f.Ok(err)
@@ -226,7 +225,7 @@ func FixtureSample(n int, i, ahead, period int64, base time.Duration) results.Sa
 	}
 }
 
-// TwoDatabases is the folder that most tests read.
+// TwoDatabases makes the folder that most tests read.
 func TwoDatabases(t testing.TB) string {
 	t.Helper()
 	f := NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -241,9 +240,8 @@ func TwoDatabases(t testing.TB) string {
 }
 
 // Mixed adds a database with a mix of three reads to one update, due at two rates
-// for two seconds each. Of the updates of the second step one in ten failed, and
-// the gauges stand on each operation's last row of a second, as a load writes
-// them.
+// for two seconds each. One in ten updates of the second step failed, and the gauges
+// are in each operation's last row of a second, as a load writes them.
 func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 	start := time.Unix(Begin, 0).UTC()
 	run := &results.DatabaseRun{
@@ -321,8 +319,8 @@ func (f *Fixture) mixedRecords(dir string, run *results.DatabaseRun) {
 	run.Totals = &t
 }
 
-// Checked gives the fixture's client a self-check that kept so many requests a
-// second, but neither ten nor twice as many.
+// Checked gives the fixture's client a self-check that kept rate requests per second, but
+// neither 10 per second nor twice as many as rate.
 func (f *Fixture) Checked(rate float64) *results.SelfCheck {
 	f.M.SelfCheck = &results.SelfCheck{
 		Date: time.Unix(Begin-3600, 0).UTC(), Tool: results.Tool{Version: "v1.0.0"}, Host: f.M.Client, Duration: 10 * time.Second,

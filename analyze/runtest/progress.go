@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// progress writes the ticks of a load: those of each interval evenly over its part of
-// the step.
+// progress writes the ticks of a load, spread evenly over each interval's part of the
+// step.
 func (f *Fixture) progress(dir string, run *results.DatabaseRun) {
 	f.t.Helper()
 	intervals, err := results.ReadIntervals(filepath.Join(dir, results.FileIntervals))

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sampled is a sample of a member that runs, at a time in seconds after begin and
-// the period before it.
+// Sampled returns a sample of a running member, at a time in seconds after begin, with the
+// period before it.
 func Sampled(at, period, cpu, mb float64) results.Sample {
 	s := FixtureSample(1, int64(at), 0, int64(period*1e9), 0)
 	s.UnixNano = Begin*1e9 + int64(math.Round(at*1e9))
@@ -20,7 +20,7 @@ func Sampled(at, period, cpu, mb float64) results.Sample {
 	return s
 }
 
-// Busy gives samples the percentages that their CPU seconds make.
+// Busy gives samples the percentages that follow from their CPU seconds.
 func Busy(samples ...results.Sample) []results.Sample {
 	for i := range samples[1:] {
 		if s := &samples[i+1]; s.Get(metric.Processes) > 0 {
@@ -31,8 +31,8 @@ func Busy(samples ...results.Sample) []results.Sample {
 	return samples
 }
 
-// Ended is a sample after the end of the member's processes. None of their time since
-// the sample before it was seen.
+// Ended returns a sample after the end of the member's processes. Their CPU time since the
+// previous sample is unknown.
 func Ended(at, period, cpu float64) results.Sample {
 	s := Sampled(at, period, cpu, 0)
 	for _, n := range []metric.Name{
