@@ -23,7 +23,7 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/page"
 )
 
-// Bounds on the resources that callers can use.
+// Bounds on what callers can use.
 const (
 	mostConnections = 4 * mostViewers
 	mostHeader      = 16 << 10 // bytes

@@ -84,7 +84,7 @@ func Read(dir string) (Note, error) {
 // errHeld reports that another process holds the folder.
 var errHeld = errors.New("another dbtester is using this folder: is the run still in progress?")
 
-// hold locks a folder for this process until the file is closed or the process ends.
+// hold reserves a folder for this process until the file is closed or the process ends.
 func hold(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

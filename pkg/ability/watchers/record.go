@@ -122,7 +122,7 @@ type Latency struct {
 // Fault is an error of a delivery.
 type Fault string
 
-// The faults.
+// The kinds of Fault.
 const (
 	Lost      Fault = "lost"
 	Duplicate Fault = "duplicate"

@@ -145,7 +145,7 @@ func smallEnough(dir string) error {
 	return nil
 }
 
-// Hold locks a disk that the user has mounted for one agent, until it is closed. The lock is on
+// Hold reserves a disk that the user has mounted for one agent, until it is closed. The lock is on
 // the file system's top, wherever it is mounted.
 func Hold(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
