@@ -55,7 +55,7 @@ func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		row("FAULT-BLACKOUT", "LOG-EVENTS", "longest time without an ok answer to the load from a fault until the load had recovered: the median of the repeats of each fault of the file, with the interval of its order statistics and its coverage, or the range of fewer than six", blackout()),
 		row("FAULT-SILENCE", "FAULT-BLACKOUT", "longest time in which no probe of any member was answered, and the same of the member with the fault: probes are writes over connections of their own", silence()),
-		row("FAULT-BELOW", "FAULT-SILENCE", "time in which seconds had less than 95 % of the ok requests of the seconds before the fault", below()),
+		row("FAULT-BELOW", "FAULT-SILENCE", "time in which seconds had less than 95 % of the ok requests of the seconds before the fault, until the load had recovered", below()),
 		row("FAULT-TO-95", "FAULT-BELOW", "time from the fault until every second had 95 % of the ok requests of the seconds before it again, for two seconds with answers in each tick", to95()),
 		row("FAULT-BACKLOG", "FAULT-TO-95", "time from the fault until no more requests were pending than before it; of loads with a rate", backlog()),
 		row("FAULT-LOST", "FAULT-BACKLOG", "requests that failed or whose outcome is unknown from a fault until the load had recovered", lost()),

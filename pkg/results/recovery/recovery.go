@@ -82,8 +82,14 @@ func (t *Timeline) Of(d Disturbance) *Recovery {
 		return nil
 	}
 	l := look{t, from, end, r}
+	l.end = l.settled(d.To.UnixNano())
 	l.dips()
-	l.backlog(r.Pending)
+	b := backlog{l: l, next: t.since(from), gone: Never}
+	if b.until(l.end); b.gone != Never {
+		r.BacklogGone = time.Duration(b.gone - from)
+	} else if !b.grew {
+		r.BacklogGone = 0
+	}
 	l.recovered(d.To.UnixNano())
 	l.blackout()
 	for i := t.since(from - int64(results.ProgressTick)); i < len(t.ticks) && t.ticks[i].from < r.Until.UnixNano(); i++ {
@@ -157,6 +163,62 @@ func (l look) steady(at int64) (steady, clean bool) {
 	return true, s.bad == 0
 }
 
+// settled returns the end of the shortest look that finds that the load had recovered, or else the end
+// of this one: what comes later is no effect of the disturbance. So a look at a load that goes on
+// finds what one finds that is made later.
+func (l look) settled(over int64) int64 {
+	const tick = int64(results.ProgressTick)
+	low, back := int64(Never), int64(Never)
+	b := backlog{l: l, next: l.t.since(l.from), gone: Never}
+	begin, at := int64(Never), int64(0) // of the steady time behind all effects
+	for end := l.from + int64(dip); end <= l.end; end += tick {
+		if low == Never && l.low(end-int64(dip)) {
+			low = end - int64(dip)
+		}
+		if from := end - int64(steadyFor); low != Never && back == Never && from >= low {
+			if steady, _ := l.steady(from); steady {
+				back = from
+			}
+		}
+		b.until(end)
+		if low != Never && back == Never || b.grew && b.gone == Never {
+			continue
+		}
+		if behind := max(over, back, b.gone); behind != begin {
+			begin, at = behind, behind
+		}
+		for ; at+int64(steadyFor) <= end; at += tick {
+			if _, clean := l.steady(at); clean {
+				return end
+			}
+		}
+	}
+	return l.end
+}
+
+// backlog follows how many requests are pending in a look.
+type backlog struct {
+	l    look
+	next int // tick
+	// grew is whether more were pending than before the disturbance, and gone when no more were
+	// for the first time after that.
+	grew bool
+	gone int64
+}
+
+// until takes the ticks until a time. Loads without a rate have no backlog.
+func (b *backlog) until(end int64) {
+	t := b.l.t
+	for ; t.rated && b.next < len(t.ticks) && t.ticks[b.next].to <= end; b.next++ {
+		switch k := t.ticks[b.next]; {
+		case k.pending > b.l.r.Pending:
+			b.grew = true
+		case b.grew && b.gone == Never:
+			b.gone = k.to
+		}
+	}
+}
+
 // dips finds how long the rate was below the level, and when it was back.
 func (l look) dips() {
 	first := int64(Never)
@@ -177,27 +239,6 @@ func (l look) dips() {
 	}
 	if first == Never {
 		l.r.To95 = 0
-	}
-}
-
-// backlog finds when no more requests were pending than before the disturbance.
-func (l look) backlog(most int64) {
-	if !l.t.rated {
-		l.r.BacklogGone = 0
-		return
-	}
-	grew := int64(Never)
-	for i := l.t.since(l.from); i < len(l.t.ticks) && l.t.ticks[i].to <= l.end; i++ {
-		k := l.t.ticks[i]
-		switch {
-		case k.pending > most && grew == Never:
-			grew, l.r.BacklogGone = k.from, Never
-		case k.pending <= most && grew != Never && l.r.BacklogGone == Never:
-			l.r.BacklogGone = time.Duration(k.to - l.from)
-		}
-	}
-	if grew == Never {
-		l.r.BacklogGone = 0
 	}
 }
 

@@ -1,6 +1,8 @@
 package recovery
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -185,5 +187,47 @@ func TestOfCatchingUp(t *testing.T) {
 	r := timeline.Of(Disturbance{From: after(10 * time.Second), To: after(11 * time.Second)})
 	if r == nil || r.Level != 1000 || !r.Recovered {
 		t.Errorf("recovery %+v, want one of 1,000 a second", r)
+	}
+}
+
+// What a load does after it has recovered changes nothing: neither a late dip nor a late backlog.
+func TestOfLater(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	d := Disturbance{From: after(10 * time.Second), To: after(13 * time.Second)}
+	settled, late := 0, 0
+	for range 60 {
+		ok, failed, pending := make([]int64, 400), make([]int64, 400), int64(0)
+		lasts := random.IntN(2) * 125
+		for tick := range ok {
+			pending += 100
+			ok[tick] = min(pending, 150)
+			switch {
+			case tick >= 105 && tick < lasts:
+				ok[tick] = 0
+			case tick >= 100 && random.IntN(60) == 0:
+				ok[tick] = random.Int64N(50)
+				failed[tick] = random.Int64N(2)
+			}
+			pending -= ok[tick] + failed[tick]
+		}
+		of := func(list []int64) func(int) int64 { return func(tick int) int64 { return list[tick] } }
+		whole := load(len(ok), of(ok), of(failed))
+		var first *Recovery
+		for ticks := 131; ticks <= len(ok); ticks += 1 + random.IntN(3) {
+			r := (&Timeline{whole.ticks[:ticks], true}).Of(d)
+			switch {
+			case first != nil && *r != *first:
+				t.Fatalf("with %d ticks %+v, before %+v", ticks, r, first)
+			case first == nil && r.Recovered:
+				first = r
+				settled++
+			}
+		}
+		if first != nil && slices.Min(ok[400-50:]) < 90 {
+			late++
+		}
+	}
+	if settled < 40 || late < 20 {
+		t.Errorf("%d loads recovered, %d with dips later: the test sees too little", settled, late)
 	}
 }
