@@ -52,6 +52,22 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 	}
 }
 
+// TestRequestsLeaveNoGarbage: the engine allocates nothing for a request: only the database's client
+// may.
+func TestRequestsLeaveNoGarbage(t *testing.T) {
+	const requests = 10_000
+	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Minute}}}
+	e := NewEngine(spec, NewRecorder(discard{}, spec.Operations(), nil))
+	allocs := testing.AllocsPerRun(1, func() {
+		if _, err := e.Step(t.Context(), Step{Step: workload.Step{Clients: 1, Requests: requests}}, []database.Client{null{}}); err != nil {
+			t.Fatalf("run the step: %v", err)
+		}
+	})
+	if allocs > requests/4 { // a step itself needs a few hundred
+		t.Errorf("a step of %d requests makes %v allocations, want none for each", requests, allocs)
+	}
+}
+
 // TestStepAllocatesAtItsStart: a step makes every histogram that ok requests need
 // before its first request.
 func TestStepAllocatesAtItsStart(t *testing.T) {

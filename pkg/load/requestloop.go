@@ -193,7 +193,7 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	} else {
 		s.rec.fails.record(&d)
 	}
-	if op := s.work.Operation(req); op != workload.OpReadOneshot && !op.Locks() { // those have connections of their own
+	if s.work.Operation(req) != workload.OpReadOneshot && !s.work.Locks(req) { // those have connections of their own
 		c.watchConnection(&d)
 	}
 	if a.guarded != nil {

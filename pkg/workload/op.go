@@ -1,7 +1,5 @@
 package workload
 
-import "slices"
-
 // Op names one kind of operation. The set is closed.
 type Op string
 
@@ -39,29 +37,29 @@ type properties struct {
 	locks      bool // takes the number of a key as the name of a lock
 }
 
-// table holds every operation once. A load lists operations in this order.
-func table() []properties {
-	return []properties{
-		{op: OpWrite, creates: true, sendsValue: true},
-		{op: OpUpdate, sendsValue: true},
-		{op: OpRead, reads: true},
-		{op: OpReadOneshot, reads: true},
-		{op: OpDelete, deletes: true},
-		{op: OpRange, reads: true, ranges: true},
-		{op: OpSwap, reads: true, sendsValue: true, contends: true},
-		{op: OpTxn, sendsValue: true, contends: true, guarded: true},
-		{op: OpCreate, creates: true, sendsValue: true, guarded: true},
-		{op: OpGrant, ofSessions: true, sessions: 1},
-		{op: OpKeepAlive, ofSessions: true},
-		{op: OpRevoke, ofSessions: true, sessions: -1},
-		{op: OpLock, locks: true},
-	}
+// table holds every operation once. A load lists operations in this order. Nothing
+// changes it. A function that returned it would allocate it for each call, and clients look up
+// properties with each request.
+var table = [...]properties{
+	{op: OpWrite, creates: true, sendsValue: true},
+	{op: OpUpdate, sendsValue: true},
+	{op: OpRead, reads: true},
+	{op: OpReadOneshot, reads: true},
+	{op: OpDelete, deletes: true},
+	{op: OpRange, reads: true, ranges: true},
+	{op: OpSwap, reads: true, sendsValue: true, contends: true},
+	{op: OpTxn, sendsValue: true, contends: true, guarded: true},
+	{op: OpCreate, creates: true, sendsValue: true, guarded: true},
+	{op: OpGrant, ofSessions: true, sessions: 1},
+	{op: OpKeepAlive, ofSessions: true},
+	{op: OpRevoke, ofSessions: true, sessions: -1},
+	{op: OpLock, locks: true},
 }
 
 // Ops returns all operations.
 func Ops() []Op {
 	var ops []Op
-	for _, p := range table() {
+	for _, p := range table {
 		ops = append(ops, p.op)
 	}
 	return ops
@@ -69,9 +67,10 @@ func Ops() []Op {
 
 // properties of an unknown operation are all false.
 func (o Op) properties() properties {
-	all := table()
-	if i := slices.IndexFunc(all, func(p properties) bool { return p.op == o }); i >= 0 {
-		return all[i]
+	for i := range table {
+		if table[i].op == o {
+			return table[i]
+		}
 	}
 	return properties{}
 }

@@ -25,6 +25,7 @@ type layout struct {
 	perBlock int64
 	sends    []bool // by operation: it sends a value
 	keyless  []bool // by operation: it takes no key
+	locks    []bool // by operation: it takes a lock
 }
 
 // newLayout returns every problem of a mix as one error.
@@ -41,7 +42,7 @@ func newLayout(mix []workload.Share, seed uint64) (layout, error) {
 		op := mix[o].Operation
 		l.ops = append(l.ops, op)
 		l.from = append(l.from, l.from[o]+n)
-		l.sends, l.keyless = append(l.sends, op.SendsValue()), append(l.keyless, op.OfSessions())
+		l.sends, l.keyless, l.locks = append(l.sends, op.SendsValue()), append(l.keyless, op.OfSessions()), append(l.locks, op.Locks())
 		if op.Creates() {
 			l.creates, l.perBlock = o, n
 		}

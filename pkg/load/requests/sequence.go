@@ -97,6 +97,9 @@ func (g *Sequence) Operation(r Request) workload.Op { return g.ops[r.Op] }
 // Sends reports whether a request writes a value.
 func (g *Sequence) Sends(r Request) bool { return g.sends[r.Op] }
 
+// Locks reports whether a request takes a lock.
+func (g *Sequence) Locks(r Request) bool { return g.locks[r.Op] }
+
 // Skip must be called for every number whose request is not sent.
 func (g *Sequence) Skip(number int64) {
 	if g.absent != nil {
@@ -146,7 +149,7 @@ func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	case workload.KeysZipfian:
 		return scatter(g.zipf.rank(draw), load.Keys, g.seed)
 	case workload.KeysLatest:
-		if g.ops[o].Locks() { // keys that the load creates do not name locks
+		if g.locks[o] { // keys that the load creates do not name locks
 			return load.Keys - 1 - g.zipf.rank(draw)
 		}
 		return g.latest(i, g.zipf.rank(draw))
