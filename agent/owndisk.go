@@ -15,8 +15,7 @@ import (
 // fileDisk is the file of a member's own disk, in the session directory.
 const fileDisk = "disk.img"
 
-// holdDisk locks the disk that the user has mounted for the member, if there is one, after
-// undoing what an earlier agent left there.
+// holdDisk locks the disk that the user has mounted for the member, if there is one.
 func (a *Agent) holdDisk() (err error) {
 	if a.planner.own.Dir == "" {
 		return nil
@@ -33,7 +32,13 @@ func (a *planner) memberDir(session string) string {
 	if a.own.Dir != "" {
 		return owndisk.In(a.own.Dir).Point
 	}
-	return filepath.Join(a.opts.WorkDir, session, dirData)
+	return a.inFile(session).Point
+}
+
+// inFile returns the disk in a file that the member of a session directory has with "loop:SIZE".
+func (a *planner) inFile(session string) owndisk.Disk {
+	dir := filepath.Join(a.opts.WorkDir, session)
+	return owndisk.Disk{Image: filepath.Join(dir, fileDisk), Point: filepath.Join(dir, dirData)}
 }
 
 // dataOn returns a directory of the file system that will hold the data.
@@ -63,7 +68,7 @@ func (l life) makeDisk() error {
 	if own == (owndisk.Own{}) {
 		return nil
 	}
-	d := owndisk.Disk{Image: filepath.Join(s.agent.opts.WorkDir, p.dir, fileDisk), Point: p.member.Dir}
+	d := s.agent.planner.inFile(p.dir)
 	if own.Dir != "" {
 		if err := owndisk.CheckDir(own.Dir, s.agent.opts.WorkDir); err != nil { // it may have been unmounted
 			return err
@@ -127,13 +132,12 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 // freeDisk releases a disk of an earlier agent's session.
 func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
 	// Only what a session of this directory can have had: records may have been edited.
-	own, given := filepath.Join(a.opts.WorkDir, l.dir), a.planner.own.Dir
 	var err error
 	switch {
-	case d == owndisk.Disk{Image: filepath.Join(own, fileDisk), Point: filepath.Join(own, dirData)}, given != "" && d == owndisk.In(given):
+	case d == a.planner.inFile(l.dir):
 		err = d.Unmount(a.ctx)
 	case d.Dir != "" && d == owndisk.In(d.Dir):
-		err = d.Drain() // it belongs to an agent with another disk: the data stays until that disk is given again
+		err = d.Reclaim(d.Dir == a.planner.own.Dir) // the data stays until that disk is given again
 	default:
 		a.opts.Log.Warn("the disk of an earlier agent's session is not in its directory and is left alone", "disk", d)
 	}

@@ -121,6 +121,29 @@ func TestGivenDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
+	// Another agent has the disk by now: the earlier agent's record says nothing about its member.
+	other := serve(t, func(o *agent.Options) { given(o); o.WorkDir = t.TempDir() })
+	other.open("run2")
+	req.RunId = "run2"
+	other.start(req)
+	other.awaitReady()
+	if got, err := other.Fault(t.Context(), &pb.FaultRequest{RunId: "run2", Id: "1", Fault: full, ForNs: forever}); err != nil || got.Failed != "" {
+		t.Fatalf("fill the disk of another agent: %v, %v", got, err)
+	}
+	if err := os.WriteFile(session, record, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := agent.New(agent.Options{Registry: registry(), WorkDir: work, Disk: dir}); err == nil || !strings.Contains(err.Error(), "another agent's member") {
+		t.Errorf("the earlier agent with the disk of another agent got %v, want a refusal", err)
+	}
+	h = serve(t, func(o *agent.Options) { given(o); o.Disk = "" })
+	h.close()
+	if _, err := os.Stat(filepath.Join(started.Dir, ".dbtester-ballast")); err != nil {
+		t.Errorf("the earlier agent freed the full disk of another agent's member: %v", err)
+	}
+	other.stopped("run2")
+	empty(t, dir)
 }
 
 // A disk that somebody else has begun to use, or has unmounted, is refused at the dry run, with

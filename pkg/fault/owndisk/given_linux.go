@@ -145,6 +145,9 @@ func smallEnough(dir string) error {
 	return nil
 }
 
+// errHeld reports that a disk that the user has mounted belongs to another agent.
+var errHeld = errors.New("it is the disk of another agent's member")
+
 // Hold reserves a disk that the user has mounted for one agent, until it is closed. The lock is on
 // the file system's top, wherever it is mounted.
 func Hold(dir string) (io.Closer, error) {
@@ -154,7 +157,7 @@ func Hold(dir string) (io.Closer, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = errors.New("it is the disk of another agent's member")
+			err = errHeld
 		}
 		return nil, errors.Join(fmt.Errorf("lock %q: %w", dir, err), f.Close())
 	}
@@ -199,9 +202,26 @@ func (d Disk) reachable() (bool, error) {
 	return same && d == In(d.Dir), err
 }
 
-// DrainBelow frees the disks of members whose sessions lie below a work directory of agents: it
-// removes what fills them. Members' folders stay with their data until the next member gets the
-// disk.
+// Reclaim frees a disk that the user has mounted, after an agent that was killed: it removes what
+// fills the disk, or the member's whole folder. It leaves a disk alone that another agent holds by
+// now: what is there belongs to that agent's member.
+func (d Disk) Reclaim(folder bool) error {
+	hold, err := Hold(d.Dir)
+	if errors.Is(err, errHeld) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer hold.Close()
+	if folder {
+		return d.clear()
+	}
+	return d.Drain()
+}
+
+// DrainBelow removes what fills the disks of members whose sessions lie below a work directory of
+// agents. Members' folders stay with their data until the next member gets the disk.
 func DrainBelow(dir string) error {
 	links, err := filepath.Glob(filepath.Join(dir, "*", "*", "data"))
 	if err != nil {
@@ -210,7 +230,7 @@ func DrainBelow(dir string) error {
 	var errs []error
 	for _, link := range links {
 		if point, err := os.Readlink(link); err == nil && filepath.Base(point) == memberDir {
-			errs = append(errs, In(filepath.Dir(point)).Drain())
+			errs = append(errs, In(filepath.Dir(point)).Reclaim(false))
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EINVAL) {
 			errs = append(errs, err) // EINVAL: not a link
 		}

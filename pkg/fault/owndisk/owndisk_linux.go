@@ -125,11 +125,7 @@ func (d Disk) Mounted() (bool, error) {
 	if d.Dir != "" {
 		return d.reachable()
 	}
-	data, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return false, err
-	}
-	all, err := mounts.Parse(data)
+	all, err := mounted()
 	return slices.ContainsFunc(all, func(m mounts.Mount) bool {
 		return m.Point == d.Point && m.Type == "ext4" && strings.HasPrefix(m.Source, "/dev/loop")
 	}), err
@@ -138,11 +134,7 @@ func (d Disk) Mounted() (bool, error) {
 // UnmountBelow unmounts the disks that killed processes left mounted below a directory. Their
 // files stay.
 func UnmountBelow(ctx context.Context, dir string) error {
-	data, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return err
-	}
-	all, err := mounts.Parse(data)
+	all, err := mounted()
 	if err != nil {
 		return err
 	}

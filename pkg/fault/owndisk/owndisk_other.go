@@ -22,6 +22,9 @@ func Hold(dir string) (io.Closer, error) { return nil, errLinux }
 // MakeIn makes none.
 func (d Disk) MakeIn() error { return errLinux }
 
+// Reclaim has nothing to do.
+func (d Disk) Reclaim(bool) error { return nil }
+
 // DrainBelow has nothing to do.
 func DrainBelow(string) error { return nil }
 
