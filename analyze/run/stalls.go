@@ -280,13 +280,13 @@ func slotsOf(step *stalls.Step, all []occurrence) (list []coincidence.Stretch, e
 	from := step.From.UnixNano()
 	for _, o := range all {
 		margin := int64(step.Slot) + o.margin
-		first := floorDiv(o.from-margin-from, int64(step.Slot))
-		last := -floorDiv(-(o.to + margin - from), int64(step.Slot))
-		if last <= 0 || first >= int64(step.Slots) {
+		first := max(floorDiv(o.from-margin-from, int64(step.Slot)), 0)
+		last := min(-floorDiv(-(o.to+margin-from), int64(step.Slot)), int64(step.Slots))
+		if last <= first {
 			continue
 		}
 		events++
-		list = append(list, coincidence.Stretch{From: int(max(first, 0)), To: int(min(last, int64(step.Slots)))})
+		list = append(list, coincidence.Stretch{From: int(first), To: int(last)})
 	}
 	slices.SortFunc(list, func(a, b coincidence.Stretch) int { return cmp.Compare(a.From, b.From) })
 	joined := list[:0]

@@ -12,6 +12,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/stalls"
+	"github.com/coreos/dbtester/pkg/stats/coincidence"
 )
 
 // stalledRun is a load of two minutes at 1,000 requests per second. At random times a member is
@@ -215,5 +217,15 @@ func TestUnknownStalls(t *testing.T) {
 	s.run.Dir = t.TempDir()
 	if got := stallsOf(s.run); got.Missing != "the records have no ticks of 100 ms" {
 		t.Errorf("records without ticks: %+v", got)
+	}
+}
+
+// Events whose end was recorded before their beginning cover no negative time.
+func TestSlotsOfReversedEvents(t *testing.T) {
+	step := stalls.Step{From: time.Unix(1000, 0), Slot: results.ProgressTick, Slots: 100}
+	at := func(seconds int64) int64 { return (1000 + seconds) * 1e9 }
+	list, events := slotsOf(&step, []occurrence{{from: at(5), to: at(2)}, {from: at(20), to: at(4)}, {from: at(7), to: at(8)}})
+	if want := []coincidence.Stretch{{From: 69, To: 81}}; events != 1 || !slices.Equal(list, want) {
+		t.Errorf("%d events in the slots %v, want one in %v", events, list, want)
 	}
 }
