@@ -3,6 +3,7 @@
 package coincidence
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -82,29 +83,55 @@ func Test(periods []Period, kinds int, seed uint64) []Kind {
 
 // add adds the overlap of a period to that of each shift.
 func add(overlaps []int, p Period, events []Stretch, by []int) {
-	before := make([]int32, p.Ticks+1) // ticks of events before each tick
-	for _, e := range events {
-		for t := max(e.From, 0); t < min(e.To, p.Ticks); t++ {
-			before[t+1] = 1
-		}
+	moved, fixed, forward := p.Stalls, events, true
+	if len(events) < len(moved) { // shift the events back instead: fewer move, with the same overlap
+		moved, fixed, forward = events, p.Stalls, false
 	}
-	for t := range p.Ticks {
-		before[t+1] += before[t]
-	}
+	before := count(fixed, p.Ticks)
 	for i, shift := range by {
+		if !forward {
+			shift = p.Ticks - shift
+		}
 		sum := 0
-		for _, s := range p.Stalls {
+		for _, s := range moved {
 			from, to := s.From+shift, s.To+shift
 			if from >= p.Ticks {
 				from, to = from-p.Ticks, to-p.Ticks
 			}
-			sum += int(before[min(to, p.Ticks)] - before[from])
+			sum += before.at(min(to, p.Ticks)) - before.at(from)
 			if to > p.Ticks {
-				sum += int(before[to-p.Ticks])
+				sum += before.at(to - p.Ticks)
 			}
 		}
 		overlaps[i] += sum
 	}
+}
+
+// counts has 64 ticks in each element: which of them lie in stretches, and the number of such ticks
+// before them. It is much smaller than a number for each tick, so that it stays in a cache.
+type counts []struct {
+	ticks  uint64
+	before int
+}
+
+// count counts the ticks of a period that lie in stretches.
+func count(list []Stretch, ticks int) counts {
+	c := make(counts, ticks/64+1)
+	for _, s := range list {
+		for t := max(s.From, 0); t < min(s.To, ticks); t++ {
+			c[t/64].ticks |= 1 << (t % 64)
+		}
+	}
+	for i := range c[1:] {
+		c[i+1].before = c[i].before + bits.OnesCount64(c[i].ticks)
+	}
+	return c
+}
+
+// at returns the number of ticks before t that lie in stretches.
+func (c counts) at(t int) int {
+	of := &c[uint(t)/64]
+	return of.before + bits.OnesCount64(of.ticks&(1<<(uint(t)%64)-1))
 }
 
 // shares returns, for each value, the share of all values that are at least as large.

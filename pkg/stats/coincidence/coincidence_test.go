@@ -108,6 +108,40 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// The overlap of every shift equals a count tick by tick, whether stalls or events are fewer.
+func TestShifts(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 1))
+	for range 300 {
+		ticks := 1 + random.IntN(200)
+		place := func() (list []Stretch) {
+			for at := 0; at < ticks && random.IntN(8) > 0; {
+				from := at + random.IntN(ticks-at)
+				at = from + 1 + random.IntN(min(ticks-from, 70))
+				list = append(list, Stretch{from, at})
+			}
+			return list
+		}
+		p, events := Period{Ticks: ticks, Stalls: place()}, place()
+		by, want := make([]int, ticks), make([]int, ticks)
+		for shift := range ticks {
+			by[shift] = shift
+			for _, s := range p.Stalls {
+				for _, e := range events {
+					for at := s.From; at < s.To; at++ {
+						if moved := (at + shift) % ticks; e.From <= moved && moved < e.To {
+							want[shift]++
+						}
+					}
+				}
+			}
+		}
+		got := make([]int, ticks)
+		if add(got, p, events, by); !slices.Equal(got, want) {
+			t.Fatalf("stalls %v and events %v in %d ticks overlap by shift in %v, want %v", p.Stalls, events, ticks, got, want)
+		}
+	}
+}
+
 func TestPeriodic(t *testing.T) {
 	for _, c := range []struct {
 		from []int
