@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/results/stalls"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -92,6 +93,8 @@ type folderReader struct {
 	dir    string // the tag's folder
 	record *results.DatabaseRun
 	run    *Run
+	// stalled are the steps with their stalls; nil if the requests could not be read.
+	stalled []stalls.Step
 	// places are the per-member records, nil until they are read.
 	places *placeRecords
 	// recorded are the rows of intervals.csv; unread is the error that ended reading.
@@ -136,7 +139,7 @@ func (f *folderReader) finish() {
 	r.Machines.Logs = readLogs(f.path(results.DirLogs), record, gaps)
 	r.Windows.Changes = r.stepChanges()
 	r.setSteadiness()
-	r.Stalls = stallsOf(r)
+	r.Stalls = stallsOf(r, f.stalled)
 }
 
 func (f *folderReader) readIntervals(path string) (rows []results.Interval, err error) {
@@ -209,7 +212,11 @@ func (f *folderReader) requests(intervals []results.Interval) (*results.Requests
 	}
 	var requests *results.Requests
 	if err == nil {
-		requests, err = results.ReadRequests(f.dir, f.record, f.recorded)
+		finder := stalls.NewFinder(f.record)
+		requests, err = results.ReadRequests(f.dir, f.record, f.recorded, finder.Add)
+		if err == nil && requests.Served {
+			f.stalled = finder.Steps()
+		}
 	}
 	if err != nil {
 		why := "the load cannot be summed up: " + problem(results.FileTotal, err)

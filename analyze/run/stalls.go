@@ -95,9 +95,13 @@ const (
 	mostStalls = 5000
 )
 
-// stallsOf finds a run's stalls and the events that coincided with them.
-func stallsOf(r *Run) (s Stalls) {
-	steps, err := stalls.Read(r.Dir, r.Info.Record)
+// stallsOf finds a run's stalls and the events that coincided with them. Steps that are nil are read
+// from the records.
+func stallsOf(r *Run, steps []stalls.Step) (s Stalls) {
+	var err error
+	if steps == nil {
+		steps, err = stalls.Read(r.Dir, r.Info.Record)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Stalls{Missing: "the records have no ticks of 100 ms"}

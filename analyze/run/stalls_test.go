@@ -103,7 +103,7 @@ func TestPlantedStalls(t *testing.T) {
 	wrong := 0
 	for seed := range runs {
 		s := newStalledRun(t, uint64(seed), 12)
-		got := stallsOf(s.run)
+		got := stallsOf(s.run, nil)
 		if got.Missing != "" || got.Medians != 0 || got.Slot != results.ProgressTick {
 			t.Fatalf("seed %d: %+v", seed, got)
 		}
@@ -124,7 +124,7 @@ func TestPlantedStalls(t *testing.T) {
 				t.Logf("seed %d: %+v is named", seed, k)
 			}
 		}
-		if again := stallsOf(s.run); !slices.Equal(got.Kinds, again.Kinds) {
+		if again := stallsOf(s.run, nil); !slices.Equal(got.Kinds, again.Kinds) {
 			t.Errorf("seed %d: %+v and then %+v, want the same", seed, got.Kinds, again.Kinds)
 		}
 	}
@@ -145,7 +145,7 @@ func TestCoincidedOnly(t *testing.T) {
 	add(results.Event{Time: s.stops[0].Add(300 * time.Millisecond), Kind: "fault over"})
 	add(results.Event{Time: s.stops[1].Add(150 * time.Millisecond), Kind: results.EventLeader, Member: 1})
 	s.run.Info.Record.Stops = &results.Stops{Stretches: []results.Stretch{{From: s.stops[2].Add(100 * time.Millisecond), Length: 400 * time.Millisecond}}}
-	got := stallsOf(s.run)
+	got := stallsOf(s.run, nil)
 	var kinds []string
 	for _, k := range got.Kinds {
 		kinds = append(kinds, k.Kind)
@@ -169,7 +169,7 @@ func TestCoincidedOnly(t *testing.T) {
 	for i := range 24 {
 		add(results.Event{Time: s.begin.Add(time.Duration(5*i) * time.Second), Kind: "compact", Took: 4 * time.Second, Member: -1})
 	}
-	got = stallsOf(s.run)
+	got = stallsOf(s.run, nil)
 	if k, ok := got.kind("compact"); !ok || k.Why != "events at one period" || k.Events != 24 {
 		t.Errorf("compactions every 5 s are %+v, want no p", k)
 	}
@@ -200,7 +200,7 @@ func TestSampledOccurrences(t *testing.T) {
 	}
 	s.run.Machines.Client = Machine{Name: "client", Samples: packed.Of(client...)}
 	s.run.Machines.Servers = []Machine{{Name: "member 1", Samples: packed.Of(member...), Own: Own{Answers: packed.AnswersOf(answers...)}}}
-	got := stallsOf(s.run)
+	got := stallsOf(s.run, nil)
 	for _, name := range []string{KindOther, KindCollector} {
 		if k, ok := got.kind(name); !ok || k.Events != 1 || k.Stalls != 1 {
 			t.Errorf("%s: %+v of %+v, want one event", name, k, got.Kinds)
@@ -211,11 +211,11 @@ func TestSampledOccurrences(t *testing.T) {
 func TestUnknownStalls(t *testing.T) {
 	s := newStalledRun(t, 6, 1)
 	s.run.Info.Record.Steps[0].End = time.Time{}
-	if got := stallsOf(s.run); !strings.Contains(got.Missing, "its end was not recorded") {
+	if got := stallsOf(s.run, nil); !strings.Contains(got.Missing, "its end was not recorded") {
 		t.Errorf("a step without an end: %+v", got)
 	}
 	s.run.Dir = t.TempDir()
-	if got := stallsOf(s.run); got.Missing != "the records have no ticks of 100 ms" {
+	if got := stallsOf(s.run, nil); got.Missing != "the records have no ticks of 100 ms" {
 		t.Errorf("records without ticks: %+v", got)
 	}
 }

@@ -118,8 +118,9 @@ type Requests struct {
 }
 
 // ReadRequests reads the canonical files of a tag folder except intervals.csv, whose rows
-// are given and must stay as they are. Its errors are those of [Summarize].
-func ReadRequests(dir string, run *DatabaseRun, intervals []Interval) (*Requests, error) {
+// are given and must stay as they are. It calls each function in also with one row of
+// progress.csv after another, as [EachProgress] does. Its errors are those of [Summarize].
+func ReadRequests(dir string, run *DatabaseRun, intervals []Interval, also ...func(*Progress)) (*Requests, error) {
 	counts, err := ReadErrors(filepath.Join(dir, FileErrors))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -131,7 +132,7 @@ func ReadRequests(dir string, run *DatabaseRun, intervals []Interval) (*Requests
 	q := &Requests{Totals: totals, run: run, intervals: intervals, errors: counts}
 	progress := progressIn(dir)
 	q.Served = progress != nil
-	if q.windows, q.served, q.ServedOK, err = run.served(progress); err != nil {
+	if q.windows, q.served, q.ServedOK, err = run.served(progress, also...); err != nil {
 		return nil, err
 	}
 	q.unanswered = run.unanswered(intervals, progress, totals)

@@ -180,8 +180,8 @@ func progressIn(dir string) ticks {
 
 // served returns the measured windows of all steps and the throughput in them by
 // operation, "" for all operations; nil for records without progress. Ok counts all requests
-// that ended ok, inside the windows or not.
-func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[int]map[string]Throughput, ok int64, err error) {
+// that ended ok, inside the windows or not. Each row is passed once to each function in also.
+func (r *DatabaseRun) served(progress ticks, also ...func(*Progress)) (windows map[int]span, served map[int]map[string]Throughput, ok int64, err error) {
 	if progress == nil {
 		return nil, nil, 0, nil
 	}
@@ -192,6 +192,9 @@ func (r *DatabaseRun) served(progress ticks) (windows map[int]span, served map[i
 	}
 	err = progress(func(p *Progress) {
 		ok += p.OK
+		for _, each := range also {
+			each(p)
+		}
 		if c := counts[p.Step]; c != nil {
 			c.add(p)
 		} else {

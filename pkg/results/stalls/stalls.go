@@ -52,13 +52,19 @@ func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.
 // count has the requests that were due, and that ended ok, in a tick or a slot.
 type count struct{ due, ok int64 }
 
-// Read finds the stalls in the records of a run, whose folder is dir. Its errors are those of
-// [results.ReadProgress]; records of older formats have no ticks.
-func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
-	steps := make([]Step, 0, len(run.Steps))
+// Finder finds the stalls of a run from the rows of its progress.csv. It is not safe for concurrent
+// use.
+type Finder struct {
+	run    *results.DatabaseRun
+	steps  []Step
+	ticks  map[int][]count
+	window map[int]time.Duration // from a step's start to its window
+}
+
+// NewFinder returns a finder that has no rows yet.
+func NewFinder(run *results.DatabaseRun) *Finder {
+	f := &Finder{run: run, ticks: map[int][]count{}, window: map[int]time.Duration{}}
 	all := int64(0)
-	ticks := map[int][]count{}
-	window := map[int]time.Duration{} // from a step's start to its window
 	for _, s := range run.Steps {
 		from, to := run.Measured(s)
 		one := Step{Index: s.Index, From: from.UTC()}
@@ -70,30 +76,45 @@ func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
 			one.Why = "it has no measured window"
 		case n > mostJudged-all:
 			one.Why = "the run is too long"
-		case ticks[s.Index] != nil:
+		case f.ticks[s.Index] != nil:
 			one.Why = "it was recorded twice"
 		default:
 			all += n
-			ticks[s.Index], window[s.Index] = make([]count, n), from.Sub(s.Start.Round(0))
+			f.ticks[s.Index], f.window[s.Index] = make([]count, n), from.Sub(s.Start.Round(0))
 		}
-		steps = append(steps, one)
+		f.steps = append(f.steps, one)
 	}
-	err := results.EachProgress(dir, func(p *results.Progress) {
-		list := ticks[p.Step]
-		after := p.FromNS - int64(window[p.Step])
-		if i := after / int64(results.ProgressTick); after >= 0 && i < int64(len(list)) {
-			list[i].due, list[i].ok = list[i].due+p.Due, list[i].ok+p.OK
+	return f
+}
+
+// Add adds a row.
+func (f *Finder) Add(p *results.Progress) {
+	list := f.ticks[p.Step]
+	after := p.FromNS - int64(f.window[p.Step])
+	if i := after / int64(results.ProgressTick); after >= 0 && i < int64(len(list)) {
+		list[i].due, list[i].ok = list[i].due+p.Due, list[i].ok+p.OK
+	}
+}
+
+// Steps returns the run's steps with the stalls in all rows. It must be called once, after the last
+// row.
+func (f *Finder) Steps() []Step {
+	for i := range f.steps {
+		if s := &f.steps[i]; s.Why == "" {
+			s.judge(f.ticks[s.Index], f.run.Timing(s.Index) == results.TimingResponse, f.run.Stopped())
 		}
-	})
-	if err != nil {
+	}
+	return f.steps
+}
+
+// Read finds the stalls in the records of a run, whose folder is dir. Its errors are those of
+// [results.EachProgress]; records of older formats have no ticks.
+func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
+	f := NewFinder(run)
+	if err := results.EachProgress(dir, f.Add); err != nil {
 		return nil, err
 	}
-	for i := range steps {
-		if s := &steps[i]; s.Why == "" {
-			s.judge(ticks[s.Index], run.Timing(s.Index) == results.TimingResponse, run.Stopped())
-		}
-	}
-	return steps, nil
+	return f.Steps(), nil
 }
 
 // judge finds the stalls of a step.
