@@ -54,16 +54,9 @@ func (l life) attend(m *member.Member) *member.Member {
 		case <-s.ctx.Done():
 			return a.member
 		case <-died:
-			if fault.MayEnd(s.lasting()) {
-				a.endedItself()
+			if a.survives() {
 				continue
 			}
-			if fault.MayEnd(s.lately()) {
-				if a.endedItself(); a.Start(s.ctx) == nil {
-					continue
-				}
-			}
-			l.quoteDead(a.member)
 			s.end(l.deathReason(a.member))
 			return a.member
 		case <-due:
@@ -72,6 +65,27 @@ func (l life) attend(m *member.Member) *member.Member {
 			c.done <- a.carryOut(c)
 		}
 	}
+}
+
+// survives quotes a member that has died, and reports whether a fault is the cause, so that the
+// session goes on. A fault that still lasts starts the member again at its end. Otherwise it is
+// started at once.
+func (a *attended) survives() bool {
+	s := a.s
+	lasts := fault.MayEnd(s.lasting())
+	if !lasts && !fault.MayEnd(s.lately()) {
+		a.quoteDead(a.member)
+		return false
+	}
+	a.endedItself()
+	if lasts {
+		return true
+	}
+	err := a.Start(s.ctx)
+	if err != nil {
+		s.log.Warn("a member that a fault ended was not started again", "error", err)
+	}
+	return err == nil
 }
 
 // next returns the fault that is over first, and a channel that fires when it is.
