@@ -98,12 +98,18 @@ func (f LockFacts) Names() []string {
 // Passes returns how long after [Contender.Abandon] by its holder a lock passes to a contender
 // that waits for it with a recipe: at least and at most, without the time of a hand-over.
 func (f LockFacts) Passes(r LockRecipe, o LockOptions) (earliest, latest time.Duration) {
-	ttl := f.Session.Granted(o.TTL)
-	earliest, latest = f.Session.Ends(ttl, 1)
+	earliest, latest = f.Lasts(f.Session.Granted(o.TTL))
 	if latest += o.Delay; o.Delay > 0 {
 		latest += r.Retry
 	}
-	return max(0, earliest-f.Renews(ttl)) + o.Delay, latest
+	return max(0, earliest) + o.Delay, latest
+}
+
+// Lasts returns how long a session with a granted TTL lasts after its holder stops: at least, if the
+// last renewal is as old as it can be, and at most.
+func (f LockFacts) Lasts(ttl time.Duration) (least, most time.Duration) {
+	least, most = f.Session.Ends(ttl, 1)
+	return least - f.Renews(ttl), most
 }
 
 // LockFactsOf returns the facts of a driver's options, nil without locks.

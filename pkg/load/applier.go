@@ -169,13 +169,19 @@ func (a *applier) put(ctx context.Context, op workload.Op) error {
 }
 
 // giveUp holds the lock that the last call acquired, and gives it up. The request ended when the
-// lock was acquired; the client is busy until the lock is given up.
+// lock was acquired; the client is busy until the lock is given up. A panic of the database's client
+// ends the step.
 func (a *applier) giveUp(ended int64) {
-	a.client.fiber.Leave()
-	a.turn.Keep()
-	a.turn.Release(context.Background())
+	turn := a.turn
 	a.turn = nil
-	a.client.shard.busy(ended, a.client.now())
+	defer func() {
+		if p := recover(); p != nil {
+			a.client.step.abandon(database.Panicked(p))
+		}
+		a.client.shard.busy(ended, a.client.now())
+	}()
+	turn.Keep()
+	turn.Release(context.Background())
 }
 
 // rest waits for the back-off after the connection for a single request was refused.

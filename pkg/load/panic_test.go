@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/contenders"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -55,4 +56,48 @@ func TestPanicEndsStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fragileLocks are locks whose holders panic when they give one up.
+type fragileLocks struct{ database.Locks }
+
+func (fragileLocks) Contender(context.Context) (database.Contender, error) {
+	return fragileHolder{}, nil
+}
+
+type fragileHolder struct{ database.Contender }
+
+func (fragileHolder) Acquire(context.Context, []byte, func()) (database.Held, error) {
+	time.Sleep(time.Millisecond)
+	return database.Held{At: time.Now(), Fence: 1}, nil
+}
+
+func (fragileHolder) Release(context.Context) error { panic("a release's own mistake") }
+
+func (fragileHolder) Close(context.Context) error { return nil }
+
+// The request for a lock is over before the lock is given up, and a panic then ends the step as well.
+func TestPanicOfReleaseEndsStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpLock}, Sizing: workload.Sizing{KeySize: 8}, Keyspace: workload.Keyspace{Keys: 1}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
+		rec := NewRecorder(&firstError{}, spec.Operations(), nil)
+		pool := contenders.New(workload.Locks{Recipe: "direct", TTL: 9 * time.Second}, database.LockFacts{
+			Recipes: []database.LockRecipe{{Name: "direct", Fence: "a number"}},
+			Session: database.SessionFacts{Least: time.Second, Step: time.Second, Ends: func(ttl time.Duration, _ int) (soonest, latest time.Duration) { return ttl, ttl }},
+			Renews:  func(ttl time.Duration) time.Duration { return ttl / 3 },
+		})
+		pool.Begin(rec.Clock(), rec.LongStops)
+		pool.Over([]database.Locks{fragileLocks{}})
+		engine := NewEngine(spec, rec)
+		engine.TakeContenders(pool)
+		client := fragile{calls: &atomic.Int64{}}
+		_, err := engine.Step(t.Context(), Step{Step: workload.Step{Clients: 1, Requests: 5}}, []database.Client{client})
+		const want = "the database's client panicked in github.com/coreos/dbtester/pkg/load.fragileHolder.Release, line "
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "a release's own mistake") {
+			t.Errorf("error %v, want %q and why", err, want)
+		}
+		if totals := rec.Totals(); !totals.Reconcile() || totals.OK < 1 || totals.OK > 2 || totals.OK != totals.Offered {
+			t.Errorf("%+v, want the lock that was acquired, and at most one more", totals)
+		}
+	})
 }

@@ -39,15 +39,11 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 // Clock returns the clock of the records.
 func (r *Recorder) Clock() *clock.Clock { return &r.clock }
 
-// Stopped reports whether this process was stopped for at least a time between two moments of the
-// clock. It is too slow to be called with every request.
-func (r *Recorder) Stopped(from, to int64, least time.Duration) bool {
-	for _, s := range r.stops.All().Stretches {
-		if begin := r.clock.Moment(s.From); s.Length >= least && begin <= to && begin+int64(s.Length) >= from {
-			return true
-		}
-	}
-	return false
+// LongStops returns the stops of [Recorder.Stops] that are listed one by one, also one that ends now:
+// since is when the calling goroutine last ran. It is too slow to be called with every request.
+func (r *Recorder) LongStops(since int64) stops.List {
+	r.stops.Seen(since, r.clock.Now())
+	return r.stops.Long()
 }
 
 // NewRecorderAt is [NewRecorder] for records in another machine's clock, which now shows

@@ -166,7 +166,7 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	d := done{member: c.member, due: due, sent: sent, end: c.returned(), phase: phase, op: req.Op, err: err, late: late}
 	d.stopped = c.stopped
 	if a.turn != nil { // the request for the fence came after
-		d.end = min(max(a.turn.Acquired, sent), d.end)
+		d.end = min(max(a.turn.Acquired(), sent), d.end)
 	}
 	if a.got.read && err == nil {
 		d.read, d.err = a.got.bytes, a.check(req)
@@ -185,9 +185,6 @@ func (l *requestLoop) apply(i, due, flags int64) {
 		a.got = reply{}
 	}
 	c.ended(&d)
-	if a.turn != nil {
-		defer a.giveUp(d.end)
-	}
 	if d.outcome == workload.OK {
 		s.work.Written(req)
 	} else {
@@ -198,6 +195,9 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	}
 	if a.guarded != nil {
 		a.guarded.refresh(c)
+	}
+	if a.turn != nil {
+		a.giveUp(d.end)
 	}
 }
 

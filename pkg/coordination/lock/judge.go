@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -22,11 +23,8 @@ type Rules struct {
 	// holder's death.
 	Expires, Risky, Earliest int64
 	// Stops are those of this process that were long.
-	Stops []Stop
+	Stops stops.List
 }
-
-// Stop is a time in which this process did not run.
-type Stop struct{ From, To int64 }
 
 // slack is what a lock may pass before the earliest time that the rule allows: members count
 // TTLs with clocks of their own, in milliseconds.
@@ -124,7 +122,7 @@ func (j *judge) safety(held []*locks.Turn) {
 	deceived := map[*locks.Turn]bool{}
 	var last *locks.Turn // who believed the longest that it holds the lock
 	for i, t := range held {
-		believed := j.expired(t)
+		believed := j.Stops.Believed(t.Acquired, t.Sent, j.Expires)
 		if last != nil && t.Acquired < last.Sent {
 			if j.stopped(last, t) {
 				deceived[last] = true
@@ -148,27 +146,9 @@ func (j *judge) safety(held []*locks.Turn) {
 	s.Believed += int64(len(deceived))
 }
 
-// expired returns for how long the holder believed that it holds the lock after its session had
-// ended by the rule, because this process was stopped.
-func (j *judge) expired(t *locks.Turn) int64 {
-	for _, stop := range j.Stops {
-		if stop.From >= t.Acquired && stop.From < t.Sent && stop.To-stop.From > j.Expires {
-			return t.Sent - (stop.From + j.Expires)
-		}
-	}
-	return 0
-}
-
-// stopped reports whether a stop of this process may be why two turns seem to overlap: sessions
-// may have ended during it, and what was answered meanwhile was read after it.
+// stopped reports whether a stop of this process may be why two turns seem to overlap.
 func (j *judge) stopped(a, b *locks.Turn) bool {
-	from, to := min(a.Acquired, b.Acquired), max(a.Sent, b.Acquired)
-	for _, stop := range j.Stops {
-		if length := stop.To - stop.From; length >= j.Risky && stop.From <= to && stop.To+length >= from {
-			return true
-		}
-	}
-	return false
+	return j.Stops.MayEnd(min(a.Acquired, b.Acquired), max(a.Sent, b.Acquired), j.Risky)
 }
 
 // passing judges how a lock passed from one holder to the next. all are the turns of its name.

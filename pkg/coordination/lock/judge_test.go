@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/load/stops"
 )
 
 const ms = int64(time.Millisecond)
@@ -72,7 +73,7 @@ func TestBelieved(t *testing.T) {
 	rules := Rules{To: 60_000 * ms, Names: 1, Contenders: 3, Expires: 10_000 * ms, Risky: 6000 * ms}
 	for name, c := range map[string]struct {
 		turns []locks.Turn
-		stops []Stop
+		stops stops.List
 		want  locks.Safety
 	}{
 		"one after the other": {[]locks.Turn{turn(0, 1, 2, 1), turn(1, 2, 3, 2), turn(2, 3, 4, 3)}, nil, locks.Safety{}},
@@ -81,16 +82,16 @@ func TestBelieved(t *testing.T) {
 			[]locks.Turn{turn(0, 1, 50, 1), turn(1, 4, 6, 2), turn(2, 10, 12, 3)}, nil, locks.Safety{Overlaps: 2}},
 		"an equal fence": {[]locks.Turn{turn(0, 1, 2, 7), turn(1, 2, 3, 7)}, nil, locks.Safety{Disorder: 1}},
 		"a holder that was stopped": {
-			[]locks.Turn{turn(0, 1, 20_010, 1)}, []Stop{{10 * ms, 20_005 * ms}},
+			[]locks.Turn{turn(0, 1, 20_010, 1)}, stops.List{{From: 10 * ms, To: 20_005 * ms}},
 			locks.Safety{Believed: 1, LongestBelieved: 10 * time.Second}},
 		"another has the lock after the stop": {
-			[]locks.Turn{turn(0, 1, 7010, 1), turn(1, 7006, 7020, 2)}, []Stop{{10 * ms, 7005 * ms}}, locks.Safety{Believed: 1}},
+			[]locks.Turn{turn(0, 1, 7010, 1), turn(1, 7006, 7020, 2)}, stops.List{{From: 10 * ms, To: 7005 * ms}}, locks.Safety{Believed: 1}},
 		"a stop that ends no session": {
-			[]locks.Turn{turn(0, 1, 3010, 1), turn(1, 3006, 3020, 2)}, []Stop{{10 * ms, 3005 * ms}}, locks.Safety{Overlaps: 1}},
+			[]locks.Turn{turn(0, 1, 3010, 1), turn(1, 3006, 3020, 2)}, stops.List{{From: 10 * ms, To: 3005 * ms}}, locks.Safety{Overlaps: 1}},
 		"a stop long before": {
-			[]locks.Turn{turn(0, 30_000, 30_010, 1), turn(1, 30_006, 30_020, 2)}, []Stop{{10 * ms, 7005 * ms}}, locks.Safety{Overlaps: 1}},
+			[]locks.Turn{turn(0, 30_000, 30_010, 1), turn(1, 30_006, 30_020, 2)}, stops.List{{From: 10 * ms, To: 7005 * ms}}, locks.Safety{Overlaps: 1}},
 		"answers that were read after a stop in another order": {
-			[]locks.Turn{turn(0, 7006, 7007, 2), turn(1, 7008, 7009, 1)}, []Stop{{10 * ms, 7005 * ms}}, locks.Safety{}},
+			[]locks.Turn{turn(0, 7006, 7007, 2), turn(1, 7008, 7009, 1)}, stops.List{{From: 10 * ms, To: 7005 * ms}}, locks.Safety{}},
 	} {
 		r := rules
 		r.Stops = c.stops

@@ -15,14 +15,10 @@ func (c *Contest) Outcome(seen func(name string, at time.Time, number int64)) lo
 		Delayed: c.Facts.Delayed, TTL: ttl, Rule: c.Facts.Session.Rule, Earliest: c.earliest, Latest: c.latest, Began: c.clock.Time(0),
 		Stops: all.N, LongestStop: all.Longest.Length, Left: c.left.n, WhyLeft: c.left.text(),
 	}
-	soonest, latest := c.Facts.Session.Ends(ttl, 1)
+	risky, expires := c.Facts.Lasts(ttl)
 	rules := Rules{
 		Names: c.Plan.Names, Places: c.recipe.Places,
-		Expires: int64(latest), Risky: int64(soonest - c.Facts.Renews(ttl)), Earliest: int64(c.earliest),
-	}
-	for _, s := range all.Stretches {
-		from := c.clock.Moment(s.From)
-		rules.Stops = append(rules.Stops, Stop{from, from + int64(s.Length)})
+		Expires: int64(expires), Risky: int64(risky), Earliest: int64(c.earliest), Stops: c.stops.Long(),
 	}
 	for _, s := range c.stages {
 		rules.From, rules.To, rules.Contenders = s.from, s.to, s.each

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -25,17 +27,18 @@ type Clock interface {
 	Since(t time.Time) int64
 }
 
-// Stopped reports whether this process was stopped for at least a time between two moments.
-type Stopped func(from, to int64, least time.Duration) bool
+// Stops returns the long stops of this process, also one that ends now: since is when the calling
+// goroutine last ran.
+type Stops func(since int64) stops.List
 
 // Pool is the contenders of one part of a load. It is safe for concurrent use, except [Pool.Begin],
 // [Pool.Over], [Pool.Open] and [Pool.Close], which are called between two steps.
 type Pool struct {
 	plan    workload.Locks
-	expires time.Duration // after its last renewal a session is over
-	risky   time.Duration // a stop of this length may end one
+	expires int64 // ns after its last renewal a session is over
+	risky   int64 // a stop of this length may end one
 	clock   Clock
-	stopped Stopped
+	stops   Stops
 
 	on []database.Locks // one for each member that contenders go to
 
@@ -48,20 +51,23 @@ type Pool struct {
 
 // name is the knowledge of a lock that was held.
 type name struct {
-	holders  map[*Turn]struct{}
-	longest  span // the ended one with the latest end
-	fence    int64
-	acquired int64 // when the lock with the fence was acquired
+	holders []*holding
+	longest *holding // the ended one with the latest end; nil for none
+	last    *holding // the one that was acquired last
 }
 
-// span is the time in which a holder believed that it holds a lock.
-type span struct{ acquired, sent int64 }
+// holding is the time in which a holder believed that it holds a lock.
+type holding struct {
+	acquired, sent int64 // sent is 0 before the end
+	fence          int64
+	deceived       bool // the session ended before, because this process was stopped
+}
 
 // New returns a pool without contenders. [Pool.Begin] must be called before a lock is acquired.
 func New(plan workload.Locks, facts database.LockFacts) *Pool {
 	ttl := facts.Session.Granted(plan.TTL)
-	soonest, latest := facts.Session.Ends(ttl, 1)
-	p := &Pool{plan: plan, expires: latest, risky: soonest - facts.Renews(ttl), names: map[int64]*name{}}
+	risky, expires := facts.Lasts(ttl)
+	p := &Pool{plan: plan, expires: int64(expires), risky: int64(risky), names: map[int64]*name{}}
 	p.counts = results.LoadLocks{Recipe: plan.Recipe, TTL: ttl}
 	if r, err := facts.Recipe(plan.Recipe); err == nil {
 		p.counts.By, p.counts.Fence = r.By(), r.Fence
@@ -69,8 +75,8 @@ func New(plan workload.Locks, facts database.LockFacts) *Pool {
 	return p
 }
 
-// Begin declares the clock of the load, and the record of this process's stops.
-func (p *Pool) Begin(clock Clock, stopped Stopped) { p.clock, p.stopped = clock, stopped }
+// Begin declares the clock of the load, and the record of this process's long stops.
+func (p *Pool) Begin(clock Clock, long Stops) { p.clock, p.stops = clock, long }
 
 // Over declares the members' locks that make contenders, in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
@@ -155,12 +161,14 @@ func (p *Pool) Counts() results.LoadLocks {
 type Turn struct {
 	pool   *Pool
 	by     database.Contender
-	is     *name
-	held   database.Held
+	of     *name
+	is     *holding
+	lost   <-chan struct{}
 	within time.Duration
-	// Acquired is when the holder knew that it holds the lock.
-	Acquired int64
 }
+
+// Acquired is when the holder knew that it holds the lock.
+func (t *Turn) Acquired() int64 { return t.is.acquired }
 
 // Acquire takes the lock of a number, whose name is key. The next request replaces a contender
 // whose session has ended, within a time.
@@ -175,6 +183,7 @@ func (p *Pool) Acquire(ctx context.Context, number int64, key []byte, within tim
 			_ = p.close(context.WithoutCancel(ctx), c, within)
 		}
 	}()
+	asked := p.clock.Now()
 	held, err := c.Acquire(ctx, key, nil)
 	if err != nil {
 		if over = errors.Is(err, database.ErrNoSession); !over {
@@ -183,9 +192,8 @@ func (p *Pool) Acquire(ctx context.Context, number int64, key []byte, within tim
 		return nil, err
 	}
 	over = false
-	t := &Turn{pool: p, by: c, held: held, within: within, Acquired: p.clock.Since(held.At)}
-	p.note(number, t)
-	return t, nil
+	is := &holding{acquired: p.clock.Since(held.At), fence: held.Fence}
+	return &Turn{pool: p, by: c, of: p.note(number, is, asked), is: is, lost: held.Lost, within: within}, nil
 }
 
 // take returns a contender that is free, or opens one.
@@ -215,34 +223,54 @@ func (p *Pool) give(c database.Contender) {
 	p.free = append(p.free, c)
 }
 
-// note judges a lock that was acquired.
-func (p *Pool) note(number int64, t *Turn) {
+// note judges a lock that was acquired, which its holder asked for at a time.
+func (p *Pool) note(number int64, is *holding, asked int64) *name {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.Acquired++
 	n := p.names[number]
 	if n == nil {
-		n = &name{holders: map[*Turn]struct{}{}}
+		n = &name{}
 		p.names[number] = n
 	}
-	t.is = n
-	since, twice := n.longest.acquired, t.Acquired < n.longest.sent
-	for other := range n.holders {
-		since, twice = other.Acquired, true
-		break
+	var other *holding // that still was when this one began
+	switch {
+	case len(n.holders) > 0:
+		other = n.holders[0]
+	case n.longest != nil && is.acquired < n.longest.sent:
+		other = n.longest
 	}
 	switch {
-	case !twice:
-	case p.stopped(min(since, t.Acquired), p.clock.Now(), p.risky):
-		p.counts.Believed++
+	case other == nil:
+	case p.stopped(other, is, asked):
+		p.deceive(other)
 	default:
 		p.counts.Overlaps++
 	}
-	if n.fence > 0 && t.held.Fence <= n.fence && !p.stopped(n.acquired, p.clock.Now(), p.risky) {
+	earlier, later := n.last, is
+	if earlier != nil && later.acquired < earlier.acquired {
+		earlier, later = later, earlier // it learned late that it holds the lock
+	}
+	if earlier != nil && later.fence <= earlier.fence && !p.stopped(earlier, later, asked) {
 		p.counts.Disorder++
 	}
-	n.fence, n.acquired = t.held.Fence, t.Acquired
-	n.holders[t] = struct{}{}
+	n.last = later
+	n.holders = append(n.holders, is)
+	return n
+}
+
+// stopped reports whether a stop of this process until now may be why two seem to overlap. The caller
+// last ran at since.
+func (p *Pool) stopped(a, b *holding, since int64) bool {
+	return p.stops(since).MayEnd(min(a.acquired, b.acquired), p.clock.Now(), p.risky)
+}
+
+// deceive counts a holder that believed that it holds a lock, once. The lock is held.
+func (p *Pool) deceive(h *holding) {
+	if !h.deceived {
+		h.deceived = true
+		p.counts.Believed++
+	}
 }
 
 // Keep holds the lock for the time of the load, or until the holder learns that it has lost it.
@@ -255,22 +283,18 @@ func (t *Turn) Keep() {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-t.held.Lost:
+	case <-t.lost:
 	}
 }
 
 // Release gives the lock up. The outcome is counted, and is not an error of the request.
 func (t *Turn) Release(ctx context.Context) {
 	p := t.pool
-	sent := p.over(t)
+	p.over(t)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.within)
 	defer cancel()
 	err := t.by.Release(ctx)
-	believed := sent-t.Acquired > int64(p.expires) && p.stopped(t.Acquired, sent, p.expires)
 	p.mu.Lock()
-	if believed {
-		p.counts.Believed++
-	}
 	lost := errors.Is(err, database.ErrLockLost) || errors.Is(err, database.ErrNoSession)
 	switch {
 	case err == nil:
@@ -289,13 +313,16 @@ func (t *Turn) Release(ctx context.Context) {
 }
 
 // over notes that the holder no longer believes that it holds the lock, before it sends the release.
-func (p *Pool) over(t *Turn) (sent int64) {
+func (p *Pool) over(t *Turn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	sent = p.clock.Now()
-	delete(t.is.holders, t)
-	if sent > t.is.longest.sent {
-		t.is.longest = span{t.Acquired, sent}
+	n, h := t.of, t.is
+	h.sent = p.clock.Now()
+	n.holders = slices.DeleteFunc(n.holders, func(other *holding) bool { return other == h })
+	if n.longest == nil || h.sent > n.longest.sent {
+		n.longest = h
 	}
-	return sent
+	if h.sent-h.acquired > p.expires && p.stops(h.acquired).Believed(h.acquired, h.sent, p.expires) > 0 {
+		p.deceive(h)
+	}
 }

@@ -3,12 +3,14 @@ package contenders
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -20,6 +22,7 @@ type store struct {
 	releases    error
 	panics      bool
 	lost        chan struct{}
+	acquired    func() // is called before the answer
 }
 
 func (s *store) Contender(context.Context) (database.Contender, error) {
@@ -35,6 +38,9 @@ func (o *one) Acquire(context.Context, []byte, func()) (database.Held, error) {
 	if o.panics {
 		panic("the library has a bug")
 	}
+	if o.acquired != nil {
+		o.acquired()
+	}
 	o.fence++
 	return database.Held{At: time.Now(), Fence: o.fence, Lost: o.lost}, o.refuses
 }
@@ -45,8 +51,8 @@ func (o *one) Close(context.Context) error   { o.open--; return nil }
 
 const within = time.Second
 
-// newPool returns a pool with open contenders. *stopped reports a stop of this process.
-func newPool(t *testing.T, s *store, n int, stopped *bool) *Pool {
+// newPool returns a pool with open contenders. *long are the stops of this process.
+func newPool(t *testing.T, s *store, n int, long *stops.List) *Pool {
 	t.Helper()
 	c := clock.New()
 	facts := database.LockFacts{
@@ -55,7 +61,7 @@ func newPool(t *testing.T, s *store, n int, stopped *bool) *Pool {
 		Renews:  func(ttl time.Duration) time.Duration { return ttl / 3 },
 	}
 	p := New(workload.Locks{Recipe: "direct", Hold: time.Second, TTL: 9 * time.Second}, facts)
-	p.Begin(&c, func(int64, int64, time.Duration) bool { return *stopped })
+	p.Begin(&c, func(int64) stops.List { return *long })
 	p.Over([]database.Locks{s})
 	if err := p.Open(t.Context(), n, within); err != nil || s.open != int64(n) {
 		t.Fatalf("%d contenders are open (%v), want %d", s.open, err, n)
@@ -87,8 +93,8 @@ func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 // the other, are not.
 func TestOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, stopped := &store{}, false
-		p := newPool(t, s, 3, &stopped)
+		s, long := &store{}, stops.List(nil)
+		p := newPool(t, s, 3, &long)
 		a, b := acquire(t, p, 1), acquire(t, p, 2)
 		time.Sleep(time.Millisecond)
 		a.Release(t.Context())
@@ -107,11 +113,9 @@ func TestOverlaps(t *testing.T) {
 		// A holder that learns late that it holds the lock has held it since.
 		time.Sleep(time.Millisecond)
 		a = acquire(t, p, 1)
-		at := a.held.At
 		time.Sleep(time.Millisecond)
 		a.Release(t.Context())
-		late := &Turn{pool: p, held: database.Held{At: at, Fence: 99}, Acquired: a.Acquired}
-		p.note(1, late)
+		p.note(1, &holding{acquired: a.Acquired(), fence: 99}, 0)
 		if got := p.Counts(); got.Overlaps != 3 {
 			t.Errorf("%d overlaps, want that of a holder since before another gave the lock up, 3", got.Overlaps)
 		}
@@ -124,8 +128,8 @@ func TestOverlaps(t *testing.T) {
 // An overlap that a stop of this process may explain does not count against the store.
 func TestBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, stopped := &store{}, true
-		p := newPool(t, s, 2, &stopped)
+		s, long := &store{}, stops.List{{From: 0, To: int64(9500 * time.Millisecond)}}
+		p := newPool(t, s, 2, &long)
 		a := acquire(t, p, 1)
 		s.fence = 0
 		b := acquire(t, p, 1)
@@ -139,10 +143,59 @@ func TestBelieved(t *testing.T) {
 	})
 }
 
+// Answers that arrived during a stop are read after it, so a stop may also explain what overlaps
+// after it. A holder that a stop deceived counts once.
+func TestBelievedAfterStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, long := &store{}, stops.List{{From: 0, To: int64(20 * time.Second)}}
+		p := newPool(t, s, 2, &long)
+		time.Sleep(20*time.Second + time.Millisecond)
+		a, b := acquire(t, p, 1), acquire(t, p, 1)
+		a.Release(t.Context())
+		b.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 2, Acquired: 2, Released: 2, Believed: 1})
+		now := p.clock.Now()
+		a = acquire(t, p, 2)
+		time.Sleep(10 * time.Second)
+		long = append(long, stops.Stop{From: now, To: now + int64(10*time.Second)})
+		b = acquire(t, p, 2)
+		a.Release(t.Context())
+		b.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 2, Acquired: 4, Released: 4, Believed: 2})
+		time.Sleep(time.Minute)
+		a, b = acquire(t, p, 3), acquire(t, p, 3)
+		a.Release(t.Context())
+		b.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 2, Acquired: 6, Released: 6, Believed: 2, Overlaps: 1})
+	})
+}
+
+// The goroutine that reads the answer may be the first to run after a stop.
+func TestStopEndsWithAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, long := &store{}, stops.List(nil)
+		p := newPool(t, s, 2, &long)
+		var missed atomic.Int64
+		c := clock.Missing(&missed)
+		found := stops.New(c)
+		found.Watchdog()
+		p.Begin(&c, func(since int64) stops.List {
+			found.Seen(since, c.Now())
+			return found.Long()
+		})
+		a := acquire(t, p, 1)
+		s.acquired = func() { missed.Add(int64(20 * time.Second)) }
+		b := acquire(t, p, 1)
+		a.Release(t.Context())
+		b.Release(t.Context())
+		counts(t, p, results.LoadLocks{Opened: 2, Acquired: 2, Released: 2, Believed: 1})
+	})
+}
+
 // A fence must be greater than that of the previous holder.
 func TestFences(t *testing.T) {
-	s, stopped := &store{}, false
-	p := newPool(t, s, 1, &stopped)
+	s, long := &store{}, stops.List(nil)
+	p := newPool(t, s, 1, &long)
 	for _, fence := range []int64{4, 4, 9, 3} { // each is one more
 		s.fence = fence
 		acquire(t, p, 1).Release(t.Context())
@@ -150,11 +203,24 @@ func TestFences(t *testing.T) {
 	counts(t, p, results.LoadLocks{Opened: 1, Acquired: 4, Released: 4, Disorder: 2})
 }
 
+// Fences are compared in the order in which locks were acquired. A holder may learn late of its own.
+func TestFencesInOrder(t *testing.T) {
+	s, long := &store{}, stops.List(nil)
+	p := newPool(t, s, 1, &long)
+	for _, h := range []*holding{{acquired: 10, fence: 5}, {acquired: 30, fence: 7}, {acquired: 20, fence: 6}, {acquired: 25, fence: 9}} {
+		n := p.note(1, h, 0)
+		n.holders = nil
+	}
+	if got := p.Counts(); got.Disorder != 1 {
+		t.Errorf("%d fences are out of order, want that of the last holder alone", got.Disorder)
+	}
+}
+
 // A contender whose session has ended is closed, and the next request opens another. Each acquired
 // lock is accounted for.
 func TestReplaced(t *testing.T) {
-	s, stopped := &store{}, false
-	p := newPool(t, s, 1, &stopped)
+	s, long := &store{}, stops.List(nil)
+	p := newPool(t, s, 1, &long)
 	s.refuses = errors.New("busy")
 	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open != 1 {
 		t.Errorf("%d contenders after a request that failed (%v), want 1", s.open, err)
@@ -181,8 +247,8 @@ func TestReplaced(t *testing.T) {
 // A holder keeps its lock for the time of the load, and gives it up when it learns of its loss.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, stopped := &store{lost: make(chan struct{})}, false
-		p := newPool(t, s, 1, &stopped)
+		s, long := &store{lost: make(chan struct{})}, stops.List(nil)
+		p := newPool(t, s, 1, &long)
 		turn, begin := acquire(t, p, 1), time.Now()
 		if turn.Keep(); time.Since(begin) != time.Second {
 			t.Errorf("the lock was kept for %v, want 1s", time.Since(begin))

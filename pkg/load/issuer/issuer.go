@@ -77,7 +77,7 @@ func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 	i.engine = load.NewEngine(i.opts.Spec, i.rec)
 	i.engine.TakeSessions(i.leased.pool)
 	if i.contenders != nil {
-		i.contenders.Begin(i.rec.Clock(), i.rec.Stopped)
+		i.contenders.Begin(i.rec.Clock(), i.rec.LongStops)
 		i.engine.TakeContenders(i.contenders)
 	}
 }
