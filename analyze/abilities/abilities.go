@@ -4,6 +4,7 @@
 package abilities
 
 import (
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/figure"
@@ -46,11 +47,25 @@ type Carder interface {
 	Card(names []string, runs [][]*run.Run) *Card
 }
 
-// Card is a small table with notes below it.
+// Card is a small table with notes below it. A row whose label begins with [Indent] is a detail of
+// the row above.
 type Card struct {
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
 	Notes []string   `json:"notes,omitempty"`
+}
+
+// Indent begins the label of a detail in a [Card].
+const Indent = "  "
+
+// Leading returns the rows that are no details.
+func (c *Card) Leading() (rows [][]string) {
+	for _, row := range c.Rows {
+		if !strings.HasPrefix(row[0], Indent) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // Gauger is an [Actor] with numbers for comparing runs in which it acted. They replace

@@ -42,12 +42,13 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	}
 	for _, label := range labels {
 		add(label, label, blackout())
-		add("  new clients of any member", label, silence())
-		add("  new clients of that member", label, own())
-		add("  until 95 % of the load before", label, to95())
-		add("  until nothing waits that was due", label, backlog())
-		add("  failed or unknown requests", label, lost())
-		add("  p99 meanwhile", label, p99())
+		detail := func(text string, q quantity) { add(abilities.Indent+text, label, q) }
+		detail("new clients of any member", silence())
+		detail("new clients of that member", own())
+		detail("until 95 % of the load before", to95())
+		detail("until nothing waits that was due", backlog())
+		detail("failed or unknown requests", lost())
+		detail("p99 meanwhile", p99())
 	}
 	if note := basis(byColumn); note != "" {
 		card.Notes = append(card.Notes, note)
@@ -60,21 +61,26 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 
 // basis explains the numbers in brackets, "" if there are none.
 func basis(columns [][]group) string {
-	least := 0
+	coverage := map[int]float64{} // of the medians of so many repeats
 	for _, list := range columns {
 		for _, g := range list {
-			if n := g.median(blackout()).N; n > 1 && (least == 0 || n < least) {
-				least = n
+			if m := g.median(blackout()); m.N > 1 {
+				coverage[m.N] = m.Coverage
 			}
 		}
 	}
+	repeats := slices.Sorted(maps.Keys(coverage))
 	switch {
-	case least == 0:
+	case len(repeats) == 0:
 		return ""
-	case least < order.Least:
-		return fmt.Sprintf("Medians and, in brackets, ranges of %d repeats or more: from %d on there are intervals.", least, order.Least)
+	case repeats[0] < order.Least:
+		return fmt.Sprintf("Medians and, in brackets, ranges of %d repeats or more: from %d on there are intervals.", repeats[0], order.Least)
 	}
-	return fmt.Sprintf("Medians and, in brackets, intervals of order statistics with at least 95 %% coverage, of %d repeats or more.", least)
+	var parts []string
+	for _, n := range repeats {
+		parts = append(parts, fmt.Sprintf("%.1f %% of %d", 100*coverage[n], n))
+	}
+	return fmt.Sprintf("Medians of repeats and, in brackets, intervals of order statistics. They cover the median with %s repeats.", strings.Join(parts, ", "))
 }
 
 // cut states how much of the loads was not judged.

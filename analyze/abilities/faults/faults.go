@@ -3,7 +3,9 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,16 +91,26 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say states for each fault how long no request was answered. It names no winner, because the
-// databases' settings that decide it differ.
+// Say states how long no request was answered after the fault, or after the worst of several. It
+// names no winner, because the databases' settings that decide it differ.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts []string
+	most := 0
 	for i, name := range names {
-		var own []string
-		for _, g := range groups(runs[i]) {
-			own = append(own, fmt.Sprintf("%s after %s", g.median(blackout()).text(blackout()), g.name))
+		list := groups(runs[i])
+		if len(list) == 0 {
+			continue
 		}
-		parts = append(parts, name+" answered nobody for "+strings.Join(own, ", "))
+		worst := slices.MaxFunc(list, func(a, b group) int { return cmp.Compare(a.median(blackout()).Is, b.median(blackout()).Is) })
+		text := fmt.Sprintf(" for %s after %s", worst.median(blackout()).short(blackout()), worst.name)
+		if len(parts) == 0 {
+			text = " answered nobody" + text
+		}
+		parts, most = append(parts, name+text), max(most, len(list))
 	}
-	return strings.Join(parts, "; ")
+	sentence := strings.Join(parts, "; ")
+	if most > 1 {
+		sentence = fmt.Sprintf("At the worst of %d faults %s", most, sentence)
+	}
+	return sentence
 }

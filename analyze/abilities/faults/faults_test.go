@@ -88,11 +88,38 @@ func TestCard(t *testing.T) {
 	if (Half{}).Card([]string{"b"}, runs[1:]) != nil {
 		t.Error("a run without faults has a card")
 	}
-	if got := (Half{}).Say([]string{"a"}, runs[:1]); got != "a answered nobody for 2.00 s (1.00 to 3.00, all 2) after kill of the leader for 3s" {
+	if got := (Half{}).Say([]string{"a"}, runs[:1]); got != "a answered nobody for 2.00 s (1.00 to 3.00) after kill of the leader for 3s" {
 		t.Errorf("sentence %q", got)
 	}
 	if !(Half{}).Acted(runs[0][0]) || (Half{}).Acted(runs[1][0]) {
 		t.Error("it is not known which runs had faults")
+	}
+}
+
+// Several faults are described by the worst for each database.
+func TestWorst(t *testing.T) {
+	two := func(kill, power time.Duration) []*run.Run {
+		r := recorded(t, kill, power)
+		list := happened(r)
+		list[1].Number, list[1].Kind, list[1].Target, list[1].For = 1, "power", faults.All, time.Second
+		if err := faults.Record().Set(&r.Info.Record.Records, list); err != nil {
+			t.Fatal(err)
+		}
+		return []*run.Run{r}
+	}
+	runs := [][]*run.Run{two(3*time.Second, 2*time.Second), {recorded(t)}, two(time.Second, 2*time.Second)}
+	want := "At the worst of 2 faults a answered nobody for 3.00 s after kill of the leader for 3s; c for 2.00 s after power cut of all members for 1s"
+	if got := (Half{}).Say([]string{"a", "b", "c"}, runs); got != want {
+		t.Errorf("sentence %q, want %q", got, want)
+	}
+}
+
+// The note below the card has the coverage of its intervals.
+func TestBasis(t *testing.T) {
+	columns := [][]group{groups([]*run.Run{recorded(t, 1, 2, 3, 4, 5, 6)}), groups([]*run.Run{recorded(t, 1, 2, 3, 4, 5, 6, 7)})}
+	want := "Medians of repeats and, in brackets, intervals of order statistics. They cover the median with 96.9 % of 6, 98.4 % of 7 repeats."
+	if got := basis(columns); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

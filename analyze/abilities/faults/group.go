@@ -65,6 +65,8 @@ func nameOf(h faults.Asked) string {
 	who := membersOf(h.Target)
 	text := h.Kind + " of " + who
 	switch {
+	case h.Kind == "power":
+		text = "power cut of " + who
 	case h.Version != "" && h.Target == faults.Each:
 		text = "rolling upgrade to " + h.Version
 	case h.Version != "":

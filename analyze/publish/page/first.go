@@ -21,6 +21,7 @@ const (
 // first is the part of a headline that the first screen shows.
 type first struct {
 	Points points
+	Card   *card // in place of the points; nil without one
 	// Could are the first doubts that could change the order, Other all remaining doubts.
 	Could, Other []headline.Doubt
 	several      bool
@@ -33,7 +34,10 @@ func firstOf(h *headline.Headline) first {
 	if h == nil {
 		return first{}
 	}
-	f := first{Points: pointsOf(h.Points), several: len(h.Columns) > 1, byDatabase: len(h.Points.Columns) == 1}
+	f := first{Card: cardOf(h), several: len(h.Columns) > 1}
+	if f.Card == nil {
+		f.Points, f.byDatabase = pointsOf(h.Points), len(h.Points.Columns) == 1
+	}
 	if h.Answer != nil {
 		f.letters = utf8.RuneCountInString(h.Answer.Sentence)
 	}
@@ -54,7 +58,7 @@ func firstOf(h *headline.Headline) first {
 
 // hasRoom reports whether another doubt fits on the screen.
 func (f first) hasRoom(d headline.Doubt) bool {
-	if len(f.Could) == 0 || f.FactsBelow() || f.FactsBeside() {
+	if len(f.Could) == 0 || f.Card != nil || f.FactsBelow() || f.FactsBeside() {
 		return len(f.Could) < mostDoubts
 	}
 	letters := 0
@@ -71,7 +75,9 @@ const fewPoints = 5
 const fewDatabases = 3
 
 // FactsBelow reports whether the numbers for the whole load go below those at equal points.
-func (f first) FactsBelow() bool { return !f.FactsBeside() && len(f.Points.Rows) <= fewPoints }
+func (f first) FactsBelow() bool {
+	return f.Card == nil && !f.FactsBeside() && len(f.Points.Rows) <= fewPoints
+}
 
 // FactsBeside reports whether they extend the rows of the points, which are databases. The doubts
 // then go below both.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
@@ -221,6 +222,33 @@ func TestTextColorsFollowTheTheme(t *testing.T) {
 			if !strings.Contains(rules, `.themed [fill="`+c+`"]{fill:var(`) || !strings.Contains(rules, "--c"+c[1:]+":"+lighter(c)+";") {
 				t.Errorf("the text colour %s of key %d, variant %d is the same on a dark page", c, key+1, variant)
 			}
+		}
+	}
+}
+
+// A card stands in place of the points, and its details and notes behind a fold.
+func TestCard(t *testing.T) {
+	p := pageOf()
+	p.Headline.Card = &abilities.Card{Head: []string{"longest", "etcd " + hostile}, Notes: []string{"settings " + hostile}}
+	for range 5 {
+		p.Headline.Card.Rows = append(p.Headline.Card.Rows, []string{"kill " + hostile, "2 s " + hostile}, []string{"  new clients", "3 s"})
+	}
+	text := written(t, p)
+	screen, rest, found := strings.Cut(text, `id="card"`)
+	if !found {
+		t.Fatal("the page has no card")
+	}
+	for of, count := range map[string]int{
+		`class="points card"`: 1, `>kill `: 5, `>new clients<`: 0, `<th scope="row">10 `: 0, // a row of the points
+		`<img`: 0,
+	} {
+		if n := strings.Count(screen, of); n != count {
+			t.Errorf("the first screen has %q %d times, want %d", of, n, count)
+		}
+	}
+	for _, want := range []string{`>10 rows<`, `<tr class="detail"><th scope="row">new clients</th><td>3 s</td></tr>`, `<li>settings `, `>longest pause<`} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("below the first screen the page lacks %s", want)
 		}
 	}
 }
