@@ -39,6 +39,9 @@ type firstScreen struct {
 				} `json:"cells"`
 			} `json:"rows"`
 		} `json:"points"`
+		Card struct {
+			Rows [][]string `json:"rows"`
+		} `json:"card"`
 		Facts struct {
 			Columns []string `json:"columns"`
 			Rows    []struct {
@@ -125,6 +128,11 @@ func (s *firstScreen) texts(t *testing.T, dir string) (list []string) {
 			list = append(list, c.Throughput.Text, c.P50.Text, c.P99.Text)
 		}
 	}
+	for _, row := range s.Headline.Card.Rows {
+		for _, text := range row {
+			list = append(list, figureText.FindAllString(text, -1)...)
+		}
+	}
 	for _, row := range s.Headline.Facts.Rows {
 		list = append(list, row.Texts...)
 	}
@@ -153,7 +161,7 @@ var figureText = regexp.MustCompile(`[0-9][0-9,]*(?:\.[0-9]+)?(?: (?:ms|s|%)\b)?
 
 // conditions are numbers of a sentence that state its conditions, and ratios, which are
 // checked as claims.
-var conditions = regexp.MustCompile(`(?i)with [0-9,]+ clients?|99 %|over 1 %|at [0-9,.]+/s|kept [0-9,.]+/s|p[0-9.]+ <= [0-9.]+ \w+|[0-9.,]+ times (?:as|the)|[0-9]+ of [0-9]+ (points|trials|searches)|behind at [0-9]+|\([0-9]+ undecided\)|at [0-9,]+ clients|with [0-9.]+ [kMGT]?B stored|[0-9]+ % (more|less)|[0-9.]+ % of [0-9,]+ were not answered|for [0-9.]+ s, then|answered [0-9,.]+ \w+ a second for [0-9.]+ s, then|from [0-9.]+ s|with [0-9]+ members?`)
+var conditions = regexp.MustCompile(`(?i)with [0-9,]+ clients?|99 %|over 1 %|at [0-9,.]+/s|kept [0-9,.]+/s|p[0-9.]+ <= [0-9.]+ \w+|[0-9.,]+ times (?:as|the)|[0-9]+ of [0-9]+ (points|trials|searches)|behind at [0-9]+|\([0-9]+ undecided\)|at [0-9,]+ clients|with [0-9.]+ [kMGT]?B stored|[0-9]+ % (more|less)|[0-9.]+ % of [0-9,]+ were not answered|for [0-9.]+ s, then|answered [0-9,.]+ \w+ a second for [0-9.]+ s, then|from [0-9.]+ s|with [0-9]+ members?|of [0-9]+ faults`)
 
 // numbersOf are the figures of a sentence that a table must have.
 func numbersOf(sentence string, names []string) []string {

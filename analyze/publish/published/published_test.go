@@ -234,6 +234,7 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 		again.steps()
 		again.members()
 		again.servers()
+		again.faults()
 		for _, key := range slices.SortedFunc(maps.Keys(again.numbers), func(a, b numberKey) int {
 			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 		}) {
@@ -437,6 +438,23 @@ func atRank(h *hdrhistogram.Histogram, q float64) float64 {
 	return math.NaN()
 }
 
+// faults computes the longest of the median times without an ok answer after each fault.
+func (c computed) faults() {
+	if _, err := os.Stat(filepath.Join(c.dir, "faults.csv")); errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	repeats := map[string][]float64{}
+	for _, row := range c.rows("faults.csv") {
+		repeats[row["fault"]] = append(repeats[row["fault"]], c.number(row, "blackout_ns")/1e9)
+	}
+	worst := 0.0
+	for _, of := range repeats {
+		slices.Sort(of)
+		worst = max(worst, (of[(len(of)-1)/2]+of[len(of)/2])/2)
+	}
+	c.set("FAULT-BLACKOUT", 0, worst)
+}
+
 // servers computes the resource usage of all members, from the counters that enclose the load,
 // and the fsyncs of the member with the most.
 func (c computed) servers() {
@@ -470,7 +488,7 @@ func (c computed) servers() {
 
 // growth sums up the intervals between samples that the windows touch, each once, up to the
 // last sample of /proc in the second that ends a window: the one before a stop may follow
-// that of its second. It is NaN if a sample has no value.
+// that of its second. It is NaN if a sample has no value, or the counter started again.
 func (c computed) growth(file, column string, offset int64, windows []window) float64 {
 	const closeEnough = int64(100 * time.Millisecond)
 	rows := slices.DeleteFunc(c.rows(file), func(row map[string]string) bool { return row["ERROR"] != "" })
@@ -497,7 +515,11 @@ func (c computed) growth(file, column string, offset int64, windows []window) fl
 		if rows[i][column] == "" || rows[i+1][column] == "" {
 			return math.NaN()
 		}
-		sum += c.number(rows[i+1], column) - c.number(rows[i], column)
+		grown := c.number(rows[i+1], column) - c.number(rows[i], column)
+		if grown < 0 { // the member was started again
+			return math.NaN()
+		}
+		sum += grown
 	}
 	return sum
 }
