@@ -42,6 +42,7 @@ var knowAbilities = map[string]string{
 	"pkg/load/issuer":            "has the operation lock, which is another thing",
 	"pkg/load/requests":          "has the operation lock, which is another thing",
 	"pkg/load/contenders":        "has the operation lock, which is another thing",
+	"pkg/load/contenders/across": "has the operation lock, which is another thing",
 	"control/issue":              "has the operation lock, which is another thing",
 	"agent/generator":            "has the operation lock, which is another thing",
 	"control/shared":             "bounds sessions, contenders and watchers on clusters that others use",

@@ -1180,6 +1180,7 @@ type RunResponse struct {
 	//	*RunResponse_Member
 	//	*RunResponse_Event
 	//	*RunResponse_Samples
+	//	*RunResponse_Held
 	//	*RunResponse_End
 	Record        isRunResponse_Record `protobuf_oneof:"record"`
 	unknownFields protoimpl.UnknownFields
@@ -1259,6 +1260,15 @@ func (x *RunResponse) GetSamples() []byte {
 	return nil
 }
 
+func (x *RunResponse) GetHeld() *LoadHeld {
+	if x != nil {
+		if x, ok := x.Record.(*RunResponse_Held); ok {
+			return x.Held
+		}
+	}
+	return nil
+}
+
 func (x *RunResponse) GetEnd() []byte {
 	if x != nil {
 		if x, ok := x.Record.(*RunResponse_End); ok {
@@ -1290,6 +1300,10 @@ type RunResponse_Samples struct {
 	Samples []byte `protobuf:"bytes,4,opt,name=samples,proto3,oneof"`
 }
 
+type RunResponse_Held struct {
+	Held *LoadHeld `protobuf:"bytes,6,opt,name=held,proto3,oneof"`
+}
+
 type RunResponse_End struct {
 	// end is the JSON of an issuer.End: how the step of this part ended, with counts of this part.
 	End []byte `protobuf:"bytes,5,opt,name=end,proto3,oneof"`
@@ -1302,6 +1316,8 @@ func (*RunResponse_Member) isRunResponse_Record() {}
 func (*RunResponse_Event) isRunResponse_Record() {}
 
 func (*RunResponse_Samples) isRunResponse_Record() {}
+
+func (*RunResponse_Held) isRunResponse_Record() {}
 
 func (*RunResponse_End) isRunResponse_Record() {}
 
@@ -1545,6 +1561,59 @@ func (x *LoadHistogram) GetV2() []byte {
 	return nil
 }
 
+// LoadHeld are locks that requests of this part held in the step, if the load has other parts.
+type LoadHeld struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ZeroUnixNs    int64                  `protobuf:"varint,1,opt,name=zero_unix_ns,json=zeroUnixNs,proto3" json:"zero_unix_ns,omitempty"` // when their times count from, on the session's clock
+	Holdings      []byte                 `protobuf:"bytes,2,opt,name=holdings,proto3" json:"holdings,omitempty"`                          // as package across encodes them
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadHeld) Reset() {
+	*x = LoadHeld{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadHeld) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadHeld) ProtoMessage() {}
+
+func (x *LoadHeld) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadHeld.ProtoReflect.Descriptor instead.
+func (*LoadHeld) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *LoadHeld) GetZeroUnixNs() int64 {
+	if x != nil {
+		return x.ZeroUnixNs
+	}
+	return 0
+}
+
+func (x *LoadHeld) GetHoldings() []byte {
+	if x != nil {
+		return x.Holdings
+	}
+	return nil
+}
+
 // LoadMemberTotal is a load.MemberTotal.
 type LoadMemberTotal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1560,7 +1629,7 @@ type LoadMemberTotal struct {
 
 func (x *LoadMemberTotal) Reset() {
 	*x = LoadMemberTotal{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1641,7 @@ func (x *LoadMemberTotal) String() string {
 func (*LoadMemberTotal) ProtoMessage() {}
 
 func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[18]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1654,7 @@ func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadMemberTotal.ProtoReflect.Descriptor instead.
 func (*LoadMemberTotal) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{18}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LoadMemberTotal) GetTiming() string {
@@ -1644,7 +1713,7 @@ type LoadEvent struct {
 
 func (x *LoadEvent) Reset() {
 	*x = LoadEvent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1656,7 +1725,7 @@ func (x *LoadEvent) String() string {
 func (*LoadEvent) ProtoMessage() {}
 
 func (x *LoadEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1738,7 @@ func (x *LoadEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadEvent.ProtoReflect.Descriptor instead.
 func (*LoadEvent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LoadEvent) GetKind() string {
@@ -1713,7 +1782,7 @@ type JudgeRequest struct {
 
 func (x *JudgeRequest) Reset() {
 	*x = JudgeRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1794,7 @@ func (x *JudgeRequest) String() string {
 func (*JudgeRequest) ProtoMessage() {}
 
 func (x *JudgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1807,7 @@ func (x *JudgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JudgeRequest.ProtoReflect.Descriptor instead.
 func (*JudgeRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *JudgeRequest) GetRunId() string {
@@ -1790,7 +1859,7 @@ type JudgeResponse struct {
 
 func (x *JudgeResponse) Reset() {
 	*x = JudgeResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1802,7 +1871,7 @@ func (x *JudgeResponse) String() string {
 func (*JudgeResponse) ProtoMessage() {}
 
 func (x *JudgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1815,7 +1884,7 @@ func (x *JudgeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JudgeResponse.ProtoReflect.Descriptor instead.
 func (*JudgeResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *JudgeResponse) GetRecord() isJudgeResponse_Record {
@@ -1890,7 +1959,7 @@ type GrantSessionsRequest struct {
 
 func (x *GrantSessionsRequest) Reset() {
 	*x = GrantSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1902,7 +1971,7 @@ func (x *GrantSessionsRequest) String() string {
 func (*GrantSessionsRequest) ProtoMessage() {}
 
 func (x *GrantSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1915,7 +1984,7 @@ func (x *GrantSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantSessionsRequest.ProtoReflect.Descriptor instead.
 func (*GrantSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GrantSessionsRequest) GetRunId() string {
@@ -1961,7 +2030,7 @@ type GrantSessionsResponse struct {
 
 func (x *GrantSessionsResponse) Reset() {
 	*x = GrantSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2042,7 @@ func (x *GrantSessionsResponse) String() string {
 func (*GrantSessionsResponse) ProtoMessage() {}
 
 func (x *GrantSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2055,7 @@ func (x *GrantSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantSessionsResponse.ProtoReflect.Descriptor instead.
 func (*GrantSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
 }
 
 type HoldSessionsRequest struct {
@@ -1998,7 +2067,7 @@ type HoldSessionsRequest struct {
 
 func (x *HoldSessionsRequest) Reset() {
 	*x = HoldSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2079,7 @@ func (x *HoldSessionsRequest) String() string {
 func (*HoldSessionsRequest) ProtoMessage() {}
 
 func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2092,7 @@ func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldSessionsRequest.ProtoReflect.Descriptor instead.
 func (*HoldSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *HoldSessionsRequest) GetRunId() string {
@@ -2041,7 +2110,7 @@ type HoldSessionsResponse struct {
 
 func (x *HoldSessionsResponse) Reset() {
 	*x = HoldSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2122,7 @@ func (x *HoldSessionsResponse) String() string {
 func (*HoldSessionsResponse) ProtoMessage() {}
 
 func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2135,7 @@ func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldSessionsResponse.ProtoReflect.Descriptor instead.
 func (*HoldSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
 }
 
 type EndSessionsRequest struct {
@@ -2078,7 +2147,7 @@ type EndSessionsRequest struct {
 
 func (x *EndSessionsRequest) Reset() {
 	*x = EndSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2159,7 @@ func (x *EndSessionsRequest) String() string {
 func (*EndSessionsRequest) ProtoMessage() {}
 
 func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2172,7 @@ func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EndSessionsRequest) GetRunId() string {
@@ -2123,7 +2192,7 @@ type EndSessionsResponse struct {
 
 func (x *EndSessionsResponse) Reset() {
 	*x = EndSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2204,7 @@ func (x *EndSessionsResponse) String() string {
 func (*EndSessionsResponse) ProtoMessage() {}
 
 func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2217,7 @@ func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EndSessionsResponse) GetPart() []byte {
@@ -2176,7 +2245,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2188,7 +2257,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2201,7 +2270,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -2226,7 +2295,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2238,7 +2307,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2251,7 +2320,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
 }
 
 type CloseLoadRequest struct {
@@ -2263,7 +2332,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2275,7 +2344,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2288,7 +2357,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -2309,7 +2378,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2321,7 +2390,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2334,7 +2403,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CloseLoadResponse) GetSessions() []byte {
@@ -2437,12 +2506,13 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\rstart_unix_ns\x18\x03 \x01(\x03R\vstartUnixNs\x12\x1b\n" +
 	"\toffset_ns\x18\x04 \x01(\x03R\boffsetNs\x12+\n" +
 	"\x11previous_requests\x18\x05 \x01(\x03R\x10previousRequests\x12\x16\n" +
-	"\x06forget\x18\x06 \x01(\bR\x06forget\"\xdf\x01\n" +
+	"\x06forget\x18\x06 \x01(\bR\x06forget\"\x8b\x02\n" +
 	"\vRunResponse\x120\n" +
 	"\x06second\x18\x01 \x01(\v2\x16.dbtesterpb.LoadSecondH\x00R\x06second\x125\n" +
 	"\x06member\x18\x02 \x01(\v2\x1b.dbtesterpb.LoadMemberTotalH\x00R\x06member\x12-\n" +
 	"\x05event\x18\x03 \x01(\v2\x15.dbtesterpb.LoadEventH\x00R\x05event\x12\x1a\n" +
-	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12\x12\n" +
+	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12*\n" +
+	"\x04held\x18\x06 \x01(\v2\x14.dbtesterpb.LoadHeldH\x00R\x04held\x12\x12\n" +
 	"\x03end\x18\x05 \x01(\fH\x00R\x03endB\b\n" +
 	"\x06record\"\xa6\x02\n" +
 	"\n" +
@@ -2466,7 +2536,11 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\toperation\x18\x02 \x01(\tR\toperation\x12\x18\n" +
 	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x12\x14\n" +
 	"\x05phase\x18\x04 \x01(\tR\x05phase\x12\x0e\n" +
-	"\x02v2\x18\x05 \x01(\fR\x02v2\"\xa9\x01\n" +
+	"\x02v2\x18\x05 \x01(\fR\x02v2\"H\n" +
+	"\bLoadHeld\x12 \n" +
+	"\fzero_unix_ns\x18\x01 \x01(\x03R\n" +
+	"zeroUnixNs\x12\x1a\n" +
+	"\bholdings\x18\x02 \x01(\fR\bholdings\"\xa9\x01\n" +
 	"\x0fLoadMemberTotal\x12\x16\n" +
 	"\x06timing\x18\x01 \x01(\tR\x06timing\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12\x16\n" +
@@ -2547,7 +2621,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -2568,20 +2642,21 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*LoadSecond)(nil),                 // 16: dbtesterpb.LoadSecond
 	(*LoadAnswers)(nil),                // 17: dbtesterpb.LoadAnswers
 	(*LoadHistogram)(nil),              // 18: dbtesterpb.LoadHistogram
-	(*LoadMemberTotal)(nil),            // 19: dbtesterpb.LoadMemberTotal
-	(*LoadEvent)(nil),                  // 20: dbtesterpb.LoadEvent
-	(*JudgeRequest)(nil),               // 21: dbtesterpb.JudgeRequest
-	(*JudgeResponse)(nil),              // 22: dbtesterpb.JudgeResponse
-	(*GrantSessionsRequest)(nil),       // 23: dbtesterpb.GrantSessionsRequest
-	(*GrantSessionsResponse)(nil),      // 24: dbtesterpb.GrantSessionsResponse
-	(*HoldSessionsRequest)(nil),        // 25: dbtesterpb.HoldSessionsRequest
-	(*HoldSessionsResponse)(nil),       // 26: dbtesterpb.HoldSessionsResponse
-	(*EndSessionsRequest)(nil),         // 27: dbtesterpb.EndSessionsRequest
-	(*EndSessionsResponse)(nil),        // 28: dbtesterpb.EndSessionsResponse
-	(*StopLoadRequest)(nil),            // 29: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 30: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 31: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 32: dbtesterpb.CloseLoadResponse
+	(*LoadHeld)(nil),                   // 19: dbtesterpb.LoadHeld
+	(*LoadMemberTotal)(nil),            // 20: dbtesterpb.LoadMemberTotal
+	(*LoadEvent)(nil),                  // 21: dbtesterpb.LoadEvent
+	(*JudgeRequest)(nil),               // 22: dbtesterpb.JudgeRequest
+	(*JudgeResponse)(nil),              // 23: dbtesterpb.JudgeResponse
+	(*GrantSessionsRequest)(nil),       // 24: dbtesterpb.GrantSessionsRequest
+	(*GrantSessionsResponse)(nil),      // 25: dbtesterpb.GrantSessionsResponse
+	(*HoldSessionsRequest)(nil),        // 26: dbtesterpb.HoldSessionsRequest
+	(*HoldSessionsResponse)(nil),       // 27: dbtesterpb.HoldSessionsResponse
+	(*EndSessionsRequest)(nil),         // 28: dbtesterpb.EndSessionsRequest
+	(*EndSessionsResponse)(nil),        // 29: dbtesterpb.EndSessionsResponse
+	(*StopLoadRequest)(nil),            // 30: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 31: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 32: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 33: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	3,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
@@ -2591,37 +2666,38 @@ var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	10, // 4: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
 	13, // 5: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
 	16, // 6: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
-	19, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
-	20, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
-	18, // 9: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	17, // 10: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
-	1,  // 11: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	6,  // 12: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	8,  // 13: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	11, // 14: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	14, // 15: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	21, // 16: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
-	23, // 17: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
-	25, // 18: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
-	27, // 19: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
-	29, // 20: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	31, // 21: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	5,  // 22: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	7,  // 23: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	9,  // 24: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	12, // 25: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	15, // 26: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	22, // 27: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
-	24, // 28: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
-	26, // 29: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
-	28, // 30: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
-	30, // 31: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	32, // 32: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	22, // [22:33] is the sub-list for method output_type
-	11, // [11:22] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	20, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
+	21, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
+	19, // 9: dbtesterpb.RunResponse.held:type_name -> dbtesterpb.LoadHeld
+	18, // 10: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	17, // 11: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	1,  // 12: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	6,  // 13: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	8,  // 14: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	11, // 15: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	14, // 16: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	22, // 17: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
+	24, // 18: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
+	26, // 19: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
+	28, // 20: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
+	30, // 21: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	32, // 22: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	5,  // 23: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	7,  // 24: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	9,  // 25: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	12, // 26: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	15, // 27: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	23, // 28: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
+	25, // 29: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
+	27, // 30: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
+	29, // 31: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
+	31, // 32: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	33, // 33: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	23, // [23:34] is the sub-list for method output_type
+	12, // [12:23] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -2634,9 +2710,10 @@ func file_dbtesterpb_generator_proto_init() {
 		(*RunResponse_Member)(nil),
 		(*RunResponse_Event)(nil),
 		(*RunResponse_Samples)(nil),
+		(*RunResponse_Held)(nil),
 		(*RunResponse_End)(nil),
 	}
-	file_dbtesterpb_generator_proto_msgTypes[21].OneofWrappers = []any{
+	file_dbtesterpb_generator_proto_msgTypes[22].OneofWrappers = []any{
 		(*JudgeResponse_Seconds)(nil),
 		(*JudgeResponse_Stale)(nil),
 		(*JudgeResponse_Report)(nil),
@@ -2647,7 +2724,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -15,6 +15,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/contenders/across"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
@@ -100,6 +101,11 @@ func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunR
 	sampler.Wait()
 	if sampleErr != nil {
 		s.log.Warn("some samples of this machine are missing or incomplete", "error", sampleErr)
+	}
+	held, since := s.issuer.Held()
+	for _, piece := range across.Encode(held) {
+		m := &pb.LoadHeld{ZeroUnixNs: s.clock.at(since).UnixNano(), Holdings: piece}
+		err = errors.Join(err, out.put(&pb.RunResponse{Record: &pb.RunResponse_Held{Held: m}}))
 	}
 	end.Stopped, end.MembersGone = errors.Is(err, errStopped), errors.Is(err, load.ErrMembersGone)
 	if err := load.Without(load.Without(err, errStopped), load.ErrMembersGone); err != nil {

@@ -28,7 +28,7 @@ func outcomeRows() []Row {
 	return []Row{
 		{Name: "KEYS-FOUND", Unit: "keys", Definition: "keys that the load added by the database's own count / the fewest and the most that it can have added according to the answers; outside these bounds the run is invalid", Ours: true,
 			Cell: keysFound},
-		{Name: "LOAD-LOCKS", Unit: "locks", Definition: "locks that requests acquired; how many were held twice and had a fence that was not greater than that of the holder before, either of which makes the run invalid (with generators, judged among the holders of each machine); how many were lost, believed held after the session had ended because the client was stopped, or had a release that failed", Ours: true, Cell: loadLocks},
+		{Name: "LOAD-LOCKS", Unit: "locks", Definition: "locks that requests acquired; how many were held twice and had a fence that was not greater than that of the holder before, either of which makes the run invalid (with generators, holders of different machines are compared by their clocks: doubtful are those for which the error of the clocks, or a stop of a client, leaves it open); how many were lost, believed held after the session had ended because the client was stopped, or had a release that failed", Ours: true, Cell: loadLocks},
 		{Name: "LOAD-SESSIONS", Unit: "sessions", Definition: "sessions that were granted before the load and begun by its requests, with the TTL that was asked for, and how each ended: revoked by requests, ended after the load, expired by itself, or left to expire; doubtful are grants without an answer", Ours: true, Cell: loadSessions},
 		of("OFFERED", "requests that were due, whole load; OK + FAILED + UNKNOWN + SHED + UNSENT", func(c *run.Counts) run.Measure { return c.Offered }),
 		of("SENT", "requests whose driver call began, whole load", func(c *run.Counts) run.Measure { return c.Sent }),
@@ -118,7 +118,19 @@ func loadLocks(r *run.Run) Cell {
 			parts = append(parts, humanize.Comma(c.n)+" "+c.what)
 		}
 	}
+	if l.Parts > 1 {
+		parts = append(parts, compared(l))
+	}
 	return number(float64(l.Acquired), 0, "%s (recipe %s by %s, TTL %v)", strings.Join(parts, "; "), l.Recipe, l.By, l.TTL)
+}
+
+// compared is what is known of locks that different machines held.
+func compared(l *results.LoadLocks) string {
+	if l.Compared == 0 {
+		return "holders of different machines were not compared"
+	}
+	return fmt.Sprintf("%s compared between %d machines, %s doubtful, clocks known to ± %v",
+		humanize.Comma(l.Compared), l.Parts, humanize.Comma(l.Unsure), l.ClockError.Round(time.Microsecond))
 }
 
 // creates reports whether the load wrote new keys and deleted none. Only then does the database's

@@ -19,6 +19,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/contenders/across"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
@@ -39,7 +40,8 @@ type generator struct {
 	holds    bool               // it was asked to hold sessions
 	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
 	samples  samplesFile
-	clock    clockState // part.mu guards it
+	held     []across.Holding // locks that its requests held, on its session's clock
+	clock    clockState       // part.mu guards it
 }
 
 func newGenerator(index int, addr, runID string) *generator {

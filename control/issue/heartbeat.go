@@ -7,6 +7,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results/clocks"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // exchanges is how many times the clocks are compared before a load and before each of its steps.
@@ -15,9 +16,10 @@ const exchanges = 16
 
 // clockState holds the facts about a generator's clock.
 type clockState struct {
-	all   clocks.Estimate // of all exchanges
-	since clocks.Estimate // from the last comparison on
-	set   time.Duration   // the largest change of the machine's wall clock
+	all   clocks.Estimate   // of all exchanges
+	since clocks.Estimate   // from the last comparison on
+	set   time.Duration     // the largest change of the machine's wall clock
+	list  []clocks.Exchange // all, of a load whose parts may take the same locks
 }
 
 // compareClocks exchanges time stamps with a generator, one exchange after the other. Their
@@ -92,6 +94,9 @@ func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, err
 	defer g.mu.Unlock()
 	g.clock.all.Add(e)
 	g.clock.since.Add(e)
+	if s.spec.Any(workload.Op.Locks) {
+		g.clock.list = append(g.clock.list, e)
+	}
 	if set := time.Duration(reply.GetClockSetNs()); set.Abs() > g.clock.set.Abs() {
 		g.clock.set = set
 	}

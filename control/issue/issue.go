@@ -366,7 +366,7 @@ func (s *Set) Close(ctx context.Context) error {
 }
 
 // Sessions returns, after Close, the counts of the sessions and locks that requests of all parts
-// took; nil without any. unknown names the generators that did not answer Close. Their counts are
+// took; nil without any. Locks that different generators held are compared. unknown names the generators that did not answer Close. Their counts are
 // missing.
 func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	if !s.spec.Any(workload.Op.OfSessions) && !s.spec.Any(workload.Op.Locks) {
@@ -381,6 +381,9 @@ func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 			all = &results.LoadSessions{}
 		}
 		all.Add(*p.sessions)
+	}
+	if all != nil && all.Locks != nil {
+		s.heldAcross(all.Locks)
 	}
 	return all, unknown
 }

@@ -109,6 +109,8 @@ func (r *partReader) take(m *pb.RunResponse) error {
 			return err
 		}
 		return r.out.Member(total)
+	case *pb.RunResponse_Held:
+		return r.gen.hold(record.Held)
 	case *pb.RunResponse_Event:
 		e := record.Event
 		r.gen.set.opts.Event(results.Event{Time: time.Unix(0, e.GetUnixNs()).UTC(), Kind: e.GetKind(), Member: int(e.GetMember()), Text: fmt.Sprintf("generator %s: %s", r.gen.addr, e.GetText())})

@@ -14,7 +14,7 @@ func lockMarks() []Kind {
 		{
 			Code: LocksOverlap, Weight: Invalid, Foremost: true,
 			Sentences: []Sentence{{Text: "{overlaps} of {acquired|lock} were acquired while another holder believed that it held the same one (recipe {recipe})", Worst: "overlaps"}},
-			Help:      "two contenders held one lock at once, on the clock of one process, and no stop of this client explains it",
+			Help:      "two contenders held one lock at once, on the clock of one process or beyond the error of the clocks of two, and no stop of this client explains it",
 			Remedy:    "use the fences; report it to the project of the database or of the library whose recipe it is, with the rows of `turns.csv`, if there are some",
 		},
 		{

@@ -328,15 +328,20 @@ type LoadLocks struct {
 	Released int64 `json:"released"`
 	Lost     int64 `json:"lost,omitempty"`
 	Unclear  int64 `json:"unclear,omitempty"`
-	// Overlaps counts locks acquired while another holder of the same part believed that it held
-	// the same lock. Disorder counts locks with a fence not greater than that of the previous
-	// holder of the same part. Believed counts locks that were still held after their session had
-	// ended, because the client was stopped.
+	// Overlaps counts locks acquired while another holder believed that it held the same lock.
+	// Disorder counts locks with a fence not greater than that of the previous holder. Believed
+	// counts locks that were still held after their session had ended, because the client was
+	// stopped.
 	Overlaps int64 `json:"overlaps"`
 	Disorder int64 `json:"fences_out_of_order"`
 	Believed int64 `json:"believed,omitempty"`
-	// Parts are the machines that judged their own holders; 0 is one.
-	Parts int `json:"parts,omitempty"`
+	// Parts are the machines that judged their own holders; 0 is one. Compared locks were compared
+	// with those of other parts, whose clocks are known to within ClockError. Unsure counts those of
+	// them of which neither an overlap nor its absence is certain.
+	Parts      int           `json:"parts,omitempty"`
+	Compared   int64         `json:"compared,omitempty"`
+	Unsure     int64         `json:"unsure,omitempty"`
+	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 	// Why is the first error of the Left or Unclear ones.
 	Why string `json:"why,omitempty"`
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/contenders/across"
 	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -32,7 +33,8 @@ type Clock interface {
 type Stops func(since int64) stops.List
 
 // Pool is the contenders of one part of a load. It is safe for concurrent use, except [Pool.Begin],
-// [Pool.Over], [Pool.Open] and [Pool.Close], which are called between two steps.
+// [Pool.Remember], [Pool.Over], [Pool.Open], [Pool.Close] and [Pool.Take], which are called between two
+// steps.
 type Pool struct {
 	plan    workload.Locks
 	expires int64 // ns after its last renewal a session is over
@@ -47,6 +49,8 @@ type Pool struct {
 	free   []database.Contender
 	names  map[int64]*name
 	counts results.LoadLocks
+	room   int              // for holdings that are remembered
+	held   []across.Holding // that [Pool.Take] did not return yet
 }
 
 // name is the knowledge of a lock that was held.
@@ -58,6 +62,7 @@ type name struct {
 
 // holding is the time in which a holder believed that it holds a lock.
 type holding struct {
+	number         int64 // of the lock
 	acquired, sent int64 // sent is 0 before the end
 	fence          int64
 	deceived       bool // the session ended before, because this process was stopped
@@ -80,6 +85,24 @@ func (p *Pool) Begin(clock Clock, long Stops) { p.clock, p.stops = clock, long }
 
 // Over declares the members' locks that make contenders, in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
+
+// Remember has the pool remember so many locks that were held, for [Pool.Take].
+func (p *Pool) Remember(most int) { p.room = most }
+
+// Take returns the remembered locks that were given up since it was called before. Their times are
+// moments of the load's clock.
+func (p *Pool) Take() []across.Holding {
+	now := p.clock.Now()
+	long := p.stops(now)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	held := p.held
+	p.held = nil
+	for i := range held {
+		held[i].Doubtful = long.MayEnd(held[i].Acquired, held[i].Sent, p.risky)
+	}
+	return held
+}
 
 // Open opens contenders until n are free, each within a time.
 func (p *Pool) Open(ctx context.Context, n int, within time.Duration) error {
@@ -192,7 +215,7 @@ func (p *Pool) Acquire(ctx context.Context, number int64, key []byte, within tim
 		return nil, err
 	}
 	over = false
-	is := &holding{acquired: p.clock.Since(held.At), fence: held.Fence}
+	is := &holding{number: number, acquired: p.clock.Since(held.At), fence: held.Fence}
 	return &Turn{pool: p, by: c, of: p.note(number, is, asked), is: is, lost: held.Lost, within: within}, nil
 }
 
@@ -321,6 +344,10 @@ func (p *Pool) over(t *Turn) {
 	n.holders = slices.DeleteFunc(n.holders, func(other *holding) bool { return other == h })
 	if n.longest == nil || h.sent > n.longest.sent {
 		n.longest = h
+	}
+	if p.room > 0 {
+		p.room--
+		p.held = append(p.held, across.Holding{Name: h.number, Acquired: h.acquired, Sent: h.sent, Fence: h.fence})
 	}
 	if h.sent-h.acquired > p.expires && p.stops(h.acquired).Believed(h.acquired, h.sent, p.expires) > 0 {
 		p.deceive(h)

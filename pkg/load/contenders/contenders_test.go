@@ -8,8 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/contenders/across"
 	"github.com/coreos/dbtester/pkg/load/stops"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -260,5 +263,36 @@ func TestKeep(t *testing.T) {
 			t.Errorf("a lost lock was kept for %v", time.Since(begin))
 		}
 		turn.Release(t.Context())
+	})
+}
+
+// Locks that were given up are remembered for a comparison with other parts, each once and as long as
+// there is room. A stop that may have ended a session makes its locks doubtful.
+func TestRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, long := &store{}, stops.List(nil)
+		p := newPool(t, s, 2, &long)
+		turn := func(number int64) across.Holding {
+			got := acquire(t, p, number)
+			time.Sleep(time.Millisecond)
+			got.Release(t.Context())
+			return across.Holding{Name: number, Acquired: got.Acquired(), Sent: got.Acquired() + int64(time.Millisecond), Fence: s.fence}
+		}
+		turn(1) // of a pool that was not asked to remember
+		p.Remember(3)
+		want := []across.Holding{turn(7), turn(8)}
+		if diff := cmp.Diff(want, p.Take()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		time.Sleep(time.Hour)
+		last := turn(9)
+		turn(10)
+		last.Doubtful, long = true, stops.List{{From: last.Acquired, To: last.Acquired + int64(10*time.Second)}}
+		if diff := cmp.Diff([]across.Holding{last}, p.Take()); diff != "" {
+			t.Errorf("after a stop (-want +got):\n%s", diff)
+		}
+		if err := p.Close(t.Context(), within); err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -3,10 +3,12 @@ package issuer
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/contenders"
+	"github.com/coreos/dbtester/pkg/load/contenders/across"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -18,7 +20,11 @@ func (i *Issuer) newContenders() *contenders.Pool {
 	if facts == nil || !i.opts.Spec.Any(workload.Op.Locks) {
 		return nil
 	}
-	return contenders.New(i.opts.Spec.Locks, *facts)
+	p := contenders.New(i.opts.Spec.Locks, *facts)
+	if part := i.opts.Spec.Part; !part.Whole() {
+		p.Remember(across.Most / part.Of)
+	}
+	return p
 }
 
 // lockFacts are the facts of the driver's locks, nil without locks.
@@ -60,6 +66,15 @@ func (i *Issuer) disband() error {
 		return nil
 	}
 	return i.contenders.Close(context.Background(), i.opts.Spec.Timeout)
+}
+
+// Held returns which locks this part of several held in the last step, in nanoseconds since a time that
+// this process read from its clock.
+func (i *Issuer) Held() (held []across.Holding, since time.Time) {
+	if i.contenders == nil || i.rec == nil {
+		return nil, time.Time{}
+	}
+	return i.contenders.Take(), i.rec.Clock().Instant(0)
 }
 
 // locks returns the counts of the locks that requests of this part acquired, nil in other loads.

@@ -1,0 +1,131 @@
+package across
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Clock returns between which times of one clock for all parts a part's own clock showed a time; false
+// if that is not known.
+type Clock func(ns int64) (earliest, latest int64, ok bool)
+
+// Part is what one part of a load held.
+type Part struct {
+	Held  []Holding
+	Clock Clock
+}
+
+// mostOpen bounds how many holdings of one lock are compared with one that begins: a store that gives
+// a lock to more at once is caught by these.
+const mostOpen = 100
+
+// Verdict is what is certain of holdings of different parts, whatever their clocks did within their
+// bounds.
+type Verdict struct {
+	// Compared holdings were compared with those of other parts.
+	Compared int64
+	// Overlaps counts holdings that began while one of another part certainly went on. Disorder
+	// counts those whose fence was not greater than that of an earlier one of another part.
+	Overlaps, Disorder int64
+	// Unsure counts holdings of which neither an overlap nor its absence is certain: the clocks are
+	// not known well enough, or a stop of a process may explain it.
+	Unsure int64
+	// Error is the largest uncertainty, to both sides, of a time that was compared.
+	Error time.Duration
+}
+
+// span is a holding in the clock of all. It began between Acquired and latest acquired, and ended
+// between earliest sent and Sent.
+type span struct {
+	Holding
+	part                         int
+	latestAcquired, earliestSent int64
+}
+
+// Judge compares the holdings of different parts. Holdings of the same part are not compared: the part
+// has judged them.
+func Judge(parts []Part) (v Verdict) {
+	var all []span
+	for n, p := range parts {
+		for _, h := range p.Held {
+			s := span{Holding: h, part: n}
+			var latestSent int64
+			var ok, known bool
+			s.Acquired, s.latestAcquired, ok = p.Clock(h.Acquired)
+			s.earliestSent, latestSent, known = p.Clock(h.Sent)
+			if s.Sent = latestSent; !ok || !known {
+				v.Unsure++
+				continue
+			}
+			v.Error = max(v.Error, time.Duration(s.latestAcquired-s.Acquired)/2, time.Duration(s.Sent-s.earliestSent)/2)
+			all = append(all, s)
+		}
+	}
+	v.Compared = int64(len(all))
+	slices.SortFunc(all, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.part, b.part))
+	})
+	for len(all) > 0 {
+		end := 1
+		for end < len(all) && all[end].Name == all[0].Name {
+			end++
+		}
+		v.one(all[:end], len(parts))
+		all = all[end:]
+	}
+	return v
+}
+
+// one judges the holdings of one lock, in the order of the earliest times at which they can have begun.
+func (v *Verdict) one(spans []span, parts int) {
+	var open []*span              // that can still go on
+	ended := make([]*span, parts) // of each part, the one that certainly ended last
+	for i := range spans {
+		s := &spans[i]
+		open = slices.DeleteFunc(open, func(o *span) bool {
+			if o.Sent > s.Acquired {
+				return false
+			}
+			if last := ended[o.part]; last == nil || o.Sent > last.Sent {
+				ended[o.part] = o
+			}
+			return true
+		})
+		certain, possible := false, false
+		for _, o := range open {
+			if o.part == s.part {
+				continue
+			}
+			possible = true
+			if !o.Doubtful && !s.Doubtful && (o.Fence == s.Fence || o.latestAcquired < s.earliestSent && s.latestAcquired < o.earliestSent) {
+				certain = true
+				break
+			}
+		}
+		switch {
+		case certain:
+			v.Overlaps++
+		case possible:
+			v.Unsure++
+		}
+		if s.behind(ended) {
+			v.Disorder++
+		}
+		if len(open) < mostOpen {
+			open = append(open, s)
+		}
+	}
+}
+
+// behind reports whether the fence is not greater than that of the holding of another part that ended
+// last before this one began.
+func (s *span) behind(ended []*span) bool {
+	var last *span
+	for part, o := range ended {
+		if part != s.part && o != nil && (last == nil || o.Sent > last.Sent) {
+			last = o
+		}
+	}
+	return last != nil && !last.Doubtful && !s.Doubtful && s.Fence <= last.Fence
+}
