@@ -58,7 +58,7 @@ func (out *output) earlier(columns []string) (files []string) {
 			files = append(files, base+".csv", base+partMeans)
 		}
 		for _, tag := range tags {
-			for _, logical := range []string{fileAggregate, fileMemory, fileReads, fileWrites} {
+			for _, logical := range []string{fileAggregate, fileMemory, fileReads, fileWrites, fileTrace} {
 				files = append(files, filepath.Join(place, nameOf(tag, logical)))
 			}
 		}

@@ -33,6 +33,9 @@ type Options struct {
 	// clients, in the CSV files of the classic tool: they repeat the records. Classic
 	// implies both.
 	PNG, Seconds bool
+	// Trace also writes each run of a result folder as a trace, TAG-trace.json.gz, in Chrome's
+	// trace event format.
+	Trace bool
 }
 
 // Plot requests a plot over time: see [chart.Plot].

@@ -28,6 +28,7 @@ const (
 	fileReadme    = "README.md"
 	fileHTML      = "report.html"
 	fileAggregate = fileTable + ".csv"
+	fileTrace     = "trace.json.gz"
 	// Parts of the names of the classic files by number of clients.
 	partByClients = "-BY-CLIENT-NUM"
 	partMeans     = "-aggregated.csv"
@@ -49,7 +50,7 @@ type output struct {
 	readme, html                  string
 	own                           map[*run.Run]map[string]string // paths of a run's outputs by name
 	records, folders, files       []string
-	png, seconds                  bool // as in Options
+	png, seconds, trace           bool // as in Options
 	draw                          func(pictures, data string, f figure.Figure, png bool) ([]string, error)
 }
 
@@ -57,6 +58,7 @@ type output struct {
 func newOutput(o Options) (*output, error) {
 	out := &output{dir: o.Out, inside: o.Out == "" && len(o.Folders) > 0, draw: figure.Write}
 	out.png, out.seconds = o.PNG || o.Classic != nil, o.Seconds || o.Classic != nil
+	out.trace = o.Trace
 	for _, f := range o.Folders {
 		absolute, err := filepath.Abs(f)
 		if err != nil {

@@ -1,20 +1,24 @@
 package analyze
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/chart"
+	"github.com/coreos/dbtester/analyze/publish/trace"
 	"github.com/coreos/dbtester/analyze/run/parallel"
 )
 
 // write writes every part of the report in order.
 func (d *document) write(ctx context.Context) error {
 	before := d.out.earlier(d.columns())
-	if err := d.all(ctx, []func() error{d.writeTable, d.writeAbilities, d.writeSeries, d.writeByClients}); err != nil {
+	if err := d.all(ctx, []func() error{d.writeTable, d.writeAbilities, d.writeTraces, d.writeSeries, d.writeByClients}); err != nil {
 		return err
 	}
 	d.drawn = d.charts.Figures()
@@ -83,6 +87,24 @@ func (d *document) writeAbilities() error {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// writeTraces writes each run of a result folder as a trace, if that is requested.
+func (d *document) writeTraces() error {
+	for _, r := range d.runs {
+		if !d.out.trace || r.Dir == "" {
+			continue
+		}
+		var b bytes.Buffer
+		packed := gzip.NewWriter(&b)
+		if err := errors.Join(trace.Write(packed, r), packed.Close()); err != nil {
+			return err
+		}
+		if err := d.out.write(d.out.ofRun(r, fileTrace), b.Bytes()); err != nil {
+			return err
 		}
 	}
 	return nil

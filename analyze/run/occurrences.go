@@ -2,6 +2,8 @@ package run
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -42,32 +44,80 @@ type occurrence struct {
 // occurrences returns all occurrences that may coincide with stalls, by kind.
 func (r *Run) occurrences(steps []stalls.Step) map[string][]occurrence {
 	byKind := map[string][]occurrence{}
-	add := func(kind string, o occurrence) {
-		if byKind[kind] != nil || len(byKind) < mostKinds {
-			byKind[kind] = append(byKind[kind], o)
+	add := func(h Happening) {
+		if byKind[h.Name] == nil && len(byKind) >= mostKinds {
+			return
+		}
+		o := occurrence{from: h.From, to: h.To, asked: h.Asked}
+		if h.Log != "" {
+			o.margin = r.clockError(h.Member)
+		}
+		byKind[h.Name] = append(byKind[h.Name], o)
+	}
+	for h := range r.Happenings() {
+		if !h.Effect {
+			add(h)
 		}
 	}
-	r.eventOccurrences(add)
-	for _, s := range r.Info.Record.Stopped() {
-		add(KindClient, occurrence{from: s.From.UnixNano(), to: s.To().UnixNano()})
+	for h := range r.Pauses() {
+		add(h)
 	}
-	for i := range r.Machines.Servers {
-		for _, o := range r.Machines.Servers[i].Own.pauses() {
-			add(KindCollector, o)
+	var spans []Span
+	for i := range steps {
+		spans = append(spans, Span{steps[i].From.UnixNano(), steps[i].At(steps[i].Slots).UnixNano()})
+	}
+	for h := range r.OtherLoad(spans) {
+		add(h)
+	}
+	return byKind
+}
+
+// Happening is something that happened in [From, To], in unix nanoseconds by the client's clock.
+// Its event has the details; happenings that are not in the events have one with only a member.
+type Happening struct {
+	results.Event
+	// Name is the kind as stalls name it.
+	Name     string
+	From, To int64
+	// Asked means that the run did it on purpose and that its end was recorded.
+	Asked bool
+	// Effect means that it only describes the run's actions or its clients' observations, so that
+	// it cannot coincide with a stall.
+	Effect bool
+}
+
+// Pauses yields the times in which this client or a member's runtime did not run.
+func (r *Run) Pauses() iter.Seq[Happening] {
+	return func(yield func(Happening) bool) {
+		for _, s := range r.Info.Record.Stopped() {
+			if !yield(Happening{Event: results.Event{Member: -1}, Name: KindClient, From: s.From.UnixNano(), To: s.To().UnixNano()}) {
+				return
+			}
 		}
-	}
-	for _, h := range r.hostsUsed() {
-		for i := range steps {
-			from := steps[i].From.UnixNano()
-			to := steps[i].At(steps[i].Slots).UnixNano()
-			for at := from; at+1e9 <= to; at += 1e9 {
-				if h.other(at, at+1e9) >= otherShare {
-					add(KindOther, occurrence{from: at, to: at + 1e9})
+		for i := range r.Machines.Servers {
+			for _, p := range r.Machines.Servers[i].Own.pauses() {
+				if !yield(Happening{Event: results.Event{Member: i}, Name: KindCollector, From: p.From, To: p.To}) {
+					return
 				}
 			}
 		}
 	}
-	return byKind
+}
+
+// OtherLoad yields the seconds of spans in which others than this client and the members used much
+// of a machine's processors.
+func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
+	return func(yield func(Happening) bool) {
+		for _, h := range r.hostsUsed() {
+			for _, s := range spans {
+				for at := s.From; at+1e9 <= s.To; at += 1e9 {
+					if h.other(at, at+1e9) >= otherShare && !yield(Happening{Event: results.Event{Member: -1}, Name: KindOther, From: at, To: at + 1e9}) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // noCandidates returns the kinds of events that only describe the run's actions or its clients'
@@ -85,39 +135,53 @@ const (
 	endSeen = " read back"
 )
 
-// eventOccurrences calls add with each event. An event lasts until a later event of the same member
-// says that it is over. The time of a log line is the end of its occurrence.
-func (r *Run) eventOccurrences(add func(kind string, o occurrence)) {
-	type of struct {
-		member int
-		kind   string
-	}
-	ends, left := map[of]time.Time{}, noCandidates()
-	for _, e := range slices.Backward(r.Machines.Events) {
-		if before, is := strings.CutSuffix(e.Kind, endOver); is {
-			ends[of{e.Member, before}] = e.Time
-			continue
+// Happenings yields the load's events, the last one first. An event lasts until a later event of the
+// same member says that it is over, which is then not yielded. The time of a log line is the end of
+// its happening.
+func (r *Run) Happenings() iter.Seq[Happening] {
+	return func(yield func(Happening) bool) {
+		type of struct {
+			member int
+			kind   string
 		}
-		if slices.Contains(left, e.Kind) || strings.HasSuffix(e.Kind, endSeen) {
-			continue
+		ends, left := map[of]results.Event{}, noCandidates()
+		alone := func(end results.Event) bool {
+			return yield(Happening{Event: end, Name: end.Kind, From: end.Time.UnixNano(), To: end.Time.UnixNano(), Effect: true})
 		}
-		kind, o := e.Kind, occurrence{from: e.Time.UnixNano(), to: e.Time.Add(e.Took).UnixNano()}
-		if e.Log != "" {
-			o = occurrence{from: e.Time.Add(-e.Took).UnixNano(), to: e.Time.UnixNano(), margin: r.clockError(e.Member)}
+		for _, e := range slices.Backward(r.Machines.Events) {
+			if before, is := strings.CutSuffix(e.Kind, endOver); is {
+				if other, two := ends[of{e.Member, before}]; two && !alone(other) {
+					return
+				}
+				ends[of{e.Member, before}] = e
+				continue
+			}
+			h := Happening{Event: e, Name: e.Kind, From: e.Time.UnixNano(), To: e.Time.Add(e.Took).UnixNano()}
+			h.Effect = slices.Contains(left, e.Kind) || strings.HasSuffix(e.Kind, endSeen)
+			if e.Log != "" {
+				h.From, h.To = e.Time.Add(-e.Took).UnixNano(), e.Time.UnixNano()
+			}
+			if end, is := ends[of{e.Member, e.Kind}]; is && !h.Effect {
+				delete(ends, of{e.Member, e.Kind})
+				h.To, h.Asked = end.Time.UnixNano(), true
+				h.Name = strings.TrimSuffix(e.Kind+": "+e.Text, ": ")
+			}
+			if e.Kind == results.EventLeader {
+				h.Name = "another leader"
+			}
+			h.Name = plaintext.Line(h.Name)
+			if runes := []rune(h.Name); len(runes) > mostKind {
+				h.Name = string(runes[:mostKind]) + "..."
+			}
+			if !yield(h) {
+				return
+			}
 		}
-		if end, is := ends[of{e.Member, e.Kind}]; is {
-			delete(ends, of{e.Member, e.Kind})
-			o.to, o.asked = end.UnixNano(), true
-			kind = strings.TrimSuffix(e.Kind+": "+e.Text, ": ")
+		for _, key := range slices.SortedFunc(maps.Keys(ends), func(a, b of) int { return cmp.Or(cmp.Compare(a.member, b.member), cmp.Compare(a.kind, b.kind)) }) {
+			if !alone(ends[key]) {
+				return
+			}
 		}
-		if e.Kind == results.EventLeader {
-			kind = "another leader"
-		}
-		kind = plaintext.Line(kind)
-		if runes := []rune(kind); len(runes) > mostKind {
-			kind = string(runes[:mostKind]) + "..."
-		}
-		add(kind, o)
 	}
 }
 
@@ -131,11 +195,11 @@ func (r *Run) clockError(member int) int64 {
 
 // pauses returns the times between two answers in which the member's runtime stopped its threads
 // for at least longPauses.
-func (o *Own) pauses() (list []occurrence) {
+func (o *Own) pauses() (list []Span) {
 	i, before := 0, metric.Unknown
 	o.Answers.Values(metric.PauseSeconds, 0, o.Answers.Len(), func(now float64) bool {
 		if before >= 0 && now-before >= longPauses.Seconds() {
-			list = append(list, occurrence{from: o.Answers.Times[i-1], to: o.Answers.Times[i]})
+			list = append(list, Span{o.Answers.Times[i-1], o.Answers.Times[i]})
 		}
 		i, before = i+1, now
 		return true

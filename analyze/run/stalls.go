@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
@@ -86,6 +87,26 @@ func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 		}
 	}
 	return total, longest
+}
+
+// Nothing stands for the events of a stall that coincided with none.
+const Nothing = "nothing that was recorded"
+
+// With names what a stall coincided with, with the length of each overlap and with p where chance is
+// excluded.
+func (s *Stalls) With(of *Stall) string {
+	if len(of.Coincided) == 0 {
+		return Nothing
+	}
+	var parts []string
+	for _, o := range of.Coincided {
+		part := fmt.Sprintf("%s (%.1f s)", o.Kind, o.Length.Seconds())
+		if at := slices.IndexFunc(s.Kinds, func(k StallKind) bool { return k.Kind == o.Kind && k.Excludes() }); at >= 0 {
+			part = fmt.Sprintf("%s (%.1f s, p %.4f)", o.Kind, o.Length.Seconds(), s.Kinds[at].P)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // mostTested bounds the number of tested kinds: those with the most events are tested.

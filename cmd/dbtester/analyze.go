@@ -37,6 +37,7 @@ type analyzeFlags struct {
 	need    string
 	png     bool // also draw figures as PNG
 	seconds bool // also write the seconds of each run
+	trace   bool // also write a trace of each run
 	upload  string
 	create  bool // the bucket of upload
 	project string
@@ -65,6 +66,7 @@ func newAnalyze(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.rows.open, "open", false, openHelp)
 	cmd.Flags().BoolVar(&f.png, "png", false, "also draw each figure as PNG, as a report of a classic file has it (takes longer than all else)")
 	cmd.Flags().BoolVar(&f.seconds, "seconds", false, "also write the seconds of each run, which repeat its records, as CSV files: TAG-all-aggregated.csv, by keys and by number of clients, as a report of a classic file has them")
+	cmd.Flags().BoolVar(&f.trace, "trace", false, "also write each run as TAG-trace.json.gz, which ui.perfetto.dev and chrome://tracing open: its seconds, steps, stalls, faults, events and lines of logs on one axis of time")
 	f.rows.format.register(cmd, reportFormats()...)
 	cmd.Flags().StringVar(&f.need, "need", "", "which databases meet this need, instead of the need in the runs: 5000/s, or \"rate: 5000/s, latency: 10ms, at: p99.9, errors: 0%\"; exit code 4 if none does")
 	cmd.Flags().StringVar(&f.upload, "upload", "", "copy the report's files into this folder: gs://bucket/folder, s3://bucket/folder or file:///folder")
@@ -135,7 +137,7 @@ func bytesOf(folders []string) (sum int64) {
 
 func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (err error) {
 	defer garbage.CollectAt(gcPercent)()
-	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots()), PNG: f.png, Seconds: f.seconds}
+	o := analyze.Options{Folders: runs, Out: f.out, Title: f.title, Plots: plotsOf(config.DefaultPlots()), PNG: f.png, Seconds: f.seconds, Trace: f.trace}
 	if f.need != "" {
 		if o.Need, err = config.ParseNeed(f.need); err != nil {
 			return usageError{err}

@@ -15,7 +15,7 @@ const mostDrawn = 6
 
 // The words for stalls that coincided with nothing, and with kinds that are not distinguished.
 const (
-	nothing = "nothing that was recorded"
+	nothing = run.Nothing
 	others  = "other events"
 )
 

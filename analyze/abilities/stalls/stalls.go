@@ -172,7 +172,7 @@ func longest(runs []*run.Run) string {
 		}
 		names = append(names, name)
 	}
-	with := "nothing that was recorded"
+	with := run.Nothing
 	if len(names) > 0 {
 		with = strings.Join(names, " and ")
 	}
