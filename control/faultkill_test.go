@@ -40,12 +40,15 @@ const (
 const pointsEnv = "DBTESTER_FAULT_POINTS"
 
 // faultKeys are a fault of each kind, on a fake member that shares its address with no other.
-// full stands for a full disk, and MARK for a file that a command makes and its undo removes.
+// full stands for a full disk, given for one that the user has mounted, and MARK for a file that a command makes and its undo removes.
 var faultKeys = map[string]string{
-	"kill": "for: 1s", "restart": "", "pause": "for: 1s", "disk": "for: 1s, fsync: stall", "full": "for: 1s, full: true", "power": "for: 1s",
+	"kill": "for: 1s", "restart": "", "pause": "for: 1s", "disk": "for: 1s, fsync: stall", "full": "for: 1s, full: true", givenDisk: "for: 1s, full: true", "power": "for: 1s",
 	"partition": "for: 1s, from: clients", "partition in": "for: 1s, from: clients, direction: in", "partition out": "for: 1s, from: clients, direction: out",
 	faults.Command: "for: 1s, run: [touch, MARK], undo: [rm, -f, MARK]", "loss": "for: 1s, from: clients, loss: 50%", "delay": "for: 1s, from: clients, by: 20ms, rate: 10Mbit",
 }
+
+// givenDisk is a full disk that the user has mounted for the member.
+const givenDisk = "full given"
 
 // TestFaultKill kills control, an agent and a member while a fault of each kind lasts: nothing
 // remains of it, and the next run works. A killed agent is restarted at once. Without make
@@ -68,11 +71,12 @@ func TestFaultKill(t *testing.T) {
 	for n, kind := range slices.Sorted(maps.Keys(faultKeys)) {
 		t.Run(kind, func(t *testing.T) {
 			named, _, _ := strings.Cut(strings.Replace(kind, "full", "disk", 1), " ")
+			full := strings.HasPrefix(kind, "full")
 			mark := ""
 			if named == faults.Command {
 				mark = filepath.Join(t.TempDir(), "mark")
 			} else {
-				mustHave(t, named, kind == "full", disk)
+				mustHave(t, named, full, disk)
 			}
 			t.Parallel()
 			keys := "member: 2, " + faultKeys[kind]
@@ -81,6 +85,9 @@ func TestFaultKill(t *testing.T) {
 			}
 			load := fmt.Sprintf("load: {rate: 100, duration: 4s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, at: 1s, %s}]\n%s", named, keys, limited)
 			s := newStage(t, 2, 0, load, "fake: {}")
+			if kind == givenDisk {
+				s.giveDisks()
+			}
 			whos, points := all[n%3:][:1], 1
 			if matrix.Whole() {
 				whos, points = all, faultPoints
@@ -260,8 +267,15 @@ func (f faulted) left() (list []string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if strings.Contains(string(mounts), f.dir+"/") {
-		note("a mount is left")
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, f.dir+"/") && !strings.Contains(line, givenSuffix+" ") {
+			note("a mount is left: %s", line)
+		}
+	}
+	for _, m := range f.members {
+		if entries, err := os.ReadDir(m.workDir + givenSuffix); err == nil && len(entries) > 0 {
+			note("%v is left on the disk that was given", entries)
+		}
 	}
 	devices, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {

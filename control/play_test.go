@@ -55,6 +55,18 @@ const filesEnv = "DBTESTER_PLAY_FILES"
 // diskEnv is the disk that each member of the played agents has of its own, if it is set.
 const diskEnv = "DBTESTER_PLAY_DISK"
 
+// givenSuffix ends the name of a directory beside the working directory of an agent that is played:
+// the disk that its user has given it, if it exists.
+const givenSuffix = "-disk"
+
+// diskOf returns the disk of an agent that is played.
+func diskOf(workDir string) string {
+	if _, err := os.Stat(workDir + givenSuffix); err == nil {
+		return workDir + givenSuffix
+	}
+	return os.Getenv(diskEnv)
+}
+
 // played returns the databases that are played: the fake, and etcd.
 func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
 
@@ -65,7 +77,7 @@ func playAgent(ctx context.Context, addr, workDir string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ag, err := agent.New(agent.Options{
 		Registry: played(), WorkDir: workDir, Self: []string{os.Args[0], "serve"}, Interface: "lo", Lease: playedLease, Log: log,
-		AllowFaults: fault.Possible(), Disk: os.Getenv(diskEnv),
+		AllowFaults: fault.Possible(), Disk: diskOf(workDir),
 	})
 	if err != nil {
 		return err

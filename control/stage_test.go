@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -173,6 +174,27 @@ func (s *stage) says(p *player, line string) bool {
 func (s *stage) serve(member int) {
 	s.t.Helper()
 	s.agents[member] = s.listen(s.members[member].addr, s.members[member].workDir)
+}
+
+// giveDisks mounts a small file system for each member, and starts the agents with them.
+func (s *stage) giveDisks() {
+	s.t.Helper()
+	for i, m := range s.members {
+		s.agents[i].kill()
+		dir := m.workDir + givenSuffix
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
+			s.t.Fatalf("mount %s: %v", dir, err)
+		}
+		s.t.Cleanup(func() {
+			if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+				s.t.Errorf("unmount %s: %v", dir, err)
+			}
+		})
+		s.serve(i)
+	}
 }
 
 // issue starts the agent of a generator.
