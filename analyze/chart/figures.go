@@ -61,8 +61,10 @@ func clean(f *figure.Figure) {
 	}
 	for i := range f.Series {
 		texts = append(texts, &f.Series[i].Name)
-		for n := range f.Series[i].Labels {
-			texts = append(texts, &f.Series[i].Labels[n])
+		for _, list := range [][]string{f.Series[i].Labels, f.Series[i].Details} {
+			for n := range list {
+				texts = append(texts, &list[n])
+			}
 		}
 	}
 	for i := range f.Steps {

@@ -67,7 +67,11 @@ func (f Figure) columns() []column {
 	add := func(name string, series int, text func(int) string) {
 		columns = append(columns, column{name, series, text})
 	}
+	repeats := f.repeats()
 	for n, s := range f.Series {
+		if repeats {
+			s.Name = f.Panels[s.Panel] + ", " + s.Name
+		}
 		if f.PanelY != nil { // the panels show different quantities
 			s.Name += ", " + f.Panels[s.Panel]
 		}

@@ -109,7 +109,8 @@ const (
 
 // Series is one line, or one bar in each group.
 type Series struct {
-	// Name is the text in the legend and the column name in the CSV.
+	// Name is the text in the legend and the column name in the CSV. Series of several panels may
+	// have the same name if they look alike: the legend has it once, and the CSV with the panel.
 	Name string
 	// Key, from 1, selects the colour. Series of the same database share it in every figure of a
 	// report. 0 means the index in Figure.Series plus one.
@@ -144,6 +145,9 @@ type Series struct {
 	// Labels, if not nil, are short texts next to the points. A loose series shows only its highest
 	// point's label.
 	Labels []string
+	// Details, if not nil, are texts that a page shows with the values of the points, and nothing
+	// else does.
+	Details []string
 	// Boxes, if not nil, replace the bars of Bars: one per category, with Y as the median.
 	Boxes []Box
 	// Hues, if not nil, give each bar the colour of its category. Such a figure needs no legend,
@@ -197,6 +201,21 @@ type Stretch struct {
 
 // Heading is the short title, or the title if there is none.
 func (f Figure) Heading() string { return cmp.Or(f.Short, f.Title) }
+
+// repeats reports whether panels that share their vertical axis repeat the names of series.
+func (f Figure) repeats() bool {
+	if len(f.Panels) == 0 || f.PanelY != nil {
+		return false
+	}
+	panels := map[string]int{}
+	for _, s := range f.Series {
+		if panel, known := panels[s.Name]; known && panel != s.Panel {
+			return true
+		}
+		panels[s.Name] = s.Panel
+	}
+	return false
+}
 
 // details returns the detail series.
 func (f Figure) details() []Series {
@@ -305,6 +324,9 @@ func (f Figure) checkSeries(s Series, wrong func(format string, args ...any)) {
 	}
 	if s.Labels != nil && len(s.Labels) != points {
 		wrong("series %q has %d labels for %d %s", s.Name, len(s.Labels), points, what)
+	}
+	if s.Details != nil && len(s.Details) != points {
+		wrong("series %q has %d details for %d %s", s.Name, len(s.Details), points, what)
 	}
 	if s.Boxes != nil && (len(s.Boxes) != points || f.Kind != Bars) {
 		wrong("series %q has %d boxes for %d %s", s.Name, len(s.Boxes), points, what)

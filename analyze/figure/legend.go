@@ -41,7 +41,7 @@ func (p *page) newLegend(width vg.Length) legend {
 		if p.inline && s.Panel < len(p.Panels) {
 			continue // named in its panel's title
 		}
-		again := func(o Series) bool { return p.PanelY != nil && o.Name == s.Name }
+		again := func(o Series) bool { return (p.PanelY != nil || o.Panel != s.Panel) && o.Name == s.Name }
 		if name == "" || s.Hues != nil || slices.ContainsFunc(p.Series[:i], again) {
 			continue
 		}

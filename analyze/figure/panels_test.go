@@ -63,3 +63,28 @@ func TestTitlesOfPanels(t *testing.T) {
 		t.Errorf("the plots begin at %v, want %v", with, want)
 	}
 }
+
+// Panels that repeat a name have it once in the legend, and the CSV has each with its panel.
+func TestRepeatedNames(t *testing.T) {
+	f := Figure{Name: "STALLS", Kind: Points, Panels: []string{"etcd", "consul"}, X: Axis{Label: "x"}, Y: Axis{Label: "y"}}
+	for panel := range f.Panels {
+		for kind, name := range []string{"fault", "snapshot"} {
+			f.Series = append(f.Series, Series{Name: name, Key: kind + 1, Marker: kind + 1, Loose: true, Panel: panel, X: []float64{1, 2}, Y: []float64{1, 2}})
+		}
+	}
+	p := layout(f)
+	var names []string
+	for _, e := range p.legend.entries {
+		names = append(names, e.Name)
+	}
+	if want := []string{"fault", "snapshot"}; !slices.Equal(names, want) {
+		t.Errorf("the legend has %q, want %q", names, want)
+	}
+	names = nil
+	for _, c := range f.columns() {
+		names = append(names, c.name)
+	}
+	if want := []string{"etcd, fault", "etcd, snapshot", "consul, fault", "consul, snapshot"}; !slices.Equal(names, want) {
+		t.Errorf("the CSV has the columns %q, want %q", names, want)
+	}
+}

@@ -47,6 +47,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 				}
 				points[at].X = append(points[at].X, one.From.Sub(time.Unix(0, r.Origin())).Seconds())
 				points[at].Y = append(points[at].Y, one.Length.Seconds())
+				points[at].Details = append(points[at].Details, "coincided with "+r.Stalls.With(&r.Stalls.List[i]))
 			}
 		}
 		for k, p := range points {
@@ -54,9 +55,6 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 				continue
 			}
 			p.Name, p.Key, p.Marker, p.Loose, p.Panel = kinds[k], k+1, k+1, true, panel
-			if len(columns) > 1 {
-				p.Name = c.Name + ", " + kinds[k]
-			}
 			f.Series = append(f.Series, p)
 		}
 	}

@@ -127,8 +127,11 @@ func TestFigures(t *testing.T) {
 	for _, s := range figures[0].Series {
 		names = append(names, s.Name)
 	}
-	if want := []string{"etcd, snapshot", "etcd, nothing that was recorded", "consul, a", "consul, b", "consul, c", "consul, other events"}; !slices.Equal(names, want) {
+	if want := []string{"snapshot", "nothing that was recorded", "a", "b", "c", "other events"}; !slices.Equal(names, want) {
 		t.Errorf("series %q, want %q", names, want)
+	}
+	if s := figures[0].Series[0]; s.Details[0] != "coincided with snapshot (0.2 s, p 0.0001)" || s.Details[1] != "coincided with snapshot (0.2 s, p 0.0001), another leader (0.3 s)" {
+		t.Errorf("the details of the first series are %q", s.Details)
 	}
 	if s := figures[0].Series[0]; len(s.X) != 5 || s.X[1] != 10 || s.Y[1] != 0.3 || !s.Loose {
 		t.Errorf("the first series is %+v", s)

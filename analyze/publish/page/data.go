@@ -96,6 +96,8 @@ type series struct {
 	Doubt   []int    `json:"doubt,omitzero"`
 	Partial []int    `json:"partial,omitzero"`
 	Labels  []string `json:"labels,omitempty"`
+	// Details are texts that show with the values alone.
+	Details []string `json:"details,omitempty"`
 	// Boxes are minimum, 25th, 75th and 99th percentile, and maximum; Y is the median.
 	Boxes []numbers `json:"boxes,omitempty"`
 }
@@ -185,7 +187,7 @@ func (d *data) seriesOf(f figure.Figure, i int, s figure.Series) series {
 	color, shape := s.Look()
 	one := series{
 		Name: s.Name, Color: color, Ink: s.TextColor(), Marker: figure.Marker(shape, markerSize), Dash: int(s.Dash), Thin: s.Thin, Loose: s.Loose,
-		Detail: s.Detail, Trial: s.Trial, Panel: s.Panel, Statistic: s.Statistic, Y: s.Y, Low: s.Low, High: s.High, Labels: s.Labels,
+		Detail: s.Detail, Trial: s.Trial, Panel: s.Panel, Statistic: s.Statistic, Y: s.Y, Low: s.Low, High: s.High, Labels: s.Labels, Details: s.Details,
 	}
 	if f.Kind == figure.Heat {
 		one.Color, one.Ink, x = "#000000", "#000000", nil

@@ -186,6 +186,11 @@ func (l live) panels() {
 	l.want("a part of the axis, in linked figures too", `[...document.querySelectorAll('#figure-panels .live > svg > text, #figure-cpu .live > svg > text')].some(t => t.textContent === '50')`, false)
 	l.b.key("0")
 	l.b.eval(`document.activeElement.blur()`)
+	l.want("a name that panels repeat", `document.querySelectorAll('#figure-repeats .legend button').length`, 1.0)
+	l.b.eval(`document.querySelector('#figure-repeats .live > svg').focus()`)
+	l.b.key("ArrowRight")
+	l.want("the details of a point", `document.querySelector('#figure-repeats .tip').innerText.replace(/\s+/g, ' ')`, "Start: 1 etcd fault 2 with "+hostile+" consul fault –")
+	l.b.eval(`document.activeElement.blur()`)
 }
 
 func (l live) boxes() {

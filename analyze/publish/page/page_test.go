@@ -104,6 +104,10 @@ func figures() []figure.Figure {
 		}},
 		{Name: "STAIRS", Title: "Stairs", Kind: figure.Stairs, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Clients"}, Series: []figure.Series{{Name: "etcd", X: []float64{0, 20, 40}, Y: one}}},
 		{Name: "EMPTY", Title: "Empty", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Nothing"}, Series: []figure.Series{{Name: "etcd"}}},
+		{Name: "REPEATS", Title: "Repeats", Kind: figure.Points, X: figure.Axis{Label: "Start"}, Y: figure.Axis{Label: "Length"}, Panels: []string{"etcd", "consul"}, Series: []figure.Series{
+			{Name: "fault", Key: 1, Loose: true, X: []float64{1, 20}, Y: []float64{2, 3}, Details: []string{"with " + hostile, "alone"}},
+			{Name: "fault", Key: 1, Loose: true, Panel: 1, X: []float64{10}, Y: []float64{2}, Details: []string{"with a leader"}},
+		}},
 		{Name: "MORE", Title: "More", Kind: figure.Lines, X: figure.Axis{Label: "Second"}, Y: figure.Axis{Label: "Rate"}, Series: []figure.Series{{Name: "etcd", X: seconds, Y: slow}}},
 	}
 	for i := range len(all) - 1 {

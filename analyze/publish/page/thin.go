@@ -76,7 +76,7 @@ func thinnedSeries(s figure.Series, bins int) figure.Series {
 		first = last + 1
 	}
 	out := s
-	out.X, out.Y, out.Labels = at(s.X, kept), at(s.Y, kept), at(s.Labels, kept)
+	out.X, out.Y, out.Labels, out.Details = at(s.X, kept), at(s.Y, kept), at(s.Labels, kept), at(s.Details, kept)
 	out.Uncertain, out.Partial = at(s.Uncertain, kept), at(s.Partial, kept)
 	if s.Low != nil {
 		out.Low, out.High = low, high

@@ -124,6 +124,7 @@ class Live extends Chart {
       for (const s of shown) {
         const i = this.place(s, x, p);
         table.append(this.valueRow(s, i < 0 ? '–' : this.valueOf(s, i, plane.axis.unit)));
+        if (i >= 0 && s.details) table.append(html('tr', {}, html('td', {'class': 'detail', colspan: 2}, s.details[i])));
         plane.ring(this.live, s, i);
       }
     }

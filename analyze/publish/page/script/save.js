@@ -121,8 +121,9 @@ class Saved extends Live {
   // columns are those of each series, with its band, its boxes and its marks, and of a grid.
   columns() {
     const d = this.data, out = [];
+    const repeats = d.panels && !d.panelY && d.series.some(s => d.series.some(o => o.name === s.name && (o.panel || 0) !== (s.panel || 0)));
     d.series.forEach((s, series) => {
-      const name = s.name + (d.panelY ? ', ' + d.panels[s.panel || 0] : '');
+      const name = (repeats ? d.panels[s.panel || 0] + ', ' : '') + s.name + (d.panelY ? ', ' + d.panels[s.panel || 0] : '');
       const add = (of, text) => out.push({name: of ? name + ' ' + of : name, series, text});
       const list = (of, values) => { if (values) add(of, i => digits(values[i])); };
       const value = of => (s.statistic ? s.statistic + ' ' : '') + of;
