@@ -115,6 +115,7 @@ type Agent struct {
 	// during file operations.
 	mu      sync.Mutex
 	session *session // nil when idle
+	last    Seen     // of the last session that was closed
 	closed  bool
 }
 

@@ -111,7 +111,7 @@ func (a *Agent) release(ctx context.Context, s *session) error {
 	err := a.remove(s.now.dir)
 	s.recording.Unlock()
 	a.mu.Lock()
-	a.session = nil
+	a.last, a.session = s.seen(), nil
 	a.mu.Unlock()
 	close(s.gone)
 	return err

@@ -114,7 +114,7 @@ func (l *loader) prepare(ctx context.Context, spec load.Spec) error {
 	target := r.target
 	target.TLS, target.Auth = nil, nil
 	err = l.issue.Prepare(ctx, issue.Job{
-		Database: r.db.Name, Options: r.db.OptionsYAML, Spec: spec, Target: target, TLS: tls, Auth: auth,
+		Database: r.db.Name, Tag: r.db.Tag, Options: r.db.OptionsYAML, Spec: spec, Target: target, TLS: tls, Auth: auth,
 		Reserved: reserved(r.db), Sample: r.experiment.Sample, SelfCheck: l.selfCheck, Judging: r.judging(),
 	})
 	r.record.Generators = l.issue.Records()

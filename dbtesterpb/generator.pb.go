@@ -120,7 +120,9 @@ type PrepareRequest struct {
 	Reserved []string `protobuf:"bytes,18,rep,name=reserved,proto3" json:"reserved,omitempty"`
 	// judging asks for a verdict on the answers to this part, whose keys must be its own. It is absent
 	// without one.
-	Judging       *Judging `protobuf:"bytes,19,opt,name=judging,proto3" json:"judging,omitempty"`
+	Judging *Judging `protobuf:"bytes,19,opt,name=judging,proto3" json:"judging,omitempty"`
+	// tag is that of the database in the run, for people and metrics.
+	Tag           string `protobuf:"bytes,20,opt,name=tag,proto3" json:"tag,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +288,13 @@ func (x *PrepareRequest) GetJudging() *Judging {
 		return x.Judging
 	}
 	return nil
+}
+
+func (x *PrepareRequest) GetTag() string {
+	if x != nil {
+		return x.Tag
+	}
+	return ""
 }
 
 // Judging is how answers are judged.
@@ -2418,7 +2427,7 @@ var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
 const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"\x1adbtesterpb/generator.proto\x12\n" +
-	"dbtesterpb\"\xb8\x04\n" +
+	"dbtesterpb\"\xca\x04\n" +
 	"\x0ePrepareRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x18\n" +
@@ -2440,7 +2449,8 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"self_check\x18\x11 \x01(\bR\tselfCheck\x12\x1a\n" +
 	"\breserved\x18\x12 \x03(\tR\breserved\x12-\n" +
-	"\ajudging\x18\x13 \x01(\v2\x13.dbtesterpb.JudgingR\ajudging\"!\n" +
+	"\ajudging\x18\x13 \x01(\v2\x13.dbtesterpb.JudgingR\ajudging\x12\x10\n" +
+	"\x03tag\x18\x14 \x01(\tR\x03tag\"!\n" +
 	"\aJudging\x12\x16\n" +
 	"\x06weaker\x18\x01 \x01(\bR\x06weaker\"A\n" +
 	"\tClientTLS\x12\x0e\n" +

@@ -58,6 +58,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	}
 	refuse(!validRun.MatchString(req.GetRunId()), "run id %q is not 1 to 64 letters, digits, - and _", req.GetRunId())
 	refuse(!printable(req.GetOwner(), maxOwner), "owner is not printable or longer than %d bytes", maxOwner)
+	refuse(!printable(req.GetTag(), maxOwner), "tag is not printable or longer than %d bytes", maxOwner)
 	refuse(req.GetParts() < 1 || req.GetParts() > maxParts, "parts must be from 1 to %d, got %d", maxParts, req.GetParts())
 	refuse(req.GetMaxBytes() < 0, "the largest request must be at least 0 bytes, got %d", req.GetMaxBytes())
 	if entry, err := registry.Get(req.GetDatabase()); err != nil {

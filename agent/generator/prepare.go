@@ -59,6 +59,7 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 		return nil, status.Error(codes.FailedPrecondition, err.Error())
 	}
 	s.part = p
+	s.show(req.GetTag())
 	watch, err := s.watch(req)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())

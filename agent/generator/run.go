@@ -77,7 +77,7 @@ func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 	}
 	if !s.issuer.Begun() {
 		s.ahead = ahead
-		s.issuer.Begin(s.clock.now().Add(-ahead), nil)
+		s.issuer.Begin(s.clock.now().Add(-ahead), s.shown.progress())
 	} else if err := s.issuer.Continue(req.GetPreviousRequests()); err != nil {
 		return start, err
 	}
@@ -90,12 +90,12 @@ func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 
 // step runs a step and sends its records.
 func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunResponse]) issuer.End {
-	s.records.out = out
+	s.records.out, s.records.shown = out, s.shown
 	s.out.Store(out)
 	sampling, sampled := context.WithCancel(context.WithoutCancel(s.issuing))
 	var sampler sync.WaitGroup
 	var sampleErr error
-	sampler.Go(func() { sampleErr = s.sampler.Run(sampling, s.lines) })
+	sampler.Go(func() { sampleErr = s.sampler.Run(sampling, samples{s.lines, s.shown}) })
 	end, err := s.issuer.Run(ctx, start, &s.records)
 	sampled()
 	sampler.Wait()
@@ -125,12 +125,14 @@ func (s *session) event(kind string, member int, text string) {
 type records struct {
 	encoder loadwire.Encoder
 	out     *outbox[pb.RunResponse] // of the current step
+	shown   *shown                  // nil shows nothing
 }
 
 var _ load.MemberSink = (*records)(nil)
 
 // Second sends one second.
 func (r *records) Second(s load.Second) error {
+	r.shown.second(s)
 	m, err := r.encoder.Second(s)
 	if err != nil {
 		return err

@@ -74,6 +74,8 @@ type Options struct {
 	// Machine describes this machine, as a record in messages, and reports whether a database's member has a session
 	// on its agent; nil means that neither is known.
 	Machine func() (host []byte, member bool)
+	// Shown keeps counts of the last load for [Server.Seen].
+	Shown bool
 	// Log receives events that no verb caused; nil discards them.
 	Log *slog.Logger
 
@@ -95,6 +97,7 @@ type Server struct {
 	mu      sync.Mutex
 	session *session // nil while the generator is free
 	closed  bool
+	shown   *shown // of the last load; nil before, and unless [Options.Shown]
 }
 
 // New returns a generator without a session.

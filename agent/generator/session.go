@@ -55,6 +55,7 @@ type session struct {
 	judging *judging.Load // nil unless answers are judged, and after Judge
 	sampler *sysmetrics.Sampler
 	lines   *results.SampleLines
+	shown   *shown // nil unless the server shows loads
 	records records
 	held    held
 	// ended are the counts of the load's sessions, nil without any, once gone is closed.

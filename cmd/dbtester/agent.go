@@ -21,6 +21,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	"github.com/coreos/dbtester/agent/generator"
+	"github.com/coreos/dbtester/agent/metrics"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/runlog"
@@ -50,6 +51,7 @@ type agentFlags struct {
 	dryCheck    bool
 	peers       []string // of the check
 	tools       toolFlags
+	metrics     lookers
 }
 
 func newAgent(a *app) *cobra.Command {
@@ -91,6 +93,9 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	flags.StringSliceVar(&f.allowFaults, "allow-faults", nil, "kinds of faults to apply to the database when control asks, of "+strings.Join(fault.Names(), ", ")+" (default: none)")
 	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and exit: exit code 0 if it can start")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: as in --agent-port)")
+	f.metrics.flag = "metrics"
+	flags.StringVar(&f.metrics.address, "metrics", "", "serve /metrics for Prometheus at an address such as 127.0.0.1:3600: samples, the session, faults, and the part of a load")
+	flags.StringVar(&f.metrics.certs, "metrics-certs", "", "with --metrics: folder of this agent's certificate, as in --certs. Other machines may then look too, with a certificate as control has")
 	completeList(cmd, "allow-faults", fault.Names())
 	registerCache(flags, &f.cache, "directory of releases")
 	f.tools.register(flags, a.registry)
@@ -176,6 +181,9 @@ func (f agentFlags) check() error {
 	if len(f.peers) > 0 && !f.dryCheck {
 		errs = append(errs, errors.New("--peers needs --check"))
 	}
+	if f.metrics.certs != "" && f.metrics.address == "" {
+		errs = append(errs, errors.New("--metrics-certs needs --metrics ADDRESS"))
+	}
 	if _, err := f.peerAddresses(); err != nil {
 		errs = append(errs, fmt.Errorf("--peers: %w", err))
 	}
@@ -235,6 +243,15 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		listener.Close()
 		return errors.Join(err, ag.Close(context.WithoutCancel(ctx)))
 	}
+	exposed := metrics.Options{Agent: ag, Faults: f.allowFaults, Version: tool().Version}
+	if f.allowLoad {
+		exposed.Generator = loads
+	}
+	scraped, err := a.serveMetrics(ctx, f.metrics, exposed, log)
+	if err != nil {
+		listener.Close()
+		return errors.Join(err, loads.Close(context.WithoutCancel(ctx)), ag.Close(context.WithoutCancel(ctx)))
+	}
 	server := grpc.NewServer(append(agent.ServerOptions(log), link.Options()...)...)
 	ag.Register(server)
 	loads.Register(server)
@@ -254,7 +271,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	closeErr := ag.Close(closing)
 	closed.Wait()
 	server.Stop()
-	return cmp.Or(err, closeErr, loadErr)
+	return cmp.Or(err, closeErr, loadErr, scraped.close())
 }
 
 // newGenerator returns the server that issues loads next to an agent. Without the flag it refuses
@@ -274,7 +291,7 @@ func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*gen
 	}
 	return generator.New(generator.Options{
 		Registry: a.registry, Allowed: f.allowLoad, Targets: targets, Secrets: secrets, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
-		Device: f.device, Interface: f.iface, Machine: ag.Machine, Log: log,
+		Device: f.device, Interface: f.iface, Machine: ag.Machine, Shown: f.metrics.address != "", Log: log,
 	})
 }
 

@@ -71,6 +71,7 @@ func documented() map[string]tested {
 			{begins: "dbtester control --local --live", by: "TestLive"},
 			{begins: "dbtester control --config FILE --live", by: "TestLiveWithCertificates"},
 			{begins: "curl --cacert certs/control", by: "TestLiveWithCertificates"},
+			{begins: "dbtester agent --agent-port", by: "TestAgentMetricsCallers"},
 		}},
 		"machines.md": {func(p *page) { p.mkdir("disk"); p.startAgents(p.hosts[:2]) }, []shown{{
 			begins: "dbtester check-disk /var/lib/dbtester", codes: []int{exitFailed, exitWorse}, want: "verdict",

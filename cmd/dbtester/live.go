@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze/publish/live"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
-	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
 // liveFlags are the flags for serving a run in progress.
@@ -42,13 +39,9 @@ func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quie
 		}
 		return nil, nil
 	}
-	secure, err := f.tls(a)
+	l, at, err := lookers{"live", f.address, f.certs}.listen(ctx, a, slog.New(slog.NewTextHandler(a.err, nil)))
 	if err != nil {
 		return nil, err
-	}
-	l, err := live.Listen(ctx, f.address, secure)
-	if err != nil {
-		return nil, usageError{fmt.Errorf("--live: %w", err)}
 	}
 	run := live.New(e.Title)
 	server, err := live.Serve(l, run)
@@ -56,28 +49,9 @@ func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quie
 		return nil, errors.Join(err, l.Close())
 	}
 	if !quiet {
-		fmt.Fprintf(a.err, "live at %s\n", pageAddress(l.Addr(), secure != nil))
+		fmt.Fprintf(a.err, "live at %s\n", at)
 	}
 	return &audience{run: run, server: server}, nil
-}
-
-// tls returns the configuration of the server, nil without certificates.
-func (f liveFlags) tls(a *app) (*tls.Config, error) {
-	source, err := linkFlags{certs: f.certs}.open(a, certs.RoleAgent, slog.New(slog.NewTextHandler(a.err, nil)))
-	if source == nil {
-		return nil, err
-	}
-	// Files may change from one connection to the next.
-	current := func(*tls.ClientHelloInfo) (*tls.Config, error) { return source.Server(), nil }
-	return &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: current}, nil
-}
-
-// pageAddress returns the URL of the page.
-func pageAddress(at net.Addr, secure bool) string {
-	if secure {
-		return "https://" + at.String() + "/"
-	}
-	return "http://" + at.String() + "/"
 }
 
 // update shows an update of the run's progress.

@@ -162,13 +162,20 @@ func TestLiveWithCertificates(t *testing.T) {
 		}
 	}()
 	address := strings.TrimSpace(strings.TrimPrefix(shown.String(), "live at "))
+	wantOnlyControl(t, dir, "agent-127.0.0.1", address+"metrics")
+}
+
+// wantOnlyControl fails unless of control, an agent and a caller without a certificate of a folder
+// only control is answered.
+func wantOnlyControl(t *testing.T, dir, agent, address string) {
+	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(dir, "control", certs.FileCA))
 	if err != nil {
 		t.Fatal(err)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	for party, welcome := range map[string]bool{"control": true, "agent-127.0.0.1": false, "": false} {
+	for party, welcome := range map[string]bool{"control": true, agent: false, "": false} {
 		trust := &tls.Config{RootCAs: roots}
 		if party != "" {
 			pair, err := tls.LoadX509KeyPair(filepath.Join(dir, party, certs.FileCert), filepath.Join(dir, party, certs.FileKey))
@@ -178,7 +185,7 @@ func TestLiveWithCertificates(t *testing.T) {
 			trust.Certificates = []tls.Certificate{pair}
 		}
 		c := &http.Client{Transport: &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true}}
-		resp, err := c.Get(address + "metrics")
+		resp, err := c.Get(address)
 		if err == nil {
 			resp.Body.Close()
 		}

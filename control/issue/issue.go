@@ -74,6 +74,8 @@ type Options struct {
 // Job is a load to issue. The part of this process needs only the Spec.
 type Job struct {
 	Database string
+	// Tag is that of the database in the run, which generators show.
+	Tag string
 	// Options are the driver's options, as YAML with every default filled in.
 	Options []byte
 	// Spec is the whole load. Its Part is not used.
@@ -214,7 +216,7 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 		return nil, fmt.Errorf("encode the load for generators: %w", err)
 	}
 	return &pb.PrepareRequest{
-		RunId: s.opts.RunID, Owner: s.opts.Owner, Version: s.opts.Version, Database: job.Database, Options: job.Options,
+		RunId: s.opts.RunID, Owner: s.opts.Owner, Version: s.opts.Version, Database: job.Database, Tag: job.Tag, Options: job.Options,
 		Load: data, Seed: job.Spec.Seed, FirstKey: job.Spec.FirstKey, Parts: int32(len(s.gens)),
 		Endpoints: job.Target.Endpoints, Prefix: job.Target.Prefix, MaxBytes: int64(job.Target.MaxBytes),
 		Tls: job.TLS, Auth: job.Auth, Reserved: job.Reserved, SamplePeriodNs: int64(job.Sample), Judging: job.Judging,

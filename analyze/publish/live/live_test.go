@@ -22,8 +22,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/trust/spectators"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -188,7 +190,7 @@ func families(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
 }
 
 func TestMetrics(t *testing.T) {
-	h, err := metricsOf(around(time.Unix(1_700_000_000, 0)))
+	h, err := exposition.Handler(newCollector(around(time.Unix(1_700_000_000, 0))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +243,7 @@ func TestMetrics(t *testing.T) {
 // served is a server of a run on a loopback address, and its URL.
 func served(t *testing.T, r *Run) (*Server, string) {
 	t.Helper()
-	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
+	l, err := spectators.Listen(t.Context(), "127.0.0.1:0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,18 +319,6 @@ func TestWhoMayRead(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("a POST got %d, want %d", resp.StatusCode, http.StatusMethodNotAllowed)
-	}
-}
-
-func TestListen(t *testing.T) {
-	l, err := Listen(t.Context(), "0.0.0.0:0", nil)
-	if err == nil {
-		l.Close()
-		t.Error("an address that other machines reach was listened on without certificates")
-	}
-	if l, err := Listen(t.Context(), "nothing", nil); err == nil {
-		l.Close()
-		t.Error("no address was listened on")
 	}
 }
 
@@ -470,13 +460,13 @@ func TestTick(t *testing.T) {
 
 // The dashboard for Grafana uses only existing metrics, and docs/live.md names them all.
 func TestDocuments(t *testing.T) {
-	h, err := metricsOf(around(time.Unix(1_700_000_000, 0)))
+	h, err := exposition.Handler(newCollector(around(time.Unix(1_700_000_000, 0))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	exposed := families(t, h)
 	for _, m := range metric.System().Metrics() { // also those that no machine of the test has
-		exposed["dbtester_"+machineMetric(m)] = nil
+		exposed[exposition.Prefix+exposition.MachineMetric(m)] = nil
 	}
 	dashboard, err := os.ReadFile("../../../docs/grafana-dashboard.json")
 	if err != nil {

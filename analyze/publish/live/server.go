@@ -2,45 +2,33 @@ package live
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/coreos/dbtester/analyze/publish/page"
+	"github.com/coreos/dbtester/pkg/load/exposition"
+	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// Bounds on what callers can use.
-const (
-	mostConnections = 4 * mostViewers
-	mostHeader      = 16 << 10 // bytes
-	headerTimeout   = 5 * time.Second
-	writeTimeout    = 10 * time.Second // for a second's event; three times as long for the report
-	idleTimeout     = time.Minute
-	// linger is how long the server waits for viewers to fetch the report.
-	linger = 5 * time.Second
-)
+// linger is how long the server waits for viewers to fetch the report.
+const linger = 5 * time.Second
 
 // Server serves a [Run].
 type Server struct {
 	run     *Run
 	page    []byte
 	metrics http.Handler
-	http    http.Server
-	loop    bool // listens on a loopback address
+	http    *http.Server
 
 	viewers viewers
 	frames  int
@@ -55,9 +43,7 @@ type report struct {
 	page   string
 }
 
-// Serve serves a run on a listener until [Server.Close]. On a loopback address it answers only
-// requests to a loopback name, so no page of another site can read it. On other addresses the
-// listener must admit only callers that may see the run.
+// Serve serves a run on a listener of [spectators.Listen] until [Server.Close].
 func Serve(l net.Listener, r *Run) (*Server, error) {
 	var empty state
 	var figures []page.Figure
@@ -68,26 +54,17 @@ func Serve(l net.Listener, r *Run) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := metricsOf(r)
+	metrics, err := exposition.Handler(newCollector(r))
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{run: r, page: markup, metrics: metrics, loop: isLoopback(l.Addr()), viewers: viewers{idle: make(chan struct{})}}
+	s := &Server{run: r, page: markup, metrics: metrics, viewers: viewers{idle: make(chan struct{})}}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	s.http = http.Server{
-		Handler: s.guarded(s.routes()), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
+	s.http = spectators.New(ctx, l, s.routes())
 	s.tasks.Go(func() { s.tick(ctx) })
-	s.tasks.Go(func() { _ = s.http.Serve(netutil.LimitListener(l, mostConnections)) }) // ends with Close
+	s.tasks.Go(func() { _ = s.http.Serve(l) }) // ends with Close
 	return s, nil
-}
-
-// isLoopback reports whether only this machine can reach an address.
-func isLoopback(a net.Addr) bool {
-	ip, err := netip.ParseAddrPort(a.String())
-	return err == nil && ip.Addr().Unmap().IsLoopback()
 }
 
 // tick sends each second to the viewers, if there are any.
@@ -167,43 +144,6 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// guarded refuses requests from pages of other sites, and bounds the time of an answer.
-func (s *Server) guarded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		if s.loop && !loopbackName(r.Host) {
-			http.Error(w, "this address is for this machine: call it by localhost or by a loopback address", http.StatusMisdirectedRequest)
-			return
-		}
-		if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-			http.Error(w, "pages of other sites may not read this", http.StatusForbidden)
-			return
-		}
-		// An error would mean a writer without deadlines, which net/http's has.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(3 * writeTimeout))
-		next.ServeHTTP(w, r)
-	})
-}
-
-// loopbackName reports whether a request's host is a loopback name or address.
-func loopbackName(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
-}
-
 // events serves the event stream of a page.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	v := s.viewers.add()
@@ -214,12 +154,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	defer s.viewers.remove(v)
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = out.SetWriteDeadline(time.Now().Add(spectators.WriteTimeout))
 	if err := out.Flush(); err != nil {
 		return
 	}
 	write := func(e event) error {
-		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = out.SetWriteDeadline(time.Now().Add(spectators.WriteTimeout))
 		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, e.data); err != nil {
 			return err
 		}
@@ -257,23 +197,5 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, r, report.folder.FS(), name)
 	if name == report.page {
 		s.viewers.came()
-	}
-}
-
-// Listen listens on an address for a [Server]. Without TLS it must be a loopback address; with TLS
-// only callers with a certificate are admitted.
-func Listen(ctx context.Context, address string, secure *tls.Config) (net.Listener, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
-	}
-	switch {
-	case secure != nil:
-		return tls.NewListener(l, secure), nil
-	case isLoopback(l.Addr()):
-		return l, nil
-	default:
-		return nil, errors.Join(fmt.Errorf("listen on %s: without certificates only this machine may look: the address must be of loopback, such as 127.0.0.1:8080", address), l.Close())
 	}
 }

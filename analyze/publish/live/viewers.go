@@ -1,9 +1,13 @@
 package live
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/coreos/dbtester/pkg/trust/spectators"
+)
 
 // mostViewers bounds the number of open pages.
-const mostViewers = 32
+const mostViewers = spectators.Most
 
 // viewers are the open pages.
 type viewers struct {

@@ -1,0 +1,107 @@
+package generator
+
+import (
+	"sync/atomic"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/exposition"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// States are the words of [Seen.State].
+var States = []string{"free", "prepared", "preloading", "connected", "running", "stopped"}
+
+// Seen is what a generator shows to those who may look at it.
+type Seen struct {
+	State string // of [States]
+	// Load is the part of the load that is prepared, or of the last one; nil before the first, and
+	// of a generator that was not asked to show any.
+	Load *exposition.Part
+	// Run and Tag name the load's run and database, and Part is its number, from 0.
+	Run, Tag string
+	Part     int
+	// Sample is the newest of this machine and process while steps of the load ran; nil before.
+	Sample *results.Sample
+}
+
+// shown is a part of a load, for [Server.Seen]. Its session writes it, and it outlives the session.
+type shown struct {
+	run, tag string
+	part     int
+	load     *exposition.Part
+	sample   atomic.Pointer[results.Sample]
+}
+
+// Seen returns the state of the generator and of its last load.
+func (s *Server) Seen() Seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := Seen{State: States[0]}
+	if s.session != nil {
+		seen.State = seenState(s.session.now.state)
+	}
+	if l := s.shown; l != nil {
+		seen.Run, seen.Tag, seen.Part, seen.Load, seen.Sample = l.run, l.tag, l.part, l.load, l.sample.Load()
+	}
+	return seen
+}
+
+// seenState returns the word of [States] for a state.
+func seenState(state pb.LoadState) string {
+	switch state {
+	case pb.LoadState_LOAD_STATE_PREPARED:
+		return "prepared"
+	case pb.LoadState_LOAD_STATE_PRELOADING:
+		return "preloading"
+	case pb.LoadState_LOAD_STATE_CONNECTED:
+		return "connected"
+	case pb.LoadState_LOAD_STATE_RUNNING:
+		return "running"
+	default:
+		return "stopped"
+	}
+}
+
+// show has the server show the session's load in place of the one before.
+func (s *session) show(tag string) {
+	if !s.server.opts.Shown {
+		return
+	}
+	if tag == "" {
+		tag = s.part.database
+	}
+	s.shown = &shown{run: pb.RunHash(s.run), tag: tag, part: s.part.spec.Part.Index, load: exposition.NewPart(s.part.spec)}
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.shown = s.shown
+}
+
+// second counts the records of a second.
+func (s *shown) second(second load.Second) {
+	if s != nil {
+		s.load.Second(second)
+	}
+}
+
+// progress returns the function that takes the progress after each second; nil for nil.
+func (s *shown) progress() func(load.Progress) {
+	if s == nil {
+		return nil
+	}
+	return s.load.Progress
+}
+
+// samples keeps the newest of the samples that it writes.
+type samples struct {
+	*results.SampleLines
+	shown *shown
+}
+
+// Write writes a sample.
+func (w samples) Write(s results.Sample) error {
+	if w.shown != nil {
+		w.shown.sample.Store(&s)
+	}
+	return w.SampleLines.Write(s)
+}

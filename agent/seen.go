@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"slices"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// States are the words of [Seen.State].
+func States() (words []string) {
+	for state := pb.State_STATE_IDLE; state <= pb.State_STATE_STOPPED; state++ {
+		words = append(words, stateWord(state))
+	}
+	return words
+}
+
+// Seen is what an agent shows to those who may look at it.
+type Seen struct {
+	State string // of [States]
+	Down  bool   // a fault ended the member, which is to be started again
+	// Run and Tag name the run and the database of the session, or of the last one, and Member its
+	// number, from 0; -1 before a member is planned.
+	Run, Tag string
+	Member   int
+	// Sample is the newest of the member and its machine, nil before the first.
+	Sample *results.Sample
+	// Faults are all faults of the session, in the order of their requests.
+	Faults []fault.Record
+}
+
+// Seen returns the state of the agent and its session. While the agent is idle, the rest is that of
+// the last session.
+func (a *Agent) Seen() Seen {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.session == nil {
+		last := a.last
+		last.State, last.Down = stateWord(pb.State_STATE_IDLE), false
+		return last
+	}
+	return a.session.seen()
+}
+
+// seen returns what the session shows. agent.mu is held.
+func (s *session) seen() Seen {
+	now := &s.now
+	seen := Seen{
+		State: stateWord(now.state), Down: now.down && now.state == pb.State_STATE_RUNNING, Run: pb.RunHash(now.run), Tag: now.tag, Member: -1,
+		Sample: s.newest.Load(), Faults: slices.Clone(now.faults),
+	}
+	if now.planned != nil {
+		seen.Member = now.planned.member.Index
+	}
+	return seen
+}
+
+// Lasting counts the faults of a kind that were applied, and those of them that are not over.
+func (s Seen) Lasting(kind string) (lasting, applied int) {
+	for _, f := range s.Faults {
+		if f.Kind != kind || f.Applied.IsZero() {
+			continue
+		}
+		applied++
+		if f.Over.IsZero() {
+			lasting++
+		}
+	}
+	return lasting, applied
+}

@@ -1,0 +1,184 @@
+// Package exposition declares what Prometheus reads of loads and of machines: control, agents and
+// generators expose the same number by the same name.
+package exposition
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/trust/spectators"
+)
+
+// Prefix begins the names of all metrics.
+const Prefix = "dbtester_"
+
+// Handler returns the endpoint of a collector's metrics.
+func Handler(c prometheus.Collector) (http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(c); err != nil {
+		return nil, fmt.Errorf("register the metrics: %w", err)
+	}
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: spectators.Most}), nil
+}
+
+// Desc describes a metric by its name without the prefix.
+func Desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(Prefix+name, help, labels, nil)
+}
+
+// Send sends the value of a metric.
+func Send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
+	sendOr(out, d, m, err)
+}
+
+func sendOr(out chan<- prometheus.Metric, d *prometheus.Desc, m prometheus.Metric, err error) {
+	if err != nil {
+		m = prometheus.NewInvalidMetric(d, err)
+	}
+	out <- m
+}
+
+// with returns labels followed by others, in a new list.
+func with(labels []string, others ...string) []string {
+	return append(labels[:len(labels):len(labels)], others...)
+}
+
+// Load is a load, or a part of one, at the end of a second.
+type Load struct {
+	Offered int64 // requests that were due so far
+	Last    load.Progress
+}
+
+// declared is a number of T.
+type declared[T any] struct {
+	name, help string
+	kind       prometheus.ValueType
+	value      func(T) float64
+}
+
+// ofLoad are the numbers of a load in progress.
+func ofLoad() []declared[Load] {
+	counter, gauge := prometheus.CounterValue, prometheus.GaugeValue
+	return []declared[Load]{
+		{"load_offered_total", "Requests that were due.", counter, func(l Load) float64 { return float64(l.Offered) }},
+		{"load_requests_total", "Requests that ended or were shed.", counter, func(l Load) float64 { return float64(l.Last.Done) }},
+		{"load_errors_total", "Requests that failed or whose outcome is unknown, without those that the database declined.", counter, func(l Load) float64 { return float64(l.Last.Errors) }},
+		{"load_declined_total", "Requests that the database declined, such as a read of a key that is not there.", counter, func(l Load) float64 { return float64(l.Last.Declined) }},
+		{"load_in_flight", "Requests that were sent and had not ended at the end of the last second.", gauge, func(l Load) float64 { return float64(l.Last.InFlight) }},
+		{"load_clients", "Clients of the current step.", gauge, func(l Load) float64 { return float64(l.Last.Step.Clients) }},
+		{"load_step", "Number of the current step, from 1.", gauge, func(l Load) float64 { return float64(l.Last.Step.Index + 1) }},
+		{"load_step_rate", "Requests per second that the current step offers when it begins; 0 is a closed loop.", gauge, func(l Load) float64 { return l.Last.Step.Rate }},
+	}
+}
+
+// Loads are the metrics of loads with some labels.
+type Loads struct {
+	numbers numbers[Load]
+	latency *prometheus.Desc
+}
+
+// NewLoads returns the metrics of loads with some labels.
+func NewLoads(labels ...string) *Loads {
+	return &Loads{
+		numbers: numbersOf(ofLoad(), labels),
+		latency: Desc("load_last_second_latency_seconds", "Latency of the ok requests of the last second: response time with a rate, else service time; no sample without an ok request.", with(labels, "quantile")...),
+	}
+}
+
+// Describe sends the descriptions of all metrics.
+func (m *Loads) Describe(out chan<- *prometheus.Desc) {
+	m.numbers.describe(out)
+	out <- m.latency
+}
+
+// Send sends the metrics of a load.
+func (m *Loads) Send(out chan<- prometheus.Metric, l Load, labels ...string) {
+	m.numbers.send(out, l, labels)
+	if l.Last.P50 > 0 {
+		Send(out, m.latency, prometheus.GaugeValue, l.Last.P50.Seconds(), with(labels, "0.5")...)
+		Send(out, m.latency, prometheus.GaugeValue, l.Last.P99.Seconds(), with(labels, "0.99")...)
+	}
+}
+
+// numbers are declared numbers with their descriptions.
+type numbers[T any] struct {
+	declared []declared[T]
+	descs    []*prometheus.Desc
+}
+
+func numbersOf[T any](all []declared[T], labels []string) numbers[T] {
+	n := numbers[T]{declared: all}
+	for _, d := range all {
+		n.descs = append(n.descs, Desc(d.name, d.help, labels...))
+	}
+	return n
+}
+
+func (n numbers[T]) describe(out chan<- *prometheus.Desc) {
+	for _, d := range n.descs {
+		out <- d
+	}
+}
+
+func (n numbers[T]) send(out chan<- prometheus.Metric, of T, labels []string) {
+	for i, d := range n.declared {
+		Send(out, n.descs[i], d.kind, d.value(of), labels...)
+	}
+}
+
+// Machines are the metrics of samples of machines with some labels.
+type Machines struct {
+	sampled   []*prometheus.Desc // by index in metric.System
+	timestamp *prometheus.Desc
+}
+
+// NewMachines returns the metrics of machines with some labels.
+func NewMachines(labels ...string) *Machines {
+	m := &Machines{timestamp: Desc("machine_sample_timestamp_seconds", "Time of the newest sample by the clock of its machine.", labels...)}
+	for _, s := range metric.System().Metrics() {
+		m.sampled = append(m.sampled, Desc(MachineMetric(s), "The "+s.Help+" ("+s.Unit+").", labels...))
+	}
+	return m
+}
+
+// MachineMetric returns the name of a sampled metric without the common prefix. A counter's name
+// ends in _total.
+func MachineMetric(m metric.Metric) string {
+	name := "machine_" + string(m.Name)
+	if m.Kind == metric.Counter && !strings.HasSuffix(name, "_total") {
+		name += "_total"
+	}
+	return name
+}
+
+// Describe sends the descriptions of all metrics.
+func (m *Machines) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range m.sampled {
+		out <- d
+	}
+	out <- m.timestamp
+}
+
+// Send sends the metrics of a sample. Those that the machine could not read are left out.
+func (m *Machines) Send(out chan<- prometheus.Metric, s *results.Sample, labels ...string) {
+	for i, sampled := range metric.System().Metrics() {
+		v := s.Values.At(i)
+		if v == metric.Unknown {
+			continue
+		}
+		kind := prometheus.GaugeValue
+		if sampled.Kind == metric.Counter {
+			kind = prometheus.CounterValue
+		}
+		Send(out, m.sampled[i], kind, v, labels...)
+	}
+	Send(out, m.timestamp, prometheus.GaugeValue, float64(s.UnixNano)/1e9, labels...)
+}
