@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -232,6 +232,12 @@ generate: ## generate dbtesterpb from its .proto files (needs protoc)
 # Only some packages know the flag, and any of their tests may compare with a file.
 update: ## rewrite the files that tests compare with, by every test of the packages that have some; minutes
 	$(GO) test -p 1 -timeout 30m $$(grep -rlE --include='*_test.go' 'flag\.Bool\("update"|databasetest\.Main\(' . | xargs -n1 dirname | sort -u) -update
+
+# Without its discoveries of services, Prometheus builds in two minutes of processor time.
+prometheus: build ## a real Prometheus scrapes a run, and its sums equal the records: test-results/prometheus.md; some minutes, of which its build takes most the first time
+	cd tools/prometheus && CGO_ENABLED=0 $(GO) build -tags remove_all_sd -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
+	cd tools/prometheus && $(GO) run . -dbtester $(CURDIR)/bin/dbtester -prometheus $(CURDIR)/bin/prometheus -version $$($(GO) list -m -f '{{.Version}}' github.com/prometheus/prometheus) >../../bin/prometheus.md; \
+	status=$$?; mv ../../bin/prometheus.md ../../test-results/prometheus.md && exit $$status
 
 tools-build:
 	@scripts/check-tools.sh build
