@@ -24,7 +24,7 @@ const unheld = "classic files cannot record it"
 func FromClassic(in ClassicFiles) *Run {
 	stage := &Stage{Availability: noAvailability(Inapplicable(unheld)), Places: Places{Missing: Inapplicable(unheld)}}
 	c := classicReader{in: in, stage: stage, run: &Run{
-		Info: Info{Tag: in.Record.Tag, Record: in.Record}, Stages: []*Stage{stage}, PooledStages: true, Stalls: Stalls{Missing: unheld},
+		Info: Info{Tag: in.Record.Tag, Record: in.Record}, Stages: []*Stage{stage}, PooledStages: true, Stalls: Stalls{Missing: unheld}, Ageing: Ageing{Missing: unheld},
 	}}
 	c.readSidecar()
 	c.readLoad()

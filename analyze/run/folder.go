@@ -121,7 +121,8 @@ func (f *folderReader) readRequests() {
 	r.Windows = recordedWindows(record, recordedSpan(intervals), gaps)
 	f.readLoad(intervals)
 	f.readStages(intervals)
-	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), gaps)
+	r.Ageing = newAgeing(record)
+	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), &minuteReader{of: &r.Ageing}, gaps)
 	r.damage = damageOf(f.record.Digests, f.dir)
 	f.recorded, f.places = nil, nil // free memory for the steps below
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
@@ -140,6 +141,7 @@ func (f *folderReader) finish() {
 	r.Windows.Changes = r.stepChanges()
 	r.setSteadiness()
 	r.Stalls = stallsOf(r, f.stalled)
+	r.setAgeing()
 }
 
 func (f *folderReader) readIntervals(path string) (rows []results.Interval, err error) {
@@ -292,6 +294,7 @@ func (f *folderReader) machineFiles() []func() {
 		}, func() {
 			m.own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &m.reported)
 			if m.own.Answers.Len() > 0 {
+				m.own.sizes = m.own.ageingStore(f.run.Ageing.Steps)
 				m.own.settle(f.run.Windows.MeasuredSpans())
 			}
 		})

@@ -21,8 +21,8 @@ const mostBins = 120
 
 // readHeat reads the latency log for the table's clock. A log may span hours, so it is read line by
 // line into a bounded number of histograms. Bins count from the unix second start. A missing log is
-// a gap only if there are interval rows. Lines that contradict the rows are a gap.
-func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, gaps *Gaps) Heat {
+// a gap only if there are interval rows. Measured requests also go to minutes. Lines that contradict the rows are a gap.
+func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, minutes *minuteReader, gaps *Gaps) Heat {
 	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.PackedBuckets{}}
 	logged := map[int64]int64{} // requests by second
 	// Lines are sorted by time, so one open bin is enough.
@@ -33,6 +33,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 				gaps.Add("%s", problem(path, err))
 			}
 			h.close(open, sum)
+			minutes.close()
 			return h
 		}
 		s, err := results.ParseSeries(line.Tag)
@@ -41,6 +42,9 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		}
 		if err != nil || s.Outcome != workload.OK || s.Timing != record.Timing(s.Step) {
 			continue
+		}
+		if s.Phase == results.PhaseMeasure {
+			minutes.add(s.Step, line.Start, line.Buckets)
 		}
 		bin := floorDiv(line.Start.Unix()-start, h.Seconds)
 		if bin < 0 || bin > mostBins {
@@ -54,6 +58,7 @@ func readHeat(path string, intervals []results.Interval, record *results.Databas
 		sum.Add(line.Buckets)
 	}
 	h.close(open, sum)
+	minutes.close()
 	checkLog(intervals, logged, gaps)
 	return h
 }

@@ -28,6 +28,8 @@ type Run struct {
 	Unsteady []results.Mark
 	// Stalls are the stretches in which far fewer requests ended ok than were due.
 	Stalls Stalls
+	// Ageing holds how numbers drift during the load.
+	Ageing Ageing
 	// damage holds the marks on files that differ from the records.
 	damage []results.Mark
 	// Capacity is nil unless the run was a capacity search.

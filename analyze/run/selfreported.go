@@ -19,6 +19,8 @@ type Own struct {
 	// windows are the windows for which known holds numbers of metrics whose answers were dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
+	// sizes are the sizes of the store by measure of ageing, step and minute.
+	sizes map[int][][]float64
 }
 
 // ownNumbers are a metric's numbers that tables show.
