@@ -40,7 +40,7 @@ func (d *Data) apart(f *figure.Figure) {
 			f.Series = append(f.Series, s)
 		}
 	}
-	f.Steps, f.Grey = inEachPanel(f.Steps, n, func(b *figure.Boundary) (*int, bool) { return &b.Panel, b.Key == 0 }), inEachPanel(f.Grey, n, func(s *figure.Stretch) (*int, bool) { return &s.Panel, true })
+	f.Steps, f.Grey = inEachPanel(f.Steps, n, func(b *figure.Boundary) (*int, bool) { return &b.Panel, b.Key == 0 }), inEachPanel(f.Grey, n, func(s *figure.Stretch) (*int, bool) { return &s.Panel, s.Key == 0 })
 	for i := range f.Steps {
 		f.Steps[i].Key = 0
 	}

@@ -73,6 +73,9 @@ func clean(f *figure.Figure) {
 	for i := range f.Events {
 		texts = append(texts, &f.Events[i].Kind)
 	}
+	for i := range f.Grey {
+		texts = append(texts, &f.Grey[i].Text)
+	}
 	for _, text := range texts {
 		*text = plaintext.Line(*text)
 	}

@@ -79,6 +79,9 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		return []figure.Series{s}
 	})
 	f.Notes = append(f.Notes, notes.Lines()...)
+	if ofRequests(p) {
+		d.markStalls(&f)
+	}
 	switch p.Column {
 	case "AVG-THROUGHPUT":
 		d.addDue(&f)

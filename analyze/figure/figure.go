@@ -197,6 +197,11 @@ type Stretch struct {
 	Panel    int
 	// Tinted stretches have a coloured background in place of a grey one.
 	Tinted bool
+	// Key, if not 0, makes it a strip at the bottom of the plot in this colour, as in [Series.Key],
+	// in place of a background. In a single plot, strips of different panels are above one another.
+	Key int
+	// Text is what a page shows about a strip under the pointer.
+	Text string
 }
 
 // Heading is the short title, or the title if there is none.

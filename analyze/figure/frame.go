@@ -39,21 +39,34 @@ func (p *page) drawVerticalTitle(d pen) {
 	d.upward(labelType, margin+labelType.size*0.8, middle, p.Y.title())
 }
 
+// stripHeight is the height of a strip, and leastStrip its least length.
+const stripHeight, leastStrip = vg.Length(4), vg.Length(1.5)
+
 // drawGrey draws the stretches, clipped to the plot.
 func (a *plane) drawGrey(d pen, all []Stretch) {
 	for _, s := range all {
 		if !a.x.has(s.From) || !a.x.has(s.To) {
 			continue
 		}
-		left, right := max(a.horizontal(s.From), a.left), min(a.horizontal(s.To), a.right)
+		area := box{max(a.horizontal(s.From), a.left), min(a.horizontal(s.To), a.right), a.bottom, a.top}
 		color := ground
 		if s.Tinted {
 			color = tint
 		}
-		if left < right {
-			d.rectangle(color, box{left, right, a.bottom, a.top})
+		if s.Key != 0 {
+			color, area = hue(s.Key), a.strip(s)
+		}
+		if area.left < area.right && area.bottom < area.top {
+			d.rectangle(color, area)
 		}
 	}
+}
+
+// strip is the area of a strip. It is empty outside the plot.
+func (a *plane) strip(s Stretch) box {
+	left, right := a.horizontal(s.From), a.horizontal(s.To)
+	bottom := a.bottom + vg.Length(s.Panel)*stripHeight
+	return box{max(left, a.left), min(max(right, left+leastStrip), a.right), bottom, min(bottom+stripHeight, a.top)}
 }
 
 func (a *plane) drawHorizontalLabel(d pen, axis Axis) {

@@ -39,6 +39,9 @@ func (f Figure) ofPanel(i int) Figure {
 	one.Series = slices.DeleteFunc(slices.Clone(f.Series), func(s Series) bool { return s.Panel != i })
 	one.Steps = slices.DeleteFunc(slices.Clone(f.Steps), func(b Boundary) bool { return b.Panel != i })
 	one.Grey = slices.DeleteFunc(slices.Clone(f.Grey), func(s Stretch) bool { return s.Panel != i })
+	for n := range one.Grey {
+		one.Grey[n].Panel = 0
+	}
 	one.Events = slices.DeleteFunc(slices.Clone(f.Events), func(e Event) bool { return e.Panel != i })
 	return one
 }

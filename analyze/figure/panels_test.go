@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -86,5 +88,39 @@ func TestRepeatedNames(t *testing.T) {
 	}
 	if want := []string{"etcd, fault", "etcd, snapshot", "consul, fault", "consul, snapshot"}; !slices.Equal(names, want) {
 		t.Errorf("the CSV has the columns %q, want %q", names, want)
+	}
+}
+
+// A strip lies at the bottom of its panel or, in a single plot, above those of the panels before it,
+// and is long enough to be seen.
+func TestStrips(t *testing.T) {
+	f := Figure{Name: "STRIPS", Panels: []string{"etcd", "consul"}, X: Axis{Label: "x"}, Y: Axis{Label: "y"}}
+	for panel := range f.Panels {
+		f.Series = append(f.Series, Series{Name: f.Panels[panel], Panel: panel, X: []float64{0, 1000}, Y: []float64{1, 2}})
+		f.Grey = append(f.Grey, Stretch{From: 500, To: 500.1, Panel: panel, Key: panel + 1, Text: "stall"})
+	}
+	p := layout(f)
+	for i := range p.panels {
+		if own := p.panels[i].Grey; len(own) != 1 || own[0].Panel != 0 || own[0].Key != i+1 {
+			t.Errorf("panel %d has the strips %+v, want its own, at the bottom", i, own)
+		}
+	}
+	if f.Grey[1].Panel != 1 {
+		t.Error("layout changed the figure")
+	}
+	single := f
+	single.Panels = nil
+	p = layout(single)
+	for i, s := range p.Grey {
+		area := p.plot.strip(s)
+		if width := area.right - area.left; width < leastStrip || area.bottom != p.plot.bottom+vg.Length(i)*stripHeight || area.top != area.bottom+stripHeight {
+			t.Errorf("strip %d is %+v of a plot from %v", i, area, p.plot.bottom)
+		}
+	}
+	var with, without bytes.Buffer
+	plain := single
+	plain.Grey = nil
+	if err := errors.Join(Inline(&with, single), Inline(&without, plain)); err != nil || with.Len() == without.Len() {
+		t.Errorf("strips are not drawn (%v)", err)
 	}
 }

@@ -31,8 +31,10 @@ type data struct {
 	// Events are thin marks whose labels appear on hover.
 	Events []events `json:"events,omitempty"`
 	// Grey are stretches of the x axis with a grey background: from, to, and panel.
-	Grey       []numbers `json:"grey,omitempty"`
-	Categories []string  `json:"categories,omitempty"`
+	Grey []numbers `json:"grey,omitempty"`
+	// Strips are stretches at the bottom of a plot whose texts show under the pointer.
+	Strips     []strip  `json:"strips,omitempty"`
+	Categories []string `json:"categories,omitempty"`
 	// Xs are x positions. Series with equal positions refer to the same entry.
 	Xs     []numbers `json:"xs,omitempty"`
 	Series []series  `json:"series"`
@@ -59,6 +61,13 @@ type step struct {
 	Label string  `json:"label"`
 	Color string  `json:"color,omitempty"`
 	Panel int     `json:"panel,omitempty"`
+}
+
+type strip struct {
+	At    numbers `json:"at"` // from, to
+	Panel int     `json:"panel,omitempty"`
+	Color string  `json:"color"`
+	Text  string  `json:"text"`
 }
 
 // events are the events with one label, colour and panel.
@@ -152,6 +161,10 @@ func dataOf(f figure.Figure) *data {
 		}
 	}
 	for _, g := range f.Grey {
+		if g.Key != 0 {
+			d.Strips = append(d.Strips, strip{numbers{g.From, g.To}, g.Panel, figure.Color(g.Key), g.Text})
+			continue
+		}
 		d.Grey = append(d.Grey, numbers{g.From, g.To, float64(g.Panel)})
 	}
 	for i, s := range f.Series {

@@ -89,6 +89,7 @@ func figures() []figure.Figure {
 	panels.Panels = []string{"etcd", "consul"}
 	panels.Series[1] = figure.Series{Name: "consul", Key: 2, Panel: 1, X: seconds, Y: fast}
 	panels.Series = append(panels.Series, figure.Series{Name: "etcd #2", Key: 1, Detail: true, Trial: 2, X: seconds, Y: slow})
+	panels.Grey = []figure.Stretch{{From: 29.7, To: 30.1, Panel: 1, Key: 2, Text: "stall, " + hostile}, {From: 40, To: 41, Panel: 1, Key: 2, Text: "elsewhere"}}
 	boxes := []figure.Box{{Least: 1, Low: 2, High: 8, P99: 20, Most: 50}}
 	all := []figure.Figure{
 		timed("THROUGHPUT", slow), timed("CPU", fast),

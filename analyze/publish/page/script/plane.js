@@ -68,6 +68,10 @@ class Plane {
       const a = Math.max(left, x.place(Math.max(from, x.low))), b = Math.min(right, x.place(Math.min(to, x.high)));
       if (b > a) area.append(svg('rect', {'class': 'ground', x: a, y: top, width: b - a, height: bottom - top}));
     }
+    for (const s of this.own(d.strips)) {
+      const a = x.place(s.at[0]), y = bottom - 4 * (d.panels ? 1 : (s.panel || 0) + 1);
+      if (s.at[1] >= x.low && s.at[0] <= x.high) area.append(svg('rect', {'class': 'strip', x: a, y, width: Math.max(1.5, x.place(s.at[1]) - a), height: 4, fill: s.color}));
+    }
     if (d.grid) this.drawCells(area);
     const shown = this.shown().sort((a, b) => !!b.detail - !!a.detail);
     for (const s of shown) if (s.low) this.drawBand(area, s);

@@ -127,6 +127,7 @@ class Live extends Chart {
         if (i >= 0 && s.details) table.append(html('tr', {}, html('td', {'class': 'detail', colspan: 2}, s.details[i])));
         plane.ring(this.live, s, i);
       }
+      for (const text of this.stripsAt(plane, x)) table.append(html('tr', {}, html('td', {'class': 'detail', colspan: 2}, text)));
     }
     if (d.grid) {
       const c = d.grid.x.findIndex((v, i) => x >= v && x < d.grid.x[i + 1]);
@@ -134,6 +135,16 @@ class Live extends Chart {
       table.append(html('tr', {}, html('th', {}, d.grid.of), html('td', {}, text(sum, '', 6))));
     }
     return table;
+  }
+
+  // stripsAt are the texts of the strips that touch the place of x: half of the way to the points
+  // beside it. Of many, the first few are shown.
+  stripsAt(plane, x) {
+    const most = 3, all = plane.own(this.data.strips);
+    if (!all.length) return [];
+    const places = this.places(), i = places.indexOf(x), before = places[i - 1] ?? x - (places[i + 1] - x), after = places[i + 1] ?? x + (x - places[i - 1]);
+    const near = all.filter(s => s.at[0] < (x + after) / 2 && s.at[1] > (x + before) / 2).map(s => s.text);
+    return near.length > most ? [...near.slice(0, most), 'and ' + (near.length - most) + ' more'] : near;
   }
 
   valueOf(s, i, unit) {
