@@ -27,6 +27,9 @@ func ownRows() []Row {
 	last := func(n metric.Name) func(*run.Run, *run.Machine) run.Measure {
 		return func(_ *run.Run, m *run.Machine) run.Measure { return m.Own.Last(n) }
 	}
+	slowest := func(name, definition string, sum, count metric.Name) Row {
+		return row(name, "s", definition+inWindow+"; the member with the highest value, by name, of those with any", sum, largestOf(sum, count))
+	}
 	return []Row{
 		most("MEMBER-FSYNCS", "times", "number of times that a member made its log durable"+inWindow, metric.Fsyncs, commaText, growth(metric.Fsyncs)),
 		most("MEMBER-FSYNC-AVG", "s", "mean time of those syncs", metric.FsyncSeconds, millisOfSeconds, meanOf(metric.FsyncSeconds, metric.Fsyncs)),
@@ -43,6 +46,11 @@ func ownRows() []Row {
 		most("MEMBER-DB-USED", "bytes", "part of the store's file that is in use at the end", metric.DBUsedBytes, HumanSize, last(metric.DBUsedBytes)),
 		most("MEMBER-MAX-HEAP", "bytes", "memory that a member's runtime had allocated, once a second", metric.HeapBytes, HumanSize, peak(metric.HeapBytes)),
 		most("MEMBER-PAUSES", "s", "time for which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
+		slowest("MEMBER-PEER-TRIP-AVG", "mean time of a round trip to another member, of the few that members measure", metric.PeerTripSeconds, metric.PeerTrips),
+		slowest("MEMBER-QUEUE-AVG", "mean time for which an entry of the log waited to be written to the member's log", metric.QueueSeconds, metric.Queued),
+		slowest("MEMBER-AGREEMENT-AVG", "mean time from the leader's proposal of an entry of the log until most members had made it durable", metric.AgreementSeconds, metric.Agreements),
+		slowest("MEMBER-APPLY-AVG", "mean time of applying an entry of the log to the store", metric.ApplySeconds, metric.Applies),
+		slowest("MEMBER-WRITE-AVG", "mean time of a write in the member, from when it had the request until it answered", metric.WriteSeconds, metric.Writes),
 		{section: sectionMembers, Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
 			Definition: "mean time of fetching a member's own metrics, once a second, and the size of the answer, for the slowest member, by name; fetches without an answer are counted",
 			Cell:       attended(metricsCost)},
@@ -78,6 +86,32 @@ func meanOf(sum, count metric.Name) func(*run.Run, *run.Machine) run.Measure {
 			return run.Missing("there was none in the measured window")
 		}
 		return run.Measured(total.Value/n.Value, int64(n.Value))
+	}
+}
+
+// largestOf prints the largest mean over the members whose count grew, such as the leader's alone.
+func largestOf(sum, count metric.Name) func(*run.Run) Cell {
+	mean := meanOf(sum, count)
+	return func(r *run.Run) Cell {
+		most, name := run.Missing("there was none in the measured window"), ""
+		for i := range r.Machines.Servers {
+			server := &r.Machines.Servers[i]
+			n := server.Own.Growth(r.Windows.MeasuredSpans(), count)
+			if !n.Known() {
+				return missing("%s: %s", server.Name, n.Missing)
+			}
+			if n.Value == 0 {
+				continue
+			}
+			one := mean(r, server)
+			if !one.Known() {
+				return missing("%s: %s", server.Name, one.Missing)
+			}
+			if name == "" || one.Value > most.Value {
+				most, name = one, server.Name
+			}
+		}
+		return cellOf(most, func(v float64) string { return millisOfSeconds(v) + " (" + name + ")" }).verbatim()
 	}
 }
 

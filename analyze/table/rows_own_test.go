@@ -38,6 +38,10 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 			s.Values.Set(metric.Fsyncs, n)
 			s.Values.Set(metric.FsyncSeconds, n*.004)
 			s.Values.Set(metric.ProposalsPending, float64(i))
+			s.Values.Set(metric.Agreements, 10*float64(i)*float64(second)) // none of member 1
+			s.Values.Set(metric.AgreementSeconds, .02*float64(i)*float64(second))
+			s.Values.Set(metric.Queued, 0)
+			s.Values.Set(metric.QueueSeconds, 0)
 			s.Values.Set(metric.DBBytes, 1e6*float64(second))
 			high := n * float64(i) / 10 // of member 1 none, of member 2 a tenth
 			s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.004, .016, math.Inf(1)}, Counts: []float64{n - high, n, n}}
@@ -48,6 +52,7 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 	last := len(runs[0].Machines.Servers)
 	for name, want := range map[string]string{
 		"MEMBER-FSYNC-AVG":             "4.0000 ms (member 1)",
+		"MEMBER-AGREEMENT-AVG":         "2.0000 ms (member 2)",
 		"MEMBER-FSYNC-p99":             "between 4ms and 16ms (member 2)",
 		"MEMBER-METRICS-COST":          map[int]string{2: "2.0000 ms, 1.0 kB (member 2)", 3: "3.0000 ms, 1.0 kB (member 3)"}[last],
 		"MEMBER-MAX-PROPOSALS-PENDING": map[int]string{2: "1 (member 2)", 3: "2 (member 3)"}[last],
@@ -58,6 +63,9 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 	}
 	if p99 := got["MEMBER-FSYNC-p99"]; p99.Value == nil || *p99.Value != .016 || p99.N == 0 || p99.Low == nil || *p99.Low != .004 || *p99.High != .016 {
 		t.Errorf("the value of a bucket must be its upper bound and have its number of fsyncs, got %+v", p99)
+	}
+	if cell := got["MEMBER-QUEUE-AVG"]; cell.Missing != "there was none in the measured window" {
+		t.Errorf("a mean of none must be missing, got %+v", cell)
 	}
 	if cell := got["MEMBER-COMMIT-AVG"]; cell.applies() {
 		t.Errorf("a number that is not reported must have no row, got %+v", cell)

@@ -24,6 +24,9 @@ type ReportedMetric struct {
 	Raw string
 	// Unit is the database's unit in units of the metric; 0 means 1.
 	Unit float64
+	// Labelled numbers are the sums of those with labels, over all values of these. They are 0
+	// where no line has one yet.
+	Labelled bool
 	// Words maps values that are words to numbers; other words are unknown.
 	Words map[string]float64
 }

@@ -40,6 +40,7 @@ func metricsCase(t *testing.T, f *fixture) {
 			// An old release reports less.
 			if f.suite.Version == "" {
 				complete(t, i, source, sample)
+				labelled(t, i, source, len(f.hosts), config)
 			}
 			if n, h := sample.Values.Get(metric.Fsyncs), sample.Histograms[metric.FsyncHistogram]; h.Known() && h.Count() != n {
 				t.Errorf("the histogram of member %d must count its %g fsyncs, got %g", i, n, h.Count())
@@ -92,6 +93,22 @@ func complete(t *testing.T, member int, source database.MetricsSource, sample re
 			t.Errorf("member %d must report %s as %q", member, m.Name, m.Raw)
 		}
 	}
+}
+
+// labelled waits until a member reports the numbers with labels that the driver lists, which are 0
+// before the first event. A member alone has no peers.
+func labelled(t *testing.T, member int, source database.MetricsSource, members int, config *tls.Config) {
+	t.Helper()
+	until(t, metricsWithin, metricsEvery, func() error {
+		sample := scraped(t, source, config)
+		for _, m := range source.Metrics {
+			alone := members == 1 && (m.Name == metric.PeerTrips || m.Name == metric.PeerTripSeconds)
+			if m.Labelled && !alone && sample.Values.Get(m.Name) <= 0 {
+				return fmt.Errorf("member %d must report %s as %q", member, m.Name, m.Raw)
+			}
+		}
+		return nil
+	})
 }
 
 func allFsyncs(t *testing.T, sources []database.MetricsSource, config *tls.Config) (sum float64) {

@@ -37,6 +37,17 @@ const (
 	Watches      Name = "watches"
 	PauseSeconds Name = "pause_seconds"
 	HeapBytes    Name = "heap_bytes"
+
+	PeerTrips        Name = "peer_trips"
+	PeerTripSeconds  Name = "peer_trip_seconds"
+	Agreements       Name = "agreements"
+	AgreementSeconds Name = "agreement_seconds"
+	Queued           Name = "queued"
+	QueueSeconds     Name = "queue_seconds"
+	Applies          Name = "applies"
+	ApplySeconds     Name = "apply_seconds"
+	Writes           Name = "writes"
+	WriteSeconds     Name = "write_seconds"
 )
 
 // OfDatabase returns the metrics that members report about themselves, in column order. Append new
@@ -88,5 +99,15 @@ func databaseMetrics() []Metric {
 		gauge(Watches, "WATCHES", "watches", "watches of clients"),
 		counter(PauseSeconds, "PAUSE-SECONDS", "s", "time in which the member's runtime stopped its threads to collect garbage; of Java, all time in which its threads did not run"),
 		gauge(HeapBytes, "HEAP-BYTES", "bytes", "memory that the member's runtime has allocated"),
+		counter(PeerTrips, "PEER-TRIPS", "times", "round trips to other members that the member measured"),
+		counter(PeerTripSeconds, "PEER-TRIP-SECONDS", "s", "time that these took"),
+		counter(Agreements, "AGREEMENTS", "entries", "entries of the replicated log that the member proposed as the leader and most members have"),
+		counter(AgreementSeconds, "AGREEMENT-SECONDS", "s", "time from their proposal until most members had them, with the members' fsyncs; ZooKeeper counts whole milliseconds of each"),
+		counter(Queued, "QUEUED", "entries", "entries of the replicated log that waited to be written to the member's log"),
+		counter(QueueSeconds, "QUEUE-SECONDS", "s", "time that they waited; whole milliseconds of each"),
+		counter(Applies, "APPLIES", "entries", "entries of the replicated log that the member applied to its store, by its own clock"),
+		counter(ApplySeconds, "APPLY-SECONDS", "s", "time that this took"),
+		counter(Writes, "WRITES", "requests", "writes of the member's own clients that it answered; of Consul, of the leader all"),
+		counter(WriteSeconds, "WRITE-SECONDS", "s", "time from when the member had them until it answered; ZooKeeper counts whole milliseconds of each"),
 	}
 }

@@ -33,6 +33,12 @@ func metrics(m database.Member) *database.MetricsSource {
 			{Name: metric.ProposalsApplied, Raw: "consul_raft_applied_index"},
 			{Name: metric.PauseSeconds, Raw: "go_gc_duration_seconds_sum"},
 			{Name: metric.HeapBytes, Raw: "go_memstats_heap_alloc_bytes"},
+			{Name: metric.Agreements, Raw: "consul_raft_commitTime_count"},
+			{Name: metric.AgreementSeconds, Raw: "consul_raft_commitTime_sum", Unit: millis},
+			{Name: metric.Applies, Raw: "consul_raft_fsm_apply_count"},
+			{Name: metric.ApplySeconds, Raw: "consul_raft_fsm_apply_sum", Unit: millis},
+			{Name: metric.Writes, Raw: "consul_kvs_apply_count"},
+			{Name: metric.WriteSeconds, Raw: "consul_kvs_apply_sum", Unit: millis},
 		},
 	}
 }

@@ -33,6 +33,10 @@ func metrics(m database.Member) *database.MetricsSource {
 			{Name: metric.Watches, Raw: "etcd_debugging_mvcc_watcher_total"},
 			{Name: metric.PauseSeconds, Raw: "go_gc_duration_seconds_sum"},
 			{Name: metric.HeapBytes, Raw: "go_memstats_heap_alloc_bytes"},
+			{Name: metric.PeerTrips, Raw: "etcd_network_peer_round_trip_time_seconds_count", Labelled: true},
+			{Name: metric.PeerTripSeconds, Raw: "etcd_network_peer_round_trip_time_seconds_sum", Labelled: true},
+			{Name: metric.Applies, Raw: "etcd_server_apply_duration_seconds_count", Labelled: true},
+			{Name: metric.ApplySeconds, Raw: "etcd_server_apply_duration_seconds_sum", Labelled: true},
 		},
 	}
 }

@@ -25,6 +25,12 @@ func metrics(m database.Member) *database.MetricsSource {
 			{Name: metric.Keys, Raw: "zk_znode_count"},
 			{Name: metric.Watches, Raw: "zk_watch_count"},
 			{Name: metric.PauseSeconds, Raw: "zk_sum_jvm_pause_time_ms", Unit: millis},
+			{Name: metric.Agreements, Raw: "zk_cnt_quorum_ack_latency"},
+			{Name: metric.AgreementSeconds, Raw: "zk_sum_quorum_ack_latency", Unit: millis},
+			{Name: metric.Queued, Raw: "zk_cnt_sync_processor_queue_time_ms"},
+			{Name: metric.QueueSeconds, Raw: "zk_sum_sync_processor_queue_time_ms", Unit: millis},
+			{Name: metric.Writes, Raw: "zk_cnt_updatelatency"},
+			{Name: metric.WriteSeconds, Raw: "zk_sum_updatelatency", Unit: millis},
 		},
 	}
 }

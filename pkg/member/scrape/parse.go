@@ -32,8 +32,9 @@ func newWanted(list []database.ReportedMetric) wanted {
 // parsePrometheus sets the wanted metrics from Prometheus' text format. It parses only these
 // metrics' lines, because a member has about a thousand others, and a full parser takes thirty
 // times as long. It skips lines that it does not understand. A number with labels is a different
-// metric from one without, except for a histogram's bounds.
+// metric from one without, except for a histogram's bounds and for sums over labels.
 func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
+	found := false
 	for len(data) > 0 {
 		var line []byte
 		line, data, _ = bytes.Cut(data, []byte{'\n'})
@@ -50,15 +51,25 @@ func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
 			continue
 		}
 		rest := bytes.TrimLeft(line[end:], " \t")
-		if m.kind == metric.Histogram {
+		found = true
+		labelled := len(rest) > 0 && rest[0] == '{'
+		switch {
+		case m.kind == metric.Histogram:
 			addBucket(into, m, rest)
-		} else if len(rest) > 0 && rest[0] != '{' {
+		case labelled && m.Labelled:
+			m.add(into, rest)
+		case len(rest) > 0 && !labelled && !m.Labelled:
 			m.set(into, firstWord(rest))
 		}
 	}
 	for name, b := range into.Histograms {
 		if b.Check() != nil {
 			delete(into.Histograms, name)
+		}
+	}
+	for _, m := range w {
+		if found && m.Labelled && into.Values.Get(m.Name) == metric.Unknown {
+			into.Values.Set(m.Name, 0)
 		}
 	}
 }
@@ -86,6 +97,14 @@ func addBucket(into *results.DatabaseSample, m wantedMetric, rest []byte) {
 	into.Histograms[m.Name] = b
 }
 
+// add adds a line such as {To="b"} 4 to a sum over labels.
+func (m wantedMetric) add(into *results.DatabaseSample, rest []byte) {
+	end := bytes.LastIndexByte(rest, '}') // a label's value may have one
+	if v, ok := counted(firstWord(rest[end+1:])); ok && end > 0 {
+		into.Values.Set(m.Name, max(0, into.Values.Get(m.Name))+v*m.Unit)
+	}
+}
+
 // parsePairs sets the wanted metrics from lines of a name and a value, as printed by ZooKeeper's
 // mntr.
 func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
@@ -108,9 +127,15 @@ func (m wantedMetric) set(into *results.DatabaseSample, text []byte) {
 		}
 		return
 	}
-	if v, ok := number(text); ok && v >= 0 && !math.IsInf(v, 0) {
+	if v, ok := counted(text); ok {
 		into.Values.Set(m.Name, v*m.Unit)
 	}
+}
+
+// counted parses what can be counted: a number that is finite and not negative.
+func counted(text []byte) (float64, bool) {
+	v, ok := number(text)
+	return v, ok && v >= 0 && !math.IsInf(v, 0)
 }
 
 func number(text []byte) (float64, bool) {

@@ -108,6 +108,22 @@ func TestZooKeeper(t *testing.T) {
 	wantValues(t, parse("zk_znode_count\nzk_znode_count\tmany\nzk_num_alive_connections\tNaN\n"), nil)
 }
 
+// A sum over labels has all lines with labels, whatever the text of these is.
+func TestLabelled(t *testing.T) {
+	sums := []database.ReportedMetric{{Name: metric.PeerTripSeconds, Raw: "trips_sum", Labelled: true, Unit: .001}, {Name: metric.IsLeader, Raw: "leads"}}
+	for text, want := range map[string]map[metric.Name]float64{
+		"trips_sum{To=\"a\"} 250\ntrips_sum{To=\"b}\",x=\"1\"} 500 1700000000000\n": {metric.PeerTripSeconds: .75},
+		"trips_sum{To=\"a\"} 0\n":                        {metric.PeerTripSeconds: 0},
+		"trips_sum 250\nleads 1\n":                       {metric.PeerTripSeconds: 0, metric.IsLeader: 1},
+		"trips_sum{To=\"a\" 250\n":                       {metric.PeerTripSeconds: 0},
+		"trips_sum{To=\"a\"} NaN\ntrips_sum{To=\"b\"}\n": {metric.PeerTripSeconds: 0},
+		"trips_sum{To=\"a\"} -1\n":                       {metric.PeerTripSeconds: 0},
+		"trips_sum_not{To=\"a\"} 1\n":                    nil,
+	} {
+		wantValues(t, parsed(sums, []byte(text)), want)
+	}
+}
+
 // Lines that are no series, or another series, change nothing.
 func TestOddLines(t *testing.T) {
 	for text, want := range map[string]map[metric.Name]float64{
