@@ -45,6 +45,7 @@ var knowAbilities = map[string]string{
 	"pkg/load/contenders/across": "has the operation lock, which is another thing",
 	"control/issue":              "has the operation lock, which is another thing",
 	"agent/generator":            "has the operation lock, which is another thing",
+	"analyze/publish/live":       "shows faults while they last",
 	"agent/metrics":              "exposes the faults that an agent applies",
 	"control/shared":             "bounds sessions, contenders and watchers on clusters that others use",
 }

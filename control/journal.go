@@ -17,9 +17,11 @@ import (
 type journal struct {
 	report func(Update)
 	about  Update // the trial and the tag of every update
-	log    *slog.Logger
-	events *results.EventWriter // nil before open
-	text   *textLog             // nil before openText
+	// happened receives the events; nil discards them.
+	happened func(Happened)
+	log      *slog.Logger
+	events   *results.EventWriter // nil before open
+	text     *textLog             // nil before openText
 }
 
 // open begins the file of events.
@@ -49,6 +51,9 @@ func (j *journal) eventAt(at time.Time, kind string, member int, text string) {
 
 // record records an event.
 func (j *journal) record(e results.Event) {
+	if j.happened != nil {
+		j.happened(Happened{Trial: j.about.Trial, Tag: j.about.Tag, Event: e})
+	}
 	if j.events == nil {
 		return
 	}

@@ -63,6 +63,9 @@ type Options struct {
 	// about once a second for each, from several goroutines; nil requests no samples from agents.
 	// It must not block.
 	Sampled func(Sampled)
+	// Happened is called with each event that control records while a database runs, from several
+	// goroutines; nil discards them. It must not block.
+	Happened func(Happened)
 	// Resolver looks up hosts that are DNS names; nil is this machine's resolver. Wait is how
 	// long their addresses may be missing.
 	Resolver lookup.Resolver
@@ -100,6 +103,13 @@ type Sampled struct {
 	// Machine is for example "member 1", "generator 2" or "client".
 	Machine string
 	Sample  results.Sample
+}
+
+// Happened is an event of a database's run.
+type Happened struct {
+	Trial int
+	Tag   string
+	Event results.Event
 }
 
 // Outcome is the result of [Run].

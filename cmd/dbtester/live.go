@@ -77,6 +77,14 @@ func (v *audience) sampled() func(control.Sampled) {
 	}
 }
 
+// happened returns a function that receives events, nil without an audience.
+func (v *audience) happened() func(control.Happened) {
+	if v == nil {
+		return nil
+	}
+	return func(h control.Happened) { v.run.Happen(live.Of{Trial: h.Trial, Tag: h.Tag}, h.Event) }
+}
+
 // written shows the report instead of the run.
 func (v *audience) written(page string) error {
 	if v == nil {

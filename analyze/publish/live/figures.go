@@ -90,6 +90,11 @@ func (s *state) ofLoads(name, title string, y figure.Axis, lines func(*oneLoad) 
 			}
 		}
 	}
+	key := 0
+	if len(s.loads) > 1 {
+		key = 1 + slices.IndexFunc(s.loads, func(l oneLoad) bool { return l.of.Tag == s.now.Tag })
+	}
+	s.mark(&f, key)
 	return f
 }
 
@@ -129,6 +134,7 @@ func (s *state) ofMachines(name, title string, y figure.Axis, value func(point) 
 			f.Series = append(f.Series, one)
 		}
 	}
+	s.mark(&f, 0)
 	return f
 }
 

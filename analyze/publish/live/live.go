@@ -96,6 +96,13 @@ func (r *Run) Sample(of Of, machine string, s results.Sample) {
 	r.of(of).sample(machine, s)
 }
 
+// Happen records an event of a database's run. Figures show faults and leaders.
+func (r *Run) Happen(of Of, e results.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(of).happen(e)
+}
+
 // of returns the load of a database. It replaces the load of an earlier trial.
 func (r *Run) of(of Of) *oneLoad {
 	for i, l := range r.loads {

@@ -21,6 +21,8 @@ import (
 	"github.com/prometheus/common/model"
 	"go.uber.org/goleak"
 
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/analyze/publish/page"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -142,6 +144,41 @@ LIVE-WRITTEN member 1 [1 2 3]: - 1e+06 1e+06`
 	}
 	if got, want := fmt.Sprint(f.Said), "[{22:13:20 UTC consul: member 2 is lost by <b>name</b>} {22:13:20 UTC etcd: start members}]"; got != want {
 		t.Errorf("what happened is %s, want %s", got, want)
+	}
+}
+
+// Faults are bands that grow while they last, and leaders are marks, in all figures of the load.
+func TestHappened(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	r := around(now)
+	of := Of{1, 1, "consul"}
+	at := func(seconds float64) time.Time { return now.Add(time.Duration(seconds * float64(time.Second))) }
+	for _, e := range []results.Event{
+		{Kind: "fault", Member: 0, Time: at(.5)},
+		{Kind: "fault", Member: 1, Time: at(1)},
+		{Kind: results.EventLeader, Member: 2, Time: at(1.5)},
+		{Kind: "fault over", Member: 0, Time: at(2)},
+		{Kind: "fault over", Member: 2, Time: at(2)},
+		{Kind: "ready", Member: 2, Time: at(2)},
+		{Kind: results.EventLeader, Member: 2, Time: at(-5)},
+	} {
+		r.Happen(of, e)
+	}
+	before := r.state()
+	r.Happen(of, results.Event{Kind: "fault over", Member: 1, Time: at(2.5)})
+	for i, s := range []state{before, r.state()} {
+		to := []float64{3, 2.5}[i]
+		for _, f := range s.figures() {
+			if len(f.Grey) != 2 || f.Grey[0] != (figure.Stretch{From: .5, To: 2, Tinted: true}) || f.Grey[1] != (figure.Stretch{From: 1, To: to, Tinted: true}) {
+				t.Errorf("%s has the bands %+v, want .5 to 2 and 1 to %g", f.Name, f.Grey, to)
+			}
+			if len(f.Events) != 1 || f.Events[0].X != 1.5 {
+				t.Errorf("%s has the marks %+v, want one leader at 1.5", f.Name, f.Events)
+			}
+			if _, err := page.LiveData(f); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

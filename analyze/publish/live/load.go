@@ -21,6 +21,8 @@ type oneLoad struct {
 	seconds  []second
 	steps    []boundary
 	machines map[string]machine // by name
+	faults   []lasted           // in the order in which they began
+	leaders  []time.Time        // when others were elected
 }
 
 // second holds the rates in a second of a load, or in a step's part of that second.

@@ -1,0 +1,68 @@
+package live
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/figure"
+	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// mostHappened bounds the events that figures of a load show.
+const mostHappened = 1000
+
+// lasted is a fault of a member, from 0, or of the cluster, -1.
+type lasted struct {
+	member int
+	from   time.Time
+	to     time.Time // zero while it lasts
+}
+
+// happen adds an event. Only faults and leaders are kept.
+func (l *oneLoad) happen(e results.Event) {
+	switch e.Kind {
+	case faults.EventFault:
+		if len(l.faults) < mostHappened {
+			l.faults = append(l.faults, lasted{member: e.Member, from: e.Time})
+		}
+	case faults.EventOver:
+		first := slices.IndexFunc(l.faults, func(f lasted) bool { return f.member == e.Member && f.to.IsZero() })
+		if first >= 0 {
+			l.faults = slices.Clone(l.faults) // copies of the load stay as they are
+			l.faults[first].to = e.Time
+		}
+	case results.EventLeader:
+		if len(l.leaders) < mostHappened {
+			l.leaders = append(l.leaders, e.Time)
+		}
+	}
+}
+
+// mark draws the current load's faults as bands, as far as the load goes, and its leaders as marks
+// of a colour.
+func (s *state) mark(f *figure.Figure, key int) {
+	l := s.current()
+	if l == nil || l.start.IsZero() || len(f.Series) == 0 {
+		return
+	}
+	end := s.at.Sub(l.start).Seconds()
+	if n := len(l.seconds); n > 0 {
+		end = l.seconds[n-1].x
+	}
+	at := func(t time.Time) float64 { return t.Sub(l.start).Seconds() }
+	for _, one := range l.faults {
+		to := end
+		if !one.to.IsZero() {
+			to = min(at(one.to), end)
+		}
+		if from := max(at(one.from), 0); from < to {
+			f.Grey = append(f.Grey, figure.Stretch{From: from, To: to, Tinted: true})
+		}
+	}
+	for _, leader := range l.leaders {
+		if x := at(leader); x >= 0 && x <= end {
+			f.Events = append(f.Events, figure.Event{X: x, Kind: "leader elected", Key: key})
+		}
+	}
+}
