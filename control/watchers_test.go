@@ -96,3 +96,47 @@ databases:
 		t.Errorf("%d deliveries and %d to slow watchers, want twice as many", s.Deliveries, s.Slow.Sent.N)
 	}
 }
+
+// Watchers continue over new connections where they were: nothing is lost, and the record has the
+// times. What a store loses is found.
+func TestReconnectedWatchers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(`
+load: {operation: update, keys: 10, rate: 200, duration: 5s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+watch: {watchers: [2, 6], connections: 2, of: 50%, reconnect: 1s}
+databases:
+  fake__honest: {options: {watch_delay: 20ms}}
+  fake__forgetful: {options: {watch_lie: lose, watch_lie_every: 50}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	for n, lies := range []bool{false, true} {
+		rec := r.read(out.Folders[0], n)
+		o, err := watchers.Record().Of(rec.run.Records)
+		if err != nil || len(o.Stages) != 2 {
+			t.Fatalf("the outcome of %s is %+v, %v; want two stages", rec.run.Tag, o, err)
+		}
+		c := o.Counts
+		if lies != (c.Lost > 0) || lies != hasMark(rec.run, mark.WatchLost) || c.Duplicate+c.Reordered+c.Behind+c.Unjudged+c.Foreign+c.Gaps > 0 || o.Broken+o.BehindWhy+o.GapWhy != "" {
+			t.Errorf("%s: counts %+v, broken %q, behind %q, gap %q, marks %q", rec.run.Tag, c, o.Broken, o.BehindWhy, o.GapWhy, rec.marks())
+		}
+		seconds, err := observation.Read(watchers.Observed(), rec.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		totals, first, caughtUp := watchers.Observed().Total(seconds), int64(0), int64(0)
+		for i, s := range o.Stages {
+			is := s.Reconnects
+			if is == nil || is.Connections == 0 || is.Failed > 0 || is.First == nil || is.CaughtUp == nil || !lies && is.CaughtUp.P50 < 20e6 {
+				t.Fatalf("%s: the connections of stage %d were opened again as %+v; want times, of 20 ms and more", rec.run.Tag, i, is)
+			}
+			first, caughtUp = first+is.First.N, caughtUp+is.CaughtUp.N
+		}
+		if totals[watchers.ValueFirst].N != first || totals[watchers.ValueCaughtUp].N != caughtUp {
+			t.Errorf("%s: %+v by second, want %d first events and %d times to catch up", rec.run.Tag, totals, first, caughtUp)
+		}
+	}
+}

@@ -195,7 +195,7 @@ func testCatalog() Catalog {
 				Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 				MaxValue:   1_000_000,
 				Locks:      testLocks(""),
-				Watches:    []database.WatchFacts{{Kind: database.WatchPersistent, Ranges: true, NoParts: "znodes are flat"}, {Kind: database.WatchOneShot, Values: true, Coalesces: true}},
+				Watches:    []database.WatchFacts{{Kind: database.WatchPersistent, Ranges: true, NoParts: "znodes are flat", NoResume: "sessions are new"}, {Kind: database.WatchOneShot, Values: true, Coalesces: true, NoResume: "sessions are new"}},
 			},
 		},
 		{

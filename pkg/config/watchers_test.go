@@ -47,6 +47,15 @@ func TestWatchersProblems(t *testing.T) {
 			"x.yaml:1:28: watch: the pause of slow watchers must be more than 0s and at most 10s, got 0s"}},
 		{"most slow", "watch: {watchers: 5, slow: {share: 60%, pause: 2s}}\n" + three, []string{
 			"x.yaml:1:28: watch: the share of slow watchers must be more than 0% and at most 50%, got 60%"}},
+		{"new connections", load + "hosts: [10.0.0.1]\nwatch: {watchers: [5, 10], reconnect: 2s}\ndatabases: {etcd: , consul: }\n", nil},
+		{"new connections where watches begin anew", load + "hosts: [10.0.0.1]\nwatch: {watchers: 5, reconnect: 2s}\ndatabases: {etcd: , zookeeper: }\n", []string{
+			"x.yaml:3:33: watch: persistent watches of zookeeper cannot continue over new connections: sessions are new"}},
+		{"new connections all the time", "watch: {watchers: 5, reconnect: 500ms}\n" + load + "hosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:33: watch: reconnect must be from 1s to half of a stage of 10s, got 500ms"}},
+		{"new connections once", "watch: {watchers: [5, 6], reconnect: 3s}\n" + load + "hosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:38: watch: reconnect must be from 1s to half of a stage of 5s, got 3s"}},
+		{"new connections in requests", "load: {operation: update, keys: 10, requests: 1000, clients: 2, value_size: 64}\nhosts: [10.0.0.1]\nwatch: {watchers: 1, reconnect: 2s}\ndatabases: {etcd: }\n", []string{
+			"x.yaml:3:33: watch: connections are opened again in parts of a load's duration: give the load a duration and neither requests nor steps"}},
 		{"a part", load + "hosts: [10.0.0.1]\ndatabases:\n  etcd: {watch: {watchers: 5, of: 12.5%}}\n", nil},
 		{"a part where only all can be watched", load + "hosts: [10.0.0.1]\nwatch: {watchers: 5, of: 10%}\ndatabases: {zookeeper: }\n", []string{
 			"x.yaml:3:26: watch: persistent watches of zookeeper are not of a part of the keys: znodes are flat; give `of: key` or `of: all`"}},

@@ -42,6 +42,9 @@ type WatchFacts struct {
 	NoParts string
 	// Conns means that each watcher has a connection of its own.
 	Conns bool
+	// NoResume is why a watcher cannot continue over a new connection where it was. It is empty if
+	// the connections are [WatchResumer].
+	NoResume string
 }
 
 // WatchRuler is a [WatchDialer] whose options change the facts.
@@ -87,6 +90,16 @@ type Watches interface {
 	Close() error
 }
 
+// WatchResumer is [Watches] whose watchers can continue where they were on a connection that was
+// closed.
+type WatchResumer interface {
+	// Resume is [Watches.Add] of a watcher that has all changes up to the version after: those above
+	// it are reported. If the database has discarded some of them, the watcher gets an event with
+	// [WatchEvent.Gap] first. An error that is [errors.ErrUnsupported] means that the members' release
+	// cannot do that.
+	Resume(ctx context.Context, watcher int32, r WatchRange, after int64) error
+}
+
 // WatchRange is the range of a watcher: a key below the target's prefix, all keys there, or a
 // half-open range.
 type WatchRange struct {
@@ -111,6 +124,9 @@ type WatchEvent struct {
 	Watcher int32
 	// Woken means that the watcher was notified without a change: the event has nothing else.
 	Woken bool
+	// Gap means that the database has discarded changes that the watcher was to get, up to Version.
+	// The event has nothing else.
+	Gap bool
 	// Key has no prefix.
 	Key []byte
 	// Value is nil if the kind of watch reports none.

@@ -66,6 +66,7 @@ func watchesCase(t *testing.T, f *fixture) {
 			}
 			watchesOf(t, f, facts, prefix)
 			heldWatch(t, f, facts, prefix)
+			resumedWatches(t, f, facts, prefix)
 		})
 	}
 }
@@ -98,8 +99,9 @@ func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target databas
 		if err != nil {
 			t.Fatalf("dial for watches: %v", err)
 		}
+		w.on = append(w.on, on)
 		t.Cleanup(func() {
-			if err := on.Close(); err != nil {
+			if err := w.on[i].Close(); err != nil {
 				t.Errorf("close watches: %v", err)
 			}
 		})
@@ -112,7 +114,7 @@ func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target databas
 			t.Fatalf("add a watcher: %v", err)
 		}
 		cancel()
-		w.on, w.after = append(w.on, on), append(w.after, after)
+		w.after = append(w.after, after)
 	}
 	return w
 }
@@ -227,6 +229,110 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	if events, broken := w.heard.of(0); len(events) != before+2 || broken != nil {
 		t.Errorf("%d events after the connection was held, want 2; it broke: %v", len(events)-before, broken)
 	}
+}
+
+// resumedWatches: watchers of a connection that was closed continue over another one after any
+// version, also if there are changes meanwhile or none, and a barrier ends after what they missed.
+func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
+	target := f.Target()
+	target.Prefix = prefix
+	client, key, quiet := f.dial(t, target), []byte("watched-resumed"), []byte("watched-quiet")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*opWithin)
+	defer cancel()
+	put := func(key []byte, n int) {
+		t.Helper()
+		if err := client.Put(ctx, key, fmt.Appendf(nil, "value-%03d", n)); err != nil {
+			t.Fatalf("put: %v", err)
+		}
+	}
+	put(key, 0)
+	put(quiet, 0)
+	ranges := []database.WatchRange{{Key: key}, {Key: quiet}}
+	if facts.Ranges {
+		ranges = append(ranges, database.WatchRange{})
+	}
+	w := watchKeys(t, f, facts.Kind, target, ranges)
+	if w == nil {
+		return
+	}
+	for i, on := range w.on {
+		if _, can := on.(database.WatchResumer); can != (facts.NoResume == "") {
+			t.Fatalf("connections of %s watches resume: %v, and the facts' reason why not is %q", facts.Kind, can, facts.NoResume)
+		}
+		if facts.NoResume != "" {
+			return
+		}
+		if err := on.Barrier(ctx); err != nil {
+			t.Fatalf("wait for what was written before watcher %d: %v", i, err)
+		}
+	}
+	const rounds, writes = 3, 20
+	number := 0
+	for range rounds {
+		for range writes {
+			number++
+			put(key, number)
+		}
+		for i := range w.on {
+			if !w.resume(ctx, t, f, facts, target, int32(i), ranges[i], func() {
+				for range writes {
+					number++
+					put(key, number)
+				}
+			}) {
+				t.Log("watchers of this release cannot resume")
+				return
+			}
+		}
+	}
+	for i, on := range w.on {
+		if err := on.Barrier(ctx); err != nil {
+			t.Fatalf("wait for all events: %v", err)
+		}
+		events, broken := w.heard.of(int32(i))
+		if broken != nil {
+			t.Fatalf("the connection of watcher %d broke: %v", i, broken)
+		}
+		if i == 1 {
+			if events = slices.DeleteFunc(events, func(e database.WatchEvent) bool { return e.Version <= w.after[i] }); len(events) > 0 {
+				t.Errorf("the watcher of a quiet key has %d events, want none: %+v", len(events), events)
+			}
+			continue
+		}
+		checkHeard(t, facts, events, [][]byte{key}, w.after[i], number)
+	}
+}
+
+// resume closes the connection of a watcher and continues over another one, after what meanwhile
+// does. A barrier over it ends after all. It reports false for a release that cannot do that.
+func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, facts *database.WatchFacts, target database.Target, watcher int32, r database.WatchRange, meanwhile func()) bool {
+	t.Helper()
+	if err := w.on[watcher].Close(); err != nil {
+		t.Fatalf("close watches: %v", err)
+	}
+	meanwhile()
+	events, _ := w.heard.of(watcher)
+	after := w.after[watcher]
+	for _, e := range events {
+		after = max(after, e.Version)
+	}
+	target.Prefer = int(watcher) % len(target.Endpoints)
+	on, err := f.driver.(database.WatchDialer).DialWatches(ctx, target, facts.Kind, w.heard)
+	if err != nil {
+		t.Fatalf("dial for watches: %v", err)
+	}
+	w.on[watcher] = on
+	err = on.(database.WatchResumer).Resume(ctx, watcher, r, after)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false
+	}
+	if err != nil {
+		t.Fatalf("resume watcher %d after version %d: %v", watcher, after, err)
+	}
+	if err := on.Barrier(ctx); err != nil {
+		t.Fatalf("wait for what was missed: %v", err)
+	}
+	return true
 }
 
 // checkHeard fails unless events cover all writes of some keys.

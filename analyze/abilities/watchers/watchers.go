@@ -65,6 +65,9 @@ func (Half) Rows() []abilities.Row {
 		row("WATCH-SLOW-DELIVERY", "WATCH-WRITES", "ms", "time from the sending of a write until a slow watcher had the event, over those whose connections read nothing for a time; the other rows are without them. How many there were, and how many of their connections ended before their time", slowDelivery),
 		row("WATCH-SLOW-CATCH-UP", "WATCH-SLOW-DELIVERY", "changes/s", "changes a second that came to a slow watcher from when its connection read again until it had all that was written before, the mean of the connections with the most watchers; and after how long the last had", catchUp),
 		row("WATCH-SLOW-WRITES", "WATCH-SLOW-CATCH-UP", "ms", "p99 of the requests of the load that ended ok in the whole seconds in which the slow connections read nothing, and in those of the same stage before", slowWrites),
+		row("WATCH-RECONNECTS", "WATCH-SLOW-WRITES", "connections", "connections of watchers that were closed and opened again, each time counted, with how many watchers that continued where they were; how many connections could not be opened again, and how often the database had discarded changes that a watcher missed. Their deliveries are in the other rows", reconnects),
+		row("WATCH-RECONNECT-FIRST", "WATCH-RECONNECTS", "ms", "time from the closing of a connection of watchers until the first event over the new one, over the connections that had one before they were closed again: percentiles of enough connections and how many there were", reopened(func(r *watchers.Reconnects) *results.Spread { return r.First })),
+		row("WATCH-RECONNECT-CAUGHT-UP", "WATCH-RECONNECT-FIRST", "ms", "time from the closing of a connection of watchers until everything that was written before they watched again had come over the new one, over the connections for which it had before they were closed again: percentiles of enough connections and how many there were", reopened(func(r *watchers.Reconnects) *results.Spread { return r.CaughtUp })),
 	}
 }
 
@@ -280,6 +283,57 @@ func slowWrites(o *watchers.Outcome) (run.Measure, string) {
 		return noSlow(o), text
 	}
 	return run.Measure{Value: float64(last.Slow.During.P99) / 1e6, N: last.Slow.During.Requests}, text
+}
+
+// reconnects formats how many connections were opened again.
+func reconnects(o *watchers.Outcome) (run.Measure, string) {
+	with := func(s *watchers.Stage) bool { return s.Reconnects != nil }
+	last := most(o, with)
+	if last == nil {
+		return noReconnect(o), ""
+	}
+	text := each(o, func(s *watchers.Stage) string {
+		if !with(s) {
+			return ""
+		}
+		text := fmt.Sprintf("%s with %s", english.Plural(s.Reconnects.Connections, "connection", ""), english.Plural(s.Reconnects.Watchers, "watcher", ""))
+		if n := s.Reconnects.Failed; n > 0 {
+			text += fmt.Sprintf(", %d could not be opened again", n)
+		}
+		return text
+	})
+	text += fmt.Sprintf("; each once in %v", o.Plan.Reconnect)
+	if n := o.Counts.Gaps; n > 0 {
+		text += fmt.Sprintf("; %s, as the database had discarded changes: first %s", english.Plural(int(n), "gap", ""), o.GapWhy)
+	}
+	return run.Counted(int64(last.Reconnects.Connections)), text
+}
+
+// noReconnect is the cell of a run without connections that were opened again, or without times of
+// them.
+func noReconnect(o *watchers.Outcome) run.Measure {
+	if o.Plan.Reconnect == 0 {
+		return run.Inapplicable("no connections of watchers were opened again")
+	}
+	return run.Missing("no connection of watchers was seen to be opened again")
+}
+
+// reopened formats times of connections that were opened again, by stage.
+func reopened(of func(*watchers.Reconnects) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
+	return func(o *watchers.Outcome) (run.Measure, string) {
+		with := func(s *watchers.Stage) bool { return s.Reconnects != nil && of(s.Reconnects) != nil }
+		last := most(o, with)
+		if last == nil {
+			return noReconnect(o), ""
+		}
+		text := each(o, func(s *watchers.Stage) string {
+			if !with(s) {
+				return ""
+			}
+			return percentiles(of(s.Reconnects))
+		})
+		return run.Measure{Value: float64(of(last.Reconnects).P50) / 1e6, N: of(last.Reconnects).N}, text
+	}
 }
 
 // outcomes returns the outcomes of runs in which keys were watched.

@@ -59,6 +59,8 @@ func TestRows(t *testing.T) {
 		CaughtUp: 1, CatchUp: 2 * time.Second, Longest: 2 * time.Second, Changes: 1000,
 		Before: watchers.Latency{Seconds: 3, Requests: 300, P99: 7e6}, During: watchers.Latency{Seconds: 5, Requests: 500, P99: 9e6},
 	}
+	few.Plan.Reconnect, few.Counts.Gaps, few.GapWhy = 20*time.Second, 2, "versions up to 4"
+	few.Stages[0].Reconnects = &watchers.Reconnects{Connections: 3, Watchers: 6, Failed: 1, First: &results.Spread{N: 20, P50: 2e6, Max: 4e6}}
 	for _, c := range []struct {
 		name string
 		of   *watchers.Outcome
@@ -73,7 +75,7 @@ func TestRows(t *testing.T) {
 			"1: 200/s in 10.0 s; 100: 20,000/s in 10.0 s",
 			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
 			"0: p99 2.000 ms of 1,800 in 9 s; 1: p99 3.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
-			"", "", "",
+			"", "", "", "", "", "",
 		}},
 		{"few, and not all right", few, []string{
 			"1 of one key each over 1 connection, by stream watches: one stream; 100 added/s",
@@ -84,8 +86,11 @@ func TestRows(t *testing.T) {
 			"p50 5.000, longest 6000.000 ms of 20 to 2 watchers over 1 connection that read nothing for 6.0 s; 1 slow connection ended: it was cut",
 			"500/s, 1 of 1 connection, the last after 2000.000 ms",
 			"p99 9.000 ms of 500 in 5 s, before 7.000 ms of 300 in 3 s",
+			"3 connections with 6 watchers, 1 could not be opened again; each once in 20s; 2 gaps, as the database had discarded changes: first versions up to 4",
+			"p50 2.000, longest 4.000 ms of 20",
+			"",
 		}},
-		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", ""}},
+		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", "", "", "", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i, row := range (Half{}).Rows() {

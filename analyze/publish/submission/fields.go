@@ -73,7 +73,7 @@ var treatments = fieldsOf(map[string]treatment{
 	"faults.detail faults.run faults.saw faults.saw_over faults.failed witnesses.fault":                                                                asText,
 	"consistency.why consistency.promise consistency.not_read_back":                                                                                    asText,
 	"sessions_held.what sessions_held.rule sessions_held.renewal sessions_held.watch":                                                                  asText,
-	"sessions_held.why sessions_held.why_left watched.how watched.broken watched.behind_why watched.slow_why":                                          asText,
+	"sessions_held.why sessions_held.why_left watched.how watched.broken watched.behind_why watched.slow_why watched.gap_why":                          asText,
 	"locks_held.began sessions_held.death recovery.until":                                                                                              asTime,
 	"plan.recipe load_locks.recipe locks.recipe plan.release fairness.order consistency.form consistency.back":                                         asWord,
 	"boot_id":                      asMachine,

@@ -63,6 +63,9 @@ func (h *Half) Describe() []string {
 	if slow := h.plan.Slow; slow.Wanted() {
 		text += fmt.Sprintf("; %s of the connections read nothing for %v of each stage", slow.Share, slow.Pause)
 	}
+	if h.plan.Reconnect > 0 {
+		text += fmt.Sprintf("; each connection is closed and opened again once in %v", h.plan.Reconnect)
+	}
 	if err := h.possible(); err != nil {
 		text += "; " + err.Error()
 	}

@@ -35,6 +35,8 @@ type Outcome struct {
 	SlowEnded int    `json:"slow_ended,omitempty"`
 	SlowWhy   string `json:"slow_why,omitempty"`
 	BehindWhy string `json:"behind_why,omitempty"`
+	// GapWhy is what the database had discarded at the first gap, "" without any.
+	GapWhy string `json:"gap_why,omitempty"`
 }
 
 // Counts count over a whole load. A delivery is one write as received by one watcher.
@@ -59,6 +61,9 @@ type Counts struct {
 	Unjudged int64 `json:"unjudged,omitempty"`
 	// Foreign events are events of writes that this load is not known to have made.
 	Foreign int64 `json:"foreign,omitempty"`
+	// Gaps are how often the database had discarded changes that a watcher was to hear of. Those of
+	// this load are Lost.
+	Gaps int64 `json:"gaps,omitempty"`
 }
 
 // Stage is a part of a load with a number of watchers. Its numbers cover the writes that were
@@ -88,6 +93,23 @@ type Stage struct {
 	P99      time.Duration `json:"p99_ns"`
 	// Slow is the part of slow watchers, nil without any. The other numbers leave them out.
 	Slow *SlowStage `json:"slow,omitempty"`
+	// Reconnects are of connections that were opened again, nil without any. Their deliveries are in
+	// the other numbers.
+	Reconnects *Reconnects `json:"reconnects,omitempty"`
+}
+
+// Reconnects describes the connections of a stage that were closed and opened again.
+type Reconnects struct {
+	// Connections were opened again, each time counted, with so many Watchers in all. Failed ones
+	// could not be.
+	Connections int `json:"connections"`
+	Watchers    int `json:"watchers"`
+	Failed      int `json:"failed,omitempty"`
+	// First is the time from when a connection was closed until the first event came over the new
+	// one. CaughtUp is the time until everything that was written before its watchers watched
+	// again had come.
+	First    *results.Spread `json:"first_event,omitempty"`
+	CaughtUp *results.Spread `json:"caught_up,omitempty"`
 }
 
 // SlowStage describes the slow watchers of a stage.
@@ -153,6 +175,8 @@ const (
 	ValueReordered = "reordered"
 	ValueWoken     = "woken"
 	ValueSlow      = "from_sent_slow"
+	ValueFirst     = "reconnect_first_event"
+	ValueCaughtUp  = "reconnect_caught_up"
 )
 
 // Observed declares the values by second: the second in which the write was sent, or in which an
@@ -163,6 +187,8 @@ func Observed() observation.Group {
 		observation.Timed(ValueDue, "the same times from when the write was due"),
 		observation.Timed(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
 		observation.Timed(ValueSlow, "times from the sending of a write until a slow watcher had the event, which are in no other value"),
+		observation.Timed(ValueFirst, "times from the closing of a connection of watchers until the first event over the new one"),
+		observation.Timed(ValueCaughtUp, "times from the closing of a connection of watchers until all that was written before they watched again had come"),
 		observation.Summed(ValueWrites, "writes", "writes that were answered ok, or that watchers heard of; of keys that are watched"),
 		observation.Summed(ValueBefore, "deliveries", "deliveries before the answer to the writer"),
 		observation.Summed(ValueCoalesced, "deliveries", "deliveries that were replaced by one of a newer write of the key"),

@@ -32,6 +32,8 @@ type Plan struct {
 	Of          Of                 `json:"of"`
 	Kind        database.WatchKind `json:"kind"`
 	Slow        Slow               `json:"slow,omitzero"`
+	// Reconnect is the time in which each connection is closed and opened again once, 0 for never.
+	Reconnect time.Duration `json:"reconnect_ns,omitempty"`
 }
 
 // Slow describes which connections of watchers do not read for a time.
@@ -115,6 +117,8 @@ const (
 	// mostPause is less than the 15 s after which a connection without an answer counts as lost.
 	mostPause = 10 * time.Second
 	mostSlow  = 50 // percent
+	// leastReconnect is the shortest time between two closings of a connection.
+	leastReconnect = time.Second
 	// MostShared is how many watchers a shared cluster may have without --full-speed.
 	MostShared = 1000
 )
@@ -211,6 +215,10 @@ func section() yamlfile.Section[Plan] {
 			Row:  yamlfile.Row{Name: "slow", Usually: "none", Meaning: fmt.Sprintf("`{share: 1%%, pause: 10s}`: that share of the watchers' connections, up to %d%% and at least one, reads nothing for the `pause`, from a quarter of each stage on; up to %v, and half a stage", mostSlow, mostPause)},
 			Kind: slowKind(), At: func(p *Plan) *Slow { return &p.Slow }, Shown: func(p *Plan) bool { return p.Slow.Wanted() },
 		}.Field(),
+		yamlfile.Key[Plan, time.Duration]{
+			Row:  yamlfile.Row{Name: "reconnect", Usually: "never", Meaning: fmt.Sprintf("each connection of the watchers, except slow ones, is closed and opened again once in this time, one after the other, and its watchers continue where they were; from %v to half a stage; etcd and Consul can do it", leastReconnect)},
+			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.Reconnect }, Shown: func(p *Plan) bool { return p.Reconnect > 0 },
+		}.Field(),
 	}}
 }
 
@@ -258,6 +266,9 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	if w.Has("slow") {
 		checkSlow(r, p, place, &d.Load)
 	}
+	if w.Has("reconnect") {
+		checkReconnect(r, p, place, d, facts)
+	}
 	return p
 }
 
@@ -291,6 +302,20 @@ func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l 
 		r.Errorf(place("slow"), "watch: slow watchers pause in a part of a load's duration: give the load a duration and neither requests nor steps")
 	case p.Slow.Pause > l.Duration/stages/2:
 		r.Errorf(place("slow"), "watch: the pause of slow watchers must be at most half of a stage of %v, so that they can catch up, got %v", l.Duration/stages, p.Slow.Pause)
+	}
+}
+
+// checkReconnect reports watchers that cannot continue over new connections.
+func checkReconnect(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *ability.Database, facts *database.WatchFacts) {
+	l, at := &d.Load, place("reconnect")
+	stage := l.Duration / time.Duration(len(p.Watchers))
+	switch {
+	case facts.NoResume != "":
+		r.Errorf(at, "watch: %s watches of %s cannot continue over new connections: %s", facts.Kind, d.Name, facts.NoResume)
+	case len(l.Steps) > 0 || l.Duration <= 0 || l.Requests > 0:
+		r.Errorf(at, "watch: connections are opened again in parts of a load's duration: give the load a duration and neither requests nor steps")
+	case p.Reconnect < leastReconnect || p.Reconnect > stage/2:
+		r.Errorf(at, "watch: reconnect must be from %v to half of a stage of %v, got %v", leastReconnect, stage, p.Reconnect)
 	}
 }
 

@@ -48,6 +48,7 @@ type judge struct {
 
 	counts    watchers.Counts
 	witnesses []watchers.Witness
+	gap       *watchers.Witness // the first
 	times     *times
 }
 
@@ -77,13 +78,38 @@ func (j *judge) join(slow bool) (id int32, r database.WatchRange) {
 			s = newSequence()
 			j.byRange[n] = s
 		}
-		r.Key = j.keys.name(n * j.each)
-		if j.of != watchers.Key {
-			r.End = append(j.keys.name(min((n+1)*j.each, j.keys.existing)-1), 0) // right behind its last key
-		}
 	}
 	j.list = append(j.list, s.join(id, slow))
-	return id, r
+	return id, j.rangeOf(id)
+}
+
+// rangeOf is what a watcher watches.
+func (j *judge) rangeOf(id int32) (r database.WatchRange) {
+	if j.all != nil {
+		return r
+	}
+	n := int64(id) % j.ranges
+	r.Key = j.keys.name(n * j.each)
+	if j.of != watchers.Key {
+		r.End = append(j.keys.name(min((n+1)*j.each, j.keys.existing)-1), 0) // right behind its last key
+	}
+	return r
+}
+
+// resume returns where a watcher that hears of nothing at the moment continues: what it watches, and
+// the version up to which it was told of all that there was.
+func (j *judge) resume(id int32) (r database.WatchRange, after int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	w := j.list[id]
+	return j.rangeOf(id), max(w.after, w.told)
+}
+
+// took records a time of what began at a moment.
+func (j *judge) took(began int64, value int, spent int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.times.took(began, value, spent)
 }
 
 // establish notes that a watcher hears of all versions after one.
@@ -139,6 +165,14 @@ func (j *judge) receive(at int64, events []database.WatchEvent) {
 func (j *judge) event(at int64, event *database.WatchEvent) {
 	w := j.list[event.Watcher]
 	s := w.seq
+	w.told = max(w.told, event.Version)
+	if event.Gap { // what is missing of it is judged at the end
+		j.counts.Gaps++
+		if j.gap == nil {
+			j.gap = &watchers.Witness{Watcher: w.id, Version: event.Version}
+		}
+		return
+	}
 	if event.Woken {
 		j.counts.Woken++
 		j.times.add(at, valueWoken, 1)

@@ -23,6 +23,7 @@ type watcher struct {
 	since   int64  // when it was established, 0 before
 	after   int64  // version: it must hear of all newer ones
 	version int64  // the newest it has heard of
+	told    int64  // the same, of writes of others and of gaps as well
 	cursor  *entry // of that, or nil
 	broken  bool
 	slow    bool // its deliveries are told apart

@@ -18,6 +18,8 @@ const (
 	valueDue
 	valueAll
 	valueSlow
+	valueFirst
+	valueCaughtUp
 	valueWrites
 	valueBefore
 	valueCoalesced
@@ -27,7 +29,7 @@ const (
 	valueWoken
 	numValues
 
-	numTimes = valueSlow + 1
+	numTimes = valueCaughtUp + 1
 )
 
 // flushAfter is how long after its end a second is kept for late deliveries: those that come later
@@ -165,6 +167,12 @@ func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 		t.stages[index].before += before
 	}
 	t.wrote(w.sent)
+}
+
+// took records a time of what began at a moment.
+func (t *times) took(began int64, value int, spent int64) {
+	index, _ := t.stageAt(began)
+	t.second(began, index).record(value, spent)
 }
 
 func (s *second) record(value int, spent int64) {

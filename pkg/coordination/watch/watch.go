@@ -47,9 +47,9 @@ type Watching struct {
 	cut    error              // of the first of them
 	broken error              // of the first connection that ended
 	behind error              // why not all that is to come has come
-	hurry  context.CancelFunc // ends pauses; nil before Run
+	hurry  context.CancelFunc // ends pauses and reconnects; nil before Run
 
-	pauses sync.WaitGroup
+	pauses sync.WaitGroup // and reconnects
 }
 
 // connection has some of the watchers.
@@ -60,6 +60,13 @@ type connection struct {
 	watchers []int32
 	slow     bool
 	heard    atomic.Int64 // events
+	cut      atomic.Int64 // when it was closed to be opened again, 0 after the first event
+	n        int          // of Dial
+	adding   sync.WaitGroup
+
+	// Under the lock of Watching.
+	reopening chan struct{}      // closed when the connection is open again, nil while it is
+	waits     context.CancelFunc // ends the wait until it has caught up
 }
 
 // New returns watchers that do not watch yet.
@@ -72,8 +79,10 @@ func (w *Watching) moment(at time.Time) int64 { return w.base.UnixNano() + int64
 
 // Receive takes the events of a connection.
 func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
-	c.of.judge.receive(c.of.moment(at), events)
+	now := c.of.moment(at)
+	c.of.judge.receive(now, events)
 	c.heard.Add(int64(len(events)))
+	c.came(now, events)
 }
 
 // Broken notes that a connection has ended.
@@ -108,15 +117,17 @@ func (w *Watching) Run(ctx context.Context) error {
 	var failed error
 	var once sync.Once
 	err := w.run(ctx, func(stage int, start time.Time, length time.Duration) {
-		if !w.Plan.Slow.Wanted() {
-			return
-		}
 		conns := slices.Clone(w.conns)
-		w.pauses.Go(func() {
-			if err := w.slowDown(slowing, stage, conns, start, length); err != nil {
-				once.Do(func() { failed = err })
-			}
-		})
+		if w.Plan.Slow.Wanted() {
+			w.pauses.Go(func() {
+				if err := w.slowDown(slowing, stage, conns, start, length); err != nil {
+					once.Do(func() { failed = err })
+				}
+			})
+		}
+		if w.Plan.Reconnect > 0 {
+			w.pauses.Go(func() { w.reconnect(slowing, stage, conns, start, length) })
+		}
 	})
 	w.pauses.Wait()
 	return errors.Join(err, failed)
@@ -187,11 +198,11 @@ const addTimeout = 30 * time.Second
 func (w *Watching) connect(ctx context.Context, n int) error {
 	first := len(w.conns)
 	for range n - first {
-		w.conns = append(w.conns, &connection{of: w, slow: w.slow(len(w.conns))})
+		w.conns = append(w.conns, &connection{of: w, slow: w.slow(len(w.conns)), n: len(w.conns)})
 	}
 	return w.parallel(ctx, n-first, func(ctx context.Context, i int) (err error) {
 		c := w.conns[first+i]
-		on, err := w.Dial(ctx, first+i, c)
+		on, err := w.Dial(ctx, c.n, c)
 		if err != nil {
 			return fmt.Errorf("connect for watchers: %w", err)
 		}
@@ -205,6 +216,10 @@ func (w *Watching) connect(ctx context.Context, n int) error {
 // addOne adds one watcher, whose number among all is i.
 func (w *Watching) addOne(ctx context.Context, i int) error {
 	c := w.conns[i%len(w.conns)]
+	if err := c.use(ctx); err != nil {
+		return fmt.Errorf("add a watcher: %w", err)
+	}
+	defer c.adding.Done()
 	w.mu.Lock()
 	id, r := w.judge.join(c.slow)
 	c.watchers = append(c.watchers, id)
@@ -296,7 +311,7 @@ func (w *Watching) Outcome() watchers.Outcome {
 	o := watchers.Outcome{
 		Plan: w.Plan, Kind: w.Facts.Kind, How: w.Facts.How, Ordered: w.Facts.Ordered, Coalesces: w.Facts.Coalesces, Values: w.Facts.Values,
 		Counts: w.judge.counts, Witnesses: w.judge.witnesses, Broken: text(w.broken), BehindWhy: text(w.behind),
-		SlowEnded: w.ended, SlowWhy: text(w.cut),
+		SlowEnded: w.ended, SlowWhy: text(w.cut), GapWhy: gapText(w.judge.gap),
 	}
 	for n, s := range w.judge.times.stages {
 		stage := w.stages[n]
@@ -308,6 +323,9 @@ func (w *Watching) Outcome() watchers.Outcome {
 		}
 		if stage.Slow != nil {
 			stage.Slow.Sent = s.spread(valueSlow)
+		}
+		if stage.Reconnects != nil {
+			stage.Reconnects.First, stage.Reconnects.CaughtUp = s.spread(valueFirst), s.spread(valueCaughtUp)
 		}
 		o.Stages = append(o.Stages, stage)
 	}

@@ -38,6 +38,7 @@ type rig struct {
 	number   int64
 	ended    []load.Ended
 	blocking *blocking // nil for a stream
+	dialing  func(context.Context) error
 }
 
 // stream is a connection to the rig's store.
@@ -51,6 +52,11 @@ type stream struct {
 }
 
 func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.Watches, error) {
+	if r.dialing != nil {
+		if err := r.dialing(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if r.blocking != nil {
 		return r.blocking.dial(ctx, to), nil
 	}
@@ -60,6 +66,10 @@ func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.W
 		s.queue.Run(ctx, func(list []deliver.Delivery) error {
 			var events []database.WatchEvent
 			for _, d := range list {
+				if d.Gap {
+					events = append(events, database.WatchEvent{Watcher: d.Watcher, Gap: true, Version: d.Version})
+					continue
+				}
 				if d.Mark != nil {
 					s.marked <- struct{}{}
 					continue
@@ -84,13 +94,23 @@ func (s *stream) Add(_ context.Context, watcher int32, r database.WatchRange) (i
 	return s.queue.Watch(watcher, deliver.Keys{First: r.Key, End: r.End, Prefix: r.Key == nil}), nil
 }
 
-func (s *stream) Barrier(context.Context) error {
-	s.queue.Mark([]byte{1}, time.Now())
-	<-s.marked
+func (s *stream) Resume(_ context.Context, watcher int32, r database.WatchRange, after int64) error {
+	s.queue.Resume(watcher, deliver.Keys{First: r.Key, End: r.End, Prefix: r.Key == nil}, after, time.Now())
 	return nil
 }
 
+func (s *stream) Barrier(ctx context.Context) error {
+	s.queue.Mark([]byte{1}, time.Now())
+	select {
+	case <-s.marked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (s *stream) Close() error {
+	s.rig.hub.Remove(s.queue)
 	s.cancel()
 	s.tasks.Wait()
 	return nil
@@ -559,7 +579,16 @@ func (b *blocking) dial(ctx context.Context, to database.Receiver) *query {
 
 func (q *query) Add(_ context.Context, watcher int32, _ database.WatchRange) (int64, error) {
 	_, last, _ := q.of.since(0)
-	after := last
+	q.begin(watcher, last)
+	return last, nil
+}
+
+func (q *query) Resume(_ context.Context, watcher int32, _ database.WatchRange, after int64) error {
+	q.begin(watcher, after)
+	return nil
+}
+
+func (q *query) begin(watcher int32, last int64) {
 	q.tasks.Go(func() {
 		for {
 			_, now, changed := q.of.since(last)
@@ -588,12 +617,13 @@ func (q *query) Add(_ context.Context, watcher int32, _ database.WatchRange) (in
 			q.to.Receive(time.Now(), events)
 		}
 	})
-	return after, nil
 }
 
 // Barrier waits for longer than any query takes.
-func (q *query) Barrier(context.Context) error {
-	time.Sleep(time.Minute / 4)
+func (q *query) Barrier(ctx context.Context) error {
+	if !sleep.For(ctx, time.Minute/4) {
+		return ctx.Err()
+	}
 	return nil
 }
 

@@ -21,9 +21,10 @@ import (
 )
 
 var (
-	_ database.WatchDialer = (*Options)(nil)
-	_ database.Watches     = (*watches)(nil)
-	_ database.Holder      = (*watches)(nil)
+	_ database.WatchDialer  = (*Options)(nil)
+	_ database.Watches      = (*watches)(nil)
+	_ database.Holder       = (*watches)(nil)
+	_ database.WatchResumer = (*watches)(nil)
 )
 
 // watchFacts returns the facts of blocking queries.
@@ -118,19 +119,43 @@ func (w *watches) query(ctx context.Context, o api.QueryOptions) (pairs api.KVPa
 
 // Add begins the queries. It is called once.
 func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
-	w.name, w.one = w.prefix, r.Key != nil
-	if w.one {
-		name, err := encodeKey(r.Key)
-		if err != nil {
-			return 0, database.NotApplied(database.ClassOther, err)
-		}
-		w.name += name
+	if err := w.setName(r); err != nil {
+		return 0, err
 	}
 	pairs, index, _, err := w.query(ctx, api.QueryOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("query keys: %w", err)
 	}
 	w.see(greatest(pairs))
+	w.begin(watcher, index)
+	return int64(index), nil
+}
+
+// Resume begins the queries after an index. It is called once, instead of Add.
+func (w *watches) Resume(_ context.Context, watcher int32, r database.WatchRange, after int64) error {
+	if err := w.setName(r); err != nil {
+		return err
+	}
+	w.see(uint64(after))
+	w.begin(watcher, uint64(after))
+	return nil
+}
+
+// setName sets what is watched.
+func (w *watches) setName(r database.WatchRange) error {
+	w.name, w.one = w.prefix, r.Key != nil
+	if w.one {
+		name, err := encodeKey(r.Key)
+		if err != nil {
+			return database.NotApplied(database.ClassOther, err)
+		}
+		w.name += name
+	}
+	return nil
+}
+
+// begin begins the queries after an index up to which all is known.
+func (w *watches) begin(watcher int32, index uint64) {
 	w.tasks.Go(func() {
 		if err := w.watch(watcher, index); err != nil && w.ctx.Err() == nil {
 			w.mu.Lock()
@@ -140,7 +165,6 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 			w.to.Broken(err)
 		}
 	})
-	return int64(index), nil
 }
 
 // watch repeats the query.

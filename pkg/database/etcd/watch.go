@@ -58,12 +58,20 @@ type watches struct {
 	to     database.Receiver
 	over   chan struct{} // closed when the stream has ended
 	held   database.Hold
+	past   *past
 
 	mu       sync.Mutex
-	created  map[int64]chan begun // by watch
-	progress map[int64]int64      // the last revision up to which a watch is complete, by watch
-	changed  chan struct{}        // closed when progress has changed
+	created  map[int64]pending // by watch
+	progress map[int64]int64   // the last revision up to which a watch is complete, by watch
+	changed  chan struct{}     // closed when progress has changed
 	closed   bool
+	tasks    sync.WaitGroup // requests for what follows a gap
+}
+
+// pending is a watch that etcd has not created yet.
+type pending struct {
+	answered chan begun // nil if nobody waits for it
+	after    int64      // the revision up to which it is complete, 0 for that at which it is created
 }
 
 // begun is the answer to a request that creates a watch.
@@ -80,8 +88,8 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 		return nil, fmt.Errorf("dial etcd for watches: %w", err)
 	}
 	w := &watches{
-		conn: conn, kv: pb.NewKVClient(conn), prefix: []byte(t.KeyPrefix()), to: to, over: make(chan struct{}),
-		created: map[int64]chan begun{}, progress: map[int64]int64{}, changed: make(chan struct{}),
+		past: newPast(), conn: conn, kv: pb.NewKVClient(conn), prefix: []byte(t.KeyPrefix()), to: to, over: make(chan struct{}),
+		created: map[int64]pending{}, progress: map[int64]int64{}, changed: make(chan struct{}),
 	}
 	if o.Transport == database.Lean && t.Auth == nil {
 		err = w.openLean(ctx, t)
@@ -126,6 +134,11 @@ func idOf(watcher int32) int64 { return int64(watcher) + 1 }
 
 // Add creates a watch.
 func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
+	return w.create(ctx, w.request(watcher, r))
+}
+
+// request is the request for a watch of changes to come.
+func (w *watches) request(watcher int32, r database.WatchRange) *pb.WatchCreateRequest {
 	create := &pb.WatchCreateRequest{WatchId: idOf(watcher), Key: append(bytes.Clone(w.prefix), r.Key...)}
 	switch {
 	case r.End != nil:
@@ -136,9 +149,14 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	default: // all keys
 		create.Key, create.RangeEnd = []byte{0}, []byte{0}
 	}
+	return create
+}
+
+// create creates a watch, and returns the revision at which etcd did.
+func (w *watches) create(ctx context.Context, create *pb.WatchCreateRequest) (revision int64, err error) {
 	answered := make(chan begun, 1)
 	w.mu.Lock()
-	w.created[create.WatchId] = answered
+	w.created[create.WatchId] = pending{answered, create.StartRevision}
 	w.progress[create.WatchId] = 0
 	w.mu.Unlock()
 	if err := w.send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
@@ -229,8 +247,10 @@ func (w *watches) read(stream pb.Watch_WatchClient) {
 				events = append(events, eventOf(resp.WatchId, e, key))
 			}
 		}
-		w.to.Receive(at, events)
-		w.held.Wait()
+		if events = w.fresh(resp.WatchId, events); len(events) > 0 {
+			w.to.Receive(at, events)
+			w.held.Wait()
+		}
 	}
 }
 
@@ -249,19 +269,32 @@ func (w *watches) told(resp *pb.WatchResponse) error {
 	defer w.mu.Unlock()
 	waits := w.created[resp.WatchId]
 	switch {
-	case resp.Canceled && waits == nil:
+	case resp.Canceled && w.past.gone[resp.WatchId]:
+	case resp.Canceled && resp.CompactRevision > 0 && w.past.resumed[resp.WatchId] != nil:
+		if waits.answered != nil {
+			waits.answered <- begun{revision: resp.Header.Revision}
+		}
+		w.skip(resp.WatchId, resp.CompactRevision)
+	case resp.Canceled && waits.answered == nil:
 		return fmt.Errorf("etcd cancelled watch %d: %s", resp.WatchId, resp.CancelReason)
 	case resp.Canceled:
-		waits <- begun{err: fmt.Errorf("etcd refused the watch: %s", resp.CancelReason)}
+		waits.answered <- begun{err: fmt.Errorf("etcd refused the watch: %s", resp.CancelReason)}
 		delete(w.created, resp.WatchId)
 	case resp.Created:
-		if waits != nil {
-			waits <- begun{revision: resp.Header.Revision}
-			delete(w.created, resp.WatchId)
+		complete := resp.Header.Revision
+		if waits.answered != nil {
+			waits.answered <- begun{revision: resp.Header.Revision}
 		}
-		w.progress[resp.WatchId] = max(w.progress[resp.WatchId], resp.Header.Revision)
+		if waits.after > 0 {
+			complete = waits.after // what follows is still to come
+		}
+		delete(w.created, resp.WatchId)
+		w.progress[resp.WatchId] = max(w.progress[resp.WatchId], complete)
 	default:
 		for id, at := range w.progress {
+			if _, waiting := w.created[id]; waiting {
+				continue // the answer is not about it
+			}
 			if resp.WatchId == -1 || resp.WatchId == id {
 				w.progress[id] = max(at, resp.Header.Revision)
 			}
@@ -278,5 +311,6 @@ func (w *watches) Close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.stop()
+	w.tasks.Wait()
 	return w.conn.Close()
 }

@@ -1,9 +1,16 @@
 package etcd
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/protobuf/proto"
@@ -45,5 +52,105 @@ func TestWatchMessages(t *testing.T) {
 	}
 	if watch, events, err := appendEvents(nil, message, nil); watch != -1 || len(events) > 0 || err != nil {
 		t.Errorf("progress is watch %d with %d events, %v; want -1 and none", watch, len(events), err)
+	}
+}
+
+// reports keeps the events of watchers.
+type reports struct {
+	mu     sync.Mutex
+	events []database.WatchEvent
+	broken error
+}
+
+func (r *reports) Receive(_ time.Time, events []database.WatchEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range events {
+		e.Key, e.Value = bytes.Clone(e.Key), bytes.Clone(e.Value)
+		r.events = append(r.events, e)
+	}
+}
+
+func (r *reports) Broken(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = err
+}
+
+// of are the events of a watcher.
+func (r *reports) of(watcher int32) []database.WatchEvent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.events), func(e database.WatchEvent) bool { return e.Watcher != watcher })
+}
+
+// A watcher that resumes after a revision that was compacted is told of the gap and gets everything
+// behind it; others of the connection miss nothing. A barrier ends after all of that.
+func TestWatchCompacted(t *testing.T) {
+	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")
+	for _, transport := range []database.Transport{database.Lean, database.Standard} {
+		t.Run(string(transport), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			o := *c.Driver().(*Options)
+			o.Transport = transport
+			conn, err := connect(c.Target())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			kv := pb.NewKVClient(conn)
+			put := func(n int) int64 {
+				resp, err := kv.Put(ctx, &pb.PutRequest{Key: []byte("compacted"), Value: fmt.Append(nil, n)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return resp.Header.Revision
+			}
+			first := put(1)
+			put(2)
+			left := put(3)
+			last := put(4)
+			if _, err := kv.Compact(ctx, &pb.CompactionRequest{Revision: left, Physical: true}); err != nil {
+				t.Fatal(err)
+			}
+			heard := &reports{}
+			on, err := o.DialWatches(ctx, c.Target(), database.WatchStream, heard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for watcher, after := range []int64{first, left - 1, last} {
+				if err := on.(database.WatchResumer).Resume(ctx, int32(watcher), database.WatchRange{Key: []byte("compacted")}, after); err != nil {
+					t.Fatalf("resume watcher %d: %v", watcher, err)
+				}
+			}
+			if err := on.Barrier(ctx); err != nil {
+				t.Fatal(err)
+			}
+			event := func(watcher int32, n int, revision int64) database.WatchEvent {
+				return database.WatchEvent{Watcher: watcher, Key: []byte("compacted"), Value: fmt.Append(nil, n), Version: revision}
+			}
+			for watcher, want := range [][]database.WatchEvent{
+				{{Watcher: 0, Gap: true, Version: left - 1}, event(0, 3, left), event(0, 4, last)},
+				{event(1, 3, left), event(1, 4, last)},
+				nil,
+			} {
+				if diff := cmp.Diff(want, heard.of(int32(watcher)), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("watcher %d (-want +got):\n%s", watcher, diff)
+				}
+			}
+			if err := on.Close(); err != nil || heard.broken != nil {
+				t.Errorf("close watches: %v, broken %v", err, heard.broken)
+			}
+		})
+	}
+}
+
+// Releases that may report progress too early cannot resume.
+func TestResumes(t *testing.T) {
+	for version, want := range map[string]bool{"3.4.13": false, "3.4.30": false, "3.4.31": true, "3.5.0": false, "3.5.12": false, "3.5.13": true, "3.6.0": true, "3.7.3": true} {
+		if resumes(version) != want {
+			t.Errorf("%s resumes: %v, want %v", version, !want, want)
+		}
 	}
 }

@@ -61,6 +61,9 @@ func (l *leanWatch) receive(at time.Time, message []byte) error {
 		for i := range events {
 			events[i].Watcher = int32(watch - 1)
 		}
+		if events = l.to.fresh(watch, events); len(events) == 0 {
+			return nil
+		}
 		l.to.to.Receive(at, events)
 		l.to.held.Wait() // shorter than the connection's wait for the answer to a ping
 		return nil

@@ -17,9 +17,10 @@ import (
 )
 
 var (
-	_ database.WatchDialer = (*Options)(nil)
-	_ database.Watches     = (*watches)(nil)
-	_ database.Holder      = (*watches)(nil)
+	_ database.WatchDialer  = (*Options)(nil)
+	_ database.Watches      = (*watches)(nil)
+	_ database.Holder       = (*watches)(nil)
+	_ database.WatchResumer = (*watches)(nil)
 )
 
 // watchFacts returns the facts of the only kind of watches.
@@ -37,6 +38,10 @@ const watcherSize = 4
 // lengthSize is the size in bytes of the length of a range's first key, big endian. The length
 // follows the watcher's number, and the range's end follows the first key.
 const lengthSize = 4
+
+// resumeSize is the size in bytes of what precedes the fields of a watch that was on another
+// connection: its opcode, and the version after which it continues, big endian.
+const resumeSize = 1 + versionSize
 
 // watches is a connection to the leader.
 type watches struct {
@@ -70,16 +75,30 @@ func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database
 
 // Add begins to watch.
 func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange) (after int64, err error) {
+	op, field, value := w.request(watcher, r)
+	return w.ask(ctx, op, field, value)
+}
+
+// Resume continues to watch.
+func (w *watches) Resume(ctx context.Context, watcher int32, r database.WatchRange, after int64) error {
+	op, field, value := w.request(watcher, r)
+	past := binary.BigEndian.AppendUint64([]byte{byte(op)}, uint64(after))
+	_, err := w.ask(ctx, opResume, append(past, field...), value)
+	return err
+}
+
+// request returns the fields of a request for a watch.
+func (w *watches) request(watcher int32, r database.WatchRange) (op opcode, field, value []byte) {
 	id := binary.BigEndian.AppendUint32(nil, uint32(watcher))
 	key := append([]byte(w.prefix), r.Key...)
 	switch {
 	case r.Key == nil:
-		return w.ask(ctx, opWatchAll, id, key)
+		return opWatchAll, id, key
 	case r.End == nil:
-		return w.ask(ctx, opWatch, id, key)
+		return opWatch, id, key
 	}
 	id = binary.BigEndian.AppendUint32(id, uint32(len(key)))
-	return w.ask(ctx, opWatchPart, id, append(append(key, w.prefix...), r.End...))
+	return opWatchPart, id, append(append(key, w.prefix...), r.End...)
 }
 
 // Barrier sends a mark, which comes back after all earlier events.
@@ -121,7 +140,9 @@ func (w *watches) read() {
 		kind, field, value, err := readFrame(r)
 		at := time.Now()
 		for err == nil {
-			if opcode(kind) != opEvent {
+			if opcode(kind) == opGap && len(field) == watcherSize+versionSize {
+				events = append(events, database.WatchEvent{Watcher: int32(binary.BigEndian.Uint32(field)), Version: int64(binary.BigEndian.Uint64(field[watcherSize:])), Gap: true})
+			} else if opcode(kind) != opEvent {
 				events = w.report(at, events) // a barrier ends after all events before its mark
 				w.answered(field, value)
 			} else if e, ok := w.event(field, value); ok {
@@ -220,11 +241,23 @@ func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opc
 		case op == opMark:
 			queue.Mark(field, time.Now())
 		case op.watches():
-			id, keys, ok := watched(op, field, value)
-			if !ok {
-				return
+			after := int64(-1)
+			watch := field
+			if op == opResume {
+				if len(field) < resumeSize {
+					return
+				}
+				op, after, watch = opcode(field[0]), int64(binary.BigEndian.Uint64(field[1:])), field[resumeSize:]
 			}
-			after := queue.Watch(id, keys)
+			id, keys, ok := watched(op, watch, value)
+			switch {
+			case !ok:
+				return
+			case after < 0:
+				after = queue.Watch(id, keys)
+			default:
+				queue.Resume(id, keys, after, time.Now())
+			}
 			err = write(op, field, binary.BigEndian.AppendUint64(nil, uint64(after)))
 		default:
 			return
@@ -263,5 +296,8 @@ func writeDelivery(write func(opcode, []byte, []byte) error, d deliver.Delivery)
 	}
 	field := binary.BigEndian.AppendUint32(nil, uint32(d.Watcher))
 	field = binary.BigEndian.AppendUint64(field, uint64(d.Version))
+	if d.Gap {
+		return write(opGap, field, nil)
+	}
 	return write(opEvent, append(field, d.Key...), d.Value)
 }

@@ -37,10 +37,14 @@ const (
 	opWatchPart // the keys of the range that the request describes
 	opMark      // comes back behind all events
 	opEvent     // a change, from the server
+	opResume    // a watch that was on another connection, see watch.go
+	opGap       // changes that the server has discarded, from the server
 )
 
 // watches reports whether a request begins to watch keys.
-func (o opcode) watches() bool { return o == opWatch || o == opWatchAll || o == opWatchPart }
+func (o opcode) watches() bool {
+	return o == opWatch || o == opWatchAll || o == opWatchPart || o == opResume
+}
 
 // code is the result of a request.
 type code byte

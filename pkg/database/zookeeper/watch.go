@@ -33,13 +33,18 @@ func watchFacts() []database.WatchFacts {
 		{
 			Kind: database.WatchPersistent, How: "addWatch, persistent and recursive; each watcher is a session of its own, and events have no value",
 			Ordered: true, Ranges: true, Conns: true, NoParts: "a watch is of a znode and all below it, and keys are side by side",
+			NoResume: noResume,
 		},
 		{
 			Kind: database.WatchOneShot, How: "getData with a watch again after each event; each watcher is a session of its own, and the value is that of the read",
 			Ordered: true, Coalesces: true, Values: true, Conns: true, NoParts: "a watch is of one znode",
+			NoResume: noResume,
 		},
 	}
 }
+
+// noResume is why watchers do not continue over a new connection.
+const noResume = "a session takes its watches along when it ends"
 
 // WatchFacts returns the facts for the transport of the options. The standard transport does not
 // return the transactions of writes, to which the events of persistent watches are matched.

@@ -64,7 +64,9 @@ type Delivery struct {
 	Change
 	// Mark is not nil in a mark, which [Queue.Mark] was given.
 	Mark []byte
-	due  time.Time
+	// Gap means that changes up to the version were discarded, of which the watcher was not told.
+	Gap bool
+	due time.Time
 }
 
 // Hub knows all queues. It is safe for concurrent use.
@@ -75,10 +77,19 @@ type Hub struct {
 	count   int
 	queues  []*Queue
 	lies    []Delivery
+
+	// The past is kept from the first queue on.
+	keeps     bool
+	past      []Change
+	size      int   // bytes of it
+	discarded int64 // up to this version
 }
 
+// mostPast bounds the keys and values of the past in bytes.
+const mostPast = 16 << 20
+
 // NewHub returns a hub without watchers, after a version.
-func NewHub(law Law, version int64) *Hub { return &Hub{law: law, version: version} }
+func NewHub(law Law, version int64) *Hub { return &Hub{law: law, version: version, discarded: version} }
 
 // Publish delivers a change to all watchers of its key. Versions rise from call to call. Key and
 // value do not change afterwards.
@@ -86,9 +97,36 @@ func (h *Hub) Publish(c Change, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.version = c.Version
+	h.keep(c)
 	for _, q := range h.queues {
 		q.publish(c, now.Add(h.law.Delay))
 	}
+}
+
+// keep keeps a change for watchers that resume, and discards the oldest.
+func (h *Hub) keep(c Change) {
+	if !h.keeps {
+		h.discarded = c.Version
+		return
+	}
+	h.past = append(h.past, c)
+	h.size += len(c.Key) + len(c.Value)
+	if h.size <= mostPast {
+		return
+	}
+	n := 0
+	for ; h.size > mostPast/2; n++ {
+		h.size -= len(h.past[n].Key) + len(h.past[n].Value)
+		h.discarded = h.past[n].Version
+	}
+	h.past = slices.Clone(h.past[n:])
+}
+
+// Discard discards the past.
+func (h *Hub) Discard() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.past, h.size, h.discarded = nil, 0, h.version
 }
 
 // lie returns which lie the next delivery is.
@@ -108,11 +146,17 @@ func (h *Hub) Lied() []Delivery {
 	return slices.Clone(h.lies)
 }
 
+// told takes back the lie about a delivery.
+func (h *Hub) told(watcher int32, d Delivery) {
+	h.lies = slices.DeleteFunc(h.lies, func(lie Delivery) bool { return lie.Watcher == watcher && lie.Version == d.Version })
+}
+
 // Queue returns a new queue, for the watchers of one connection.
 func (h *Hub) Queue() *Queue {
 	q := &Queue{hub: h, wake: make(chan struct{}, 1), held: map[int32]Delivery{}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.keeps = true
 	h.queues = append(h.queues, q)
 	return q
 }
@@ -122,6 +166,10 @@ func (h *Hub) Remove(q *Queue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.queues = slices.DeleteFunc(h.queues, func(other *Queue) bool { return other == q })
+	for id, d := range q.held {
+		h.told(id, d) // nobody was told of it
+	}
+	clear(q.held)
 }
 
 // Queue has the deliveries of one connection in their order. It is safe for concurrent use.
@@ -169,31 +217,54 @@ func (q *Queue) Watch(id int32, keys Keys) (after int64) {
 	return q.hub.version
 }
 
+// Resume is Watch of a watcher that knows all changes up to a version.
+func (q *Queue) Resume(id int32, keys Keys, after int64, now time.Time) {
+	keys.First, keys.End = bytes.Clone(keys.First), bytes.Clone(keys.End)
+	q.hub.mu.Lock()
+	defer q.hub.mu.Unlock()
+	w := watcher{id, keys}
+	due := now.Add(q.hub.law.Delay)
+	if after < q.hub.discarded {
+		q.add(Delivery{Watcher: id, Change: Change{Version: q.hub.discarded}, Gap: true, due: due})
+	}
+	for _, c := range q.hub.past {
+		if c.Version > after {
+			q.tell(w, c, due)
+		}
+	}
+	q.watchers = append(q.watchers, w)
+}
+
 // publish is called under the hub's lock.
 func (q *Queue) publish(c Change, due time.Time) {
 	for _, w := range q.watchers {
-		if !w.keys.has(c.Key) {
-			continue
-		}
-		d := Delivery{Watcher: w.id, Change: c, due: due}
-		if held, any := q.held[w.id]; any {
-			held.due = due
-			q.add(d)
-			q.add(held)
-			delete(q.held, w.id)
-			continue
-		}
-		switch q.hub.lie(d) {
-		case Lose:
-			continue
-		case Double:
-			q.add(d)
-		case Swap:
-			q.held[w.id] = d
-			continue
-		}
-		q.add(d)
+		q.tell(w, c, due)
 	}
+}
+
+// tell tells a watcher of a change, unless it is of another key.
+func (q *Queue) tell(w watcher, c Change, due time.Time) {
+	if !w.keys.has(c.Key) {
+		return
+	}
+	d := Delivery{Watcher: w.id, Change: c, due: due}
+	if held, any := q.held[w.id]; any {
+		held.due = due
+		q.add(d)
+		q.add(held)
+		delete(q.held, w.id)
+		return
+	}
+	switch q.hub.lie(d) {
+	case Lose:
+		return
+	case Double:
+		q.add(d)
+	case Swap:
+		q.held[w.id] = d
+		return
+	}
+	q.add(d)
 }
 
 // Mark adds a mark behind all deliveries of changes before, also of those that are held.
@@ -205,7 +276,7 @@ func (q *Queue) Mark(mark []byte, now time.Time) {
 		d.due = due
 		q.add(d)
 		delete(q.held, id)
-		q.hub.lies = slices.DeleteFunc(q.hub.lies, func(lie Delivery) bool { return lie.Watcher == id && lie.Version == d.Version }) // nothing came before it
+		q.hub.told(id, d) // nothing came before it
 	}
 	q.add(Delivery{Mark: bytes.Clone(mark), due: due})
 }
