@@ -104,6 +104,7 @@ func locksCase(t *testing.T, f *fixture) {
 		for _, recipe := range facts.Recipes {
 			o := database.LockOptions{Recipe: recipe.Name, TTL: facts.Session.Least + time.Minute}
 			f.part(t, recipe.Name+": turns", func(t *testing.T) { takeTurns(t, openLocks(t, f, prefix, o), recipe) })
+			f.part(t, recipe.Name+": requests", func(t *testing.T) { f.lockLoad(t, prefix, o) })
 			f.part(t, recipe.Name+": give up", func(t *testing.T) {
 				giveUp(t, openLocks(t, f, prefix, o), openLocks(t, f, theirPrefix, o))
 			})
