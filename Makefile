@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -99,7 +99,7 @@ verdicts-real: build ## compare real etcd with itself and with a planted delay, 
 screens-real: build ## make first screens of real etcd beside itself, 20 times: results/screens-real; resumes; 20 minutes
 	scripts/screens-real.sh
 
-results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; eight hours or so
+results: build ## run the published experiments again, from a clean commit: make results [NAMES="quickstart quota"]; resumes; ten hours or so
 	scripts/publish-results.sh $(NAMES)
 
 results-faults: build ## run test-configs/faults-stores-local.yaml and publish it as test-results/faults, from a clean commit and as root; an hour
@@ -113,6 +113,14 @@ results-faults-equal: build ## run test-configs/faults-equal-local.yaml and publ
 results-consistency: build ## run test-configs/consistency-stores-local.yaml and publish it as test-results/consistency, from a clean commit; twenty minutes
 	@mkdir -p test-results/consistency && cp test-configs/consistency-stores-local.yaml test-results/consistency/experiment.yaml
 	scripts/publish-results.sh consistency
+
+results-sessions: build ## run test-configs/sessions-stores-local.yaml and publish it as test-results/sessions, from a clean commit; twenty minutes
+	@mkdir -p test-results/sessions && cp test-configs/sessions-stores-local.yaml test-results/sessions/experiment.yaml
+	scripts/publish-results.sh sessions
+
+results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fairness-local.yaml, and publish them in test-results, from a clean commit; an hour
+	@for set in locks-by-hold locks-fairness; do mkdir -p test-results/$$set && cp test-configs/$$set-local.yaml test-results/$$set/experiment.yaml || exit; done
+	scripts/publish-results.sh locks-by-hold locks-fairness
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour

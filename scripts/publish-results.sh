@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the experiments of test-results again and replaces their reports and records:
 #
-#	scripts/publish-results.sh [--dirty] [NAME...]   # all by default, eight hours or so
+#	scripts/publish-results.sh [--dirty] [NAME...]   # all by default, ten hours or so
 #	scripts/publish-results.sh --publish [NAME...]   # only what has been run
 #	scripts/publish-results.sh --reports [NAME...]   # the reports of the published records again
 #
@@ -51,9 +51,12 @@ budgets() {
 		faults 80
 		faults-equal 80
 		consistency 25
+		sessions 25
+		locks-by-hold 25
+		locks-fairness 50
 	END
 }
-most=485   # minutes of all budgets
+most=585   # minutes of all budgets
 around=10  # seconds that starting and stopping the members of one database take
 settle=5   # seconds between two trials
 pairs=8    # of a comparison

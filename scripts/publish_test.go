@@ -138,7 +138,7 @@ func TestPublishOverruns(t *testing.T) {
 	}
 }
 
-// The budgets of all published sets are in the script, which is eight hours or so together.
+// The budgets of all published sets are in the script, which is ten hours or so together.
 func TestBudgets(t *testing.T) {
 	text := read(t, "publish-results.sh")
 	experiments, err := filepath.Glob(filepath.Join("..", "test-results", "*", "experiment.yaml"))
