@@ -20,30 +20,75 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
-// Say is the sentence about how fast a lock changes hands, or passes from a dead holder.
+// fewClauses is the number of databases up to which a sentence has more than their times.
+const fewClauses = 4
+
+// clause is what a sentence says of a database: the medians of its trials, and what they are of.
+type clause struct {
+	name    string
+	medians []int64 // ns
+	what    string
+}
+
+// clauses joins what a sentence says of all databases.
+func clauses(all []clause, text func(ns int64) string) string {
+	var list []string
+	for _, c := range all {
+		least, most := text(slices.Min(c.medians)), text(slices.Max(c.medians))
+		said := c.name + " " + least
+		if most != least {
+			said += " to " + most
+		}
+		if len(all) <= fewClauses {
+			said += " (" + c.what + ")"
+		}
+		list = append(list, said)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Say is the sentence about how fast a lock changes hands, or passes from a dead holder. Trials of a
+// database have a range.
 func (Half) Say(names []string, runs [][]*run.Run) string {
-	var hands, passes []string
+	var hands, passes []clause
 	for i, name := range names {
+		hand, pass := clause{name: name}, clause{name: name}
 		for _, o := range outcomes(runs[i]) {
 			if s := fewest(o, func(s *locks.Stage) bool { return s.HandOff != nil }); s != nil && !o.Plan.Elect {
-				hands = append(hands, fmt.Sprintf("%s %s (%s; median of %s hand-offs between %s, held for %v)", name, ms(s.HandOff.P50), how(o, ""), count(s.HandOff.N), contenders(s), o.Plan.Hold))
+				hand.medians = append(hand.medians, s.HandOff.P50)
+				hand.what = fmt.Sprintf("%s; %s between %s, held for %v", how(o, ""), medians(len(hand.medians), count(s.HandOff.N)+" hand-offs"), contenders(s), o.Plan.Hold)
 			}
 			if s := fewest(o, func(s *locks.Stage) bool { return s.FailOver.Passed != nil }); s != nil {
-				passes = append(passes, fmt.Sprintf("%s %s (%s, TTL %v; median of %s)", name, longer(s.FailOver.Passed.P50), how(o, ""), o.TTL, count(s.FailOver.Passed.N)))
+				pass.medians = append(pass.medians, s.FailOver.Passed.P50)
+				pass.what = fmt.Sprintf("%s, TTL %v; %s", how(o, ""), o.TTL, medians(len(pass.medians), count(s.FailOver.Passed.N)))
 			}
+		}
+		if len(hand.medians) > 0 {
+			hands = append(hands, hand)
+		}
+		if len(pass.medians) > 0 {
+			passes = append(passes, pass)
 		}
 	}
 	var said []string
 	if len(hands) > 0 {
-		said = append(said, "A lock changes hands in "+strings.Join(hands, ", ")+".")
+		said = append(said, "A lock changes hands in "+clauses(hands, ms)+".")
 	}
 	if len(passes) > 0 {
-		said = append(said, "The lock of a dead holder passes after "+strings.Join(passes, ", ")+".")
+		said = append(said, "The lock of a dead holder passes after "+clauses(passes, longer)+".")
 	}
 	if len(said) == 0 {
 		return "No lock changed hands while somebody waited for it."
 	}
 	return strings.Join(said, " ")
+}
+
+// medians is what the medians of trials are of.
+func medians(trials int, one string) string {
+	if trials > 1 {
+		return fmt.Sprintf("medians of %d trials", trials)
+	}
+	return "median of " + one
 }
 
 // line is a row of the card about a stage.

@@ -132,7 +132,14 @@ func TestCard(t *testing.T) {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	said = (Half{}).Say(names[2:], runs[2:])
-	if want := "The lock of a dead holder passes after c 35.000 s (recipe library, LockDelay 15s, TTL 10s; median of 2)"; !strings.HasPrefix(said, want) {
+	if want := "The lock of a dead holder passes after c 35.000 s (recipe library, LockDelay 15s, TTL 10s; medians of 2 trials)"; !strings.HasPrefix(said, want) {
+		t.Errorf("the sentence is %q, want %q", said, want)
+	}
+	other := competed()
+	other.Stages[0].HandOff.P50 *= 2
+	same := []*run.Run{of(t, competed()), of(t, other)}
+	said = (Half{}).Say([]string{"a", "b", "c", "d", "e"}, [][]*run.Run{same, same, same, same, same[:1]})
+	if want := "A lock changes hands in a 83.0 ms to 166 ms, b 83.0 ms to 166 ms, c 83.0 ms to 166 ms, d 83.0 ms to 166 ms, e 83.0 ms."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	if said = (Half{}).Say(names[1:2], runs[1:2]); !strings.HasPrefix(said, "No lock") {
