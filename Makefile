@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks hand-offs blackout power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -114,13 +114,21 @@ results-consistency: build ## run test-configs/consistency-stores-local.yaml and
 	@mkdir -p test-results/consistency && cp test-configs/consistency-stores-local.yaml test-results/consistency/experiment.yaml
 	scripts/publish-results.sh consistency
 
-results-sessions: build ## run test-configs/sessions-stores-local.yaml and publish it as test-results/sessions, from a clean commit; twenty minutes
-	@mkdir -p test-results/sessions && cp test-configs/sessions-stores-local.yaml test-results/sessions/experiment.yaml
-	scripts/publish-results.sh sessions
+# A first screen has room for few columns, so that each number of sessions, and each recipe, is a set of its own.
+SESSIONS := 200 2000 20000
+results-sessions: build ## run test-configs/sessions-stores-local.yaml and publish it as test-results/sessions-200, -2000 and -20000, from a clean commit; twenty minutes
+	@for n in $(SESSIONS); do mkdir -p test-results/sessions-$$n && grep -E "^[^ ]|__$$n:" test-configs/sessions-stores-local.yaml | sed "s/^title: .*/title: $$n dead clients of three stores/" >test-results/sessions-$$n/experiment.yaml || exit; done
+	scripts/publish-results.sh $(SESSIONS:%=sessions-%)
 
-results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fairness-local.yaml, and publish them in test-results, from a clean commit; an hour
-	@for set in locks-by-hold locks-fairness; do mkdir -p test-results/$$set && cp test-configs/$$set-local.yaml test-results/$$set/experiment.yaml || exit; done
-	scripts/publish-results.sh locks-by-hold locks-fairness
+HOLDS := etcd-library etcd-direct zookeeper consul
+results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fairness-local.yaml, and publish them in test-results, each recipe of the first apart, from a clean commit; an hour
+	@mkdir -p test-results/locks-fairness && cp test-configs/locks-fairness-local.yaml test-results/locks-fairness/experiment.yaml
+	@for n in $(HOLDS); do mkdir -p test-results/locks-by-hold-$$n && grep -E "^[^ ]|tag: $$n-" test-configs/locks-by-hold-local.yaml | sed "s/^title: .*/&, $$n/" >test-results/locks-by-hold-$$n/experiment.yaml || exit; done
+	scripts/publish-results.sh locks-fairness $(HOLDS:%=locks-by-hold-%)
+
+HAND_OFFS ?= 100000
+hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul by each recipe, each turn judged by other code: test-results/hand-offs.md; half an hour
+	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) >bin/hand-offs.md; status=$$?; mv bin/hand-offs.md test-results/hand-offs.md && exit $$status
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour

@@ -51,12 +51,17 @@ budgets() {
 		faults 80
 		faults-equal 80
 		consistency 25
-		sessions 25
-		locks-by-hold 25
+		sessions-200 8
+		sessions-2000 8
+		sessions-20000 12
+		locks-by-hold-etcd-library 8
+		locks-by-hold-etcd-direct 6
+		locks-by-hold-zookeeper 6
+		locks-by-hold-consul 6
 		locks-fairness 50
 	END
 }
-most=585   # minutes of all budgets
+most=595   # minutes of all budgets
 around=10  # seconds that starting and stopping the members of one database take
 settle=5   # seconds between two trials
 pairs=8    # of a comparison
