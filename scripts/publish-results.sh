@@ -58,10 +58,10 @@ budgets() {
 		locks-by-hold-etcd-direct 6
 		locks-by-hold-zookeeper 6
 		locks-by-hold-consul 6
-		locks-fairness 50
+		locks-fairness 35
 	END
 }
-most=595   # minutes of all budgets
+most=580   # minutes of all budgets
 around=10  # seconds that starting and stopping the members of one database take
 settle=5   # seconds between two trials
 pairs=8    # of a comparison

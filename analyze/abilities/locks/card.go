@@ -21,7 +21,7 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 }
 
 // fewClauses is the number of databases up to which a sentence has more than their times.
-const fewClauses = 4
+const fewClauses = 3
 
 // clause is what a sentence says of a database: the medians of its trials, and what they are of.
 type clause struct {
