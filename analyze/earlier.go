@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
@@ -58,12 +60,22 @@ func (out *output) earlier(columns []string) (files []string) {
 			files = append(files, base+".csv", base+partMeans)
 		}
 		for _, tag := range tags {
-			for _, logical := range []string{fileAggregate, fileMemory, fileReads, fileWrites, fileTrace} {
+			for _, logical := range append(ofAbilities(), fileAggregate, fileMemory, fileReads, fileWrites, fileTrace) {
 				files = append(files, filepath.Join(place, nameOf(tag, logical)))
 			}
 		}
 	}
 	return files
+}
+
+// ofAbilities returns the names of the files that abilities have about a run.
+func ofAbilities() (names []string) {
+	for _, half := range all.Halves() {
+		if filer, ok := half.(abilities.Filer); ok {
+			names = append(names, filer.FileNames()...)
+		}
+	}
+	return names
 }
 
 // earlierTags returns the tags of an earlier report's runs, from its JSON file.

@@ -102,6 +102,8 @@ type Drawer interface {
 // Filer has its own files about a run, in the data of a report.
 type Filer interface {
 	Files(*run.Run) []File
+	// FileNames are the names that such files can have.
+	FileNames() []string
 }
 
 // File is a CSV file with a suffix for its name. The first record is the header.

@@ -146,6 +146,9 @@ func largest(runs []*run.Run) string {
 	return text
 }
 
+// FileNames are the names of the ability's files.
+func (Half) FileNames() []string { return []string{fileAgeing} }
+
 // Files returns one file with a line for each minute.
 func (Half) Files(r *run.Run) []abilities.File {
 	if len(r.Ageing.Steps) == 0 {

@@ -2,6 +2,7 @@ package ageing
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestFiles(t *testing.T) {
 	s := &r.Ageing.Steps[0]
 	s.Requests[1], s.Measures[0].Values[1], s.Measures[1].Values[1] = 6000, 2.5, math.NaN()
 	files := (Half{}).Files(r)
-	if len(files) != 1 || files[0].Name != "ageing.csv" || len(files[0].Records) != 121 {
+	if len(files) != 1 || !slices.Equal((Half{}).FileNames(), []string{files[0].Name}) || files[0].Name != "ageing.csv" || len(files[0].Records) != 121 {
 		t.Fatalf("files %+v, want one with a line for each minute", files)
 	}
 	if got := strings.Join(files[0].Records[2], ","); got != "0,2,6000,2.5,,0,0,0" {

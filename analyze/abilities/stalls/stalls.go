@@ -179,6 +179,9 @@ func longest(runs []*run.Run) string {
 	return fmt.Sprintf("%d, longest %s, coincided with %s", all, seconds(most.Length), with)
 }
 
+// FileNames are the names of the ability's files.
+func (Half) FileNames() []string { return []string{fileStalls} }
+
 // Files returns one file with a line for each stall and each kind that coincided with it.
 func (Half) Files(r *run.Run) []abilities.File {
 	s := &r.Stalls

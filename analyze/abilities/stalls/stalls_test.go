@@ -93,7 +93,7 @@ func TestFindings(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	files := (Half{}).Files(of(six()))
-	if len(files) != 1 || files[0].Name != "stalls.csv" || len(files[0].Records) != 8 {
+	if len(files) != 1 || !slices.Equal((Half{}).FileNames(), []string{files[0].Name}) || files[0].Name != "stalls.csv" || len(files[0].Records) != 8 {
 		t.Fatalf("files %+v, want one with a line for each stall and kind", files)
 	}
 	for i, want := range map[int]string{

@@ -30,7 +30,8 @@ type data struct {
 	Steps  []step   `json:"steps,omitempty"`
 	// Events are thin marks whose labels appear on hover.
 	Events []events `json:"events,omitempty"`
-	// Grey are stretches of the x axis with a grey background: from, to, and panel.
+	// Grey are stretches of the x axis with a grey background: from, to, panel, and 1 if it has a
+	// colour.
 	Grey []numbers `json:"grey,omitempty"`
 	// Strips are stretches at the bottom of a plot whose texts show under the pointer.
 	Strips     []strip  `json:"strips,omitempty"`
@@ -165,7 +166,11 @@ func dataOf(f figure.Figure) *data {
 			d.Strips = append(d.Strips, strip{numbers{g.From, g.To}, g.Panel, figure.Color(g.Key), g.Text})
 			continue
 		}
-		d.Grey = append(d.Grey, numbers{g.From, g.To, float64(g.Panel)})
+		stretch := numbers{g.From, g.To, float64(g.Panel)}
+		if g.Tinted {
+			stretch = append(stretch, 1)
+		}
+		d.Grey = append(d.Grey, stretch)
 	}
 	for i, s := range f.Series {
 		d.Series = append(d.Series, d.seriesOf(f, i, s))

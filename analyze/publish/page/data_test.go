@@ -20,9 +20,9 @@ func TestDataOfFigures(t *testing.T) {
 	below.Panel, trial.Detail = 1, true
 	d = dataOf(figure.Figure{
 		Panels: []string{"etcd", "consul"}, PanelY: []figure.Axis{{Label: "CPU"}, {Label: "Memory", Unit: "bytes"}}, Series: []figure.Series{line, below, trial},
-		Grey: []figure.Stretch{{From: 1, To: 2, Panel: 1}}, Steps: []figure.Boundary{{X: 1, Panel: 1}},
+		Grey: []figure.Stretch{{From: 1, To: 2, Panel: 1}, {From: 1, To: 2, Tinted: true}}, Steps: []figure.Boundary{{X: 1, Panel: 1}},
 	})
-	if len(d.Panels) != 2 || d.PanelY[1].Unit != "bytes" || d.Series[1].Panel != 1 || !d.Series[2].Detail || d.Grey[0][2] != 1 || d.Steps[0].Panel != 1 {
+	if len(d.Panels) != 2 || d.PanelY[1].Unit != "bytes" || d.Series[1].Panel != 1 || !d.Series[2].Detail || d.Grey[0][2] != 1 || len(d.Grey[0]) != 3 || !slices.Equal(d.Grey[1], []float64{1, 2, 0, 1}) || d.Steps[0].Panel != 1 {
 		t.Errorf("data of panels %+v", d)
 	}
 	boxes := figure.Figure{Kind: figure.Bars, Categories: []string{"all"}, Series: []figure.Series{{Y: []float64{3}, Boxes: []figure.Box{{Least: 1, Low: 2, High: 4, P99: 5, Most: 6}}}}}

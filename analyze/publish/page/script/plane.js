@@ -63,10 +63,10 @@ class Plane {
     this.y = this.scale(bottom, top);
     this.drawAxes(last);
     const area = svg('svg', {x: left, y: top, width: right - left, height: bottom - top, viewBox: [left, top, right - left, bottom - top].join(' '), overflow: 'hidden'});
-    for (const [from, to, panel] of d.grey || []) {
+    for (const [from, to, panel, tinted] of d.grey || []) {
       if (d.panels && panel !== this.number) continue;
       const a = Math.max(left, x.place(Math.max(from, x.low))), b = Math.min(right, x.place(Math.min(to, x.high)));
-      if (b > a) area.append(svg('rect', {'class': 'ground', x: a, y: top, width: b - a, height: bottom - top}));
+      if (b > a) area.append(svg('rect', {'class': tinted ? 'tint' : 'ground', x: a, y: top, width: b - a, height: bottom - top}));
     }
     for (const s of this.own(d.strips)) {
       const a = x.place(s.at[0]), y = bottom - 4 * (d.panels ? 1 : (s.panel || 0) + 1);
