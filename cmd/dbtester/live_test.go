@@ -54,8 +54,8 @@ databases:
 		`document.querySelector('#figure-live-processors .live [data-series] path')`,
 		`document.querySelectorAll('#machines tbody tr').length === 4`,
 		`document.getElementById('said').textContent.includes('kill of member')`,
-		`document.querySelector('#figure-live-throughput .live rect.ground')`, // where the fault lasts
-		`document.getElementById('headline')`,                                 // of the report
+		`document.querySelector('#figure-live-throughput .live rect.tint')`, // where the fault lasts
+		`document.getElementById('headline')`,                               // of the report
 	} {
 		wantSeen(t, b, seen)
 	}
