@@ -12,10 +12,10 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Card is the first screen of loads with faults: the longest time without an answer by fault
-// and database, and the settings that decide it.
+// Card is the first screen of loads with faults: the longest time in which the load got no answer,
+// by fault and database, and the settings that decide it.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
-	card := &abilities.Card{Head: append([]string{"longest time without an answer"}, names...)}
+	card := &abilities.Card{Head: append([]string{"longest time in which the load got no answer"}, names...)}
 	byColumn := make([][]group, len(runs))
 	var labels []string
 	for i, of := range runs {

@@ -5,6 +5,7 @@ package faults
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -91,8 +92,9 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say states how long no request was answered after the fault, or after the worst of several. It
-// names no winner, because the databases' settings that decide it differ.
+// Say states how long the load got no answer after the fault, or after the worst of several, and how
+// long new clients got none if that differs. It names no winner, because the databases' settings
+// that decide it differ.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts []string
 	most := 0
@@ -102,15 +104,18 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			continue
 		}
 		worst := slices.MaxFunc(list, func(a, b group) int { return cmp.Compare(a.median(blackout()).Is, b.median(blackout()).Is) })
-		text := fmt.Sprintf(" for %s after %s", worst.median(blackout()).short(blackout()), worst.name)
-		if len(parts) == 0 {
-			text = " answered nobody" + text
+		text := fmt.Sprintf("from %s for %s", name, worst.median(blackout()).short(blackout()))
+		if theirs := worst.median(silence()); theirs.N > 0 && differ(worst.median(blackout()).Is, theirs.Is) {
+			text += fmt.Sprintf(" (new clients: %s)", theirs.short(silence()))
 		}
-		parts, most = append(parts, name+text), max(most, len(list))
+		parts, most = append(parts, text+" after "+worst.name), max(most, len(list))
 	}
-	sentence := strings.Join(parts, "; ")
+	before := "The load"
 	if most > 1 {
-		sentence = fmt.Sprintf("At the worst of %d faults %s", most, sentence)
+		before = fmt.Sprintf("At the worst of %d faults the load", most)
 	}
-	return sentence
+	return before + " got no answer " + strings.Join(parts, "; ")
 }
+
+// differ reports whether two times differ by a quarter, and by more than probes may miss.
+func differ(a, b float64) bool { return math.Abs(a-b) > max(.25*a, .2) }

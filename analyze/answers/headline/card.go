@@ -30,12 +30,19 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	return nil
 }
 
+// mostCardRows is the number of rows from which those that are no details come first.
+const mostCardRows = 28
+
 // numbers draws the card, or so many rows of the points.
 func (h *Headline) numbers(points int) string {
 	if h.Card == nil {
 		return h.Points.text(points)
 	}
-	text := aligned(append([][]string{h.Card.Head}, h.Card.Rows...))
+	text := ""
+	if len(h.Card.Rows) > mostCardRows {
+		text = aligned(append([][]string{h.Card.Head}, h.Card.Leading()...)) + "\n"
+	}
+	text += aligned(append([][]string{h.Card.Head}, h.Card.Rows...))
 	for _, note := range h.Card.Notes {
 		text += strings.TrimRight(table.Fold(note, screenWidth, "  "), "\n") + "\n"
 	}
@@ -49,7 +56,11 @@ func (h *Headline) numbersMarkdown() string {
 	}
 	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 	text := row(h.Card.Head) + "|" + strings.Repeat("---|", len(h.Card.Head)) + "\n"
-	for _, cells := range h.Card.Rows {
+	rows := h.Card.Rows
+	if len(rows) > mostCardRows { // the page has all
+		rows = h.Card.Leading()
+	}
+	for _, cells := range rows {
 		text += row(cells)
 	}
 	for _, note := range h.Card.Notes {
