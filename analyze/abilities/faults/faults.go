@@ -106,7 +106,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 		worst := slices.MaxFunc(list, func(a, b group) int { return cmp.Compare(a.median(blackout()).Is, b.median(blackout()).Is) })
 		text := fmt.Sprintf("from %s for %s", name, worst.median(blackout()).short(blackout()))
 		if theirs := worst.median(silence()); theirs.N > 0 && differ(worst.median(blackout()).Is, theirs.Is) {
-			text += fmt.Sprintf(" (new clients: %s)", theirs.short(silence()))
+			text += fmt.Sprintf(", new clients for %s,", theirs.short(silence()))
 		}
 		parts, most = append(parts, text+" after "+worst.name), max(most, len(list))
 	}

@@ -88,7 +88,7 @@ func TestCard(t *testing.T) {
 	if (Half{}).Card([]string{"b"}, runs[1:]) != nil {
 		t.Error("a run without faults has a card")
 	}
-	if got := (Half{}).Say([]string{"a"}, runs[:1]); got != "The load got no answer from a for 2.00 s (1.00 to 3.00) (new clients: 1.00 s (0.50 to 1.50)) after kill of the leader for 3s" {
+	if got := (Half{}).Say([]string{"a"}, runs[:1]); got != "The load got no answer from a for 2.00 s (1.00 to 3.00), new clients for 1.00 s (0.50 to 1.50), after kill of the leader for 3s" {
 		t.Errorf("sentence %q", got)
 	}
 	if !(Half{}).Acted(runs[0][0]) || (Half{}).Acted(runs[1][0]) {
@@ -108,7 +108,7 @@ func TestWorst(t *testing.T) {
 		return []*run.Run{r}
 	}
 	runs := [][]*run.Run{two(3*time.Second, 2*time.Second), {recorded(t)}, two(time.Second, 2*time.Second)}
-	want := "At the worst of 2 faults the load got no answer from a for 3.00 s (new clients: 1.50 s) after kill of the leader for 3s; from c for 2.00 s (new clients: 1.00 s) after power cut of all members for 1s"
+	want := "At the worst of 2 faults the load got no answer from a for 3.00 s, new clients for 1.50 s, after kill of the leader for 3s; from c for 2.00 s, new clients for 1.00 s, after power cut of all members for 1s"
 	if got := (Half{}).Say([]string{"a", "b", "c"}, runs); got != want {
 		t.Errorf("sentence %q, want %q", got, want)
 	}
