@@ -43,15 +43,20 @@ type agentFlags struct {
 	link        linkFlags
 	allowBinary bool
 	allowFlags  bool
-	allowLoad   bool
-	targets     []string
-	secretDirs  []string
-	secretEnv   []string
+	loads       issueFlags
 	allowFaults []string
 	dryCheck    bool
 	peers       []string // of the check
 	tools       toolFlags
 	metrics     lookers
+}
+
+// issueFlags decide whether an agent issues parts of loads, to whom, and what it may read for them.
+type issueFlags struct {
+	allow      bool
+	targets    []string
+	secretDirs []string
+	secretEnv  []string
 }
 
 func newAgent(a *app) *cobra.Command {
@@ -86,10 +91,10 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	f.link.register(flags, "this agent's certificate", "accept anyone who can reach the address, without TLS or token, also from other machines: they can run databases here")
 	flags.BoolVar(&f.allowBinary, "allow-binary", false, "let control name the executable to run: this gives a shell to anyone who may call")
 	flags.BoolVar(&f.allowFlags, "allow-flags", false, "let control give extra flags to databases: flags can run programs, so this gives a shell to anyone who may call")
-	flags.BoolVar(&f.allowLoad, "allow-load", false, "issue parts of loads when control asks, to members that it reserves at their agents: anyone who may call can send requests from here")
-	flags.StringSliceVar(&f.targets, "allow-targets", []string{generator.Reserved}, "with --allow-load: connect to these only, whoever asks: ranges of addresses (10.0.0.0/24), addresses, host names, and `reserved`: the members that control says it has reserved at their agents")
-	flags.StringSliceVar(&f.secretDirs, "secrets-dir", nil, "with --allow-load: folders below which certificates, keys and password files for members may be read (default: none)")
-	flags.StringSliceVar(&f.secretEnv, "secrets-env", nil, "with --allow-load: environment variables that may be read as passwords for members (default: none)")
+	flags.BoolVar(&f.loads.allow, "allow-load", false, "issue parts of loads when control asks, to members that it reserves at their agents: anyone who may call can send requests from here")
+	flags.StringSliceVar(&f.loads.targets, "allow-targets", []string{generator.Reserved}, "with --allow-load: connect to these only, whoever asks: ranges of addresses (10.0.0.0/24), addresses, host names, and `reserved`: the members that control says it has reserved at their agents")
+	flags.StringSliceVar(&f.loads.secretDirs, "secrets-dir", nil, "with --allow-load: folders below which certificates, keys and password files for members may be read (default: none)")
+	flags.StringSliceVar(&f.loads.secretEnv, "secrets-env", nil, "with --allow-load: environment variables that may be read as passwords for members (default: none)")
 	flags.StringSliceVar(&f.allowFaults, "allow-faults", nil, "kinds of faults to apply to the database when control asks, of "+strings.Join(fault.Names(), ", ")+" (default: none)")
 	flags.BoolVar(&f.dryCheck, "check", false, "print what the agent would use on this machine, measure its disk for "+checkDuration.String()+", and exit: exit code 0 if it can start")
 	flags.StringSliceVar(&f.peers, "peers", nil, "with --check: machines to measure the round trip to, as HOST[:PORT],... (port: as in --agent-port)")
@@ -165,13 +170,13 @@ func (f agentFlags) check() error {
 	if f.lease <= 0 {
 		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
 	}
-	if (!slices.Equal(f.targets, []string{generator.Reserved}) || len(f.secretDirs)+len(f.secretEnv) > 0) && !f.allowLoad {
+	if (!slices.Equal(f.loads.targets, []string{generator.Reserved}) || len(f.loads.secretDirs)+len(f.loads.secretEnv) > 0) && !f.loads.allow {
 		errs = append(errs, errors.New("--allow-targets, --secrets-dir and --secrets-env need --allow-load"))
 	}
-	if _, err := generator.ParseTargets(f.targets); err != nil {
+	if _, err := generator.ParseTargets(f.loads.targets); err != nil {
 		errs = append(errs, fmt.Errorf("--allow-targets: %w", err))
 	}
-	for _, dir := range f.secretDirs {
+	for _, dir := range f.loads.secretDirs {
 		if info, err := os.Stat(dir); err != nil {
 			errs = append(errs, fmt.Errorf("--secrets-dir: %w", err))
 		} else if !info.IsDir() {
@@ -229,7 +234,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", f.listen, err)
 	}
-	ag, err := agent.New(agent.Options{
+	parts, err := a.agentParts(ctx, f, agent.Options{
 		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: tools, Self: a.self, Lease: f.lease,
 		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, AllowFaults: f.allowFaults, Device: f.device, Interface: f.iface, Disk: f.disk,
 		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
@@ -238,23 +243,9 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 		listener.Close()
 		return err
 	}
-	loads, err := newGenerator(a, ag, f, log)
-	if err != nil {
-		listener.Close()
-		return errors.Join(err, ag.Close(context.WithoutCancel(ctx)))
-	}
-	exposed := metrics.Options{Agent: ag, Faults: f.allowFaults, Version: tool().Version}
-	if f.allowLoad {
-		exposed.Generator = loads
-	}
-	scraped, err := a.serveMetrics(ctx, f.metrics, exposed, log)
-	if err != nil {
-		listener.Close()
-		return errors.Join(err, loads.Close(context.WithoutCancel(ctx)), ag.Close(context.WithoutCancel(ctx)))
-	}
 	server := grpc.NewServer(append(agent.ServerOptions(log), link.Options()...)...)
-	ag.Register(server)
-	loads.Register(server)
+	parts.agent.Register(server)
+	parts.loads.Register(server)
 	fmt.Fprintf(a.out, "agent listens on %s, works in %s\nit lets in %s\n", listener.Addr(), workDir, callers)
 	log.Info("agent listens", "address", listener.Addr().String(), "work_dir", workDir, "lets_in", callers)
 	served := make(chan error, 1)
@@ -265,24 +256,62 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout())
 	defer cancel()
-	var loadErr error
-	var closed sync.WaitGroup
-	closed.Go(func() { loadErr = loads.Close(closing) }) // in parallel: neither uses up the other's time
-	closeErr := ag.Close(closing)
-	closed.Wait()
+	closeErr := parts.close(closing)
 	server.Stop()
-	return cmp.Or(err, closeErr, loadErr, scraped.close())
+	return cmp.Or(err, closeErr)
+}
+
+// agentParts are what serves the calls of an agent, and its metrics.
+type agentParts struct {
+	agent   *agent.Agent
+	loads   *generator.Server
+	metrics *metricsServer
+}
+
+// agentParts starts the parts of an agent. Those that were started are closed if another cannot be.
+func (a *app) agentParts(ctx context.Context, f agentFlags, o agent.Options) (p agentParts, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if p.agent, err = agent.New(o); err != nil {
+		return p, err
+	}
+	if p.loads, err = newGenerator(a, p.agent, f, o.Log); err != nil {
+		return p, err
+	}
+	exposed := metrics.Options{Agent: p.agent, Faults: f.allowFaults, Version: o.Version}
+	if f.loads.allow {
+		exposed.Generator = p.loads
+	}
+	p.metrics, err = a.serveMetrics(ctx, f.metrics, exposed, o.Log)
+	return p, err
+}
+
+// close closes the parts that were started. It returns the first error, of the agent's first.
+func (p agentParts) close(ctx context.Context) error {
+	var agentErr, loadErr error
+	var closed sync.WaitGroup // in parallel: neither uses up the other's time
+	if p.loads != nil {
+		closed.Go(func() { loadErr = p.loads.Close(ctx) })
+	}
+	if p.agent != nil {
+		agentErr = p.agent.Close(ctx)
+	}
+	closed.Wait()
+	return cmp.Or(agentErr, loadErr, p.metrics.close())
 }
 
 // newGenerator returns the server that issues loads next to an agent. Without the flag it refuses
 // all loads.
 func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*generator.Server, error) {
-	targets, err := generator.ParseTargets(f.targets)
+	targets, err := generator.ParseTargets(f.loads.targets)
 	if err != nil {
 		return nil, err
 	}
-	secrets := generator.Secrets{Variables: f.secretEnv}
-	for _, dir := range f.secretDirs {
+	secrets := generator.Secrets{Variables: f.loads.secretEnv}
+	for _, dir := range f.loads.secretDirs {
 		plain, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
@@ -290,7 +319,7 @@ func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*gen
 		secrets.Dirs = append(secrets.Dirs, plain)
 	}
 	return generator.New(generator.Options{
-		Registry: a.registry, Allowed: f.allowLoad, Targets: targets, Secrets: secrets, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
+		Registry: a.registry, Allowed: f.loads.allow, Targets: targets, Secrets: secrets, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
 		Device: f.device, Interface: f.iface, Machine: ag.Machine, Shown: f.metrics.address != "", Log: log,
 	})
 }

@@ -118,7 +118,7 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	if err != nil {
 		return nil, err
 	}
-	loads, err := newGenerator(l.app, ag, agentFlags{allowLoad: true}, o.Log)
+	loads, err := newGenerator(l.app, ag, agentFlags{loads: issueFlags{allow: true}}, o.Log)
 	if err != nil {
 		return nil, errors.Join(err, ag.Close(context.Background()))
 	}
