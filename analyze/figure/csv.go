@@ -73,7 +73,7 @@ func (f Figure) columns() []column {
 			s.Name = f.Panels[s.Panel] + ", " + s.Name
 		}
 		if f.PanelY != nil { // the panels show different quantities
-			s.Name += ", " + f.Panels[s.Panel]
+			s.Name += ", " + strings.TrimPrefix(f.Panels[s.Panel], s.Name+", ")
 		}
 		low, high := "low", "high"
 		value := s.Name

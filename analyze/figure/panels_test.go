@@ -91,6 +91,18 @@ func TestRepeatedNames(t *testing.T) {
 	}
 }
 
+// A panel that is named for its database has that name once in the CSV.
+func TestNamesOfPanels(t *testing.T) {
+	f := Figure{Name: "FAULT", Kind: Lines, Panels: []string{"etcd, rate", "rate of all"}, PanelY: make([]Axis, 2), X: Axis{Label: "x"}}
+	for panel := range f.Panels {
+		f.Series = append(f.Series, Series{Name: "etcd", Panel: panel, X: []float64{1}, Y: []float64{1}})
+	}
+	columns := f.columns()
+	if columns[0].name != "etcd, rate" || columns[1].name != "etcd, rate of all" {
+		t.Errorf("the CSV has the columns %q and %q", columns[0].name, columns[1].name)
+	}
+}
+
 // A strip lies at the bottom of its panel or, in a single plot, above those of the panels before it,
 // and is long enough to be seen.
 func TestStrips(t *testing.T) {

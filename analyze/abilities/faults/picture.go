@@ -158,9 +158,10 @@ func (l load) spans(name string) (list []span) {
 	return list
 }
 
-// at returns a position on the time axis: the middle of the interval of that length.
+// at returns a position on the time axis: the middle of the interval of that length. It is rounded,
+// to a tenth of a tick, so that the repeats of a fault share rows of the table.
 func (s span) at(from time.Time, length time.Duration) float64 {
-	return from.Add(length / 2).Sub(s.happened.From).Seconds()
+	return from.Add(length / 2).Sub(s.happened.From).Round(results.ProgressTick / 10).Seconds()
 }
 
 // rate fills in the ok requests of each tick. A tick without a row had none.

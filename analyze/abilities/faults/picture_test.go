@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -78,6 +79,9 @@ func TestFigures(t *testing.T) {
 			t.Errorf("a line from %v to %v s, want from 5 s before the fault to 3 s after the recovery", first, last)
 		}
 		for i, x := range s.X {
+			if x != math.Round(100*x)/100 {
+				t.Errorf("a tick at %v s, want a tenth of its length as the step", x)
+			}
 			want := 100.0
 			if x >= 0 && x <= 2 {
 				want = 0
