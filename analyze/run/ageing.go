@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 	"github.com/coreos/dbtester/pkg/stats/drift"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -265,7 +266,7 @@ func (a *Ageing) judge(seed uint64, unattended bool) {
 		m.Drift, _ = drift.Find(m.Values, centers[i], len(tested), seed)
 		p[i] = m.Drift.P
 	}
-	for i, corrected := range drift.Holm(p) {
+	for i, corrected := range abtest.Holm(p) {
 		tested[i].P = corrected
 	}
 }

@@ -79,6 +79,12 @@ func TestHolm(t *testing.T) {
 			break
 		}
 	}
+	got = Holm([]float64{.04, .001, .03, .5})
+	for i, want := range []float64{.09, .004, .09, .5} {
+		if math.Abs(got[i]-want) > 1e-12 {
+			t.Fatalf("adjusted %v, want .09 .004 .09 .5", got)
+		}
+	}
 	if got := Holm([]float64{.9, .8}); got[0] != 1 || got[1] != 1 {
 		t.Errorf("adjusted %v, want 1 and 1", got)
 	}

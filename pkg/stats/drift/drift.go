@@ -15,11 +15,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
 const (
 	// Level is the probability below which a drift is not by chance, over all measures that
-	// [Holm] corrects. The interval covers the drift with a probability of 1 - Level.
+	// abtest.Holm corrects. The interval covers the drift with a probability of 1 - Level.
 	Level = 0.05
 	// Least is the fewest known values that are judged: in fewer, each saw-tooth is a drift.
 	Least = 30
@@ -51,7 +53,7 @@ type Center func([]float64) float64
 
 // Find finds the drift of a series, whose unknown values are NaN. It returns the same for the same
 // seed. It returns false if fewer than [Least] values are known. The number of measures that are
-// tested together affects Smallest only: P is that of this series alone, see [Holm].
+// tested together affects Smallest only: P is that of this series alone, see abtest.Holm.
 func Find(values []float64, center Center, measures int, seed uint64) (d Drift, ok bool) {
 	d, lines := fit(values, center)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -80,7 +82,7 @@ func fit(values []float64, center Center) (d Drift, lines []line) {
 		sorted, sum := l.slopes()
 		least, most := interval(sorted, parts)
 		if i == 0 {
-			d.Slope, d.Low, d.High = Median(sorted), least, most
+			d.Slope, d.Low, d.High = order.Middle(sorted), least, most
 		}
 		d.Low, d.High = min(d.Low, least), max(d.High, most)
 		d.P = max(d.P, probability(parts, sum))
@@ -129,7 +131,7 @@ func (l line) slopes() (sorted []float64, sum int) {
 // divisions find it with Power.
 func (l line) smallest(level float64, random *rand.Rand) float64 {
 	sorted, _ := l.slopes()
-	slope := Median(sorted)
+	slope := order.Middle(sorted)
 	// The line follows the values, so they are closer to it than to the true one, and so few of them
 	// do not show their spread exactly.
 	wider := float64(len(l.values)) / float64(len(l.values)-2)
@@ -199,36 +201,8 @@ func inversions(n int) []float64 {
 	return counts
 }
 
-// Holm corrects probabilities for their number (S. Holm, 1979), so that any of them is below a
-// level by chance with at most that probability.
-func Holm(p []float64) []float64 {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case p[a] < p[b]:
-			return -1
-		case p[a] > p[b]:
-			return 1
-		}
-		return 0
-	})
-	corrected, most := make([]float64, len(p)), 0.0
-	for rank, i := range order {
-		most = max(most, min(1, p[i]*float64(len(p)-rank)))
-		corrected[i] = most
-	}
-	return corrected
-}
-
 // Median returns the median of at least one value.
-func Median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
+func Median(values []float64) float64 { return order.Middle(slices.Sorted(slices.Values(values))) }
 
 // Mean returns the mean of at least one value.
 func Mean(values []float64) float64 {

@@ -81,13 +81,3 @@ func TestSmallest(t *testing.T) {
 		t.Errorf("%d drifts are found and %d intervals contain 0, want about %v and at least %v of %d", found, within, Power*series, (1-Level)*series, series)
 	}
 }
-
-func TestHolm(t *testing.T) {
-	got := Holm([]float64{0.04, 0.001, 0.03, 0.5})
-	want := []float64{0.09, 0.004, 0.09, 0.5}
-	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-12 {
-			t.Fatalf("corrected: %v, want %v", got, want)
-		}
-	}
-}

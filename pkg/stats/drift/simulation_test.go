@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/coreos/dbtester/pkg/stats/abtest"
 	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
@@ -89,7 +90,7 @@ func found(series [][]float64) (which [5]bool) {
 		d, _ := fit(values, centers[i])
 		p = append(p, d.P)
 	}
-	for i, one := range Holm(p) {
+	for i, one := range abtest.Holm(p) {
 		which[i] = one < Level
 	}
 	return which
