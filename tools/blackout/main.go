@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -14,11 +13,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 func main() {
@@ -48,8 +48,8 @@ func stores() []store {
 	}
 }
 
-// experiment has four faults, and repeats of them.
-const experiment = `title: blackout
+// faults is an experiment with four faults, and repeats of them.
+const faults = `title: blackout
 hosts: [127.0.1.1, 127.0.1.2, 127.0.1.3]
 load: {operation: update, keys: 1000, rate: 200, duration: %ds, warm_up: 2s, clients: 300, key_size: 32, value_size: 64, timeout: 1s, failover: next, backlog: shed}
 probe: 20ms
@@ -112,31 +112,13 @@ func blackout(ctx context.Context, args []string, out, progress io.Writer) error
 
 // measure runs an experiment beside the prober.
 func (s store) measure(ctx context.Context, program, dir string, times int) ([]row, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, "blackout.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, experiment, times*every+4, times, every, s.lines), 0o600); err != nil {
-		return nil, err
-	}
 	p := probe(s)
-	cmd := exec.CommandContext(ctx, program, "control", "--local", "--config", file, "--results", filepath.Join(dir, "results"), "--quiet")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
+	table, err := experiment.Run(ctx, program, dir, fmt.Sprintf(faults, times*every+4, times, every, s.lines), filepath.Join("*", "faults.csv"))
 	answers := p.stop()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-		return nil, fmt.Errorf("%w: %s", err, said.String())
-	}
-	tables, err := filepath.Glob(filepath.Join(dir, "results", "*", "*", "*", "faults.csv"))
 	if err != nil {
 		return nil, err
 	}
-	if len(tables) != 1 {
-		return nil, fmt.Errorf("the run must have one table of faults, got %d: %s", len(tables), said.String())
-	}
-	return s.rows(tables[0], answers)
+	return s.rows(table, answers)
 }
 
 // rows reads the table of faults, and finds the same times in the prober's answers.

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -13,11 +12,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 func main() {
@@ -45,8 +45,8 @@ func recipes() (all []recipe) {
 	return all
 }
 
-// experiment has many locks of two contenders each: a slow hand-off of one does not hold up the others.
-const experiment = `title: hand-offs
+// locks is an experiment with many locks of two contenders each: a slow hand-off of one does not hold up the others.
+const locks = `title: hand-offs
 hosts: [127.0.2.1, 127.0.2.2, 127.0.2.3]
 load: {operation: update, keys: 100, rate: 10, duration: %v, clients: 5, key_size: 32, value_size: 64, timeout: 10s}
 locks: {names: 50, contenders: [2], hold: 0s, ttl: 20s, recipe: %s}
@@ -81,8 +81,8 @@ func handOffs(ctx context.Context, args []string, out, progress io.Writer) error
 	for _, r := range recipes() {
 		var all count
 		for all.handOffs < *least && all.rounds < *rounds && ctx.Err() == nil {
-			file := fmt.Sprintf(experiment, *round, r.name, r.database, r.keys)
-			c, err := measure(ctx, *program, filepath.Join(dir, fmt.Sprint(r.database, r.name, all.rounds)), file)
+			text := fmt.Sprintf(locks, *round, r.name, r.database, r.keys)
+			c, err := measure(ctx, *program, filepath.Join(dir, fmt.Sprint(r.database, r.name, all.rounds)), text)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", r.database, r.name, err)
 			}
@@ -98,38 +98,20 @@ func handOffs(ctx context.Context, args []string, out, progress io.Writer) error
 }
 
 // measure runs an experiment once and judges its turns.
-func measure(ctx context.Context, program, dir, experiment string) (count, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return count{}, err
-	}
+func measure(ctx context.Context, program, dir, text string) (count, error) {
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "handoffs.yaml")
-	if err := os.WriteFile(file, []byte(experiment), 0o600); err != nil {
-		return count{}, err
-	}
-	cmd := exec.CommandContext(ctx, program, "control", "--local", "--config", file, "--results", filepath.Join(dir, "results"), "--quiet")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-		return count{}, fmt.Errorf("%w: %s", err, said.String())
-	}
-	tables, err := filepath.Glob(filepath.Join(dir, "results", "*", "*", "it", "turns.csv"))
+	table, err := experiment.Run(ctx, program, dir, text, filepath.Join("it", "turns.csv"))
 	if err != nil {
 		return count{}, err
 	}
-	if len(tables) != 1 {
-		return count{}, fmt.Errorf("the run must have one table of turns, got %d: %s", len(tables), said.String())
-	}
-	f, err := os.Open(tables[0])
+	f, err := os.Open(table)
 	if err != nil {
 		return count{}, err
 	}
 	defer f.Close()
 	c, err := judge(f)
 	if err != nil {
-		return c, fmt.Errorf("read %s: %w", tables[0], err)
+		return c, fmt.Errorf("read %s: %w", table, err)
 	}
 	return c, nil
 }

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/stats/share"
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 func main() {
@@ -99,9 +99,9 @@ func build(ctx context.Context, dir string) (string, error) {
 	return binary, nil
 }
 
-// experiment is a load of 20 clients, whose member's fsync takes longer from 1.5 s on. It ends as
+// failure is an experiment with a load of 20 clients, whose member's fsync takes longer from 1.5 s on. It ends as
 // the fault says at 3.2 s.
-const experiment = `title: power
+const failure = `title: power
 hosts: [127.0.2.1]
 load: {operation: write, duration: 6500ms, warm_up: 300ms, clients: 20, key_size: 32, value_size: 256, timeout: 2s, failover: next}
 consistency: true
@@ -115,26 +115,15 @@ databases:
 // one is one case.
 func (s *series) one(ctx context.Context, program, dir string) error {
 	defer os.RemoveAll(dir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	release := "install: true"
 	if s.binary != "" {
 		release = "binary: " + s.binary
 	}
-	file := filepath.Join(dir, "power.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, experiment, s.fault, s.version, release), 0o600); err != nil {
+	manifest, err := experiment.Run(ctx, program, dir, fmt.Sprintf(failure, s.fault, s.version, release), "manifest.json", "--disk", "loop:256MiB")
+	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, program, "control", "--local", "--disk", "loop:256MiB", "--config", file, "--results", filepath.Join(dir, "results"), "--quiet")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-		return fmt.Errorf("%w: %s", err, said.String())
-	}
-	return s.count(dir)
+	return s.count(manifest)
 }
 
 // record is the part of a manifest that has what was read back and whether the faults took hold.
@@ -148,15 +137,8 @@ type record struct {
 }
 
 // count adds what the run recorded.
-func (s *series) count(dir string) error {
-	manifests, err := filepath.Glob(filepath.Join(dir, "results", "*", "*", "manifest.json"))
-	if err != nil {
-		return err
-	}
-	if len(manifests) != 1 {
-		return fmt.Errorf("the run must have one manifest, got %d", len(manifests))
-	}
-	data, err := os.ReadFile(manifests[0])
+func (s *series) count(manifest string) error {
+	data, err := os.ReadFile(manifest)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,45 @@
+// Package experiment runs an experiment on this machine with a built dbtester, for programs that
+// compare its records with measurements of their own.
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// marked is the exit code of a run whose numbers have a mark, as on a busy machine.
+const marked = 3
+
+// Run runs the program with an experiment file of a text, in a folder that is made if absent. It
+// returns the path of the run's one record that matches a pattern below the run's folder. A marked
+// run is no error.
+func Run(ctx context.Context, program, dir, text, record string, args ...string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	file, kept := filepath.Join(dir, "experiment.yaml"), filepath.Join(dir, "results")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"control", "--local", "--config", file, "--results", kept, "--quiet"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != marked) {
+		return "", fmt.Errorf("%w: %s", err, said.String())
+	}
+	found, err := filepath.Glob(filepath.Join(kept, "*", "*", record))
+	if err != nil {
+		return "", err
+	}
+	if len(found) != 1 {
+		return "", fmt.Errorf("the run must have one %s, got %d: %s", record, len(found), said.String())
+	}
+	return found[0], nil
+}

@@ -1,0 +1,46 @@
+package experiment_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// program writes a record for each tag in the experiment, prints its arguments, and exits with the
+// code that the experiment's first line has.
+const program = `#!/bin/sh
+echo "$@"
+read -r code <"$4"
+for tag in $(tail -n +2 "$4"); do
+	mkdir -p "$6/title/run/$tag" && echo "$tag" >"$6/title/run/$tag/turns.csv"
+done
+exit "$code"
+`
+
+func TestRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, text, problem string }{
+		{"a run", "0\nit\n", ""},
+		{"a marked run", "3\nit\n", ""},
+		{"a failed run", "1\nit\n", "exit status 1: control --local --config"},
+		{"no record", "0\n", "the run must have one */turns.csv, got 0: control"},
+		{"two records", "0\nit that\n", "the run must have one */turns.csv, got 2: control"},
+	} {
+		got, err := experiment.Run(t.Context(), path, filepath.Join(t.TempDir(), "run"), c.text, "*/turns.csv", "--disk", "loop:1MiB")
+		if c.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), c.problem) || !strings.Contains(err.Error(), "--quiet --disk loop:1MiB") {
+				t.Errorf("%s: %v, want %q and the output of the program", c.name, err, c.problem)
+			}
+			continue
+		}
+		if text, read := os.ReadFile(got); err != nil || read != nil || string(text) != "it\n" {
+			t.Errorf("%s: record %q with %q (%v), %v", c.name, got, text, read, err)
+		}
+	}
+}
