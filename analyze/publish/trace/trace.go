@@ -340,7 +340,7 @@ func micros(ns int64) json.RawMessage {
 }
 
 // counters writes the seconds of the load. A counter is 0 in a second without a value, because the
-// format has no gaps, and after the last second.
+// format has no gaps, and after the last second. A percentile that no second has is left out.
 func (t *writer) counters(r *run.Run) {
 	seconds := r.Load.PerSecond()
 	if len(seconds) == 0 {
@@ -348,7 +348,8 @@ func (t *writer) counters(r *run.Run) {
 	}
 	first, n := seconds[0].Unix, int(seconds[len(seconds)-1].Unix-seconds[0].Unix)+2
 	at := func(i int) int64 { return (first + int64(i)) * 1e9 }
-	quantiles := r.SecondQuantiles(.5, .9, .99)
+	quantiles := r.SecondQuantiles(tails...)
+	of := knownTails(quantiles)
 	gauges := map[int64]results.Gauge{}
 	for _, g := range r.Load.Gauges {
 		gauges[g.Second] = g
@@ -363,11 +364,7 @@ func (t *writer) counters(r *run.Run) {
 		if rated {
 			t.counter(load, "requests due", at(i), args{{"due", s.Due}})
 		}
-		latency := args{{"p50", 0.0}, {"p90", 0.0}, {"p99", 0.0}, {"max", s.Latency.Max}}
-		for j, v := range quantiles[first+int64(i)] {
-			latency[j].value = orZero(v)
-		}
-		t.counter(load, "latency of ok requests (ms)", at(i), latency)
+		t.counter(load, "latency of ok requests (ms)", at(i), append(percentiles(of, quantiles[first+int64(i)]), arg{"max", s.Latency.Max}))
 		g := gauges[first+int64(i)]
 		t.counter(load, "requests waiting", at(i), args{{"in flight", g.InFlight}, {"backlog", g.Backlog}})
 	}
@@ -382,6 +379,35 @@ func (t *writer) counters(r *run.Run) {
 			t.counter(load+1+member, "memory (MB)", at(i), args{{"resident", memory}})
 		}
 	})
+}
+
+// tails are the quantiles of a second's latency.
+var tails = []float64{.5, .9, .99}
+
+// knownTails returns the indexes of the tails that any second has. The others, which seconds have too
+// few requests for, are left out.
+func knownTails(seconds map[int64][]float64) (known []int) {
+	for i := range tails {
+		for _, of := range seconds {
+			if !math.IsNaN(of[i]) {
+				known = append(known, i)
+				break
+			}
+		}
+	}
+	return known
+}
+
+// percentiles returns the known tails of a second, nil for a second without any.
+func percentiles(known []int, of []float64) (list args) {
+	for _, i := range known {
+		v := 0.0
+		if of != nil {
+			v = orZero(of[i])
+		}
+		list = append(list, arg{fmt.Sprintf("p%g", 100*tails[i]), v})
+	}
+	return list
 }
 
 // orZero returns a value, 0 if it is unknown.
