@@ -9,8 +9,15 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// States are the words of [Seen.State].
-var States = []string{"free", "prepared", "preloading", "connected", "running", "stopped"}
+// States are the words of [Seen.State], by the state of a session. A free generator has none.
+var States = []string{
+	pb.LoadState_LOAD_STATE_UNSPECIFIED: "free",
+	pb.LoadState_LOAD_STATE_PREPARED:    "prepared",
+	pb.LoadState_LOAD_STATE_PRELOADING:  "preloading",
+	pb.LoadState_LOAD_STATE_CONNECTED:   "connected",
+	pb.LoadState_LOAD_STATE_RUNNING:     "running",
+	pb.LoadState_LOAD_STATE_STOPPED:     "stopped",
+}
 
 // Seen is what a generator shows to those who may look at it.
 type Seen struct {
@@ -37,30 +44,15 @@ type shown struct {
 func (s *Server) Seen() Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := Seen{State: States[0]}
+	var state pb.LoadState
 	if s.session != nil {
-		seen.State = seenState(s.session.now.state)
+		state = s.session.now.state
 	}
+	seen := Seen{State: States[state]}
 	if l := s.shown; l != nil {
 		seen.Run, seen.Tag, seen.Part, seen.Load, seen.Sample = l.run, l.tag, l.part, l.load, l.sample.Load()
 	}
 	return seen
-}
-
-// seenState returns the word of [States] for a state.
-func seenState(state pb.LoadState) string {
-	switch state {
-	case pb.LoadState_LOAD_STATE_PREPARED:
-		return "prepared"
-	case pb.LoadState_LOAD_STATE_PRELOADING:
-		return "preloading"
-	case pb.LoadState_LOAD_STATE_CONNECTED:
-		return "connected"
-	case pb.LoadState_LOAD_STATE_RUNNING:
-		return "running"
-	default:
-		return "stopped"
-	}
 }
 
 // show has the server show the session's load in place of the one before.
