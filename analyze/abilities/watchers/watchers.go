@@ -55,9 +55,9 @@ func (Half) Rows() []abilities.Row {
 	}
 	return []abilities.Row{
 		row("WATCHERS", "LOST-WRITES", "watchers", "the most watchers of keys during the load, what each watched, by which kind of watch, over how many connections, and how many were added a second", plan),
-		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent })),
-		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due })),
-		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All })),
+		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent }, unheard)),
+		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due }, unheard)),
+		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All }, unheard)),
 		row("WATCH-BEFORE-ACK", "WATCH-ALL-HEARD", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
 		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
 		row("WATCH-EXACT", "WATCH-EVENTS", "deliveries", "deliveries that were lost, came again or came after newer ones; those that were replaced by newer ones of the key, which blocking queries and one-shot watches do by design, and events without a new write; of all writes during the load", exact),
@@ -143,12 +143,17 @@ func percentiles(s *results.Spread) string {
 	return fmt.Sprintf("%s ms of %s", strings.Join(append(parts, "longest "+ms(s.Max)), ", "), humanize.Comma(s.N))
 }
 
-// spent formats times by stage.
-func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
+// unheard is the cell of a run without deliveries in a stage.
+func unheard(*watchers.Outcome) run.Measure {
+	return run.Missing("no write was heard of while the number of watchers stayed")
+}
+
+// spent formats times by stage. none is the cell of a run without any.
+func spent(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome) run.Measure) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		last := most(o, func(s *watchers.Stage) bool { return of(s) != nil })
 		if last == nil {
-			return run.Missing("no write was heard of while the number of watchers stayed"), ""
+			return none(o), ""
 		}
 		text := each(o, func(s *watchers.Stage) string {
 			if of(s) == nil {
@@ -163,7 +168,7 @@ func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (ru
 func before(o *watchers.Outcome) (run.Measure, string) {
 	last := most(o, func(s *watchers.Stage) bool { return s.Deliveries > 0 })
 	if last == nil {
-		return run.Missing("no write was heard of while the number of watchers stayed"), ""
+		return unheard(o), ""
 	}
 	share := func(s *watchers.Stage) float64 { return 100 * float64(s.BeforeAck) / float64(s.Deliveries) }
 	text := each(o, func(s *watchers.Stage) string {
@@ -178,7 +183,7 @@ func before(o *watchers.Outcome) (run.Measure, string) {
 func events(o *watchers.Outcome) (run.Measure, string) {
 	last := most(o, func(s *watchers.Stage) bool { return s.Deliveries > 0 && s.Length > 0 })
 	if last == nil {
-		return run.Missing("no write was heard of while the number of watchers stayed"), ""
+		return unheard(o), ""
 	}
 	rate := func(s *watchers.Stage) float64 { return float64(s.Deliveries) / s.Length.Seconds() }
 	text := each(o, func(s *watchers.Stage) string {
@@ -320,20 +325,12 @@ func noReconnect(o *watchers.Outcome) run.Measure {
 
 // reopened formats times of connections that were opened again, by stage.
 func reopened(of func(*watchers.Reconnects) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
-	return func(o *watchers.Outcome) (run.Measure, string) {
-		with := func(s *watchers.Stage) bool { return s.Reconnects != nil && of(s.Reconnects) != nil }
-		last := most(o, with)
-		if last == nil {
-			return noReconnect(o), ""
+	return spent(func(s *watchers.Stage) *results.Spread {
+		if s.Reconnects == nil {
+			return nil
 		}
-		text := each(o, func(s *watchers.Stage) string {
-			if !with(s) {
-				return ""
-			}
-			return percentiles(of(s.Reconnects))
-		})
-		return run.Measure{Value: float64(of(last.Reconnects).P50) / 1e6, N: of(last.Reconnects).N}, text
-	}
+		return of(s.Reconnects)
+	}, noReconnect)
 }
 
 // outcomes returns the outcomes of runs in which keys were watched.
