@@ -140,13 +140,14 @@ func (w *watches) read() {
 		kind, field, value, err := readFrame(r)
 		at := time.Now()
 		for err == nil {
-			if opcode(kind) == opGap && len(field) == watcherSize+versionSize {
-				events = append(events, database.WatchEvent{Watcher: int32(binary.BigEndian.Uint32(field)), Version: int64(binary.BigEndian.Uint64(field[watcherSize:])), Gap: true})
-			} else if opcode(kind) != opEvent {
+			switch opcode(kind) {
+			case opEvent, opGap:
+				if e, ok := w.event(opcode(kind), field, value); ok {
+					events = append(events, e)
+				}
+			default:
 				events = w.report(at, events) // a barrier ends after all events before its mark
 				w.answered(field, value)
-			} else if e, ok := w.event(field, value); ok {
-				events = append(events, e)
 			}
 			if r.Buffered() == 0 {
 				break
@@ -186,16 +187,19 @@ func (w *watches) answered(field, value []byte) {
 	}
 }
 
-// event reads a frame.
-func (w *watches) event(field, value []byte) (e database.WatchEvent, ok bool) {
+// event reads the frame of an event or of a gap.
+func (w *watches) event(op opcode, field, value []byte) (e database.WatchEvent, ok bool) {
 	if len(field) < watcherSize+versionSize {
 		return e, false
 	}
+	e = database.WatchEvent{Watcher: int32(binary.BigEndian.Uint32(field)), Version: int64(binary.BigEndian.Uint64(field[watcherSize:]))}
+	if op == opGap {
+		e.Gap = true
+		return e, true
+	}
 	key, ours := strings.CutPrefix(string(field[watcherSize+versionSize:]), w.prefix)
-	return database.WatchEvent{
-		Watcher: int32(binary.BigEndian.Uint32(field)), Version: int64(binary.BigEndian.Uint64(field[watcherSize:])),
-		Key: []byte(key), Value: value,
-	}, ours
+	e.Key, e.Value = []byte(key), value
+	return e, ours
 }
 
 // Hold makes the connection stop reading until the channel is closed.
