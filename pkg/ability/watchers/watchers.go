@@ -290,6 +290,9 @@ func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 	}
 }
 
+// lasts reports whether a load has a duration that is known before it, so that it has parts.
+func lasts(l *workload.Load) bool { return len(l.Steps) == 0 && l.Duration > 0 && l.Requests <= 0 }
+
 // checkSlow reports impossible slow watchers.
 func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l *workload.Load) {
 	stages := time.Duration(len(p.Watchers))
@@ -298,7 +301,7 @@ func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l 
 		r.Errorf(place("slow"), "watch: the share of slow watchers must be more than 0%% and at most %d%%, got %s", mostSlow, p.Slow.Share)
 	case p.Slow.Pause <= 0 || p.Slow.Pause > mostPause:
 		r.Errorf(place("slow"), "watch: the pause of slow watchers must be more than 0s and at most %v, got %v", mostPause, p.Slow.Pause)
-	case len(l.Steps) > 0 || l.Duration <= 0 || l.Requests > 0:
+	case !lasts(l):
 		r.Errorf(place("slow"), "watch: slow watchers pause in a part of a load's duration: give the load a duration and neither requests nor steps")
 	case p.Slow.Pause > l.Duration/stages/2:
 		r.Errorf(place("slow"), "watch: the pause of slow watchers must be at most half of a stage of %v, so that they can catch up, got %v", l.Duration/stages, p.Slow.Pause)
@@ -312,7 +315,7 @@ func checkReconnect(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Nod
 	switch {
 	case facts.NoResume != "":
 		r.Errorf(at, "watch: %s watches of %s cannot continue over new connections: %s", facts.Kind, d.Name, facts.NoResume)
-	case len(l.Steps) > 0 || l.Duration <= 0 || l.Requests > 0:
+	case !lasts(l):
 		r.Errorf(at, "watch: connections are opened again in parts of a load's duration: give the load a duration and neither requests nor steps")
 	case p.Reconnect < leastReconnect || p.Reconnect > stage/2:
 		r.Errorf(at, "watch: reconnect must be from %v to half of a stage of %v, got %v", leastReconnect, stage, p.Reconnect)
@@ -332,7 +335,7 @@ func checkLoad(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d 
 	case l.ValueSize < leastValue:
 		r.Errorf(place("watchers"), "watch: values must have at least %d bytes to name the requests that wrote them, got %d", leastValue, l.ValueSize)
 	}
-	if len(p.Watchers) > 1 && (len(l.Steps) > 0 || l.Duration <= 0 || l.Requests > 0) {
+	if len(p.Watchers) > 1 && !lasts(l) {
 		r.Errorf(place("watchers"), "watch: stages are equal parts of a load's duration: give the load a duration and neither requests nor steps, or one number of watchers")
 	}
 	switch {
