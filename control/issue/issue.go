@@ -368,8 +368,8 @@ func (s *Set) Close(ctx context.Context) error {
 }
 
 // Sessions returns, after Close, the counts of the sessions and locks that requests of all parts
-// took; nil without any. Locks that different generators held are compared. unknown names the generators that did not answer Close. Their counts are
-// missing.
+// took; nil without any. Locks that different generators held are compared. unknown names the
+// generators that did not answer Close. Their counts are missing.
 func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	if !s.spec.Any(workload.Op.OfSessions) && !s.spec.Any(workload.Op.Locks) {
 		return nil, nil
