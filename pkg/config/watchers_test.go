@@ -21,6 +21,8 @@ func TestWatchersProblems(t *testing.T) {
 			`x.yaml:1:8: watch needs watchers: how many there are, such as watchers: 100`, `x.yaml:1:9: unknown key "watcher" (did you mean "watchers"?)`}},
 		{"too many", "watch: {watchers: 300000}\n" + three, []string{`x.yaml:1:19: watch: watchers must be from 1 to 100000, got [300000]`}},
 		{"none", "watch: {watchers: [0]}\n" + three, []string{`x.yaml:1:19: watch: watchers must be from 1 to 100000, got [0]`}},
+		{"no stages, and slow ones", "watch: {watchers: [], slow: {share: 1%, pause: 2s}}\n" + three, []string{`x.yaml:1:19: watch: watchers must be from 1 to 100000, got []`}},
+		{"no stages, and new connections", "watch: {watchers: [], reconnect: 2s}\n" + load + "hosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{`x.yaml:1:19: watch: watchers must be from 1 to 100000, got []`}},
 		{"falling", "watch: {watchers: [10, 1]}\n" + three, []string{`x.yaml:1:19: watch: watchers must rise from stage to stage, got 1 after 10`}},
 		{"a word for a number", "watch: {watchers: all}\n" + three, []string{`x.yaml:1:19: watchers: want a whole number, got "all"`}},
 		{"a kind of none", "watch: {watchers: 1, kind: streams}\n" + three, []string{`x.yaml:1:28: kind: unknown value "streams" (did you mean "stream"?)`}},

@@ -293,9 +293,14 @@ func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 // lasts reports whether a load has a duration that is known before it, so that it has parts.
 func lasts(l *workload.Load) bool { return len(l.Steps) == 0 && l.Duration > 0 && l.Requests <= 0 }
 
+// stage returns the length of a stage. Without any, which [checkPlan] reports, it is the whole load.
+func (p Plan) stage(l *workload.Load) time.Duration {
+	return l.Duration / time.Duration(max(len(p.Watchers), 1))
+}
+
 // checkSlow reports impossible slow watchers.
 func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l *workload.Load) {
-	stages := time.Duration(len(p.Watchers))
+	stage := p.stage(l)
 	switch {
 	case p.Slow.Share <= 0 || p.Slow.Share > mostSlow:
 		r.Errorf(place("slow"), "watch: the share of slow watchers must be more than 0%% and at most %d%%, got %s", mostSlow, p.Slow.Share)
@@ -303,15 +308,15 @@ func checkSlow(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, l 
 		r.Errorf(place("slow"), "watch: the pause of slow watchers must be more than 0s and at most %v, got %v", mostPause, p.Slow.Pause)
 	case !lasts(l):
 		r.Errorf(place("slow"), "watch: slow watchers pause in a part of a load's duration: give the load a duration and neither requests nor steps")
-	case p.Slow.Pause > l.Duration/stages/2:
-		r.Errorf(place("slow"), "watch: the pause of slow watchers must be at most half of a stage of %v, so that they can catch up, got %v", l.Duration/stages, p.Slow.Pause)
+	case p.Slow.Pause > stage/2:
+		r.Errorf(place("slow"), "watch: the pause of slow watchers must be at most half of a stage of %v, so that they can catch up, got %v", stage, p.Slow.Pause)
 	}
 }
 
 // checkReconnect reports watchers that cannot continue over new connections.
 func checkReconnect(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *ability.Database, facts *database.WatchFacts) {
 	l, at := &d.Load, place("reconnect")
-	stage := l.Duration / time.Duration(len(p.Watchers))
+	stage := p.stage(l)
 	switch {
 	case facts.NoResume != "":
 		r.Errorf(at, "watch: %s watches of %s cannot continue over new connections: %s", facts.Kind, d.Name, facts.NoResume)
