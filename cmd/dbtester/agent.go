@@ -234,7 +234,7 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", f.listen, err)
 	}
-	parts, err := a.agentParts(ctx, f, agent.Options{
+	parts, err := a.startParts(ctx, f, agent.Options{
 		Registry: a.registry, WorkDir: workDir, Cache: cache, Tools: tools, Self: a.self, Lease: f.lease,
 		AllowBinary: f.allowBinary, AllowFlags: f.allowFlags, AllowFaults: f.allowFaults, Device: f.device, Interface: f.iface, Disk: f.disk,
 		ClientNumPath: f.clientNum, Log: log, Version: tool().Version,
@@ -268,8 +268,8 @@ type agentParts struct {
 	metrics *metricsServer
 }
 
-// agentParts starts the parts of an agent. Those that were started are closed if another cannot be.
-func (a *app) agentParts(ctx context.Context, f agentFlags, o agent.Options) (p agentParts, err error) {
+// startParts starts the parts of an agent. Those that were started are closed if another cannot be.
+func (a *app) startParts(ctx context.Context, f agentFlags, o agent.Options) (p agentParts, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(context.WithoutCancel(ctx)))
