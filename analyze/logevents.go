@@ -100,12 +100,7 @@ func logEventOf(events []results.Event, from int64) logEvent {
 		one.Longest = longest.Took.Round(time.Millisecond / 10).String()
 	}
 	text, _, _ := strings.Cut(longest.Text, "\n")
-	text = folders.ReplaceAllString(text, "$1.../")
-	if line := []rune(plaintext.Line(text)); len(line) > mostLine {
-		one.Line = string(line[:mostLine]) + "..."
-	} else {
-		one.Line = string(line)
-	}
+	one.Line = plaintext.Short(folders.ReplaceAllString(text, "$1.../"), mostLine)
 	return one
 }
 

@@ -169,10 +169,7 @@ func (r *Run) Happenings() iter.Seq[Happening] {
 			if e.Kind == results.EventLeader {
 				h.Name = "another leader"
 			}
-			h.Name = plaintext.Line(h.Name)
-			if runes := []rune(h.Name); len(runes) > mostKind {
-				h.Name = string(runes[:mostKind]) + "..."
-			}
+			h.Name = plaintext.Short(h.Name, mostKind)
 			if !yield(h) {
 				return
 			}

@@ -251,13 +251,7 @@ func laid(all []slice) (lanes [][]slice) {
 }
 
 // text returns a text of others as one line of bounded length.
-func text(s string) string {
-	s = plaintext.Line(s)
-	if runes := []rune(s); len(runes) > mostText {
-		s = string(runes[:mostText]) + "..."
-	}
-	return s
-}
+func text(s string) string { return plaintext.Short(s, mostText) }
 
 // record is one object of the format. Times are in microseconds.
 type record struct {

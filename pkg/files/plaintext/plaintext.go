@@ -82,6 +82,15 @@ func Line(text string) string {
 	}, Visible(text))
 }
 
+// Short returns text as [Line] does, cut to a number of characters and "..." if it is longer.
+func Short(text string, most int) string {
+	text = Line(text)
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most]) + "..."
+	}
+	return text
+}
+
 // Joined returns text on one line, with single spaces in place of white space.
 func Joined(text string) string { return strings.Join(strings.Fields(text), " ") }
 

@@ -23,6 +23,21 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for in, want := range map[string]string{
+		"größe":        "größe",
+		"größer":       "größe...",
+		"a\n\tb":       "a  b",
+		"a\nb\x07cde":  `a b\x...`,
+		"":             "",
+		"\xff12345678": "\uFFFD1234...",
+	} {
+		if got := plaintext.Short(in, 5); got != want {
+			t.Errorf("Short(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	for in, want := range map[string]string{
 		"etcd v3.6, 1,000 keys": "etcd v3.6, 1,000 keys",
