@@ -218,22 +218,29 @@ func (r *Run) setAgeing() {
 			})
 			s.Measures[AgeingMemory].addMember(m, memory)
 			for measure := range ofStore {
+				var store []float64
 				if sizes := server.Own.sizes[measure]; sizes != nil {
-					s.Measures[measure].addMember(m, sizes[i])
+					store = sizes[i]
 				}
+				s.Measures[measure].addMember(m, store)
 			}
 		}
 	}
 	a.judge(r.seed(), r.Info.Unattended())
 }
 
-// addMember adds a member's sizes. A minute is unknown if it is for any member.
+// addMember adds a member's sizes; nil if it reported none. A minute is unknown if it is for any
+// member.
 func (m *AgeingMeasure) addMember(member int, sizes []float64) {
-	for i, v := range sizes {
-		if member == 0 {
-			m.Values[i] = 0
+	for i := range m.Values {
+		switch {
+		case sizes == nil:
+			m.Values[i] = math.NaN()
+		case member == 0:
+			m.Values[i] = sizes[i]
+		default:
+			m.Values[i] += sizes[i]
 		}
-		m.Values[i] += v
 	}
 }
 

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,5 +59,25 @@ func TestAgeing(t *testing.T) {
 	}
 	if short := runs[1].Ageing; len(short.Steps) != 0 || !strings.Contains(short.Missing, "too short") {
 		t.Errorf("ageing of a minute %+v, want it too short", short)
+	}
+}
+
+// The stores of all members together are unknown if one of them reported nothing.
+func TestAgeingOfSilentMember(t *testing.T) {
+	for silent := range 3 {
+		dir := t.TempDir()
+		f := runtest.NewFixture(t, dir)
+		f.Long("etcd", 1, 31*60, 2*time.Millisecond)
+		f.Ok(os.Remove(filepath.Join(dir, "etcd", results.DatabaseFile(silent+1))))
+		runs, err := run.FromFolder(f.Write())
+		if err != nil || len(runs) != 1 || len(runs[0].Ageing.Steps) != 1 {
+			t.Fatalf("%d runs, %v, want one with one step", len(runs), err)
+		}
+		for k, name := range run.AgeingMeasures {
+			m := &runs[0].Ageing.Steps[0].Measures[k]
+			if known := k != run.AgeingStore && k != run.AgeingStoreUsed; known != (m.Missing == "") {
+				t.Errorf("without the store of member %d: %s: missing %q, drift %+v", silent+1, name, m.Missing, m.Drift)
+			}
+		}
 	}
 }
