@@ -155,8 +155,8 @@ func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series
 		}
 		b := h.Bins[bin].Buckets()
 		g.Counts = append(g.Counts, rowsOf(b, low, high))
-		p50.Y = append(p50.Y, percentileOf(b, .50))
-		upper.Y = append(upper.Y, percentileOf(b, tail))
+		p50.Y = append(p50.Y, run.QuantileMillis(b, .50))
+		upper.Y = append(upper.Y, run.QuantileMillis(b, tail))
 	}
 	return g, []figure.Series{p50, upper}
 }
@@ -178,14 +178,6 @@ func tail(h run.Heat) (q float64, name string) {
 		}
 	}
 	return .90, "p90"
-}
-
-// percentileOf returns a percentile in ms, or a gap if it has too few requests.
-func percentileOf(b histogram.Buckets, q float64) float64 {
-	if b == nil || !histogram.Enough(q, b.Total()) {
-		return math.NaN()
-	}
-	return float64(b.Quantile(q)) / 1e6
 }
 
 // rowsOf counts a bin's latencies in rows low to high.

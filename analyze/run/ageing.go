@@ -162,13 +162,9 @@ func (r *minuteReader) close() {
 // closeMinute stores the quantiles of a minute, in milliseconds.
 func (s *AgeingStep) closeMinute(o *openMinute) {
 	b := o.sum.Take()
-	n := b.Total()
-	s.Requests[o.at] = n
-	for measure, q := range map[int]float64{AgeingP50: 0.5, AgeingP99: 0.99} {
-		if histogram.Enough(q, n) {
-			s.Measures[measure].Values[o.at] = float64(b.Quantile(q)) / 1e6
-		}
-	}
+	s.Requests[o.at] = b.Total()
+	s.Measures[AgeingP50].Values[o.at] = QuantileMillis(b, 0.5)
+	s.Measures[AgeingP99].Values[o.at] = QuantileMillis(b, 0.99)
 }
 
 // minuteMeans returns the mean of a gauge in each minute of the step, NaN if it is unknown. There

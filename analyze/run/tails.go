@@ -9,6 +9,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
+// QuantileMillis returns a quantile of nanoseconds in ms, or NaN if it has too few requests.
+func QuantileMillis(b histogram.Buckets, q float64) float64 {
+	if !histogram.Enough(q, b.Total()) {
+		return math.NaN()
+	}
+	return float64(b.Quantile(q)) / 1e6
+}
+
 // SecondQuantiles returns quantiles of the latencies of the ok requests that ended in each unix
 // second, in ms, over all operations and phases, by the timing of their step; NaN for a second with
 // too few requests. An unreadable log ends it, and is among the run's gaps.
@@ -24,11 +32,7 @@ func (r *Run) SecondQuantiles(quantiles ...float64) map[int64][]float64 {
 			return
 		}
 		for _, q := range quantiles {
-			v := math.NaN()
-			if histogram.Enough(q, b.Total()) {
-				v = float64(b.Quantile(q)) / 1e6
-			}
-			out[open] = append(out[open], v)
+			out[open] = append(out[open], QuantileMillis(b, q))
 		}
 	}
 	// Lines are sorted by time, so one open second is enough.
