@@ -20,8 +20,9 @@ type Heat struct {
 const mostBins = 120
 
 // readHeat reads the latency log for the table's clock. A log may span hours, so it is read line by
-// line into a bounded number of histograms. Bins count from the unix second start. A missing log is
-// a gap only if there are interval rows. Measured requests also go to minutes. Lines that contradict the rows are a gap.
+// line into a bounded number of histograms, and the measured requests also into minutes. Bins count
+// from the unix second start. A missing log is a gap only if there are interval rows. Lines that
+// contradict the rows are a gap.
 func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, minutes *minuteReader, gaps *Gaps) Heat {
 	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.PackedBuckets{}}
 	logged := map[int64]int64{} // requests by second
