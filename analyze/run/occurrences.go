@@ -110,6 +110,7 @@ func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		for _, h := range r.hostsUsed() {
 			for _, s := range spans {
+				s = h.sampled(s)
 				for at := s.From; at+1e9 <= s.To; at += 1e9 {
 					if h.other(at, at+1e9) >= otherShare && !yield(Happening{Event: results.Event{Member: -1}, Name: KindOther, From: at, To: at + 1e9}) {
 						return
@@ -241,6 +242,16 @@ func (r *Run) hostsUsed() (hosts []hostUsed) {
 		}
 	}
 	return hosts
+}
+
+// sampled returns the seconds of a span between the machine's first and last sample: spans of broken
+// records may last for centuries.
+func (h *hostUsed) sampled(s Span) Span {
+	first, last := h.host.times[0], h.host.times[len(h.host.times)-1]
+	if s.From < first {
+		s.From = first + (s.From%1e9-first%1e9+2e9)%1e9
+	}
+	return Span{min(s.From, last), min(s.To, last)}
 }
 
 // usedCPU returns a machine's counter of CPU time.

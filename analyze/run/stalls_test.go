@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -204,6 +205,27 @@ func TestSampledOccurrences(t *testing.T) {
 	for _, name := range []string{KindOther, KindCollector} {
 		if k, ok := got.kind(name); !ok || k.Events != 1 || k.Stalls != 1 {
 			t.Errorf("%s: %+v of %+v, want one event", name, k, got.Kinds)
+		}
+	}
+	// Seconds count from the beginning of a span, and those without samples are passed over.
+	for _, c := range []struct {
+		span Span
+		want []int64
+	}{
+		{Span{-9e18, math.MaxInt64}, []int64{at * 1e9}},
+		{Span{0, math.MaxInt64}, []int64{at * 1e9}},
+		{Span{-7e8, math.MaxInt64}, []int64{at*1e9 - 7e8, at*1e9 + 3e8}},
+		{Span{at * 1e9, at*1e9 + 1e9}, []int64{at * 1e9}},
+		{Span{at * 1e9, at*1e9 + 1e9 - 1}, nil},
+		{Span{math.MaxInt64 - 5, math.MaxInt64}, nil},
+		{Span{0, 1e18}, nil},
+	} {
+		var got []int64
+		for h := range s.run.OtherLoad([]Span{c.span}) {
+			got = append(got, h.From)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("other load in %v begins at %v, want %v", c.span, got, c.want)
 		}
 	}
 }
