@@ -309,10 +309,10 @@ func wanted(t totals) (rows []row) {
 		sum("load_errors_total", job, t.Failed+t.Unknown)
 		sum("load_declined_total", job, 0)
 	}
-	for outcome, record := range map[string]float64{"ok": t.OK, "failed": t.Failed, "unknown": t.Unknown, "shed": t.Shed} {
-		sum("load_outcomes_total", fmt.Sprintf(`outcome="%s"`, outcome), record)
-	}
-	slices.SortFunc(rows[8:], func(a, b row) int { return strings.Compare(a.query, b.query) })
+	sum("load_outcomes_total", `outcome="failed"`, t.Failed)
+	sum("load_outcomes_total", `outcome="ok"`, t.OK)
+	sum("load_outcomes_total", `outcome="shed"`, t.Shed)
+	sum("load_outcomes_total", `outcome="unknown"`, t.Unknown)
 	sum("load_sent_total", "", t.Sent)
 	sum("load_unsent_total", "", t.Unsent)
 	sum("load_queued_total", "", t.Queued)
@@ -336,8 +336,11 @@ func lastSample(path, column string) (float64, error) {
 	}
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(lines) < 2 {
-		return 0, fmt.Errorf("%s has %d lines: %w", path, len(lines), err)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(lines) < 2 {
+		return 0, fmt.Errorf("%s has no samples: %d lines", path, len(lines))
 	}
 	i := slices.Index(lines[0], column)
 	if i < 0 {
