@@ -14,11 +14,6 @@ import (
 // lockRequests is how many requests of a load take locks.
 const lockRequests = 24
 
-// memberDiscard drops the records of a load.
-type memberDiscard struct{ discard }
-
-func (memberDiscard) Member(load.MemberTotal) error { return nil }
-
 // lockLoad takes locks as requests of a load do: clients share two names.
 func (f *fixture) lockLoad(t *testing.T, prefix string, o database.LockOptions) {
 	target := f.Target()
@@ -38,7 +33,7 @@ func (f *fixture) lockLoad(t *testing.T, prefix string, o database.LockOptions) 
 	if err := part.Connect(t.Context(), dialer, load.Step{Step: workload.Step{Requests: lockRequests, Clients: lockContenders}}, false); err != nil {
 		t.Fatalf("connect: %v", err)
 	}
-	end, err := part.Run(t.Context(), time.Time{}, memberDiscard{})
+	end, err := part.Run(t.Context(), time.Time{}, discard{})
 	if err != nil || end.Totals.OK != lockRequests {
 		t.Fatalf("%d requests were ok (%v), want %d", end.Totals.OK, err, lockRequests)
 	}

@@ -335,8 +335,9 @@ func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 // discard drops the records.
 type discard struct{}
 
-func (discard) Second(load.Second) error { return nil }
-func (discard) Total(load.Total) error   { return nil }
+func (discard) Second(load.Second) error      { return nil }
+func (discard) Total(load.Total) error        { return nil }
+func (discard) Member(load.MemberTotal) error { return nil }
 
 // cleanNumbers removes some numbers. Their neighbours stay: other numbers, numbers of
 // another size, and keys below a longer prefix.
