@@ -14,14 +14,15 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// heard holds the events of some watchers.
-type heard struct {
+// Heard holds the events of some watchers, without those of no change. It is safe for concurrent use.
+type Heard struct {
 	mu     sync.Mutex
 	events []database.WatchEvent
 	broken error
 }
 
-func (h *heard) Receive(at time.Time, events []database.WatchEvent) {
+// Receive keeps the events. Events of the future break the connection.
+func (h *Heard) Receive(at time.Time, events []database.WatchEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if at.IsZero() || time.Since(at) < 0 {
@@ -35,14 +36,15 @@ func (h *heard) Receive(at time.Time, events []database.WatchEvent) {
 	}
 }
 
-func (h *heard) Broken(err error) {
+// Broken keeps the last error.
+func (h *Heard) Broken(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.broken = err
 }
 
-// of returns the events of a watcher, and why its connection ended.
-func (h *heard) of(watcher int32) ([]database.WatchEvent, error) {
+// Of returns the events of a watcher, and why its connection ended.
+func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
@@ -83,7 +85,7 @@ func beside(t *testing.T, f *fixture, prefix string, open bool) database.Client 
 
 // watchedKeys are watchers on their own connections.
 type watchedKeys struct {
-	heard *heard
+	heard *Heard
 	on    []database.Watches
 	after []int64
 }
@@ -91,7 +93,7 @@ type watchedKeys struct {
 // watchKeys adds watchers; nil means that the members' release has no such watches.
 func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target database.Target, ranges []database.WatchRange) *watchedKeys {
 	t.Helper()
-	w := &watchedKeys{heard: &heard{}}
+	w := &watchedKeys{heard: &Heard{}}
 	for i, r := range ranges {
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 		target.Prefer = i % len(target.Endpoints)
@@ -167,7 +169,7 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 				return r.End == nil && !bytes.Equal(key, r.Key) || r.End != nil && (bytes.Compare(key, r.Key) < 0 || bytes.Compare(key, r.End) >= 0)
 			})
 		}
-		events, broken := w.heard.of(int32(i))
+		events, broken := w.heard.Of(int32(i))
 		if broken != nil {
 			t.Fatalf("the connection of watcher %d broke: %v", i, broken)
 		}
@@ -201,7 +203,7 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	if err := w.on[0].Barrier(ctx); err != nil {
 		t.Fatalf("wait for what was written before: %v", err)
 	}
-	events, _ := w.heard.of(0)
+	events, _ := w.heard.Of(0)
 	before := len(events)
 	until := make(chan struct{})
 	holder.Hold(until)
@@ -209,7 +211,7 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	defer release()
 	put("second")
 	for {
-		events, broken := w.heard.of(0)
+		events, broken := w.heard.Of(0)
 		if broken != nil || ctx.Err() != nil {
 			t.Fatalf("wait for the report of a write: %v, %v", broken, ctx.Err())
 		}
@@ -219,14 +221,14 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 		sleep.For(ctx, time.Millisecond)
 	}
 	put("third")
-	if events, _ := w.heard.of(0); len(events) != before+1 {
+	if events, _ := w.heard.Of(0); len(events) != before+1 {
 		t.Errorf("%d events while the connection is held, want 1", len(events)-before)
 	}
 	release()
 	if err := w.on[0].Barrier(ctx); err != nil {
 		t.Fatalf("wait for all events: %v", err)
 	}
-	if events, broken := w.heard.of(0); len(events) != before+2 || broken != nil {
+	if events, broken := w.heard.Of(0); len(events) != before+2 || broken != nil {
 		t.Errorf("%d events after the connection was held, want 2; it broke: %v", len(events)-before, broken)
 	}
 }
@@ -289,7 +291,7 @@ func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix
 		if err := on.Barrier(ctx); err != nil {
 			t.Fatalf("wait for all events: %v", err)
 		}
-		events, broken := w.heard.of(int32(i))
+		events, broken := w.heard.Of(int32(i))
 		if broken != nil {
 			t.Fatalf("the connection of watcher %d broke: %v", i, broken)
 		}
@@ -311,7 +313,7 @@ func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, fact
 		t.Fatalf("close watches: %v", err)
 	}
 	meanwhile()
-	events, _ := w.heard.of(watcher)
+	events, _ := w.heard.Of(watcher)
 	after := w.after[watcher]
 	for _, e := range events {
 		after = max(after, e.Version)

@@ -1,11 +1,8 @@
 package etcd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // The fields of events are read as protobuf's own decoder reads them, and broken messages are
@@ -55,35 +53,6 @@ func TestWatchMessages(t *testing.T) {
 	}
 }
 
-// reports keeps the events of watchers.
-type reports struct {
-	mu     sync.Mutex
-	events []database.WatchEvent
-	broken error
-}
-
-func (r *reports) Receive(_ time.Time, events []database.WatchEvent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range events {
-		e.Key, e.Value = bytes.Clone(e.Key), bytes.Clone(e.Value)
-		r.events = append(r.events, e)
-	}
-}
-
-func (r *reports) Broken(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.broken = err
-}
-
-// of are the events of a watcher.
-func (r *reports) of(watcher int32) []database.WatchEvent {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(r.events), func(e database.WatchEvent) bool { return e.Watcher != watcher })
-}
-
 // A watcher that resumes after a revision that was compacted is told of the gap and gets everything
 // behind it; others of the connection miss nothing. A barrier ends after all of that.
 func TestWatchCompacted(t *testing.T) {
@@ -114,7 +83,7 @@ func TestWatchCompacted(t *testing.T) {
 			if _, err := kv.Compact(ctx, &pb.CompactionRequest{Revision: left, Physical: true}); err != nil {
 				t.Fatal(err)
 			}
-			heard := &reports{}
+			heard := &databasetest.Heard{}
 			on, err := o.DialWatches(ctx, c.Target(), database.WatchStream, heard)
 			if err != nil {
 				t.Fatal(err)
@@ -135,12 +104,14 @@ func TestWatchCompacted(t *testing.T) {
 				{event(1, 3, left), event(1, 4, last)},
 				nil,
 			} {
-				if diff := cmp.Diff(want, heard.of(int32(watcher)), cmpopts.EquateEmpty()); diff != "" {
+				events, _ := heard.Of(int32(watcher)) // the end is checked below
+				if diff := cmp.Diff(want, events, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("watcher %d (-want +got):\n%s", watcher, diff)
 				}
 			}
-			if err := on.Close(); err != nil || heard.broken != nil {
-				t.Errorf("close watches: %v, broken %v", err, heard.broken)
+			err = on.Close()
+			if _, broken := heard.Of(0); err != nil || broken != nil {
+				t.Errorf("close watches: %v, broken %v", err, broken)
 			}
 		})
 	}
