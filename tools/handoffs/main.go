@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/coreos/dbtester/tools/experiment"
 )
@@ -66,7 +67,7 @@ func handOffs(ctx context.Context, args []string, out, progress io.Writer) error
 	flags := flag.NewFlagSet("handoffs", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
 	least := flags.Int("n", 100_000, "hand-offs of each recipe")
-	round := flags.Duration("round", 120_000_000_000, "length of a round; half of it has no contenders")
+	round := flags.Duration("round", 2*time.Minute, "length of a round; half of it has no contenders")
 	rounds := flags.Int("rounds", 20, "rounds of a recipe, at most")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -128,8 +129,10 @@ func judge(table io.Reader) (count, error) {
 		return c, err
 	}
 	column := map[string]int{}
-	for i, name := range header {
-		column[name] = i
+	for _, name := range []string{"stage", "name", "acquired_ns", "sent_ns", "fence", "end"} {
+		if column[name] = slices.Index(header, name); column[name] < 0 {
+			return c, fmt.Errorf("the table must have the column %s, got %q", name, header)
+		}
 	}
 	held := map[string][]turn{}
 	for {

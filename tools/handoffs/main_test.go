@@ -24,6 +24,9 @@ func TestJudge(t *testing.T) {
 	if want := (count{rounds: 1, handOffs: 4, overlaps: 1, disorder: 1, other: 1}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
+	if _, err := judge(strings.NewReader(strings.Replace(turns, "sent_ns", "given_up_ns", 1))); err == nil || !strings.Contains(err.Error(), "the column sent_ns") {
+		t.Errorf("a table without a column that is judged must be an error, got %v", err)
+	}
 	if _, err := judge(strings.NewReader("")); err == nil {
 		t.Error("a table without a header must be an error")
 	}
