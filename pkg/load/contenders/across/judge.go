@@ -50,11 +50,10 @@ func Judge(parts []Part) (v Verdict) {
 	for n, p := range parts {
 		for _, h := range p.Held {
 			s := span{Holding: h, part: n}
-			var latestSent int64
-			var ok, known bool
-			s.Acquired, s.latestAcquired, ok = p.Clock(h.Acquired)
-			s.earliestSent, latestSent, known = p.Clock(h.Sent)
-			if s.Sent = latestSent; !ok || !known {
+			var began, ended bool
+			s.Acquired, s.latestAcquired, began = p.Clock(h.Acquired)
+			s.earliestSent, s.Sent, ended = p.Clock(h.Sent)
+			if !began || !ended {
 				v.Unsure++
 				continue
 			}
