@@ -20,16 +20,17 @@ import (
 
 // store lets everybody hold every lock.
 type store struct {
-	open, fence int64
-	refuses     error // of the next requests for a lock
-	releases    error
-	panics      bool
-	lost        chan struct{}
-	acquired    func() // is called before the answer
+	open     atomic.Int64 // contenders: they are opened and closed side by side
+	fence    int64
+	refuses  error // of the next requests for a lock
+	releases error
+	panics   bool
+	lost     chan struct{}
+	acquired func() // is called before the answer
 }
 
 func (s *store) Contender(context.Context) (database.Contender, error) {
-	s.open++
+	s.open.Add(1)
 	return &one{s}, nil
 }
 
@@ -50,7 +51,7 @@ func (o *one) Acquire(context.Context, []byte, func()) (database.Held, error) {
 
 func (o *one) Release(context.Context) error { return o.releases }
 func (o *one) Abandon()                      {}
-func (o *one) Close(context.Context) error   { o.open--; return nil }
+func (o *one) Close(context.Context) error   { o.open.Add(-1); return nil }
 
 const within = time.Second
 
@@ -66,8 +67,8 @@ func newPool(t *testing.T, s *store, n int, long *stops.List) *Pool {
 	p := New(workload.Locks{Recipe: "direct", Hold: time.Second, TTL: 9 * time.Second}, facts)
 	p.Begin(&c, func(int64) stops.List { return *long })
 	p.Over([]database.Locks{s})
-	if err := p.Open(t.Context(), n, within); err != nil || s.open != int64(n) {
-		t.Fatalf("%d contenders are open (%v), want %d", s.open, err, n)
+	if err := p.Open(t.Context(), n, within); err != nil || s.open.Load() != int64(n) {
+		t.Fatalf("%d contenders are open (%v), want %d", s.open.Load(), err, n)
 	}
 	return p
 }
@@ -122,8 +123,8 @@ func TestOverlaps(t *testing.T) {
 		if got := p.Counts(); got.Overlaps != 3 {
 			t.Errorf("%d overlaps, want that of a holder since before another gave the lock up, 3", got.Overlaps)
 		}
-		if err := p.Close(t.Context(), within); err != nil || s.open != 0 {
-			t.Errorf("%d contenders are left: %v", s.open, err)
+		if err := p.Close(t.Context(), within); err != nil || s.open.Load() != 0 {
+			t.Errorf("%d contenders are left: %v", s.open.Load(), err)
 		}
 	})
 }
@@ -225,12 +226,12 @@ func TestReplaced(t *testing.T) {
 	s, long := &store{}, stops.List(nil)
 	p := newPool(t, s, 1, &long)
 	s.refuses = errors.New("busy")
-	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open != 1 {
-		t.Errorf("%d contenders after a request that failed (%v), want 1", s.open, err)
+	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open.Load() != 1 {
+		t.Errorf("%d contenders after a request that failed (%v), want 1", s.open.Load(), err)
 	}
 	s.refuses = database.ErrNoSession
-	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open != 0 {
-		t.Errorf("%d contenders after the end of a session (%v), want none", s.open, err)
+	if _, err := p.Acquire(t.Context(), 1, nil, within); err == nil || s.open.Load() != 0 {
+		t.Errorf("%d contenders after the end of a session (%v), want none", s.open.Load(), err)
 	}
 	s.refuses = nil
 	for _, s.releases = range []error{database.ErrLockLost, errors.New("no answer"), nil} {
@@ -241,8 +242,8 @@ func TestReplaced(t *testing.T) {
 		defer func() { _ = recover() }()
 		_, _ = p.Acquire(t.Context(), 1, nil, within)
 	}()
-	if s.open != 0 {
-		t.Errorf("%d contenders are left after a panic, want none", s.open)
+	if s.open.Load() != 0 {
+		t.Errorf("%d contenders are left after a panic, want none", s.open.Load())
 	}
 	counts(t, p, results.LoadLocks{Opened: 1, Replaced: 3, Acquired: 3, Released: 1, Lost: 1, Unclear: 1, Why: "no answer"})
 }
