@@ -56,7 +56,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 		clock:   clock,
 		leader:  leader,
 		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample, seen: r.sampled(o)},
-		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: set, selfCheck: o.Mirror != nil},
+		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: set, selfCheck: o.Mirror != nil, counted: r.counted(o)},
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
+	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -29,6 +30,9 @@ type loader struct {
 	selfCheck bool
 	// save writes the manifest.
 	save func() error
+	// counted shows counts, which are those of the load after show; nil if nobody wants them.
+	counted func(*exposition.Part)
+	counts  *exposition.Part
 }
 
 // duringLoad are the activities that run while requests are sent: from the first
@@ -110,6 +114,7 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	out = l.show(spec, out)
 	if err := l.issue.Begin(out, l.reportProgress); err != nil {
 		return errors.Join(err, out.Close())
 	}
@@ -226,6 +231,9 @@ func (l *loader) spec() load.Spec {
 
 func (l *loader) reportProgress(p load.Progress) {
 	l.see(p)
+	if l.counts != nil {
+		l.counts.Progress(p)
+	}
 	u := Update{Load: &p}
 	if c := l.run.experiment.Capacity; c != nil {
 		u.Duration = c.Longest(p.Step.Rate)

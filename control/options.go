@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -66,6 +67,9 @@ type Options struct {
 	// Happened is called with each event that control records while a database runs, from several
 	// goroutines; nil discards them. It must not block.
 	Happened func(Happened)
+	// Counted is called when the load of a database begins, with its counts, which grow until the
+	// load ends; nil counts nothing. It must not block.
+	Counted func(Counted)
 	// Resolver looks up hosts that are DNS names; nil is this machine's resolver. Wait is how
 	// long their addresses may be missing.
 	Resolver lookup.Resolver
@@ -110,6 +114,13 @@ type Happened struct {
 	Trial int
 	Tag   string
 	Event results.Event
+}
+
+// Counted is the counts of a database's load.
+type Counted struct {
+	Trial int
+	Tag   string
+	Load  *exposition.Part
 }
 
 // Outcome is the result of [Run].

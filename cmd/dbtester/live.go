@@ -85,6 +85,14 @@ func (v *audience) happened() func(control.Happened) {
 	return func(h control.Happened) { v.run.Happen(live.Of{Trial: h.Trial, Tag: h.Tag}, h.Event) }
 }
 
+// counted returns a function that receives the counts of loads, nil without an audience.
+func (v *audience) counted() func(control.Counted) {
+	if v == nil {
+		return nil
+	}
+	return func(c control.Counted) { v.run.Count(live.Of{Trial: c.Trial, Tag: c.Tag}, c.Load) }
+}
+
 // written shows the report instead of the run.
 func (v *audience) written(page string) error {
 	if v == nil {

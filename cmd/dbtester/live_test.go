@@ -74,9 +74,37 @@ databases:
 			t.Errorf("%s ended at %v, the records have %d", name, got, want)
 		}
 	}
+	latency := map[string]uint64{}
+	for _, m := range last["dbtester_load_latency_seconds"].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "timing" {
+				latency[l.GetValue()] += m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	if ok := uint64(totals.OK); latency["response"] != ok || latency["service"] != ok {
+		t.Errorf("the histograms ended with %v requests, the records have %d ok", latency, ok)
+	}
+	for outcome, want := range map[string]int64{"ok": totals.OK, "failed": totals.Failed, "unknown": totals.Unknown, "shed": totals.Shed} {
+		if got := outcomes(last, outcome); int64(got) != want {
+			t.Errorf("%v requests with the outcome %s were exposed, the records have %d", got, outcome, want)
+		}
+	}
 	if machines := len(last["dbtester_machine_cpu_seconds_total"].GetMetric()); machines != 4 {
 		t.Errorf("%d machines were exposed, want three members and the client", machines)
 	}
+}
+
+// outcomes returns the exposed count of an outcome.
+func outcomes(all map[string]*dto.MetricFamily, outcome string) (n float64) {
+	for _, m := range all["dbtester_load_outcomes_total"].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "outcome" && l.GetValue() == outcome {
+				n += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return n
 }
 
 // wantSeen waits until an expression is true in the page, which may change to another meanwhile.

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -87,6 +88,13 @@ func (r *Run) Load(of Of, p load.Progress, total int64, length time.Duration) {
 	defer r.mu.Unlock()
 	r.now, r.step = of, "load"
 	r.of(of).second(r.clock(), p, total, length)
+}
+
+// Count shows the counts of a load as metrics.
+func (r *Run) Count(of Of, counts *exposition.Part) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(of).counts = counts
 }
 
 // Sample records a sample of a machine, such as "member 1" or "client".

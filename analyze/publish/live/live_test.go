@@ -27,6 +27,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -61,6 +62,7 @@ func around(now time.Time) *Run {
 	first, second := Of{1, 1, "etcd"}, Of{1, 1, "consul"}
 	r.Say(first, "start members", true)
 	r.Load(first, progress(1, 90, 0), 300, 0)
+	r.Count(first, counted(90, 0))
 	r.Say(second, "member 2 is lost\nby <b>name</b>", false)
 	for i := 1; i <= 3; i++ {
 		r.clock = func() time.Time { return now.Add(time.Duration(i) * time.Second) }
@@ -68,7 +70,26 @@ func around(now time.Time) *Run {
 		r.Sample(second, "client", sampleOf(r.clock(), 0))
 		r.Load(second, progress(i, 100, int64(i)), 1000, 10*time.Second)
 	}
+	r.Count(second, counted(100, 1, 2, 3))
 	return r
+}
+
+// counted returns the counts of seconds with ended requests each. Each argument after it is a
+// second, with the errors up to its end, of which one is new.
+func counted(ended int64, errors ...int64) *exposition.Part {
+	p := exposition.NewPart(load.Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}}})
+	for i, n := range errors {
+		row := results.Interval{Operation: string(workload.OpWrite), Due: 100, Sent: ended, Failed: min(n, 1), OK: ended - min(n, 1)}
+		h := histogram.New()
+		for range row.OK {
+			histogram.Record(h, 2*time.Millisecond)
+			row.Latency(results.TimingResponse, workload.OK).Add(2 * time.Millisecond)
+		}
+		series := results.Series{Timing: results.TimingResponse, Operation: row.Operation, Outcome: workload.OK}
+		p.Second(load.Second{Intervals: []results.Interval{row}, Latencies: []load.Latency{{Series: series, Histogram: h}}})
+		p.Progress(progress(i+1, ended, n))
+	}
+	return p
 }
 
 // frameOf is the frame of a run, as a page reads it.
@@ -262,6 +283,9 @@ func TestMetrics(t *testing.T) {
 		{"dbtester_load_requests_total", []string{"database", "consul"}, 300},
 		{"dbtester_load_errors_total", []string{"database", "consul"}, 3},
 		{"dbtester_load_requests_total", []string{"database", "etcd"}, 90},
+		{"dbtester_load_outcomes_total", []string{"database", "consul", "trial", "1", "operation", "write", "outcome", "ok"}, 297},
+		{"dbtester_load_outcomes_total", []string{"database", "consul", "outcome", "failed"}, 3},
+		{"dbtester_load_sent_total", []string{"database", "consul"}, 300},
 		{"dbtester_load_last_second_latency_seconds", []string{"database", "consul", "quantile", "0.99"}, .03},
 		{"dbtester_machine_cpu_percent", []string{"database", "consul", "machine", "member 1"}, 42},
 		{"dbtester_machine_write_bytes_total", []string{"machine", "member 1"}, 3e6},
@@ -270,6 +294,10 @@ func TestMetrics(t *testing.T) {
 		if got := value(c.name, c.labels...); got != c.want {
 			t.Errorf("%s %q is %v, want %v", c.name, c.labels, got, c.want)
 		}
+	}
+	latency := all["dbtester_load_latency_seconds"].GetMetric()
+	if len(latency) != 2 || latency[0].GetHistogram().GetSampleCount() != 297 {
+		t.Errorf("the histograms of latencies are %v, want one of the 297 ok requests for each database", latency)
 	}
 	if all["dbtester_machine_disk_free_bytes"] != nil {
 		t.Error("a metric that no machine has is exposed")
@@ -515,7 +543,7 @@ func TestDocuments(t *testing.T) {
 	}
 	asked := regexp.MustCompile(`dbtester_[a-z_]+`).FindAllString(string(dashboard), -1)
 	for _, name := range asked {
-		if _, ok := exposed[name]; !ok {
+		if _, ok := exposed[strings.TrimSuffix(name, "_bucket")]; !ok {
 			t.Errorf("the dashboard asks for %s, which nothing exposes", name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -17,12 +18,12 @@ type oneLoad struct {
 	last     load.Progress
 	total    int64         // requests of the whole load, 0 if unknown
 	length   time.Duration // of the whole load, 0 if unknown
-	offered  int64         // requests that were due so far
 	seconds  []second
 	steps    []boundary
 	machines map[string]machine // by name
 	faults   []lasted           // in the order in which they began
 	leaders  []time.Time        // when others were elected
+	counts   *exposition.Part   // nil before the load
 }
 
 // second holds the rates in a second of a load, or in a step's part of that second.
@@ -62,7 +63,6 @@ func (l *oneLoad) second(at time.Time, p load.Progress, total int64, length time
 		l.steps = append(l.steps, boundary{max(x-p.Elapsed.Seconds(), 0), p.Step})
 	}
 	l.last, l.total, l.length = p, total, length
-	l.offered += p.Offered
 	if p.PerSecond(1) == 0 { // too short for a rate
 		return
 	}

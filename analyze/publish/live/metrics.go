@@ -11,17 +11,17 @@ import (
 // collector exports a run's state at the time of a scrape.
 type collector struct {
 	run      *Run
-	loads    *exposition.Loads
+	parts    *exposition.Parts
 	machines *exposition.Machines
 }
 
 func newCollector(r *Run) *collector {
-	return &collector{run: r, loads: exposition.NewLoads("database", "trial"), machines: exposition.NewMachines("database", "trial", "machine")}
+	return &collector{run: r, parts: exposition.NewParts("database", "trial"), machines: exposition.NewMachines("database", "trial", "machine")}
 }
 
 // Describe implements [prometheus.Collector].
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	c.loads.Describe(out)
+	c.parts.Describe(out)
 	c.machines.Describe(out)
 }
 
@@ -31,8 +31,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for i := range s.loads {
 		l := &s.loads[i]
 		tag, trial := l.of.Tag, strconv.Itoa(l.of.Trial)
-		if !l.start.IsZero() {
-			c.loads.Send(out, exposition.Load{Offered: l.offered, Last: l.last}, tag, trial)
+		if l.counts != nil {
+			c.parts.Send(out, l.counts, tag, trial)
 		}
 		for _, name := range l.names() {
 			last := l.machines[name].last

@@ -1,0 +1,41 @@
+package control
+
+import (
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/exposition"
+)
+
+// counted returns a function that shows the counts of the run's load to the caller of [Run], nil if
+// the caller wants none.
+func (r *run) counted(o Options) func(*exposition.Part) {
+	if o.Counted == nil {
+		return nil
+	}
+	return func(p *exposition.Part) {
+		o.Counted(Counted{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Load: p})
+	}
+}
+
+// countedSink counts the seconds that it passes on.
+type countedSink struct {
+	sink
+	counts *exposition.Part
+}
+
+var _ sink = countedSink{}
+
+// Second counts a second and records it.
+func (c countedSink) Second(s load.Second) error {
+	c.counts.Second(s)
+	return c.sink.Second(s)
+}
+
+// show has the load counted if somebody wants its counts. It returns the sink of its records.
+func (l *loader) show(spec load.Spec, out sink) sink {
+	if l.counted == nil {
+		return out
+	}
+	l.counts = exposition.NewPart(spec)
+	l.counted(l.counts)
+	return countedSink{out, l.counts}
+}
