@@ -20,8 +20,12 @@ type Row struct {
 	Name, Unit, Definition string
 	// After is the name of the row before it.
 	After string
+	// Section, if not empty, is a section of the row's own, with others that name it.
+	Section string
 	// Cell returns a run's number and its text, which may say more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
+	// OfStage, instead of Cell, returns those of each stage of a load.
+	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
 }
 
 // Tabler has rows of the table.

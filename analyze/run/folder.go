@@ -295,7 +295,7 @@ func (f *folderReader) machineFiles() []func() {
 			m.own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &m.reported)
 			if m.own.Answers.Len() > 0 {
 				m.own.sizes = m.own.ageingStore(f.run.Ageing.Steps)
-				m.own.settle(f.run.Windows.MeasuredSpans())
+				m.own.settle(f.run.Windows.MeasuredSpans(), f.run.stageSpans()...)
 			}
 		})
 	}

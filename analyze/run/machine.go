@@ -227,12 +227,7 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	if len(values) < 2 || len(times) < len(values) {
 		return Missing("%s: fewer than two samples of the load", m.Name)
 	}
-	at := func(t int64) float64 {
-		i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
-		part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
-		return values[i] + min(max(part, 0), 1)*(values[i+1]-values[i])
-	}
-	within := Measured(at(w.To)-at(w.From), whole.N)
+	within := Measured(interpolated(times, values, w.To)-interpolated(times, values, w.From), whole.N)
 	within.Marks = whole.Marks
 	return within
 }

@@ -19,6 +19,8 @@ type Own struct {
 	// windows are the windows for which known holds numbers of metrics whose answers were dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
+	// stages hold the same for the windows of each stage of a load with several.
+	stages []settled
 	// sizes are the sizes of the store by measure of ageing, step and minute.
 	sizes map[int][][]float64
 }
@@ -31,9 +33,25 @@ type ownNumbers struct {
 	histogramN         Measure
 }
 
+// settled are the numbers of all metrics for some windows.
+type settled struct {
+	windows []Span
+	known   map[metric.Name]ownNumbers
+}
+
 // settle computes every metric's numbers for the windows. It then drops the answers that neither
 // per-second figures nor the comparison with stalls need. Answers take most of a run's memory.
-func (o *Own) settle(windows []Span) {
+func (o *Own) settle(windows []Span, stages ...[]Span) {
+	known := o.numbers(windows)
+	for _, of := range stages {
+		o.stages = append(o.stages, settled{of, o.numbers(of)})
+	}
+	o.Answers.Keep(metric.Fsyncs, metric.FsyncSeconds, metric.FsyncHistogram, metric.PauseSeconds)
+	o.windows, o.known = windows, known
+}
+
+// numbers computes every metric's numbers for the windows.
+func (o *Own) numbers(windows []Span) map[metric.Name]ownNumbers {
 	known := map[metric.Name]ownNumbers{}
 	for _, m := range metric.OfDatabase().Metrics() {
 		one := ownNumbers{reported: o.Reports(m.Name), growth: o.Growth(windows, m.Name), peak: o.Peak(windows, m.Name), last: o.Last(m.Name)}
@@ -42,14 +60,18 @@ func (o *Own) settle(windows []Span) {
 		}
 		known[m.Name] = one
 	}
-	o.Answers.Keep(metric.Fsyncs, metric.FsyncSeconds, metric.FsyncHistogram, metric.PauseSeconds)
-	o.windows, o.known = windows, known
+	return known
 }
 
 // of returns a metric's numbers for the windows; nil if they have yet to be computed.
 func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
 	if one, ok := o.known[n]; ok && slices.Equal(windows, o.windows) {
 		return &one
+	}
+	for _, s := range o.stages {
+		if one, ok := s.known[n]; ok && slices.Equal(windows, s.windows) {
+			return &one
+		}
 	}
 	return nil
 }

@@ -118,6 +118,17 @@ func (r *Run) SpansOf(g *Stage) (spans []Span) {
 	return spans
 }
 
+// stageSpans are the measured windows of each stage of a load with several.
+func (r *Run) stageSpans() (spans [][]Span) {
+	if !r.Staged() {
+		return nil
+	}
+	for _, g := range r.Stages {
+		spans = append(spans, r.SpansOf(g))
+	}
+	return spans
+}
+
 // ServerRate is a counter's growth per second over all members' processes in a stage's measured
 // windows.
 func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/abilities"
 	abilitylist "github.com/coreos/dbtester/analyze/abilities/all"
+	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/run"
 )
 
@@ -31,7 +33,7 @@ const (
 func sections() []string {
 	return []string{
 		sectionCapacity, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
-		sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions,
+		cause.Section, sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions,
 	}
 }
 
@@ -73,12 +75,22 @@ func withAbilities(rows []Row) []Row {
 	for _, own := range abilitylist.Rows() {
 		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == own.After })
 		rows = slices.Insert(rows, at+1, Row{
-			section: rows[at].section, Name: own.Name, Unit: own.Unit, Definition: own.Definition, Ours: true,
-			Cell: func(r *run.Run) Cell {
-				m, text := own.Cell(r)
-				return cellOf(m, func(float64) string { return text }).verbatim()
-			},
+			section: cmp.Or(own.Section, rows[at].section), Name: own.Name, Unit: own.Unit, Definition: own.Definition, Ours: true,
+			Cell: abilityCell(own),
 		})
 	}
 	return rows
+}
+
+// abilityCell prints the number of an ability's row: one, or one of each stage.
+func abilityCell(own abilities.Row) func(*run.Run) Cell {
+	print := func(m run.Measure, text string) Cell {
+		return cellOf(m, func(float64) string { return text }).verbatim()
+	}
+	if own.OfStage == nil {
+		return func(r *run.Run) Cell { return print(own.Cell(r)) }
+	}
+	return func(r *run.Run) Cell {
+		return byStage(func(g *run.Stage) Cell { return print(own.OfStage(r, g)) })(r)
+	}
 }

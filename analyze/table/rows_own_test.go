@@ -2,6 +2,7 @@ package table
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -69,5 +70,53 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 	}
 	if cell := got["MEMBER-COMMIT-AVG"]; cell.applies() {
 		t.Errorf("a number that is not reported must have no row, got %+v", cell)
+	}
+}
+
+// TestLedger has members whose leader synced for half of the time, in each of two steps.
+func TestLedger(t *testing.T) {
+	runs, err := run.FromFolder(runtest.TwoDatabases(t))
+	if err != nil {
+		t.Fatalf("read the fixture: %v", err)
+	}
+	r := runs[0]
+	cell := func(name string) Cell {
+		all := All(runs)
+		return all[slices.IndexFunc(all, func(row Row) bool { return row.Name == name })].Cell(r)
+	}
+	if c := cell("LEDGER-FSYNC"); c.applies() {
+		t.Errorf("without the members' numbers there must be no row, got %+v", c)
+	}
+	for i := range r.Machines.Servers {
+		for second := range (r.Windows.Load.To-r.Windows.Load.From)/1e9 + 3 {
+			s := results.NewDatabaseSample()
+			s.UnixNano = r.Windows.Load.From + (second-1)*1e9
+			s.Values.Set(metric.Fsyncs, 500*float64(second))
+			s.Values.Set(metric.FsyncSeconds, .5*float64(second))
+			r.Machines.Servers[i].Own.Answers.Append(&s)
+		}
+	}
+	sum := map[string]float64{}
+	for _, name := range []string{"LEDGER-CLIENT", "LEDGER-FREE-CLIENT", "LEDGER-OUTSIDE", "LEDGER-THROTTLED", "LEDGER-FSYNC", "LEDGER-PEERS", "LEDGER-PROCESSORS", "LEDGER-UNEXPLAINED"} {
+		c := cell(name)
+		for _, p := range c.Parts {
+			if p.Value != nil {
+				sum[p.Label] += *p.Value
+			}
+			if name == "LEDGER-FSYNC" && (p.Value == nil || math.Abs(*p.Value-50) > .1) {
+				t.Errorf("a leader that synced for half of the time has %+v", p)
+			}
+			if name == "LEDGER-OUTSIDE" && p.Text != "not recorded" {
+				t.Errorf("a line without an input must say so, got %+v", p)
+			}
+		}
+	}
+	if len(sum) != 2 {
+		t.Errorf("each kind of step must have a ledger, got %v", sum)
+	}
+	for label, of := range sum {
+		if math.Abs(of-100) > 1e-6 {
+			t.Errorf("the lines of %s sum to %g %%", label, of)
+		}
 	}
 }

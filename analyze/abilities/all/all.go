@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/abilities/ageing"
+	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/abilities/consistency"
 	"github.com/coreos/dbtester/analyze/abilities/deaths"
 	"github.com/coreos/dbtester/analyze/abilities/faults"
@@ -18,7 +19,7 @@ import (
 // Halves returns the part of each ability in reports. If several abilities disturbed a load, the
 // first one has the sentence: next to faults, a compaction is no news.
 func Halves() []abilities.Half {
-	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, stalls.Half{}, ageing.Half{}}
+	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}}
 }
 
 // Rows returns the rows of all abilities, each after the row that it names.

@@ -1,0 +1,135 @@
+package cause
+
+import (
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// fewestTrips is the smallest number of round trips whose mean is used: members measure one every
+// few seconds.
+const fewestTrips = 10
+
+// words mark a line whose input is missing.
+func unrecorded(why string) run.Measure {
+	return run.Measure{Words: "not recorded", Missing: why}
+}
+
+// FactsOf collects the facts of a stage.
+func FactsOf(r *run.Run, g *run.Stage) *Facts {
+	l := &g.Latency
+	f := &Facts{Response: l.OK.Mean, Service: l.OK.Mean, Client: r.ClientPart(g)}
+	f.Response.Marks = nil
+	if l.Rated() {
+		f.Service = l.Service.Mean
+	} else if f.Response.Known() {
+		f.Service = run.Inapplicable("a closed loop sends as soon as a client is free")
+	}
+	spans := r.SpansOf(g)
+	leader, why := leaderOf(r)
+	if why != "" {
+		f.Throttled, f.Waiting = unrecorded(why), unrecorded(why)
+		f.setWrites(unrecorded(why))
+		return f
+	}
+	f.Throttled = known(leader.ShareWithin(spans, metric.GroupThrottledSeconds))
+	f.Waiting = known(leader.ShareWithin(spans, metric.RunDelay))
+	if !writesOnly(r, g) {
+		f.setWrites(unrecorded("not split: the load has other requests than writes, which do not wait for these"))
+		return f
+	}
+	mean := func(m *run.Machine, sum, count metric.Name) run.Measure {
+		s, n := m.Own.Growth(spans, sum), m.Own.Growth(spans, count)
+		switch {
+		case !s.Known():
+			return unrecorded(m.Name + ": " + s.Missing)
+		case !n.Known():
+			return unrecorded(m.Name + ": " + n.Missing)
+		case n.Value == 0:
+			return unrecorded(m.Name + " reported none in the measured window")
+		}
+		return run.Measured(1e3*s.Value/n.Value, int64(n.Value))
+	}
+	f.Syncing = known(leader.Own.ShareWithin(spans, metric.FsyncSeconds))
+	f.Sync = mean(leader, metric.FsyncSeconds, metric.Fsyncs)
+	f.Agreement = mean(leader, metric.AgreementSeconds, metric.Agreements)
+	f.Trip = mean(leader, metric.PeerTripSeconds, metric.PeerTrips)
+	if f.Trip.Known() && f.Trip.N < fewestTrips {
+		f.Trip = unrecorded("fewer than ten round trips to other members were measured")
+	}
+	f.FollowersSync = run.Inapplicable("there is one member alone")
+	if len(r.Machines.Servers) == 1 {
+		f.Trip, f.Agreement = f.FollowersSync, f.FollowersSync
+	}
+	for i := range r.Machines.Servers {
+		if m := &r.Machines.Servers[i]; m != leader {
+			one := mean(m, metric.FsyncSeconds, metric.Fsyncs)
+			if !f.FollowersSync.Known() || one.Known() && one.Value < f.FollowersSync.Value {
+				f.FollowersSync = one
+			}
+		}
+	}
+	f.Inside = insideOf(r, spans)
+	return f
+}
+
+// setWrites gives all facts that only writes have the same reason.
+func (f *Facts) setWrites(why run.Measure) {
+	f.Inside, f.Syncing, f.Sync, f.FollowersSync, f.Agreement, f.Trip = why, why, why, why, why, why
+}
+
+// known replaces the words of a measure without a value.
+func known(m run.Measure) run.Measure {
+	if m.Known() {
+		return m
+	}
+	return unrecorded(m.Missing)
+}
+
+// leaderOf returns the member that led during the whole load.
+func leaderOf(r *run.Run) (leader *run.Machine, why string) {
+	leaders := r.Machines.Leaders
+	if len(leaders) == 0 {
+		leaders = []int{r.Info.Record.Leader}
+	}
+	switch at := leaders[0]; {
+	case r.Info.Unattended():
+		return nil, run.NoAgents
+	case len(leaders) > 1:
+		return nil, "another member became the leader during the load"
+	case at < 0 || at >= len(r.Machines.Servers):
+		return nil, "the leader is not known"
+	default:
+		return &r.Machines.Servers[at], ""
+	}
+}
+
+// writesOnly reports whether all requests of a stage replace, add or remove keys.
+func writesOnly(r *run.Run, g *run.Stage) bool {
+	for _, o := range g.Operations {
+		if op := workload.Op(o.Operation); !op.SendsValue() && !op.Deletes() || op.Reads() {
+			return false
+		}
+	}
+	return len(g.Operations) > 0
+}
+
+// insideOf is the mean time of a write in the members, over all members that report it.
+func insideOf(r *run.Run, spans []run.Span) run.Measure {
+	sum, count := 0.0, 0.0
+	for i := range r.Machines.Servers {
+		m := &r.Machines.Servers[i]
+		s, n := m.Own.Growth(spans, metric.WriteSeconds), m.Own.Growth(spans, metric.Writes)
+		if !s.Known() || !n.Known() {
+			if m.Own.Reports(metric.Writes) {
+				return unrecorded(m.Name + ": " + s.Missing + n.Missing)
+			}
+			continue
+		}
+		sum, count = sum+s.Value, count+n.Value
+	}
+	if count == 0 {
+		return unrecorded("no member reported the time of writes")
+	}
+	return run.Measured(1e3*sum/count, int64(count))
+}

@@ -1,0 +1,79 @@
+package run
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// ShareWithin is a counter of seconds divided by the time in exactly the windows: how many things
+// of the kind lasted at any time, on average.
+func (m *Machine) ShareWithin(windows []Span, n metric.Name) Measure {
+	return shareWithin(windows, func(w Span) Measure { return m.GrowthWithin(w, Of(n)) })
+}
+
+// ShareWithin is the same of a counter that the member reports. The answers must still be there.
+func (o *Own) ShareWithin(windows []Span, n metric.Name) Measure {
+	return shareWithin(windows, func(w Span) Measure { return o.growthWithin(w, n) })
+}
+
+func shareWithin(windows []Span, growth func(Span) Measure) Measure {
+	sum, seconds := Measured(0, 0), 0.0
+	for _, w := range windows {
+		one := growth(w)
+		if !one.Known() {
+			return one
+		}
+		sum.Value, sum.N = sum.Value+one.Value, sum.N+one.N
+		seconds += w.seconds()
+	}
+	if seconds <= 0 {
+		return Missing("the measured window was not recorded")
+	}
+	return Measured(sum.Value/seconds, sum.N)
+}
+
+// growthWithin interpolates a counter at both ends of a window.
+func (o *Own) growthWithin(w Span, n metric.Name) Measure {
+	whole := o.Growth([]Span{w}, n)
+	if !whole.Known() {
+		return whole
+	}
+	first, end := enclosing(w, o.Answers.Len(), func(i int) int64 { return o.Answers.Times[i] })
+	var values []float64
+	o.Answers.Values(n, first, end, func(v float64) bool {
+		values = append(values, v)
+		return true
+	})
+	if len(values) < 2 || len(values) != end-first {
+		return Missing(answeredTooLittle)
+	}
+	return Measured(interpolated(o.Answers.Times[first:end], values, w.To)-interpolated(o.Answers.Times[first:end], values, w.From), whole.N)
+}
+
+// interpolated returns a counter at a time, that of the nearest sample outside of them.
+func interpolated(times []int64, values []float64, t int64) float64 {
+	i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
+	part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
+	return values[i] + min(max(part, 0), 1)*(values[i+1]-values[i])
+}
+
+// ClientPart is the part of the mean response time of a stage's ok requests that the client itself
+// caused, in ms: [results.Step.ClientDelayNS].
+func (r *Run) ClientPart(g *Stage) Measure {
+	ok := g.Latency.OK.N
+	if unrecorded := r.Info.Unrecorded(); unrecorded.Words != "" || !ok.Known() || ok.Value == 0 {
+		return unrecorded
+	}
+	sum, found := int64(0), false
+	for _, s := range r.Info.Record.Steps {
+		if len(r.Stages) == 1 || slices.Contains(g.Steps, s.Index) {
+			sum, found = sum+s.ClientDelayNS, true
+		}
+	}
+	if !found {
+		return r.Info.Unrecorded()
+	}
+	return Measured(float64(sum)/1e6/ok.Value, ok.Int())
+}
