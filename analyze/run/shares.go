@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // ShareWithin is a counter of seconds divided by the time in exactly the windows: how many things
@@ -66,14 +67,15 @@ func (r *Run) ClientPart(g *Stage) Measure {
 	if unrecorded := r.Info.Unrecorded(); unrecorded.Words != "" || !ok.Known() || ok.Value == 0 {
 		return unrecorded
 	}
-	sum, found := int64(0), false
+	sum, all := int64(0), int64(0)
 	for _, s := range r.Info.Record.Steps {
+		all += s.ClientDelayNS
 		if len(r.Stages) == 1 || slices.Contains(g.Steps, s.Index) {
-			sum, found = sum+s.ClientDelayNS, true
+			sum += s.ClientDelayNS
 		}
 	}
-	if !found {
-		return r.Info.Unrecorded()
+	if all == 0 { // records of early releases do not have it
+		return Measure{Words: string(results.NotRecorded), Missing: "not recorded, or the client added no delay in any step"}
 	}
 	return Measured(float64(sum)/1e6/ok.Value, ok.Int())
 }

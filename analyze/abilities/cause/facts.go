@@ -10,7 +10,7 @@ import (
 // few seconds.
 const fewestTrips = 10
 
-// words mark a line whose input is missing.
+// unrecorded is a fact without a value.
 func unrecorded(why string) run.Measure {
 	return run.Measure{Words: "not recorded", Missing: why}
 }
