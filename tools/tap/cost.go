@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/stats/order"
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// plain is an experiment whose fault comes after the seconds that are measured. A fault of a disk has
+// all members tapped from their start on; a pause has none.
+const plain = `title: tap
+hosts: [127.0.3.1, 127.0.3.2, 127.0.3.3]
+load: {operation: write, duration: 11s, warm_up: 1s, clients: 5, key_size: 32, value_size: 256, timeout: 2s, failover: next}
+probe: 0s
+faults:
+- {kind: %s, member: 1, at: 9s, for: 1s%s}
+databases:
+  etcd: {}
+`
+
+// figures are those of a run before its fault.
+type figures struct {
+	rate     float64 // ok requests per second
+	p50, p99 float64 // medians of those of each second, in seconds
+	fsync    float64 // mean time of an fsync of the log by the members' own counts, in seconds
+}
+
+// pair is a run with a tap and one without.
+type pair struct{ tapped, plain figures }
+
+// costs makes pairs of runs, whose order alternates. It returns those that succeeded, and why others
+// failed.
+func costs(ctx context.Context, program, dir string, n int, progress io.Writer) (list []pair, failed []string) {
+	for i := range n {
+		var p pair
+		arms := []struct {
+			kind, keys string
+			to         *figures
+		}{{"disk", ", fsync: 1ms", &p.tapped}, {"pause", "", &p.plain}}
+		if i%2 == 1 {
+			slices.Reverse(arms)
+		}
+		var err error
+		for _, o := range arms {
+			if err == nil {
+				*o.to, err = measure(ctx, program, filepath.Join(dir, "cost"), fmt.Sprintf(plain, o.kind, o.keys))
+			}
+		}
+		if ctx.Err() != nil {
+			break // with what there is
+		}
+		if err != nil {
+			failed = append(failed, err.Error())
+			continue
+		}
+		fmt.Fprintf(progress, "pair %d: %.0f requests/s tapped, %.0f not\n", i+1, p.tapped.rate, p.plain.rate)
+		list = append(list, p)
+	}
+	return list, failed
+}
+
+// measure makes a run.
+func measure(ctx context.Context, program, dir, text string) (f figures, err error) {
+	defer os.RemoveAll(dir)
+	path, err := experiment.Run(ctx, program, dir, text, filepath.Join("*", "faults.csv"))
+	if err != nil {
+		return f, err
+	}
+	return read(filepath.Dir(path))
+}
+
+// read reads the figures of a database's folder.
+func read(folder string) (f figures, err error) {
+	faults, err := table(filepath.Join(folder, "faults.csv"))
+	if err != nil {
+		return f, err
+	}
+	if len(faults) != 1 || faults[0]["failed"] != "0" {
+		return f, fmt.Errorf("the run must have one fault that did not fail, got %v", faults)
+	}
+	at, err := time.Parse(time.RFC3339Nano, faults[0]["from"])
+	if err != nil {
+		return f, err
+	}
+	seconds, err := table(filepath.Join(folder, "intervals.csv"))
+	if err != nil {
+		return f, err
+	}
+	begin, ok := int64(0), 0.0
+	var p50, p99 []float64
+	for _, s := range seconds {
+		if s["phase"] != "measure" {
+			continue
+		}
+		var n numbers
+		second := n.of(s, "second")
+		if begin == 0 {
+			begin = int64(second) + 1 // the first second is measured in part
+		}
+		if int64(second) < begin || int64(second)+1 > at.Unix() {
+			continue
+		}
+		ok += n.of(s, "service_ok_count")
+		p50, p99 = append(p50, n.of(s, "service_ok_p50_ns")/1e9), append(p99, n.of(s, "service_ok_p99_ns")/1e9)
+		if n.err != nil {
+			return f, n.err
+		}
+	}
+	if len(p99) < 3 {
+		return f, fmt.Errorf("the run must have three whole seconds before its fault, got %d", len(p99))
+	}
+	f.rate, f.p50, f.p99 = ok/float64(len(p99)), order.Of(p50).Is, order.Of(p99).Is
+	f.fsync, err = meanFsync(folder, time.Unix(begin, 0), at)
+	return f, err
+}
+
+// meanFsync reads the mean time of an fsync of all members between two times.
+func meanFsync(folder string, from, to time.Time) (float64, error) {
+	var count, sum float64
+	for member := range 3 {
+		samples, err := table(filepath.Join(folder, fmt.Sprintf("%d-database-metrics.csv", member+1)))
+		if err != nil {
+			return 0, err
+		}
+		var first, last map[string]string
+		var n numbers
+		for _, s := range samples {
+			if t := time.Unix(0, int64(n.of(s, "UNIX-NANOSECOND"))); s["ERROR"] != "" || t.Before(from) || t.After(to) {
+				continue
+			}
+			if first == nil {
+				first = s
+			}
+			last = s
+		}
+		if first != nil {
+			count += n.of(last, "FSYNCS") - n.of(first, "FSYNCS")
+			sum += n.of(last, "FSYNC-SECONDS") - n.of(first, "FSYNC-SECONDS")
+		}
+		if n.err != nil {
+			return 0, n.err
+		}
+	}
+	if count == 0 {
+		return 0, errors.New("the members counted no fsync")
+	}
+	return sum / count, nil
+}
+
+// numbers reads numbers and keeps the first error.
+type numbers struct{ err error }
+
+func (n *numbers) of(row map[string]string, column string) float64 {
+	v, err := strconv.ParseFloat(row[column], 64)
+	if err != nil && n.err == nil {
+		n.err = fmt.Errorf("column %s: %w", column, err)
+	}
+	return v
+}
+
+// table reads the rows of a table by the names of their columns.
+func table(path string) (rows []map[string]string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	for i, fields := range all {
+		if i == 0 {
+			continue
+		}
+		row := map[string]string{}
+		for j, name := range all[0] {
+			row[name] = fields[j]
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// reportCosts prints the ratios within pairs.
+func reportCosts(out io.Writer, list []pair, failed []string) {
+	fmt.Fprintf(out, "\n## Without a fault\n\nThe cost of the tap while no fault is applied: %d pairs of runs whose order alternates, each with a fresh cluster and a closed loop of 5 clients that write 256 bytes. The whole seconds before a fault are compared: a fault of a disk, for which all members are tapped from their start on, and a pause, for which none is. Latencies are medians of those of each second; the time of an fsync is the mean by the members' own counts. The medians of the ratios within pairs have the interval of their order statistics; within noise: it has 1, and a wide one, as on a busy machine, excludes little.\n\n| | tapped, median | not tapped, median | ratio | interval | |\n|---|---|---|---|---|---|\n", len(list))
+	for _, row := range []struct {
+		name, unit string
+		scale      float64
+		of         func(figures) float64
+	}{
+		{"requests per second", "", 1, func(f figures) float64 { return f.rate }},
+		{"latency, p50", " ms", 1000, func(f figures) float64 { return f.p50 }},
+		{"latency, p99", " ms", 1000, func(f figures) float64 { return f.p99 }},
+		{"fsync, mean", " ms", 1000, func(f figures) float64 { return f.fsync }},
+	} {
+		var tapped, without, ratios []float64
+		for _, p := range list {
+			a, b := row.of(p.tapped), row.of(p.plain)
+			tapped, without, ratios = append(tapped, a*row.scale), append(without, b*row.scale), append(ratios, a/b)
+		}
+		r, word := order.Of(ratios), "differs"
+		if r.Low <= 1 && r.High >= 1 {
+			word = "within noise"
+		}
+		fmt.Fprintf(out, "| %s | %.4g%s | %.4g%s | %.3f | %.3f to %.3f (%.1f %%) | %s |\n", row.name, order.Of(tapped).Is, row.unit, order.Of(without).Is, row.unit, r.Is, r.Low, r.High, 100*r.Coverage, word)
+	}
+	for _, text := range failed {
+		fmt.Fprintf(out, "\nA pair failed and is not counted: %s\n", strings.ReplaceAll(text, "\n", " "))
+	}
+}

@@ -1,0 +1,72 @@
+// Command tap checks the tap by which faults of disks delay fsync, on three members of etcd: their own
+// histograms must have the delay while a fault lasts and not afterwards, and pairs of runs with and
+// without a tap measure what it costs while there is no fault. Run it with `make tap`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+
+	"github.com/coreos/dbtester/pkg/stats/order"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := tap(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "tap:", err)
+		os.Exit(1)
+	}
+}
+
+func tap(ctx context.Context, args []string, out, progress io.Writer) error {
+	flags := flag.NewFlagSet("tap", flag.ContinueOnError)
+	program := flags.String("dbtester", "bin/dbtester", "the program")
+	n := flags.Int("n", 10, "faults")
+	pairs := flags.Int("pairs", 20, "pairs of runs with and without a tap")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "tap-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Fprintf(out, "# The tap on fsync\n\nFaults of kind `disk` pass the calls that put writes on disk through the agent of the member. Here are three members of etcd on one machine, in the process of `dbtester control --local`. Made by `make tap` on %d processors, %s.\n", runtime.NumCPU(), load())
+	var errs []error
+	if *n > 0 {
+		list, err := delayed(ctx, *program, filepath.Join(dir, "delayed"), *n)
+		if err == nil {
+			err = reportDelayed(out, list)
+		}
+		errs = append(errs, err)
+	}
+	if *pairs > 0 {
+		list, failed := costs(ctx, *program, dir, *pairs, progress)
+		reportCosts(out, list, failed)
+		if len(list) < order.Least {
+			errs = append(errs, fmt.Errorf("%d of %d pairs succeeded, too few for an interval: %v", len(list), *pairs, failed))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// load describes how busy the machine is, whose other work changes times.
+func load() string {
+	var one float64
+	text, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &one)
+	}
+	if err != nil {
+		return "with an unknown load before"
+	}
+	return fmt.Sprintf("with a load of %.1f before", one)
+}
