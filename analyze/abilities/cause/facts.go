@@ -53,6 +53,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	f.Syncing = known(leader.Own.ShareWithin(spans, metric.FsyncSeconds))
 	f.Sync = mean(leader, metric.FsyncSeconds, metric.Fsyncs)
 	f.Agreement = mean(leader, metric.AgreementSeconds, metric.Agreements)
+	f.Queue = mean(leader, metric.QueueSeconds, metric.Queued)
 	f.Trip = mean(leader, metric.PeerTripSeconds, metric.PeerTrips)
 	if f.Trip.Known() && f.Trip.N < fewestTrips {
 		f.Trip = unrecorded("fewer than ten round trips to other members were measured")
@@ -75,7 +76,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 
 // setWrites gives all facts that only writes have the same reason.
 func (f *Facts) setWrites(why run.Measure) {
-	f.Inside, f.Syncing, f.Sync, f.FollowersSync, f.Agreement, f.Trip = why, why, why, why, why, why
+	f.Inside, f.Syncing, f.Sync, f.FollowersSync, f.Queue, f.Agreement, f.Trip = why, why, why, why, why, why, why
 }
 
 // known replaces the words of a measure without a value.

@@ -18,8 +18,8 @@ type Facts struct {
 	// by its processor quota, and in which it synced its log.
 	Throttled, Syncing run.Measure
 	// Sync is the mean time of a sync of the leader's log, FollowersSync that of the fastest
-	// follower.
-	Sync, FollowersSync run.Measure
+	// follower. Queue is the mean time for which an entry waited for its sync.
+	Sync, FollowersSync, Queue run.Measure
 	// Agreement is the mean time from the leader's proposal until most members had an entry, Trip
 	// that of a round trip from the leader to another member.
 	Agreement, Trip run.Measure
@@ -32,9 +32,9 @@ type Line struct {
 	Name string
 	// Definition completes "share of the mean response time of ok requests: ...".
 	Definition string
-	// Of returns the line's milliseconds. Left are those that the lines above it have left; lines
-	// without a value leave all.
-	Of func(f *Facts, left float64) run.Measure
+	// Of returns the line's milliseconds. Left are those that the lines above it have left, and
+	// synced those of the line of syncs; lines without a value leave all.
+	Of func(f *Facts, left, synced float64) run.Measure
 }
 
 // Lines whose bounds depend on one another: waits of the syncing thread for a processor are in both.
@@ -51,13 +51,13 @@ const Unexplained = "LEDGER-UNEXPLAINED"
 func Lines() []Line {
 	return []Line{
 		{"LEDGER-CLIENT", "delay that the client itself added: lateness before the sending, and stops of its process during calls",
-			func(f *Facts, _ float64) run.Measure { return f.Client }},
+			func(f *Facts, _, _ float64) run.Measure { return f.Client }},
 		{"LEDGER-FREE-CLIENT", "wait from the due time for a free client, without the line above (rate only)", freeClient},
 		{"LEDGER-OUTSIDE", "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer", outside},
 		{"LEDGER-THROTTLED", "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave",
-			func(f *Facts, left float64) run.Measure { return during(f.Throttled, left) }},
+			func(f *Facts, left, _ float64) run.Measure { return during(f.Throttled, left) }},
 		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor, so that it may be as small as low", fsync},
-		{"LEDGER-PEERS", "time for the agreement of most members beyond the leader's own sync: the leader's mean agreement, or else one round trip and the fastest follower's sync", peers},
+		{"LEDGER-PEERS", "time for the agreement of most members beyond the leader's own syncs, and the wait for them: from the leader's mean agreement, or else from one round trip and the fastest follower's sync", peers},
 		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits during syncs as well", processors},
 	}
 }
@@ -87,7 +87,7 @@ func Ledger(f *Facts) (entries []Entry, why run.Measure) {
 		entries = append(entries, Entry{l, m, m.Times(100 / f.Response.Value)})
 	}
 	for _, l := range Lines() {
-		m := l.Of(f, left)
+		m := l.Of(f, left, syncs.Value)
 		switch {
 		case !m.Known():
 		case l.Name == nameFsync:
@@ -117,7 +117,7 @@ func during(share run.Measure, left float64) run.Measure {
 	return run.Measured(min(share.Value, 1)*max(left, 0), share.N)
 }
 
-func freeClient(f *Facts, _ float64) run.Measure {
+func freeClient(f *Facts, _, _ float64) run.Measure {
 	if !f.Service.Known() {
 		return f.Service
 	}
@@ -129,7 +129,7 @@ func freeClient(f *Facts, _ float64) run.Measure {
 }
 
 // outside leaves the time inside the members.
-func outside(f *Facts, left float64) run.Measure {
+func outside(f *Facts, left, _ float64) run.Measure {
 	if !f.Inside.Known() {
 		return f.Inside
 	}
@@ -138,7 +138,7 @@ func outside(f *Facts, left float64) run.Measure {
 
 // fsync is at least the part that the leader's waits for a processor cannot explain. A sync that
 // takes longer than the agreement of most members was not waited for to its end.
-func fsync(f *Facts, left float64) run.Measure {
+func fsync(f *Facts, left, _ float64) run.Measure {
 	if !f.Syncing.Known() {
 		return f.Syncing
 	}
@@ -160,10 +160,16 @@ func fsync(f *Facts, left float64) run.Measure {
 	return m
 }
 
-func peers(f *Facts, _ float64) run.Measure {
+// peers leaves out what the agreement and the leader's syncs have in common: the entry's sync, and
+// its wait for the one before.
+func peers(f *Facts, _, synced float64) run.Measure {
 	switch {
 	case f.Agreement.Known() && f.Sync.Known():
-		return run.Measured(max(f.Agreement.Value-f.Sync.Value, 0), f.Agreement.N)
+		own := f.Sync.Value
+		if f.Queue.Known() {
+			own += f.Queue.Value
+		}
+		return run.Measured(max(f.Agreement.Value-max(own, synced), 0), f.Agreement.N)
 	case !f.Trip.Known():
 		return f.Trip
 	case !f.FollowersSync.Known():
@@ -174,4 +180,4 @@ func peers(f *Facts, _ float64) run.Measure {
 	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
 }
 
-func processors(f *Facts, left float64) run.Measure { return during(f.Waiting, left) }
+func processors(f *Facts, left, _ float64) run.Measure { return during(f.Waiting, left) }

@@ -99,7 +99,7 @@ func (s *spent) facts(inside bool) *Facts {
 	f := &Facts{
 		Response: run.Measured(s.all/float64(n), n), Service: run.Inapplicable("a closed loop"), Client: run.Measured(0, n),
 		Throttled: run.Measured(s.halted/s.length, n), Syncing: run.Measured(s.busy/s.length, n), Sync: run.Measured(s.busy/float64(s.syncs), n),
-		Inside: none, FollowersSync: none, Agreement: none, Trip: none, Waiting: none,
+		Inside: none, FollowersSync: none, Queue: none, Agreement: none, Trip: none, Waiting: none,
 	}
 	if inside {
 		f.Inside = run.Measured(s.inside/float64(n), n)
@@ -186,7 +186,7 @@ func TestLines(t *testing.T) {
 	facts := func() *Facts {
 		return &Facts{
 			Response: run.Measured(20, 100), Service: run.Measured(10, 100), Client: run.Measured(2, 100), Inside: none,
-			Throttled: none, Syncing: run.Measured(.25, 9), Sync: run.Measured(4, 50), FollowersSync: run.Measured(3, 50), Agreement: none, Trip: run.Measured(5, 20),
+			Throttled: none, Syncing: run.Measured(.25, 9), Sync: run.Measured(4, 50), FollowersSync: run.Measured(3, 50), Queue: none, Agreement: none, Trip: run.Measured(5, 20),
 			Waiting: run.Measured(.5, 9),
 		}
 	}
@@ -216,6 +216,12 @@ func TestLines(t *testing.T) {
 	f.Sync, f.Syncing, f.Agreement = run.Measured(100, 50), run.Measured(1, 9), run.Measured(1, 50)
 	if got := byName(t, f); math.Abs(got[nameFsync].Value-5) > 1e-9 || got["LEDGER-PEERS"].Value != 0 {
 		t.Errorf("a disk that most members do not wait for has %+v, want 1 of 20 ms", got[nameFsync])
+	}
+	// An agreement of 9 ms with 4 in the sync and 3 in the queue before it leaves 2 to the others.
+	f = facts()
+	f.Agreement, f.Queue = run.Measured(9, 50), run.Measured(3, 50)
+	if got := byName(t, f); math.Abs(got["LEDGER-PEERS"].Value-10) > 1e-9 {
+		t.Errorf("the other members have %+v, want 2 of 20 ms", got["LEDGER-PEERS"])
 	}
 	// Lines that overlap make the rest negative.
 	f = facts()
