@@ -199,6 +199,7 @@ func (m *mutants) calls() []seed {
 		{pb.Generator_Preload_FullMethodName, &pb.PreloadRequest{RunId: mutatedRun, Clients: 4, Connections: 2, PerRequest: 1, Members: []int32{0, 1}}, 40, true},
 		{pb.Generator_Connect_FullMethodName, &pb.ConnectRequest{RunId: mutatedRun, Step: step, Members: []int32{0, 1}}, 80, false},
 		{pb.Generator_Run_FullMethodName, &pb.RunRequest{RunId: mutatedRun, StartUnixNs: 5, OffsetNs: 7}, 60, true},
+		{pb.Generator_FailBack_FullMethodName, &pb.FailBackRequest{RunId: mutatedRun}, 20, false},
 		{pb.Generator_Judge_FullMethodName, &pb.JudgeRequest{RunId: mutatedRun, Read: "linearizable", Connections: 2, Members: []int32{0, 1}, WithinNs: 1000}, 20, true},
 		{pb.Generator_GrantSessions_FullMethodName, &pb.GrantSessionsRequest{RunId: mutatedRun, Plan: plan, ValueSize: 8, Workers: 2, OffsetNs: 7}, 60, false},
 		{pb.Generator_HoldSessions_FullMethodName, &pb.HoldSessionsRequest{RunId: mutatedRun}, 20, false},

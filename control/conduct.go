@@ -47,7 +47,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	}
 	r.halves = all.Halves(shown)
 	set := newIssue(o, r, agents, dial) // which asks the halves
-	shown.Generators = set
+	shown.Generators, shown.FailBack = set, set.FailBack
 	leader := &leaderWatch{run: r}
 	return &parts{
 		run:     r,

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -98,5 +99,48 @@ func TestOutside(t *testing.T) {
 	}
 	if got := outside(rows, run, nil); len(got) != 3 {
 		t.Errorf("rows %+v of a load without disturbances", got)
+	}
+}
+
+// Connections that failed over are back at their first members before the next fault, whoever
+// issues the load.
+func TestFaultsFailBack(t *testing.T) {
+	t.Parallel()
+	for _, generators := range []int{0, 2} {
+		t.Run(fmt.Sprintf("%d generators", generators), func(t *testing.T) {
+			t.Parallel()
+			r := newRigOf(t, registry(), fault.Names()...)
+			keys := ""
+			if generators > 0 {
+				keys = r.generate(generators, true)
+			}
+			out, err := r.run(r.experiment(keys+`
+load: {rate: 100, duration: 14s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32, failover: next}
+faults:
+- {kind: kill, member: 2, at: 2s, for: 300ms}
+- {kind: kill, member: 3, at: 13s, for: 300ms}
+databases: {fake: {}}
+`), nil)
+			if err != nil {
+				t.Fatalf("run: %v", err)
+			}
+			r.mustBeIdle()
+			rec := r.read(out.Folders[0], 0)
+			list, err := faults.Record().Of(rec.run.Records)
+			if err != nil || len(list) != 2 || list[0].Recovery == nil {
+				t.Fatalf("faults %+v, %v", list, err)
+			}
+			// Each member has two of the six connections.
+			soon := list[0].Recovery.Recovered && list[1].From.Sub(list[0].Recovery.Until) > 4*time.Second
+			switch {
+			case list[0].Returned == nil && soon:
+				t.Errorf("no connections failed back, though the load had recovered at %v, long before the next fault at %v", list[0].Recovery.Until, list[1].From)
+			case list[0].Returned != nil && *list[0].Returned+list[0].Away != 2:
+				t.Errorf("%d connections failed back and %d could not, want the two of the member that was killed", *list[0].Returned, list[0].Away)
+			}
+			if list[1].Returned != nil {
+				t.Errorf("%d connections failed back after the last fault, want that none were asked to", *list[1].Returned)
+			}
+		})
 	}
 }

@@ -2067,6 +2067,103 @@ func (*GrantSessionsResponse) Descriptor() ([]byte, []int) {
 	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
 }
 
+type FailBackRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailBackRequest) Reset() {
+	*x = FailBackRequest{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailBackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailBackRequest) ProtoMessage() {}
+
+func (x *FailBackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailBackRequest.ProtoReflect.Descriptor instead.
+func (*FailBackRequest) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *FailBackRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+// FailBackResponse is a load.FailedBack.
+type FailBackResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Returned      int32                  `protobuf:"varint,1,opt,name=returned,proto3" json:"returned,omitempty"`
+	Away          int32                  `protobuf:"varint,2,opt,name=away,proto3" json:"away,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailBackResponse) Reset() {
+	*x = FailBackResponse{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailBackResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailBackResponse) ProtoMessage() {}
+
+func (x *FailBackResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailBackResponse.ProtoReflect.Descriptor instead.
+func (*FailBackResponse) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *FailBackResponse) GetReturned() int32 {
+	if x != nil {
+		return x.Returned
+	}
+	return 0
+}
+
+func (x *FailBackResponse) GetAway() int32 {
+	if x != nil {
+		return x.Away
+	}
+	return 0
+}
+
 type HoldSessionsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
@@ -2076,7 +2173,7 @@ type HoldSessionsRequest struct {
 
 func (x *HoldSessionsRequest) Reset() {
 	*x = HoldSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2185,7 @@ func (x *HoldSessionsRequest) String() string {
 func (*HoldSessionsRequest) ProtoMessage() {}
 
 func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2198,7 @@ func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldSessionsRequest.ProtoReflect.Descriptor instead.
 func (*HoldSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *HoldSessionsRequest) GetRunId() string {
@@ -2119,7 +2216,7 @@ type HoldSessionsResponse struct {
 
 func (x *HoldSessionsResponse) Reset() {
 	*x = HoldSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2228,7 @@ func (x *HoldSessionsResponse) String() string {
 func (*HoldSessionsResponse) ProtoMessage() {}
 
 func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2241,7 @@ func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldSessionsResponse.ProtoReflect.Descriptor instead.
 func (*HoldSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
 }
 
 type EndSessionsRequest struct {
@@ -2156,7 +2253,7 @@ type EndSessionsRequest struct {
 
 func (x *EndSessionsRequest) Reset() {
 	*x = EndSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2168,7 +2265,7 @@ func (x *EndSessionsRequest) String() string {
 func (*EndSessionsRequest) ProtoMessage() {}
 
 func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2181,7 +2278,7 @@ func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EndSessionsRequest) GetRunId() string {
@@ -2201,7 +2298,7 @@ type EndSessionsResponse struct {
 
 func (x *EndSessionsResponse) Reset() {
 	*x = EndSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2213,7 +2310,7 @@ func (x *EndSessionsResponse) String() string {
 func (*EndSessionsResponse) ProtoMessage() {}
 
 func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2226,7 +2323,7 @@ func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EndSessionsResponse) GetPart() []byte {
@@ -2254,7 +2351,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2363,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2376,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -2304,7 +2401,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2316,7 +2413,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2329,7 +2426,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
 }
 
 type CloseLoadRequest struct {
@@ -2341,7 +2438,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2353,7 +2450,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2366,7 +2463,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -2387,7 +2484,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2399,7 +2496,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2412,7 +2509,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CloseLoadResponse) GetSessions() []byte {
@@ -2581,7 +2678,12 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"value_size\x18\x03 \x01(\x05R\tvalueSize\x12\x18\n" +
 	"\aworkers\x18\x04 \x01(\x05R\aworkers\x12\x1b\n" +
 	"\toffset_ns\x18\x05 \x01(\x03R\boffsetNs\"\x17\n" +
-	"\x15GrantSessionsResponse\",\n" +
+	"\x15GrantSessionsResponse\"(\n" +
+	"\x0fFailBackRequest\x12\x15\n" +
+	"\x06run_id\x18\x01 \x01(\tR\x05runId\"B\n" +
+	"\x10FailBackResponse\x12\x1a\n" +
+	"\breturned\x18\x01 \x01(\x05R\breturned\x12\x12\n" +
+	"\x04away\x18\x02 \x01(\x05R\x04away\",\n" +
 	"\x13HoldSessionsRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\"\x16\n" +
 	"\x14HoldSessionsResponse\"+\n" +
@@ -2604,13 +2706,14 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x15LOAD_STATE_PRELOADING\x10\x02\x12\x18\n" +
 	"\x14LOAD_STATE_CONNECTED\x10\x03\x12\x16\n" +
 	"\x12LOAD_STATE_RUNNING\x10\x04\x12\x16\n" +
-	"\x12LOAD_STATE_STOPPED\x10\x052\xc2\x06\n" +
+	"\x12LOAD_STATE_STOPPED\x10\x052\x89\a\n" +
 	"\tGenerator\x12B\n" +
 	"\aPrepare\x12\x1a.dbtesterpb.PrepareRequest\x1a\x1b.dbtesterpb.PrepareResponse\x12c\n" +
 	"\x12GeneratorHeartbeat\x12%.dbtesterpb.GeneratorHeartbeatRequest\x1a&.dbtesterpb.GeneratorHeartbeatResponse\x12D\n" +
 	"\aPreload\x12\x1a.dbtesterpb.PreloadRequest\x1a\x1b.dbtesterpb.PreloadProgress0\x01\x12B\n" +
 	"\aConnect\x12\x1a.dbtesterpb.ConnectRequest\x1a\x1b.dbtesterpb.ConnectResponse\x128\n" +
-	"\x03Run\x12\x16.dbtesterpb.RunRequest\x1a\x17.dbtesterpb.RunResponse0\x01\x12>\n" +
+	"\x03Run\x12\x16.dbtesterpb.RunRequest\x1a\x17.dbtesterpb.RunResponse0\x01\x12E\n" +
+	"\bFailBack\x12\x1b.dbtesterpb.FailBackRequest\x1a\x1c.dbtesterpb.FailBackResponse\x12>\n" +
 	"\x05Judge\x12\x18.dbtesterpb.JudgeRequest\x1a\x19.dbtesterpb.JudgeResponse0\x01\x12T\n" +
 	"\rGrantSessions\x12 .dbtesterpb.GrantSessionsRequest\x1a!.dbtesterpb.GrantSessionsResponse\x12Q\n" +
 	"\fHoldSessions\x12\x1f.dbtesterpb.HoldSessionsRequest\x1a .dbtesterpb.HoldSessionsResponse\x12N\n" +
@@ -2631,7 +2734,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -2659,14 +2762,16 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*JudgeResponse)(nil),              // 23: dbtesterpb.JudgeResponse
 	(*GrantSessionsRequest)(nil),       // 24: dbtesterpb.GrantSessionsRequest
 	(*GrantSessionsResponse)(nil),      // 25: dbtesterpb.GrantSessionsResponse
-	(*HoldSessionsRequest)(nil),        // 26: dbtesterpb.HoldSessionsRequest
-	(*HoldSessionsResponse)(nil),       // 27: dbtesterpb.HoldSessionsResponse
-	(*EndSessionsRequest)(nil),         // 28: dbtesterpb.EndSessionsRequest
-	(*EndSessionsResponse)(nil),        // 29: dbtesterpb.EndSessionsResponse
-	(*StopLoadRequest)(nil),            // 30: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 31: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 32: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 33: dbtesterpb.CloseLoadResponse
+	(*FailBackRequest)(nil),            // 26: dbtesterpb.FailBackRequest
+	(*FailBackResponse)(nil),           // 27: dbtesterpb.FailBackResponse
+	(*HoldSessionsRequest)(nil),        // 28: dbtesterpb.HoldSessionsRequest
+	(*HoldSessionsResponse)(nil),       // 29: dbtesterpb.HoldSessionsResponse
+	(*EndSessionsRequest)(nil),         // 30: dbtesterpb.EndSessionsRequest
+	(*EndSessionsResponse)(nil),        // 31: dbtesterpb.EndSessionsResponse
+	(*StopLoadRequest)(nil),            // 32: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 33: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 34: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 35: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	3,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
@@ -2686,25 +2791,27 @@ var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	8,  // 14: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
 	11, // 15: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
 	14, // 16: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	22, // 17: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
-	24, // 18: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
-	26, // 19: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
-	28, // 20: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
-	30, // 21: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	32, // 22: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	5,  // 23: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	7,  // 24: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	9,  // 25: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	12, // 26: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	15, // 27: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	23, // 28: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
-	25, // 29: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
-	27, // 30: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
-	29, // 31: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
-	31, // 32: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	33, // 33: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	23, // [23:34] is the sub-list for method output_type
-	12, // [12:23] is the sub-list for method input_type
+	26, // 17: dbtesterpb.Generator.FailBack:input_type -> dbtesterpb.FailBackRequest
+	22, // 18: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
+	24, // 19: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
+	28, // 20: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
+	30, // 21: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
+	32, // 22: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	34, // 23: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	5,  // 24: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	7,  // 25: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	9,  // 26: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	12, // 27: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	15, // 28: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	27, // 29: dbtesterpb.Generator.FailBack:output_type -> dbtesterpb.FailBackResponse
+	23, // 30: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
+	25, // 31: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
+	29, // 32: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
+	31, // 33: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
+	33, // 34: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	35, // 35: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	24, // [24:36] is the sub-list for method output_type
+	12, // [12:24] is the sub-list for method input_type
 	12, // [12:12] is the sub-list for extension type_name
 	12, // [12:12] is the sub-list for extension extendee
 	0,  // [0:12] is the sub-list for field type_name
@@ -2734,7 +2841,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

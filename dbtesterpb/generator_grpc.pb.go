@@ -27,6 +27,7 @@ const (
 	Generator_Preload_FullMethodName            = "/dbtesterpb.Generator/Preload"
 	Generator_Connect_FullMethodName            = "/dbtesterpb.Generator/Connect"
 	Generator_Run_FullMethodName                = "/dbtesterpb.Generator/Run"
+	Generator_FailBack_FullMethodName           = "/dbtesterpb.Generator/FailBack"
 	Generator_Judge_FullMethodName              = "/dbtesterpb.Generator/Judge"
 	Generator_GrantSessions_FullMethodName      = "/dbtesterpb.Generator/GrantSessions"
 	Generator_HoldSessions_FullMethodName       = "/dbtesterpb.Generator/HoldSessions"
@@ -66,6 +67,9 @@ type GeneratorClient interface {
 	// Run runs the step of the last Connect, and streams its records. The last message is its
 	// end; its connections are closed then, unless they are kept. Without an end the part is lost.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunResponse], error)
+	// FailBack has the connections of the running step that failed over go back to their first members,
+	// as load.FailBack. Without a running step it waits for one.
+	FailBack(ctx context.Context, in *FailBackRequest, opts ...grpc.CallOption) (*FailBackResponse, error)
 	// Judge ends the judging of answers that Prepare asked for, once no step follows: it reads the keys
 	// that this part wrote back, and streams what was found. The last message is the report. It judges
 	// once, and not a load that was stopped.
@@ -162,6 +166,16 @@ func (c *generatorClient) Run(ctx context.Context, in *RunRequest, opts ...grpc.
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Generator_RunClient = grpc.ServerStreamingClient[RunResponse]
+
+func (c *generatorClient) FailBack(ctx context.Context, in *FailBackRequest, opts ...grpc.CallOption) (*FailBackResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FailBackResponse)
+	err := c.cc.Invoke(ctx, Generator_FailBack_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
 
 func (c *generatorClient) Judge(ctx context.Context, in *JudgeRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[JudgeResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -263,6 +277,9 @@ type GeneratorServer interface {
 	// Run runs the step of the last Connect, and streams its records. The last message is its
 	// end; its connections are closed then, unless they are kept. Without an end the part is lost.
 	Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error
+	// FailBack has the connections of the running step that failed over go back to their first members,
+	// as load.FailBack. Without a running step it waits for one.
+	FailBack(context.Context, *FailBackRequest) (*FailBackResponse, error)
 	// Judge ends the judging of answers that Prepare asked for, once no step follows: it reads the keys
 	// that this part wrote back, and streams what was found. The last message is the report. It judges
 	// once, and not a load that was stopped.
@@ -306,6 +323,9 @@ func (UnimplementedGeneratorServer) Connect(context.Context, *ConnectRequest) (*
 }
 func (UnimplementedGeneratorServer) Run(*RunRequest, grpc.ServerStreamingServer[RunResponse]) error {
 	return status.Error(codes.Unimplemented, "method Run not implemented")
+}
+func (UnimplementedGeneratorServer) FailBack(context.Context, *FailBackRequest) (*FailBackResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FailBack not implemented")
 }
 func (UnimplementedGeneratorServer) Judge(*JudgeRequest, grpc.ServerStreamingServer[JudgeResponse]) error {
 	return status.Error(codes.Unimplemented, "method Judge not implemented")
@@ -421,6 +441,24 @@ func _Generator_Run_Handler(srv interface{}, stream grpc.ServerStream) error {
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Generator_RunServer = grpc.ServerStreamingServer[RunResponse]
+
+func _Generator_FailBack_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FailBackRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GeneratorServer).FailBack(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generator_FailBack_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GeneratorServer).FailBack(ctx, req.(*FailBackRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
 
 func _Generator_Judge_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(JudgeRequest)
@@ -541,6 +579,10 @@ var Generator_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Connect",
 			Handler:    _Generator_Connect_Handler,
+		},
+		{
+			MethodName: "FailBack",
+			Handler:    _Generator_FailBack_Handler,
 		},
 		{
 			MethodName: "GrantSessions",

@@ -44,6 +44,25 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 	})
 }
 
+// FailBack has connections of the running step go back to their first members.
+func (v service) FailBack(ctx context.Context, req *pb.FailBackRequest) (*pb.FailBackResponse, error) {
+	s, err := v.server.own(req.GetRunId())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.use(); err != nil {
+		return nil, err
+	}
+	defer s.work.Done()
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	back, err := s.issuer.FailBack(ctx)
+	if err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return &pb.FailBackResponse{Returned: int32(back.Returned), Away: int32(back.Away)}, nil
+}
+
 // runNext runs the connected step. An error says why the step can't begin.
 func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end issuer.End, err error) {
 	defer recoveredIn(s.log, "Run", &err)

@@ -230,6 +230,7 @@ func otherVerbs(ctx context.Context, c pb.GeneratorClient, run string) map[strin
 		_, err = running.Recv()
 	}
 	errs["Run"] = err
+	_, errs["FailBack"] = c.FailBack(ctx, &pb.FailBackRequest{RunId: run})
 	judging, err := c.Judge(ctx, &pb.JudgeRequest{RunId: run, Connections: 1, Members: members})
 	if err == nil {
 		_, err = judging.Recv()

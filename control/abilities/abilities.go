@@ -37,6 +37,9 @@ type Run struct {
 	// Generators issue the load, if there are some, and may hold sessions beside it. They are
 	// prepared when an activity is. Nil is none.
 	Generators Generators
+	// FailBack has the connections of the load that failed over go back to their first members, while
+	// a step runs.
+	FailBack func(context.Context) (load.FailedBack, error)
 	// Dial opens connections as the clients of the load have them.
 	Dial func(ctx context.Context, n int) ([]database.Client, error)
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish

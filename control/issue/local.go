@@ -80,6 +80,8 @@ func (l *local) run(_ context.Context, r running, out *intake) (*issuer.End, err
 	return &end, err
 }
 
+func (l *local) failBack(ctx context.Context) (load.FailedBack, error) { return l.part.FailBack(ctx) }
+
 // close closes the connections that were kept open.
 func (l *local) close(ctx context.Context) (*results.LoadSessions, error) {
 	if l.part == nil {

@@ -47,6 +47,8 @@ type partIssuer interface {
 	// run runs the connected step and puts its records into out. Without an end, the error is why
 	// the part is lost.
 	run(ctx context.Context, r running, out *intake) (*issuer.End, error)
+	// failBack has the running step's connections that failed over go back to their first members.
+	failBack(ctx context.Context) (load.FailedBack, error)
 	// close ends the part's work, and returns the counts of the sessions that its requests took,
 	// nil without any.
 	close(ctx context.Context) (*results.LoadSessions, error)

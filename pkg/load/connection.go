@@ -32,6 +32,9 @@ type Reconnect struct {
 	// Gone, if not nil, reports whether all Members have ended for good. It is called
 	// once a second and must return at once.
 	Gone func() bool
+	// FailBack has the step's connections that failed over go back to their first members; nil
+	// if nothing asks for it.
+	FailBack <-chan FailBack
 }
 
 // ErrMembersGone is the error of a step that ended early because no member that could
@@ -61,13 +64,15 @@ type connection struct {
 	// spawn starts a goroutine of the running step, with a context that ends with the step.
 	spawn func(func(context.Context))
 
-	mu      sync.Mutex
-	up      chan struct{} // closed when the next link is open
-	pause   backoff.Pauses
-	place   int // of the last link's member in reconnect.Members
-	losses  int64
-	reopens int64
-	resent  int64 // requests that clients of closed links resent
+	mu    sync.Mutex
+	up    chan struct{} // closed when the next link is open
+	pause backoff.Pauses
+	// place is the place in reconnect.Members of the member that was dialed last, first that of the
+	// first one.
+	place, first int
+	losses       int64
+	reopens      int64
+	resent       int64 // requests that clients of closed links resent
 
 	closing sync.WaitGroup // links that are being closed
 }
@@ -77,7 +82,8 @@ func newConnection(n int, client database.Client, reconnect *Reconnect, failover
 	c := &connection{reconnect: reconnect, failover: failover}
 	member := -1
 	if reconnect != nil {
-		c.place = n % len(reconnect.Members)
+		c.first = n % len(reconnect.Members)
+		c.place = c.first
 		member = reconnect.Members[c.place]
 	}
 	c.current.Store(newLink(client, member))
@@ -108,9 +114,17 @@ func (c *connection) release(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l.users--
-	if l.users == 0 && l != c.current.Load() {
+	if l != c.current.Load() {
+		c.closeUnused(l)
+	}
+}
+
+// closeUnused closes a link that was taken out of use, unless clients still have it. The caller has
+// the lock.
+func (c *connection) closeUnused(l *link) {
+	if l.users == 0 {
 		c.resent += database.Resent(l.client) - l.resent
-		c.closing.Go(func() { _ = l.client.Close() }) // it was lost with an error already
+		c.closing.Go(func() { _ = l.client.Close() }) // no request is in flight
 	}
 }
 
@@ -171,21 +185,29 @@ func (c *connection) reopen(ctx context.Context) {
 // attempt tries once to open the next link, to the next member or, without fail-over, to
 // the same one. It reports whether it did.
 func (c *connection) attempt(ctx context.Context) (opened bool) {
-	if c.failover == workload.FailoverNext {
-		c.place = (c.place + 1) % len(c.reconnect.Members)
-	}
+	member := c.reconnect.Members[c.next()]
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	client, err := c.reconnect.Dial(ctx, c.reconnect.Members[c.place])
+	client, err := c.reconnect.Dial(ctx, member)
 	if err != nil {
 		return false // the loss itself was counted, with its error
 	}
-	l := newLink(client, c.reconnect.Members[c.place])
+	l := newLink(client, member)
 	c.adopt(l)
 	if c.reconnect.Opened != nil {
 		c.reconnect.Opened(l.member)
 	}
 	return true
+}
+
+// next returns the place of the member to dial after a loss.
+func (c *connection) next() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failover == workload.FailoverNext {
+		c.place = (c.place + 1) % len(c.reconnect.Members)
+	}
+	return c.place
 }
 
 func (c *connection) adopt(l *link) {

@@ -319,6 +319,7 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 			c.spawn = spawn
 		}
 		helpers.Go(func() { s.watchServers(own, abandon) })
+		helpers.Go(func() { s.watchFailBack(own) })
 	}
 	if s.inFibers() {
 		s.startFibers(&clients, all)

@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/stats/order"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Card is the first screen of loads with faults: the longest time in which the load got no answer,
@@ -94,6 +95,36 @@ func cut(runs []*run.Run) string {
 	return fmt.Sprintf("judged outside %v of faults and recoveries (%d)", length.Round(100*time.Millisecond), n)
 }
 
+// failedBack states where connections that had failed over were when the next fault began; "" if no
+// fault followed another.
+func failedBack(runs []*run.Run) string {
+	followed, asked, away := 0, 0, 0
+	for _, r := range runs {
+		list := happened(r)
+		for i, h := range list {
+			switch {
+			case i+1 == len(list) || h.Number == list[i+1].Number && h.Repeat == list[i+1].Repeat: // the next member's turn
+				continue
+			case h.Returned != nil:
+				asked++
+				if h.Away > 0 {
+					away++
+				}
+			}
+			followed++
+		}
+	}
+	switch {
+	case followed == 0 || runs[0].Info.Record.Load.Load.Failover != workload.FailoverNext:
+		return ""
+	case asked == 0:
+		return ", and connections stay there"
+	case asked == followed && away == 0:
+		return ", and back before the next fault"
+	}
+	return fmt.Sprintf(", and back before %d of %d next faults", asked-away, followed)
+}
+
 // decisive are parts of the names of options that decide how soon a lost member is detected.
 var decisive = []string{"election", "heartbeat", "tick", "multiplier", "limit", "timeout", "time_out", "failover"}
 
@@ -107,7 +138,7 @@ func settings(runs []*run.Run) string {
 	load := record.Load.Load
 	parts := []string{fmt.Sprintf("%d members", len(record.Members)), fmt.Sprintf("requests time out after %v", load.Timeout)}
 	if load.Failover != "" {
-		parts = append(parts, fmt.Sprintf("failover %s", load.Failover))
+		parts = append(parts, fmt.Sprintf("failover %s%s", load.Failover, failedBack(runs)))
 	}
 	if record.Durability != "" {
 		parts = append(parts, string(record.Durability))

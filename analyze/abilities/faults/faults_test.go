@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/recovery"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // recorded is a run whose leader was killed for 3 s, with these blackouts; a negative one
@@ -170,5 +171,43 @@ func TestGauges(t *testing.T) {
 	calm.Info.Record = &results.DatabaseRun{}
 	if m := list[0].Of(calm); m.Known() {
 		t.Errorf("blackout of a run without faults: %+v", m)
+	}
+}
+
+// The settings say whether connections that failed over were back before the next fault.
+func TestFailedBack(t *testing.T) {
+	of := func(returned ...int) *run.Run { // -1: none were asked to, -2: one could not
+		r := recorded(t, make([]time.Duration, len(returned))...)
+		list := happened(r)
+		for i, n := range returned {
+			switch n {
+			case -1:
+			case -2:
+				list[i].Returned, list[i].Away = new(int), 1
+			default:
+				list[i].Returned = &n
+			}
+		}
+		if err := faults.Record().Set(&r.Info.Record.Records, list); err != nil {
+			t.Fatal(err)
+		}
+		r.Info.Record.Load.Load.Failover = workload.FailoverNext
+		return r
+	}
+	none := of(-1, -1)
+	none.Info.Record.Load.Load.Failover = workload.FailoverNone
+	for _, tc := range []struct {
+		runs []*run.Run
+		want string
+	}{
+		{[]*run.Run{of(-1)}, ""},
+		{[]*run.Run{none}, ""},
+		{[]*run.Run{of(-1, -1, -1)}, ", and connections stay there"},
+		{[]*run.Run{of(0, 3, -1), of(1, -1)}, ", and back before the next fault"},
+		{[]*run.Run{of(0, 3, -1), of(-1, -2, -1)}, ", and back before 2 of 4 next faults"},
+	} {
+		if got := failedBack(tc.runs); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
 	}
 }

@@ -31,8 +31,8 @@ type Runner struct {
 	plan   []faults.Due
 	prober *prober // nil without probes
 	repeat faults.Repeat
-	// follow follows the load for repeats that wait for it; nil if none do. missing is how many
-	// of them did not begin.
+	// follow follows the load for repeats that wait for it and for connections that fail back; nil
+	// without either. missing is how many repeats did not begin.
 	follow  *follow
 	missing int
 
@@ -51,7 +51,7 @@ func New(r *abilities.Run) *Runner {
 	if list := faults.Keys().Of(r.DB.Abilities); len(list) > 0 {
 		runner.repeat = faults.Repeated().Of(r.DB.Abilities)
 		runner.plan = faults.Plan(list, runner.repeat, r.Experiment.Seed)
-		if runner.repeat.Until != "" {
+		if runner.repeat.Until != "" || runner.failsBack() {
 			runner.follow = newFollow(r.DB.Load)
 		}
 		if every := faults.Probed().Of(r.DB.Abilities); every > 0 {
@@ -139,9 +139,12 @@ func (r *Runner) Run(ctx context.Context) error {
 	if r.prober != nil {
 		probes.Go(func() { r.prober.do(ctx) })
 	}
-	if r.follow != nil {
+	switch {
+	case r.repeat.Until != "":
 		r.waiting(ctx)
-	} else {
+	case r.follow != nil:
+		r.planned(ctx)
+	default:
 		r.repeats(ctx, time.Now(), r.plan)
 	}
 	probes.Wait()

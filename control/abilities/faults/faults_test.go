@@ -21,6 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // asked are agents that record their requests.
@@ -92,6 +93,85 @@ func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func
 		r.Record()
 	})
 	return agents, r
+}
+
+// A load whose connections fail over fails back after each fault that it has recovered from, before
+// the next one.
+func TestFailBack(t *testing.T) {
+	list := []faults.Fault{{Kind: "kill", Member: "1", At: 10 * time.Second, For: 2 * time.Second}, {Kind: "kill", Member: "2", At: 20 * time.Second, For: 2 * time.Second}}
+	for _, tc := range []struct {
+		name   string
+		repeat faults.Repeat
+		slow   int // the last second in which the load has not recovered from the first fault
+		faults []string
+		back   []string
+	}{
+		{"planned", faults.Repeat{}, 0, []string{"10s", "20s"}, []string{"14s"}},
+		{"planned before the load has recovered", faults.Repeat{}, 18, []string{"10s", "20s"}, nil},
+		{"once the load has recovered", faults.Repeat{Times: 2, Until: faults.Recovered}, 0, []string{"10s", "20s", "35s", "45s"}, []string{"14s", "24s", "39s"}},
+		{"late", faults.Repeat{Times: 1, Until: faults.Recovered}, 30, []string{"10s", "34s"}, []string{"33s"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, abilities.ErrOver)
+			defer cancel()
+			agents := &asked{began: time.Now()}
+			record := &results.DatabaseRun{Members: make([]results.Member, 3)}
+			db := &config.Database{Abilities: faults.Repeated().With(faults.Keys().With(nil, list), tc.repeat)}
+			db.Load.Duration, db.Load.Rate, db.Load.Failover = time.Minute, 1000, workload.FailoverNext
+			var back, events []string
+			r := New(&abilities.Run{
+				Experiment: &config.Experiment{Seed: 1}, DB: db, Agents: agents, Record: record, Mark: record.Mark, Step: func(string, ...any) {},
+				Event: func(e results.Event) {
+					if e.Kind == faults.EventFailBack {
+						events = append(events, e.Text)
+					}
+				},
+				FailBack: func(context.Context) (load.FailedBack, error) {
+					back = append(back, time.Since(agents.began).String())
+					return load.FailedBack{Returned: 4, Away: 1}, nil
+				},
+			})
+			var others sync.WaitGroup
+			others.Go(func() {
+				r.play(ctx, func(second int) int64 {
+					if second >= 10 && second <= tc.slow {
+						return 90
+					}
+					return 100
+				})
+			})
+			if err := r.Run(ctx); err != nil {
+				t.Errorf("%s: %v", tc.name, err)
+			}
+			cancel()
+			others.Wait()
+			var began []string
+			for _, line := range agents.list {
+				if at, what, _ := strings.Cut(line, " "); strings.HasPrefix(what, "kill") {
+					began = append(began, at)
+				}
+			}
+			if diff := cmp.Diff(tc.faults, began); diff != "" {
+				t.Errorf("%s: faults (-want +got):\n%s", tc.name, diff)
+			}
+			if diff := cmp.Diff(tc.back, back); diff != "" {
+				t.Errorf("%s: connections failed back (-want +got):\n%s", tc.name, diff)
+			}
+			for i, h := range r.happened {
+				if returned := i < len(tc.back); returned != (h.Returned != nil) || returned && (*h.Returned != 4 || h.Away != 1) {
+					t.Errorf("%s: fault %d is recorded with %v connections that failed back and %d that did not", tc.name, i+1, h.Returned, h.Away)
+				}
+			}
+			for _, text := range events {
+				if text != "4 connections went back to their first members, 1 could not" {
+					t.Errorf("%s: event %q", tc.name, text)
+				}
+			}
+			if len(events) != len(tc.back) {
+				t.Errorf("%s: %d events, want %d", tc.name, len(events), len(tc.back))
+			}
+		})
+	}
 }
 
 // play shows the seconds of a load, a tenth of a second in each tick. ok of its requests end ok.

@@ -39,10 +39,11 @@ func (r *Runner) See(p load.Progress) {
 func (r *Runner) waiting(ctx context.Context) {
 	f, start := r.follow, time.Now()
 	begun, over := start, start // when the current repeat began, without its jitter, and when the last bout was over
+	var last []faults.Due       // bout
 	for n := range r.repeat.Times {
 		r.missing = r.repeat.Times - n
 		if n > 0 {
-			if !f.live.Await(ctx, over) {
+			if !f.live.Await(ctx, over) || !r.failBack(ctx, last) {
 				return
 			}
 			r.run.Step("the load has recovered: repeat %d of %d of the faults", n+1, r.repeat.Times)
@@ -54,7 +55,7 @@ func (r *Runner) waiting(ctx context.Context) {
 		base := begun.Add(-time.Duration(n) * r.repeat.Every) // the time after which faults are due
 		for i, bout := range faults.Bouts(plan, len(r.run.Record.Members)) {
 			if i > 0 {
-				if !f.live.Await(ctx, over) {
+				if !f.live.Await(ctx, over) || !r.failBack(ctx, last) {
 					return
 				}
 				base = base.Add(max(time.Since(base.Add(bout[0].After)), 0))
@@ -66,7 +67,7 @@ func (r *Runner) waiting(ctx context.Context) {
 			if !r.repeats(ctx, base, bout) {
 				return
 			}
-			over = time.Now()
+			over, last = time.Now(), bout
 		}
 	}
 	r.missing = 0

@@ -14,11 +14,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The kinds of event: a fault was applied, it is over, and its member's agent saw its effect.
+// The kinds of event: a fault was applied, it is over, its member's agent saw its effect, and
+// connections of the load that had failed over went back to their first members.
 const (
 	EventFault    = "fault"
 	EventOver     = "fault over"
 	EventReadBack = "fault read back"
+	EventFailBack = "clients failed back"
 )
 
 // The names of members by their roles.
@@ -185,6 +187,11 @@ type Happened struct {
 	// RestP99 is the p99 of those in seconds that no fault touched. 0 means none.
 	P99     time.Duration `json:"p99_ns,omitempty"`
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
+	// Returned is how many connections of the load that had failed over went back to their first
+	// members after the fault, so that the next fault meets the load spread over all members; nil if
+	// they were not asked to. Away is how many did not.
+	Returned *int `json:"returned,omitempty"`
+	Away     int  `json:"away,omitempty"`
 	// Recovery is the fault's effect on the load; nil if the load has no records of that time.
 	Recovery *recovery.Recovery `json:"recovery,omitempty"`
 }

@@ -40,10 +40,11 @@ type Options struct {
 }
 
 // Issuer issues one part of a load. One goroutine at a time calls its methods, except
-// [Issuer.Clients].
+// [Issuer.Clients] and [Issuer.FailBack].
 type Issuer struct {
-	opts    Options
-	clients atomic.Int64
+	opts     Options
+	clients  atomic.Int64
+	failBack chan load.FailBack
 	// Connect leaves these for Run, and Run for the next Connect if they are kept.
 	conns  []database.Client
 	dialer *connect.Dialer
@@ -61,7 +62,7 @@ type Issuer struct {
 
 // New returns an issuer without connections.
 func New(o Options) *Issuer {
-	i := &Issuer{opts: o, leased: leased{pool: pool.New(o.Spec.SessionTTL)}}
+	i := &Issuer{opts: o, failBack: make(chan load.FailBack), leased: leased{pool: pool.New(o.Spec.SessionTTL)}}
 	i.contenders = i.newContenders()
 	return i
 }
@@ -184,6 +185,19 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 	return end, err
 }
 
+// FailBack has the running step's connections that failed over go back to their first members, and
+// counts them. Without a running step it waits for the next one. The error is that of ctx. It is safe
+// for concurrent use.
+func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
+	result := make(chan load.FailedBack, 1)
+	select {
+	case i.failBack <- result:
+	case <-ctx.Done():
+		return load.FailedBack{}, context.Cause(ctx)
+	}
+	return <-result, nil // it takes ten seconds at most, and ends with the step
+}
+
 // reconnect returns the way to replace a step's connections. The first loss and the first
 // replacement are events; the step counts all losses and replacements.
 func (i *Issuer) reconnect() *load.Reconnect {
@@ -197,6 +211,8 @@ func (i *Issuer) reconnect() *load.Reconnect {
 		},
 		Opened: func(member int) { opened.Do(func() { i.opts.Event(results.EventReconnected, member, "") }) },
 		Gone:   func() bool { return i.opts.Gone(d.Members) },
+
+		FailBack: i.failBack,
 	}
 }
 

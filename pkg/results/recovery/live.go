@@ -86,6 +86,9 @@ func (l *Live) Await(ctx context.Context, over time.Time) bool {
 func (l *Live) recovered(over time.Time) (bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.is == nil {
+		return true, l.more
+	}
 	d := *l.is
 	d.To = over
 	if d.Before == nil && l.timeline.before(d).length < least { // nothing to compare with

@@ -1,0 +1,108 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// FailBack asks the running step to have the connections that failed over to another member go back
+// to their first ones, so that they are spread over the members as at the beginning. It receives the
+// result, for which it must have room.
+type FailBack chan<- FailedBack
+
+// FailedBack is how many connections went back to their first members, and how many are away from
+// them all the same: those that cannot be opened there, and those that are lost at the time.
+type FailedBack struct {
+	Returned int `json:"returned"`
+	Away     int `json:"away,omitempty"`
+}
+
+// Add adds the connections of another part.
+func (f *FailedBack) Add(o FailedBack) {
+	f.Returned += o.Returned
+	f.Away += o.Away
+}
+
+const (
+	// failBackAtOnce bounds the connections of a step that go back at the same time. It is small, so
+	// that requests of the load hardly wait for them.
+	failBackAtOnce = 16
+	// failBackTimeout is for all of a step together.
+	failBackTimeout = 10 * time.Second
+)
+
+// watchFailBack has connections go back whenever that is asked for, until ctx ends.
+func (s *step) watchFailBack(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case asked := <-s.Reconnect.FailBack:
+			asked <- s.failBack(ctx)
+		}
+	}
+}
+
+func (s *step) failBack(ctx context.Context) (all FailedBack) {
+	ctx, cancel := context.WithTimeout(ctx, failBackTimeout)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(failBackAtOnce)
+	each := make([]FailedBack, len(s.conns))
+	for n, c := range s.conns {
+		group.Go(func() error {
+			each[n] = c.failBack(ctx)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for _, one := range each {
+		all.Add(one)
+	}
+	return all
+}
+
+// failBack goes back to the connection's first member if it failed over. Requests in flight are
+// answered over the link that they were sent on.
+func (c *connection) failBack(ctx context.Context) FailedBack {
+	old, away := c.failedOver()
+	switch {
+	case !away:
+		return FailedBack{}
+	case old == nil:
+		return FailedBack{Away: 1}
+	}
+	first := c.reconnect.Members[c.first]
+	client, err := c.reconnect.Dial(ctx, first)
+	if err != nil {
+		return FailedBack{Away: 1}
+	}
+	if !c.replace(old, newLink(client, first)) {
+		_ = client.Close() // nothing was sent over it
+		return FailedBack{Away: 1}
+	}
+	return FailedBack{Returned: 1}
+}
+
+// failedOver reports whether the connection went to another member than its first one, and
+// returns its link there, nil if it is lost.
+func (c *connection) failedOver() (*link, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current.Load(), c.place != c.first
+}
+
+// replace replaces a link by one to the first member, unless it was lost meanwhile.
+func (c *connection) replace(old, by *link) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current.Load() != old {
+		return false
+	}
+	c.place = c.first
+	c.current.Store(by)
+	c.closeUnused(old)
+	return true
+}

@@ -1,0 +1,71 @@
+package load
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// TestFailBack: the connections of a member that died go to the next one, and back when that is
+// asked for once the member serves again. Requests then go to all members alike, and no request
+// fails by it.
+func TestFailBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const dead, conns = 1, 6
+		cluster := newServers(3)
+		reconnect := cluster.reconnect()
+		asked := make(chan FailBack)
+		reconnect.FailBack = asked
+		ask := func() FailedBack {
+			result := make(chan FailedBack, 1)
+			asked <- result
+			return <-result
+		}
+		var results []FailedBack
+		var failed, after [3]int64
+		go func() {
+			time.Sleep(time.Second)
+			results = append(results, ask()) // nobody has failed over
+			cluster.down[dead].Store(true)
+			time.Sleep(time.Second)
+			results = append(results, ask()) // the member is still down
+			cluster.down[dead].Store(false)
+			results = append(results, ask())
+			for m := range after {
+				failed[m] = cluster.requests[m].Load()
+			}
+			time.Sleep(time.Second)
+			for m := range after {
+				after[m] = cluster.requests[m].Load() - failed[m]
+			}
+			results = append(results, ask()) // all are back
+		}()
+		spec := writes()
+		spec.Failover = workload.FailoverNext
+		step := Step{Reconnect: reconnect, Step: workload.Step{Clients: 12, Duration: 4 * time.Second}}
+		_, rec, res, err := runServers(t, spec, step, cluster, conns)
+		if err != nil {
+			t.Fatalf("run the step: %v", err)
+		}
+		want := []FailedBack{{}, {Away: 2}, {Returned: 2}, {}}
+		if len(results) != len(want) {
+			t.Fatalf("results %+v, want %+v", results, want)
+		}
+		for i, got := range results {
+			if got != want[i] {
+				t.Errorf("request %d to fail back: %+v, want %+v", i+1, got, want[i])
+			}
+		}
+		// A client has one request in flight where it was.
+		for m, n := range after {
+			if n < 3990 || n > 4010 {
+				t.Errorf("member %d got %d requests in the second after, want the 4000 of four clients", m+1, n)
+			}
+		}
+		if bad := rec.Totals().Failed + rec.Totals().Unknown; bad > 4 || res.Lost != 2 || res.Reconnects != 2 {
+			t.Errorf("%d requests failed, %d connections were lost and %d opened in their place; want those of the four clients of the dead member, of 2 connections", bad, res.Lost, res.Reconnects)
+		}
+	})
+}
