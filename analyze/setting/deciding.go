@@ -105,8 +105,8 @@ func operation(l *results.Load) string {
 		}
 		parts = append(parts, law)
 	}
-	if l.RangeLimit > 0 {
-		parts = append(parts, fmt.Sprintf("ranges of at most %d keys", l.RangeLimit))
+	if text := l.DescribeRange(); text != "" {
+		parts = append(parts, text)
 	}
 	if l.TxnKeys > 1 {
 		parts = append(parts, fmt.Sprintf("%d keys in a transaction", l.TxnKeys))

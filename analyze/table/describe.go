@@ -23,8 +23,8 @@ func LoadText(r *run.Run) string {
 		parts = append(parts, fmt.Sprintf("%s keys before the load (%s)", keysBefore(r).Text, l.KeyLaw))
 	}
 	parts = append(parts, setting.Lengths(r), rate(r).Text, "key + value "+payload(r).Text+" bytes")
-	if l.RangeLimit > 0 {
-		parts = append(parts, fmt.Sprintf("ranges of at most %d keys", l.RangeLimit))
+	if text := l.DescribeRange(); text != "" {
+		parts = append(parts, text)
 	}
 	if l.Timeout > 0 {
 		parts = append(parts, "time-out "+l.Timeout.String())

@@ -45,7 +45,10 @@ func conditionRows() []Row {
 		{Name: "CLIENTS", Unit: "clients", Definition: "concurrent clients on connections, step by step", Cell: clientsCell},
 		{Name: "PAYLOAD", Unit: "bytes", Definition: "key size + value size", Cell: payload},
 		{Name: "RANGE-LIMIT", Unit: "keys", Definition: "largest number of keys that a range reads", Ours: true, Cell: func(r *run.Run) Cell {
-			if r.Info.Record.Load.RangeLimit == 0 {
+			if l := &r.Info.Record.Load; l.RangeLimit == 0 {
+				if l.DescribeRange() != "" {
+					return inapplicable("the ranges have no limit")
+				}
 				return inapplicable("no operation reads a range")
 			}
 			return count(int64(r.Info.Record.Load.RangeLimit))
@@ -105,6 +108,9 @@ func operation(r *run.Run) Cell {
 	}
 	if l.Read != "" && text != "" {
 		text += ", " + string(l.Read)
+	}
+	if l.RangeMode != "" && l.RangeMode != workload.RangeValues {
+		text += ", ranges of the mode " + string(l.RangeMode)
 	}
 	if l.SameKey {
 		text += ", same key"

@@ -169,6 +169,7 @@ func testCatalog() Catalog {
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"linearizable", "stale"},
 				Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create", "grant", "keepalive", "revoke", "lock"},
+				Lists:      []workload.RangeMode{workload.RangeKeys, workload.RangeCount, workload.RangePages},
 				Sessions:   &database.SessionFacts{Least: 2 * time.Second, Step: time.Second},
 				Failover:   "next",
 				Ports:      map[string]int{"client": 2379, "peer": 2380},

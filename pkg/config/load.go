@@ -107,9 +107,15 @@ func operationFields(c Catalog) []field[loadSpec] {
 		}.Field(),
 		loadKey[int]{
 			Row: row{Name: "range_limit", Unit: "keys", Preset: "100",
-				Meaning: "largest number of keys that a `range` reads"},
+				Meaning: "largest number of keys that a `range`, or a page of it, reads"},
 			Kind: yamlfile.SmallKind(), At: func(l *loadSpec) *int { return &l.RangeLimit },
 			Shown: func(l *loadSpec) bool { return l.RangeLimit > 0 },
+		}.Field(),
+		loadKey[workload.RangeMode]{
+			Row: row{Name: "range_mode", Preset: "values",
+				Meaning: "what a `range` reads: `values`, `keys`, `count` or `pages` ([ranges](#ranges))"},
+			Kind: yamlfile.WordKind(workload.RangeModes()...), At: func(l *loadSpec) *workload.RangeMode { return &l.RangeMode },
+			Shown: func(l *loadSpec) bool { return l.RangeMode != "" },
 		}.Field(),
 		loadKey[int]{
 			Row: row{Name: "txn_keys", Unit: "keys", Preset: "1",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,17 +28,33 @@ func (r *loadResolver) meaning(l *workload.Load) {
 			r.lacks(i, op)
 		}
 	}
-	limit := r.spec.Place("range_limit")
-	switch {
-	case l.Any(workload.Op.Ranges):
-		if l.RangeLimit < 1 {
-			r.Errorf(limit.At, "range_limit must be positive, got %d", l.RangeLimit)
+	r.ranges(l)
+}
+
+// ranges resolves what ranges read, and how much.
+func (r *loadResolver) ranges(l *workload.Load) {
+	limit, mode := r.spec.Place("range_limit"), r.spec.Place("range_mode")
+	if !l.Any(workload.Op.Ranges) {
+		for _, p := range yamlfile.PlacesInOrder(limit, mode) {
+			r.idle(p, "no operation of the load reads ranges")
 		}
+		l.RangeLimit, l.RangeMode = 0, ""
 		return
-	case limit.Set():
-		r.idle(limit, "no operation of the load reads ranges")
 	}
-	l.RangeLimit = 0
+	info := r.db.entry.Info
+	known := append([]workload.RangeMode{workload.RangeValues}, info.Lists...)
+	if slices.Contains(info.Operations, workload.OpRange) && !slices.Contains(known, l.RangeMode) {
+		r.Errorf(mode.At, "%s: %s has no ranges of the mode %q (it has %s)", mode.Key, r.db.entry.Name, l.RangeMode, strings.Join(yamlfile.Words(known), ", "))
+	}
+	switch {
+	case !l.RangeMode.Limited():
+		if limit.Set() {
+			r.idle(limit, fmt.Sprintf("a range of the mode %s has no limit", l.RangeMode))
+		}
+		l.RangeLimit = 0
+	case l.RangeLimit < 1:
+		r.Errorf(limit.At, "range_limit must be positive, got %d", l.RangeLimit)
+	}
 }
 
 // workload returns the named mix in the file. Its name was checked when it was

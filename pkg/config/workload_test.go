@@ -164,7 +164,7 @@ func TestPaceOfARate(t *testing.T) {
 }
 
 func TestWorkloadWarnings(t *testing.T) {
-	_, warnings, err := Parse("x.yaml", []byte(body+"load: {operation: write, keys: 5, key_law: zipfian, range_limit: 3, read: stale}\n"), testCatalog())
+	_, warnings, err := Parse("x.yaml", []byte(body+"load: {operation: write, keys: 5, key_law: zipfian, range_limit: 3, range_mode: keys, read: stale}\n"), testCatalog())
 	if err != nil {
 		t.Fatalf("parse the experiment: %v", err)
 	}
@@ -172,7 +172,8 @@ func TestWorkloadWarnings(t *testing.T) {
 		`3:32: keys: the load takes no keys that exist`,
 		`3:44: key_law: the load takes no keys that exist`,
 		`3:66: range_limit: no operation of the load reads ranges`,
-		`3:75: read: no operation of the load reads`,
+		`3:81: range_mode: no operation of the load reads ranges`,
+		`3:93: read: no operation of the load reads`,
 	}
 	var got []string
 	for _, w := range warnings {
@@ -180,6 +181,36 @@ func TestWorkloadWarnings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// A database has only its own modes of ranges, and a mode without a limit has none.
+func TestRangeModes(t *testing.T) {
+	c := testCatalog()
+	for i := range c {
+		c[i].Info.Lists = nil
+	}
+	file := func(load string) []byte { return []byte("hosts: [a]\ndatabases:\n  etcd: {load: " + load + "}\n") }
+	_, _, err := Parse("x.yaml", file("{operation: range, range_mode: count}"), c)
+	if want := `x.yaml:3:47: range_mode: etcd has no ranges of the mode "count" (it has values)`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a mode that the database lacks: %v, want %s", err, want)
+	}
+	for i := range c {
+		c[i].Info.Lists = []workload.RangeMode{workload.RangeCount, workload.RangePages}
+	}
+	e, warnings, err := Parse("x.yaml", file("{operation: range, range_mode: count, range_limit: 7}"), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := e.Databases[0].Load; l.RangeMode != workload.RangeCount || l.RangeLimit != 0 {
+		t.Errorf("got the mode %q with the limit %d, want a count without a limit", l.RangeMode, l.RangeLimit)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "range_limit: a range of the mode count has no limit") {
+		t.Errorf("the warnings are %v, want one about the limit", warnings)
+	}
+	e, _, err = Parse("x.yaml", file("{operation: range, range_mode: pages, range_limit: 7}"), c)
+	if err != nil || e.Databases[0].Load.RangeLimit != 7 {
+		t.Errorf("pages of 7 keys: %v, %+v", err, e)
 	}
 }
 
@@ -217,6 +248,8 @@ func TestWorkloadProblems(t *testing.T) {
 		{"one key and many", "{operation: read, same_key: true, keys: 3, key_law: uniform}", []string{
 			`3:47: keys: same_key (line 3) sends every request to one key; give one of the two`,
 			`3:59: key_law: same_key (line 3) sends every request to one key; give one of the two`}},
+		{"an unknown range", "{operation: range, range_mode: value}", []string{`3:38: range_mode: unknown value "value" (did you mean "values"?)`}},
+		{"a range of no keys", "{operation: range, range_mode: pages, range_limit: 0}", []string{`3:58: range_limit must be positive, got 0`}},
 		{"no range", "{workload: ycsb-e, range_limit: 0}", []string{`3:39: range_limit must be positive, got 0`}},
 		{"keys of a mix that are too short", "{workload: ycsb-d, keys: 900, key_size: 3, requests: 3000, clients: 1}", []string{
 			`3:47: key_size: 3 bytes cannot hold 1050 different keys (at least 4)`}},

@@ -37,6 +37,8 @@ type Info struct {
 	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
+	// Lists are the modes of a range besides [workload.RangeValues]: clients are then [Lister]s.
+	Lists []workload.RangeMode
 	// Ports are the default ports by role; clients dial the "client" port.
 	Ports map[string]int
 	// Tools names the executables that a plan can use in addition to this binary, as in

@@ -22,6 +22,15 @@ type Ranger interface {
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
+// Lister is optional on a [Ranger] whose ranges have more modes than [workload.RangeValues]:
+// those of Info.Lists.
+type Lister interface {
+	// List reads keys in such a mode, from key on in the database's order. A mode without a
+	// limit ignores it. List returns the number of keys, and the total size of the values that
+	// it read in bytes.
+	List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
+}
+
 // Swapper replaces a value only if it is still the expected one.
 type Swapper interface {
 	// Swap sets key to value if key holds old; otherwise the error's class is

@@ -48,6 +48,7 @@ func cases() []testCase {
 		{name: "cancel", in: parts{Clients}, run: cancelCase},
 		{name: "delete", in: parts{Clients, Servers}, run: deleteCase, applies: offers(workload.OpDelete)},
 		{name: "range", in: parts{Clients, Servers}, run: rangeCase, applies: offers(workload.OpRange)},
+		{name: "ranges in modes", in: parts{Clients, Servers}, run: listCase, applies: lists},
 		{name: "swap", in: parts{Clients, Servers}, run: swapCase, applies: offers(workload.OpSwap)},
 		{name: "txn", in: parts{Clients, Servers}, run: txnCase, applies: offers(workload.OpTxn)},
 		{name: "shared connection", in: parts{Clients}, run: sharedCase, applies: func(f *fixture) bool { return f.info().SharedConn }},
@@ -87,6 +88,9 @@ func drives[T any](f *fixture) bool {
 	_, ok := f.driver.(T)
 	return ok
 }
+
+// lists reports whether ranges have more modes than one.
+func lists(f *fixture) bool { return len(f.info().Lists) > 0 }
 
 // offers returns a condition: whether the database lists an operation.
 func offers(op workload.Op) func(*fixture) bool {

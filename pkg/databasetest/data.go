@@ -230,6 +230,44 @@ func rangeCase(t *testing.T, f *fixture) {
 	}
 }
 
+// listCase: a range of each mode reads up to its limit, or all keys from its start on, with values
+// or without. Other keys may follow.
+func listCase(t *testing.T, f *fixture) {
+	client := f.dial(t, f.Target())
+	var keys [][]byte
+	for range 10 {
+		keys = append(keys, f.key())
+		put(t, client, keys[len(keys)-1], bytesOf(100))
+	}
+	const from, limit = 3, 2
+	behind := len(keys) - from
+	for _, how := range f.info().Lists {
+		want := behind
+		if how.Bounded() {
+			want = limit
+		}
+		size := int64(0)
+		if how.Values() {
+			size = int64(want) * 100
+		}
+		for _, mode := range f.info().Reads {
+			f.part(t, string(how)+" "+string(mode), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+				defer cancel()
+				for {
+					n, got, err := client.(database.Lister).List(ctx, how, keys[from], limit, mode)
+					if err == nil && (n == want && got == size || !how.Bounded() && n > want && got >= size) {
+						return
+					}
+					if mode != workload.ReadStale || ctx.Err() != nil {
+						t.Fatalf("read %d keys with %d bytes, want %d with %d: %v", n, got, want, size, err)
+					}
+				}
+			})
+		}
+	}
+}
+
 // swapCase: a swap with the current value succeeds. With any other value it is a
 // conflict and changes nothing.
 func swapCase(t *testing.T, f *fixture) {

@@ -284,6 +284,19 @@ func belowOptional(f *fixture, c database.Client, ours database.Target, key func
 			}
 		}})
 	}
+	if l, ok := c.(database.Lister); ok {
+		ops = append(ops, belowOperation{"lists", func(ctx context.Context, t *testing.T) {
+			for _, how := range f.info().Lists {
+				want := 11
+				if how.Bounded() {
+					want = 5
+				}
+				if n, _, err := l.List(ctx, how, key(0), 5, mode); err != nil || n != want {
+					t.Errorf("a range of the mode %s with the limit 5 read %d keys, want %d: %v", how, n, want, err)
+				}
+			}
+		}})
+	}
 	if b, ok := f.driver.(database.Bulker); ok {
 		ops = append(ops, belowOperation{"many keys", func(ctx context.Context, t *testing.T) {
 			conn, err := b.DialBulk(ctx, ours)

@@ -81,6 +81,11 @@ func useClient(ctx context.Context, d database.Driver, to database.Target) {
 	if r, ok := c.(database.Ranger); ok {
 		_, _, _ = r.Range(ctx, key, 10, workload.ReadLinearizable)
 	}
+	if l, ok := c.(database.Lister); ok {
+		for _, how := range workload.RangeModes() {
+			_, _, _ = l.List(ctx, how, key, 1, workload.ReadLinearizable)
+		}
+	}
 	if x, ok := c.(database.Transactor); ok {
 		_, _ = x.Version(ctx, key)
 		_ = x.Txn(ctx, []database.GuardedPut{{Key: key, Value: []byte("txn"), Version: 1}})

@@ -88,7 +88,13 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 	case workload.OpDelete:
 		return a.client.db.(database.Deleter).Delete(ctx, a.key)
 	case workload.OpRange:
-		a.got.keys, a.got.bytes, err = a.client.db.(database.Ranger).Range(ctx, a.key, spec.RangeLimit, spec.Read)
+		if how := spec.RangeMode; how == "" || how == workload.RangeValues {
+			a.got.keys, a.got.bytes, err = a.client.db.(database.Ranger).Range(ctx, a.key, spec.RangeLimit, spec.Read)
+		} else if lister, ok := a.client.db.(database.Lister); ok {
+			a.got.keys, a.got.bytes, err = lister.List(ctx, how, a.key, spec.RangeLimit, spec.Read)
+		} else {
+			err = database.NotApplied(database.ClassOther, fmt.Errorf("the client cannot read ranges in the mode %q", how))
+		}
 		a.got.read = err == nil
 		return err
 	case workload.OpSwap:

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -79,6 +80,21 @@ func (a altered) Range(ctx context.Context, key []byte, limit int, mode workload
 	return keys, size, err
 }
 
+// List has no values except in pages, which the store returns as one.
+func (a altered) List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	if !how.Bounded() {
+		limit = math.MaxInt
+	}
+	keys, size, err = a.store.Range(ctx, key, limit, mode)
+	if !how.Values() {
+		size = 0
+	}
+	if a.found != nil {
+		keys, size = a.found(keys, size)
+	}
+	return keys, size, err
+}
+
 // TestContentIsCheckedOfEveryRead: every read of a value with a flipped bit fails, by
 // each operation that reads values, with and without a checksum.
 func TestContentIsCheckedOfEveryRead(t *testing.T) {
@@ -130,6 +146,13 @@ func TestRangesAndSwapsAreChecked(t *testing.T) {
 		{name: "ranges of too little", op: workload.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n, s - 1 }}},
 		{name: "ranges of one key less", op: workload.OpRange, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
 		{name: "ranges over the limit", op: workload.OpRange, client: altered{found: func(int, int64) (int, int64) { return limit + 1, (limit + 1) * size }}},
+		{name: "ranges without values", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangeKeys }, ok: requests, bytes: 0},
+		{name: "ranges without values that have some", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangeKeys }, client: altered{found: func(n int, _ int64) (int, int64) { return n, 1 }}},
+		{name: "counts", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode, s.RangeLimit = workload.RangeCount, 0 }, ok: requests, bytes: 0},
+		{name: "counts of more", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangeCount }, client: altered{found: func(n int, _ int64) (int, int64) { return n + 1, 0 }}, ok: requests, bytes: 0},
+		{name: "counts of one key less", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangeCount }, client: altered{found: func(n int, _ int64) (int, int64) { return n - 1, 0 }}},
+		{name: "pages", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangePages }, ok: requests, bytes: -1},
+		{name: "pages of one key less", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangePages }, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
 		{name: "ranges after an earlier load", op: workload.OpRange, spec: func(s *Spec) { s.FirstKey = 1000 }, client: altered{found: func(n int, s int64) (int, int64) { return n, s + 7 }}, ok: requests, bytes: -1},
 		{name: "ranges of one key", op: workload.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, ok: requests, bytes: requests * size},
 		{name: "ranges of no key", op: workload.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},

@@ -117,9 +117,12 @@ type Sizing struct {
 	// unless Sizes has a law.
 	ValueSizeMax int   `json:"value_size_max,omitempty"`
 	Sizes        Sizes `json:"value_sizes,omitzero"`
-	// RangeLimit is the largest number of keys that one range reads; 0 if no
-	// operation reads ranges.
+	// RangeLimit is the largest number of keys that one range, or one page of it, reads; 0 if
+	// no operation reads ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
+	// RangeMode is what a range reads; "" means [RangeValues] if there are ranges. A mode
+	// without a limit has a RangeLimit of 0.
+	RangeMode RangeMode `json:"range_mode,omitempty"`
 	// TxnKeys is how many keys one txn writes; 0 if no operation is a txn.
 	TxnKeys int `json:"txn_keys,omitempty"`
 }

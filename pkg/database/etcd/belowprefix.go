@@ -18,8 +18,10 @@ import (
 type operations interface {
 	database.WholeKeys
 	database.Ranger
+	database.Lister
 	database.Leaser
-	// RangeTo is Range up to an exclusive end.
+	// ListTo is List up to an exclusive end, and RangeTo Range.
+	ListTo(ctx context.Context, how workload.RangeMode, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 	RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 

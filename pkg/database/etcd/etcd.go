@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 	"github.com/coreos/dbtester/pkg/database/etcd/library"
 	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -29,6 +30,7 @@ func Database() database.Database {
 				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
 			},
 			Operations: database.WithLocks(database.OperationsOf((*client)(nil), (*lean)(nil), (*library.Client)(nil), (*below)(nil))),
+			Lists:      answer.Lists(),
 			Ports:      map[string]int{"client": 2379, "peer": 2380},
 			Tools:      []string{Name},
 			Embedded:   version.Version,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -143,12 +144,26 @@ func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 	if g.load.SameKey {
 		exist = 1
 	}
-	most, least := int64(g.load.RangeLimit), int64(0)
+	how := g.load.RangeMode
+	most, least := int64(math.MaxInt64), int64(0)
+	if how.Bounded() {
+		most = int64(g.load.RangeLimit)
+	}
 	if !g.deletes {
 		least = max(min(most, exist-key), 0)
 	}
 	if n := int64(keys); n < least || n > most {
-		return wrongValue(fmt.Errorf("read %d keys, want %d to %d", keys, least, most))
+		want := fmt.Sprintf("%d to %d", least, most)
+		if !how.Bounded() {
+			want = fmt.Sprintf("%d or more", least)
+		}
+		return wrongValue(fmt.Errorf("read %d keys, want %s", keys, want))
+	}
+	if !how.Values() {
+		if size != 0 {
+			return wrongValue(fmt.Errorf("read %d bytes of values, want none", size))
+		}
+		return nil
 	}
 	if g.firstKey > 0 {
 		return nil // an earlier load's keys may lie between, with values of other sizes

@@ -1,0 +1,52 @@
+package answer
+
+import (
+	"fmt"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Lists are the modes in which [List] reads.
+func Lists() []workload.RangeMode {
+	return []workload.RangeMode{workload.RangeKeys, workload.RangeCount, workload.RangePages}
+}
+
+// List reads the keys from first up to the exclusive end in a mode other than
+// [workload.RangeValues]. All pages are of the revision of the first one.
+func List(how workload.RangeMode, first, end []byte, limit int, read func(*pb.RangeRequest) (*pb.RangeResponse, error)) (keys int, size int64, err error) {
+	r := &pb.RangeRequest{Key: first, RangeEnd: end, Limit: int64(limit)}
+	switch how {
+	case workload.RangeCount:
+		r.Limit, r.CountOnly = 0, true
+		resp, err := read(r)
+		if err != nil {
+			return 0, 0, err
+		}
+		return int(resp.Count), 0, nil
+	case workload.RangeKeys:
+		r.KeysOnly = true
+	case workload.RangePages:
+	default:
+		return 0, 0, database.NotApplied(database.ClassOther, fmt.Errorf("ranges of the mode %q are not known", how))
+	}
+	for {
+		resp, err := read(r)
+		if err != nil {
+			return 0, 0, err
+		}
+		keys += len(resp.Kvs)
+		for _, kv := range resp.Kvs {
+			size += int64(len(kv.Value))
+		}
+		if how != workload.RangePages || !resp.More || len(resp.Kvs) == 0 {
+			return keys, size, nil
+		}
+		r.Key, r.Revision = after(resp.Kvs[len(resp.Kvs)-1].Key), resp.GetHeader().GetRevision()
+		if r.Revision == 0 {
+			return 0, 0, fmt.Errorf("a page of a range came without a revision")
+		}
+	}
+}

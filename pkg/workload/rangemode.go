@@ -1,0 +1,71 @@
+package workload
+
+import "fmt"
+
+// RangeMode names what one request of [OpRange] reads. The set is closed.
+type RangeMode string
+
+// The modes of a range. Lists in pages read to the last key that exists, the others up to a limit.
+const (
+	RangeValues RangeMode = "values" // up to the limit of keys with their values
+	RangeKeys   RangeMode = "keys"   // the same without values
+	RangeCount  RangeMode = "count"  // the number of all keys from one on
+	RangePages  RangeMode = "pages"  // all keys from one on with their values, in requests of up to the limit, of one state of the data
+)
+
+// rangeProperties decide everything that differs by mode, except the call itself.
+type rangeProperties struct {
+	mode    RangeMode
+	bounded bool // at most the limit of keys
+	limited bool // has a limit: of all keys, or of a page
+	values  bool // returns values
+	text    string
+}
+
+// rangeModes holds every mode once, the default first. Nothing changes it.
+var rangeModes = [...]rangeProperties{
+	{mode: RangeValues, bounded: true, limited: true, values: true, text: "ranges of at most %d keys"},
+	{mode: RangeKeys, bounded: true, limited: true, text: "ranges of at most %d keys without values"},
+	{mode: RangeCount, text: "counts of all keys from one on"},
+	{mode: RangePages, limited: true, values: true, text: "lists of all keys from one on in pages of at most %d"},
+}
+
+// RangeModes returns all modes, the default first.
+func RangeModes() []RangeMode {
+	var all []RangeMode
+	for _, p := range rangeModes {
+		all = append(all, p.mode)
+	}
+	return all
+}
+
+// properties of the zero mode are those of the default.
+func (m RangeMode) properties() rangeProperties {
+	for i := range rangeModes {
+		if rangeModes[i].mode == m {
+			return rangeModes[i]
+		}
+	}
+	return rangeModes[0]
+}
+
+// Bounded reports whether m reads no more keys than the limit.
+func (m RangeMode) Bounded() bool { return m.properties().bounded }
+
+// Limited reports whether m has a limit, of all keys or of a page.
+func (m RangeMode) Limited() bool { return m.properties().limited }
+
+// Values reports whether m returns values.
+func (m RangeMode) Values() bool { return m.properties().values }
+
+// DescribeRange returns what ranges of the load read; "" if no operation reads ranges.
+func (l Load) DescribeRange() string {
+	switch p := l.RangeMode.properties(); {
+	case p.limited && l.RangeLimit > 0:
+		return fmt.Sprintf(p.text, l.RangeLimit)
+	case p.limited:
+		return ""
+	default:
+		return p.text
+	}
+}
