@@ -196,7 +196,7 @@ func (r row) agrees() bool {
 
 // report prints the table.
 func report(out io.Writer, rows []row) {
-	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. A client of ZooKeeper that has just come first asks dbtester's way to create the key and then sets it, while the outside prober counts the answer that its key is there: dbtester's probe needs one answer more, which takes long when a new leader confirms hundreds of sessions at once. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance)
+	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance)
 	agree, most := 0, 0.0
 	for _, r := range rows {
 		note := ""

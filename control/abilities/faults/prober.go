@@ -149,7 +149,7 @@ func (m *memberProber) one(ctx context.Context) {
 	sent := time.Now()
 	client, err := m.client(within)
 	if err == nil {
-		err = client.Put(within, m.key(), []byte("probe"))
+		err = put(within, client, m.key())
 		m.giveBack(client, err)
 	}
 	took := time.Since(sent)
@@ -162,6 +162,16 @@ func (m *memberProber) one(ctx context.Context) {
 		row.Class = string(class)
 	}
 	m.note(row)
+}
+
+// put writes a probe's key, which exists but for the first probe: an attempt to create it first would
+// cost a new connection to ZooKeeper a second transaction.
+func put(ctx context.Context, client database.Client, key []byte) error {
+	value := []byte("probe")
+	if hinted, ok := client.(database.HintedPutter); ok {
+		return hinted.PutExisting(ctx, key, value)
+	}
+	return client.Put(ctx, key, value)
 }
 
 // client returns an unused connection.
