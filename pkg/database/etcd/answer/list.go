@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -44,9 +46,13 @@ func List(how workload.RangeMode, first, end []byte, limit int, read func(*pb.Ra
 		if how != workload.RangePages || !resp.More || len(resp.Kvs) == 0 {
 			return keys, size, nil
 		}
-		r.Key, r.Revision = after(resp.Kvs[len(resp.Kvs)-1].Key), resp.GetHeader().GetRevision()
-		if r.Revision == 0 {
-			return 0, 0, fmt.Errorf("a page of a range came without a revision")
+		last := resp.Kvs[len(resp.Kvs)-1].Key
+		switch {
+		case bytes.Compare(last, r.Key) < 0:
+			return 0, 0, fmt.Errorf("a page of a range ends with the key %q, before its first key %q", last, r.Key)
+		case resp.GetHeader().GetRevision() == 0:
+			return 0, 0, errors.New("a page of a range came without a revision")
 		}
+		r.Key, r.Revision = after(last), resp.GetHeader().GetRevision()
 	}
 }

@@ -3,6 +3,7 @@ package answer
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -70,5 +71,12 @@ func TestList(t *testing.T) {
 	})
 	if !errors.Is(err, broken) {
 		t.Errorf("a second page that fails: %v", err)
+	}
+	// A server that always gives the same page would be asked for ever.
+	_, _, err = List(workload.RangePages, []byte("k0"), nil, 2, func(*pb.RangeRequest) (*pb.RangeResponse, error) {
+		return &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 42}, More: true, Kvs: []*mvccpb.KeyValue{{Key: []byte("k1")}}}, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), `ends with the key "k1", before its first key "k1\x00"`) {
+		t.Errorf("a page that comes again: %v", err)
 	}
 }
