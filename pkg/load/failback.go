@@ -5,18 +5,25 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // FailBack asks the running step to have the connections that failed over to another member go back
-// to their first ones, so that they are spread over the members as at the beginning. It receives the
-// result, for which it must have room.
-type FailBack chan<- FailedBack
+// to their first ones, so that they are spread over the members as at the beginning.
+type FailBack struct {
+	// Within ends the attempts, as the end of the step and a time-out do.
+	Within context.Context
+	// Result receives the result, for which it must have room.
+	Result chan<- FailedBack
+}
 
 // FailedBack is how many connections went back to their first members, and how many are away from
-// them all the same: those that cannot be opened there, and those that are lost at the time.
+// them all the same: those that could not be opened there within 20 s, and those that are lost at
+// the time.
 type FailedBack struct {
-	Returned int `json:"returned"`
-	Away     int `json:"away,omitempty"`
+	Returned int
+	Away     int
 }
 
 // Add adds the connections of another part.
@@ -29,8 +36,10 @@ const (
 	// failBackAtOnce bounds the connections of a step that go back at the same time. It is small, so
 	// that requests of the load hardly wait for them.
 	failBackAtOnce = 16
-	// failBackTimeout is for all of a step together.
-	failBackTimeout = 10 * time.Second
+	// failBackTimeout is for all of a step together: a load may have recovered before a member that
+	// started again serves.
+	failBackTimeout = 20 * time.Second
+	failBackPause   = 200 * time.Millisecond // after an attempt that failed
 )
 
 // watchFailBack has connections go back whenever that is asked for, until ctx ends.
@@ -40,14 +49,16 @@ func (s *step) watchFailBack(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case asked := <-s.Reconnect.FailBack:
-			asked <- s.failBack(ctx)
+			within, cancel := context.WithTimeout(ctx, failBackTimeout)
+			stop := context.AfterFunc(asked.Within, cancel)
+			asked.Result <- s.failBack(within)
+			stop()
+			cancel()
 		}
 	}
 }
 
 func (s *step) failBack(ctx context.Context) (all FailedBack) {
-	ctx, cancel := context.WithTimeout(ctx, failBackTimeout)
-	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(failBackAtOnce)
 	each := make([]FailedBack, len(s.conns))
@@ -76,6 +87,9 @@ func (c *connection) failBack(ctx context.Context) FailedBack {
 	}
 	first := c.reconnect.Members[c.first]
 	client, err := c.reconnect.Dial(ctx, first)
+	for err != nil && sleep.For(ctx, failBackPause) {
+		client, err = c.reconnect.Dial(ctx, first)
+	}
 	if err != nil {
 		return FailedBack{Away: 1}
 	}

@@ -186,16 +186,16 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 }
 
 // FailBack has the running step's connections that failed over go back to their first members, and
-// counts them. Without a running step it waits for the next one. The error is that of ctx. It is safe
-// for concurrent use.
+// counts them. Without a running step it waits for the next one. The error is that of ctx, if no step
+// ran. It is safe for concurrent use.
 func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
 	result := make(chan load.FailedBack, 1)
 	select {
-	case i.failBack <- result:
+	case i.failBack <- load.FailBack{Within: ctx, Result: result}:
 	case <-ctx.Done():
 		return load.FailedBack{}, context.Cause(ctx)
 	}
-	return <-result, nil // it takes ten seconds at most, and ends with the step
+	return <-result, nil
 }
 
 // reconnect returns the way to replace a step's connections. The first loss and the first
