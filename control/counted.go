@@ -8,11 +8,11 @@ import (
 // counted returns a function that shows the counts of the run's load to the caller of [Run], nil if
 // the caller wants none.
 func (r *run) counted(o Options) func(*exposition.Part) {
-	if o.Counted == nil {
+	if o.Audience.Counted == nil {
 		return nil
 	}
 	return func(p *exposition.Part) {
-		o.Counted(Counted{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Load: p})
+		o.Audience.Counted(Counted{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Load: p})
 	}
 }
 

@@ -60,16 +60,8 @@ type Options struct {
 	// Report is called with the run's progress, one update at a time; nil discards
 	// it. The run waits for it.
 	Report func(Update)
-	// Sampled is called with the samples of members, generators and the client while they run,
-	// about once a second for each, from several goroutines; nil requests no samples from agents.
-	// It must not block.
-	Sampled func(Sampled)
-	// Happened is called with each event that control records while a database runs, from several
-	// goroutines; nil discards them. It must not block.
-	Happened func(Happened)
-	// Counted is called when the load of a database begins, with its counts, which grow until the
-	// load ends; nil counts nothing. It must not block.
-	Counted func(Counted)
+	// Audience looks at more than the progress.
+	Audience Audience
 	// Resolver looks up hosts that are DNS names; nil is this machine's resolver. Wait is how
 	// long their addresses may be missing.
 	Resolver lookup.Resolver
@@ -98,6 +90,20 @@ type Update struct {
 	Load     *load.Progress
 	Total    int64
 	Duration time.Duration
+}
+
+// Audience receives what a run measures while it does. Its functions are called from several
+// goroutines, and must not block.
+type Audience struct {
+	// Sampled is called with the samples of members, generators and the client while they run,
+	// about once a second for each; nil requests no samples from agents.
+	Sampled func(Sampled)
+	// Happened is called with each event that control records while a database runs; nil discards
+	// them.
+	Happened func(Happened)
+	// Counted is called when the load of a database begins, with its counts, which grow until the
+	// load ends; nil counts nothing.
+	Counted func(Counted)
 }
 
 // Sampled is a sample of a machine.

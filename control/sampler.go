@@ -26,11 +26,11 @@ type clientSampler struct {
 // sampled returns a function that shows samples of a machine to the caller of [Run], nil if the
 // caller wants none.
 func (r *run) sampled(o Options) func(machine string, s results.Sample) {
-	if o.Sampled == nil {
+	if o.Audience.Sampled == nil {
 		return nil
 	}
 	return func(machine string, s results.Sample) {
-		o.Sampled(Sampled{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Machine: machine, Sample: s})
+		o.Audience.Sampled(Sampled{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Machine: machine, Sample: s})
 	}
 }
 

@@ -175,7 +175,7 @@ func rotated(db *config.Database, trial int) *config.Database {
 // newRun returns the run of a database in this trial.
 func (t *trial) newRun(db *config.Database) (*run, error) {
 	r, err := newRun(t.opts.Experiment, t.opts.Registry, db, &journal{
-		report: t.opts.Report, happened: t.opts.Happened, log: t.opts.Log, about: Update{Trial: t.number, Trials: t.manifest.Trials, Tag: db.Tag},
+		report: t.opts.Report, happened: t.opts.Audience.Happened, log: t.opts.Log, about: Update{Trial: t.number, Trials: t.manifest.Trials, Tag: db.Tag},
 	})
 	if err == nil {
 		r.target.Prefix = prefixOf(db, r.driver, t.manifest.RunID)

@@ -252,7 +252,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags,
 	}
 	out, err = control.Run(ctx, control.Options{
 		Experiment: e, Registry: a.registry, Connect: connect, ConnectGenerator: connectGenerator, Owner: owner(), Local: f.local, Tool: tool(), Trials: f.trials, SelfCheck: f.check, Mirror: mirrorOf(a.self[0], f.selfcheck),
-		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, AllowCommands: f.commands, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, Sampled: view.sampled(), Happened: view.happened(), Counted: view.counted(), ReadyTimeout: readyTimeout(e), Wait: f.wait,
+		Upload: uploadRun, NoUpload: f.noUpload, FullSpeed: f.fullSpeed, AllowCommands: f.commands, Unguarded: remote.unguarded, Device: f.device, Interface: f.iface, Report: report, Audience: view.of(), ReadyTimeout: readyTimeout(e), Wait: f.wait,
 	})
 	// The hint how to start agents is omitted if agents answered before.
 	if err != nil && remote.absent.Load() && len(out.Folders) == 0 {

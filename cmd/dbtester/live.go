@@ -67,30 +67,18 @@ func (v *audience) update(u control.Update) {
 	v.run.Say(of, u.Text, u.Step)
 }
 
-// sampled returns a function that receives samples of machines, nil without an audience.
-func (v *audience) sampled() func(control.Sampled) {
+// of returns what receives the measurements of a run; nothing does without an audience.
+func (v *audience) of() control.Audience {
 	if v == nil {
-		return nil
+		return control.Audience{}
 	}
-	return func(s control.Sampled) {
-		v.run.Sample(live.Of{Trial: s.Trial, Tag: s.Tag}, s.Machine, s.Sample)
+	return control.Audience{
+		Sampled: func(s control.Sampled) {
+			v.run.Sample(live.Of{Trial: s.Trial, Tag: s.Tag}, s.Machine, s.Sample)
+		},
+		Happened: func(h control.Happened) { v.run.Happen(live.Of{Trial: h.Trial, Tag: h.Tag}, h.Event) },
+		Counted:  func(c control.Counted) { v.run.Count(live.Of{Trial: c.Trial, Tag: c.Tag}, c.Load) },
 	}
-}
-
-// happened returns a function that receives events, nil without an audience.
-func (v *audience) happened() func(control.Happened) {
-	if v == nil {
-		return nil
-	}
-	return func(h control.Happened) { v.run.Happen(live.Of{Trial: h.Trial, Tag: h.Tag}, h.Event) }
-}
-
-// counted returns a function that receives the counts of loads, nil without an audience.
-func (v *audience) counted() func(control.Counted) {
-	if v == nil {
-		return nil
-	}
-	return func(c control.Counted) { v.run.Count(live.Of{Trial: c.Trial, Tag: c.Tag}, c.Load) }
 }
 
 // written shows the report instead of the run.
