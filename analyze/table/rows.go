@@ -6,7 +6,6 @@ import (
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	abilitylist "github.com/coreos/dbtester/analyze/abilities/all"
-	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/run"
 )
 
@@ -29,12 +28,18 @@ const (
 	sectionConditions = "Conditions"
 )
 
-// sections lists the sections in display order.
+// sections lists the sections in display order. Those that abilities have of their own come before
+// the details of machines.
 func sections() []string {
-	return []string{
+	list := []string{
 		sectionCapacity, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
-		cause.Section, sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions,
 	}
+	for _, own := range abilitylist.Rows() {
+		if own.Section != "" && !slices.Contains(list, own.Section) {
+			list = append(list, own.Section)
+		}
+	}
+	return append(list, sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions)
 }
 
 // All returns the table's rows in file order: the rows of the classic tables come first, with their
