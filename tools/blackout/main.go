@@ -6,7 +6,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -123,34 +122,21 @@ func (s store) measure(ctx context.Context, program, dir string, times int) ([]r
 
 // rows reads the table of faults, and finds the same times in the prober's answers.
 func (s store) rows(path string, answers []time.Time) (rows []row, err error) {
-	f, err := os.Open(path)
+	table, err := experiment.Table(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("read %s: it has no header", path)
-	}
-	column := map[string]int{}
-	for i, name := range all[0] {
-		column[name] = i
-	}
 	var times []time.Time
-	for _, fields := range all[1:] {
-		at := func(name string) string { return fields[column[name]] }
-		from, err1 := instant(at("from"))
-		until, err2 := instant(at("until"))
-		blackout, err3 := strconv.ParseFloat(at("blackout_ns"), 64)
-		silence, err4 := strconv.ParseFloat(at("silence_ns"), 64)
-		repeat, err5 := strconv.Atoi(at("repeat"))
+	for _, fault := range table {
+		from, err1 := instant(fault["from"])
+		until, err2 := instant(fault["until"])
+		blackout, err3 := strconv.ParseFloat(fault["blackout_ns"], 64)
+		silence, err4 := strconv.ParseFloat(fault["silence_ns"], 64)
+		repeat, err5 := strconv.Atoi(fault["repeat"])
 		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 			return rows, fmt.Errorf("read %s: %w", path, err)
 		}
-		rows = append(rows, row{s.name, at("kind"), repeat, blackout / 1e9, silence / 1e9, 0, at("failed") != "0"})
+		rows = append(rows, row{s.name, fault["kind"], repeat, blackout / 1e9, silence / 1e9, 0, fault["failed"] != "0"})
 		times = append(times, from, until)
 	}
 	for i := range rows {

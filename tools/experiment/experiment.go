@@ -5,6 +5,7 @@ package experiment
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
@@ -42,4 +43,28 @@ func Run(ctx context.Context, program, dir, text, record string, args ...string)
 		return "", fmt.Errorf("the run must have one %s, got %d: %s", record, len(found), said.String())
 	}
 	return found[0], nil
+}
+
+// Table reads a table of a record: the values of each row by the names of its columns.
+func Table(path string) (rows []map[string]string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("read %s: it has no header", path)
+	}
+	for _, values := range lines[1:] {
+		row := map[string]string{}
+		for i, name := range lines[0] {
+			row[name] = values[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }

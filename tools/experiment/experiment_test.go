@@ -44,3 +44,22 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+func TestTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "table.csv")
+	read := func(text string) ([]map[string]string, error) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return experiment.Table(path)
+	}
+	rows, err := read("kind,repeat\nkill,1\npause,2\n")
+	if err != nil || len(rows) != 2 || rows[0]["kind"] != "kill" || rows[1]["repeat"] != "2" || rows[1]["other"] != "" {
+		t.Errorf("rows %v, %v", rows, err)
+	}
+	for text, problem := range map[string]string{"": "it has no header", "kind,repeat\nkill\n": "wrong number of fields"} {
+		if _, err := read(text); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), problem) {
+			t.Errorf("a table of %q: %v, want %q", text, err, problem)
+		}
+	}
+}

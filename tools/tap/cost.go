@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +81,7 @@ func measure(ctx context.Context, program, dir, text string) (f figures, err err
 
 // read reads the figures of a database's folder.
 func read(folder string) (f figures, err error) {
-	faults, err := table(filepath.Join(folder, "faults.csv"))
+	faults, err := experiment.Table(filepath.Join(folder, "faults.csv"))
 	if err != nil {
 		return f, err
 	}
@@ -93,7 +92,7 @@ func read(folder string) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	seconds, err := table(filepath.Join(folder, "intervals.csv"))
+	seconds, err := experiment.Table(filepath.Join(folder, "intervals.csv"))
 	if err != nil {
 		return f, err
 	}
@@ -129,7 +128,7 @@ func read(folder string) (f figures, err error) {
 func meanFsync(folder string, from, to time.Time) (float64, error) {
 	var count, sum float64
 	for member := range 3 {
-		samples, err := table(filepath.Join(folder, fmt.Sprintf("%d-database-metrics.csv", member+1)))
+		samples, err := experiment.Table(filepath.Join(folder, fmt.Sprintf("%d-database-metrics.csv", member+1)))
 		if err != nil {
 			return 0, err
 		}
@@ -167,30 +166,6 @@ func (n *numbers) of(row map[string]string, column string) float64 {
 		n.err = fmt.Errorf("column %s: %w", column, err)
 	}
 	return v
-}
-
-// table reads the rows of a table by the names of their columns.
-func table(path string) (rows []map[string]string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	for i, fields := range all {
-		if i == 0 {
-			continue
-		}
-		row := map[string]string{}
-		for j, name := range all[0] {
-			row[name] = fields[j]
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
 }
 
 // reportCosts prints the ratios within pairs.
