@@ -53,8 +53,12 @@ func LoadKeys(c Catalog) map[string]yamlfile.Row {
 
 // operationFields declares operations and the keys that they use.
 func operationFields(c Catalog) []field[loadSpec] {
+	return slices.Concat(meaningFields(c), existingFields(), reachFields())
+}
+
+// meaningFields declares what requests do.
+func meaningFields(c Catalog) []field[loadSpec] {
 	meanings := func(loadSpec) []string { return []string{"operation", "mix", "workload"} }
-	onMany := func(loadSpec) []string { return []string{"same_key"} }
 	return []field[loadSpec]{
 		loadKey[workload.Op]{
 			Row: row{Name: "operation", Preset: "write",
@@ -74,6 +78,13 @@ func operationFields(c Catalog) []field[loadSpec] {
 			Kind: yamlfile.WordKind(workloadNames()...), At: func(l *loadSpec) *string { return &l.Workload },
 			Node: showWorkload, Drops: meanings,
 		}.Field(),
+	}
+}
+
+// existingFields declares the keys that exist before the load, and which of them requests use.
+func existingFields() []field[loadSpec] {
+	onMany := func(loadSpec) []string { return []string{"same_key"} }
+	return []field[loadSpec]{
 		loadKey[int64]{
 			Row: row{Name: "keys", Unit: "keys", Preset: "1000",
 				Meaning: "number of keys that are written before the load, for operations on keys that exist"},
@@ -105,6 +116,12 @@ func operationFields(c Catalog) []field[loadSpec] {
 			Kind: yamlfile.WholeKind(), At: func(l *loadSpec) *int64 { return &l.HotMoves },
 			Shown: func(l *loadSpec) bool { return l.KeyLaw == workload.KeysHotset },
 		}.Field(),
+	}
+}
+
+// reachFields declares how much of the keys one request reads or writes.
+func reachFields() []field[loadSpec] {
+	return []field[loadSpec]{
 		loadKey[int]{
 			Row: row{Name: "range_limit", Unit: "keys", Preset: "100",
 				Meaning: "largest number of keys that a `range`, or a page of it, reads"},

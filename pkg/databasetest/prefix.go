@@ -274,6 +274,28 @@ func belowOptional(f *fixture, c database.Client, ours database.Target, key func
 			get(t, c, key(2), mode, []byte("by a txn"))
 		}})
 	}
+	ops = append(ops, belowRanges(f, c, key, mode)...)
+	if b, ok := f.driver.(database.Bulker); ok {
+		ops = append(ops, belowOperation{"many keys", func(ctx context.Context, t *testing.T) {
+			conn, err := b.DialBulk(ctx, ours)
+			if err != nil {
+				t.Fatalf("open a connection for many keys: %v", err)
+			}
+			var pairs []database.Pair
+			for n := range int64(min(5, b.BulkSize(prefixKeySize, 10))) {
+				pairs = append(pairs, database.Pair{Key: key(n), Value: []byte("many")})
+			}
+			if err := errors.Join(conn.PutAll(ctx, pairs), conn.Close()); err != nil {
+				t.Errorf("write many keys: %v", err)
+			}
+			get(t, c, key(0), mode, []byte("many"))
+		}})
+	}
+	return ops
+}
+
+// belowRanges returns the reads of several keys in one request.
+func belowRanges(f *fixture, c database.Client, key func(int64) []byte, mode workload.ReadMode) (ops []belowOperation) {
 	if r, ok := c.(database.Ranger); ok {
 		ops = append(ops, belowOperation{"range", func(ctx context.Context, t *testing.T) {
 			for _, tc := range []struct{ from, limit, want int }{{0, 5, 5}, {8, 100, 3}, {0, 0, 11}, {12, 10, 0}} {
@@ -295,22 +317,6 @@ func belowOptional(f *fixture, c database.Client, ours database.Target, key func
 					t.Errorf("a range of the mode %s with the limit 5 read %d keys, want %d: %v", how, n, want, err)
 				}
 			}
-		}})
-	}
-	if b, ok := f.driver.(database.Bulker); ok {
-		ops = append(ops, belowOperation{"many keys", func(ctx context.Context, t *testing.T) {
-			conn, err := b.DialBulk(ctx, ours)
-			if err != nil {
-				t.Fatalf("open a connection for many keys: %v", err)
-			}
-			var pairs []database.Pair
-			for n := range int64(min(5, b.BulkSize(prefixKeySize, 10))) {
-				pairs = append(pairs, database.Pair{Key: key(n), Value: []byte("many")})
-			}
-			if err := errors.Join(conn.PutAll(ctx, pairs), conn.Close()); err != nil {
-				t.Errorf("write many keys: %v", err)
-			}
-			get(t, c, key(0), mode, []byte("many"))
 		}})
 	}
 	return ops
