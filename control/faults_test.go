@@ -10,33 +10,41 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/faults"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
+
+// faulted runs an experiment and returns its record and its faults, which must be n.
+func (r *rig) faulted(e *config.Experiment, n int) (record, []faults.Happened) {
+	r.t.Helper()
+	out, err := r.run(e, nil)
+	if err != nil {
+		r.t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	rec := r.read(out.Folders[0], 0)
+	list, err := faults.Record().Of(rec.run.Records)
+	if err != nil || len(list) != n {
+		r.t.Fatalf("%d faults, want %d: %+v, %v", len(list), n, list, err)
+	}
+	return rec, list
+}
 
 // Faults of a load are applied, undone and recorded: their members are not lost, the probes leave
 // no keys behind, and failures of the load meanwhile do not count against it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, registry(), fault.Names()...)
-	out, err := r.run(r.experiment(`
+	rec, list := r.faulted(r.experiment(`
 load: {rate: 100, duration: 9s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
 faults:
 - {kind: kill, member: 2, at: 2s, for: 300ms}
 - {kind: pause, member: 3, at: 4s, for: 300ms}
 - {kind: restart, member: each, at: 6s, gap: 100ms}
 databases: {fake: {}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
-	rec := r.read(out.Folders[0], 0)
-	list, err := faults.Record().Of(rec.run.Records)
-	if err != nil || len(list) != 2+rigSize {
-		t.Fatalf("faults %+v, %v", list, err)
-	}
+`), 2+rigSize)
 	kinds := []string{"kill", "pause", "restart", "restart", "restart"}
 	var before time.Time // the end of the previous fault
 	for i, h := range list {
@@ -135,22 +143,13 @@ func TestFaultsFailBack(t *testing.T) {
 			if generators > 0 {
 				keys = r.generate(generators, true)
 			}
-			out, err := r.run(r.experiment(keys+`
+			rec, list := r.faulted(r.experiment(keys+`
 load: {rate: 100, duration: 12s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32, failover: next}
 faults:
 - {kind: kill, member: 2, at: 2s, for: 300ms}
 - {kind: kill, member: 3, at: 11s, for: 300ms}
 databases: {fake: {}}
-`), nil)
-			if err != nil {
-				t.Fatalf("run: %v", err)
-			}
-			r.mustBeIdle()
-			rec := r.read(out.Folders[0], 0)
-			list, err := faults.Record().Of(rec.run.Records)
-			if err != nil || len(list) != 2 {
-				t.Fatalf("faults %+v, %v", list, err)
-			}
+`), 2)
 			// Each member has two of the six connections.
 			soon := false
 			if is := list[0].Recovery; is != nil {
