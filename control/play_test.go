@@ -129,7 +129,7 @@ func playControl(ctx context.Context, file, point string) error {
 	}
 	_, err = Run(ctx, Options{
 		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: 4 * time.Second, Owner: "player", Interface: "lo", Report: report,
-		ReadyTimeout: 20 * time.Second, AllowCommands: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		ReadyTimeout: patience, AllowCommands: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	return err
 }

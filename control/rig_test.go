@@ -178,7 +178,7 @@ func (r *rig) parse(file string) *config.Experiment {
 func (r *rig) options(e *config.Experiment, report func(Update)) Options {
 	return Options{
 		Experiment: e, Registry: r.registry, Connect: r.connect, ConnectGenerator: r.connectGenerator, GeneratorLead: 4 * time.Second, Owner: "tester of " + r.t.Name(), FullSpeed: true,
-		Interface: "lo", ReadyTimeout: 20 * time.Second, Report: report,
+		Interface: "lo", ReadyTimeout: patience, Report: report,
 		Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}
 }
@@ -191,7 +191,7 @@ func (r *rig) run(e *config.Experiment, report func(Update)) (*Outcome, error) {
 
 func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Update)) (*Outcome, error) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(ctx, 60*time.Second, errors.New("the run hangs"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Minute, errors.New("the run hangs"))
 	defer cancel()
 	return Run(ctx, r.options(e, report))
 }

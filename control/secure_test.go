@@ -55,7 +55,7 @@ func TestSecureEndpoints(t *testing.T) {
 		e := r.parse(file(tc.auth))
 		o := r.options(e, func(u Update) { fmt.Fprintf(&told, "%+v\n", u) })
 		o.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 		start := time.Now()
 		out, err := Run(ctx, o)
 		cancel()

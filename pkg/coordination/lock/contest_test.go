@@ -161,7 +161,7 @@ func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(time.Millisecond)
 		s.refuses, s.fails = 2, 100
-		o, turns := run(t, s, locks.Plan{Contenders: []int{5}}, 10*time.Second)
+		o, turns := run(t, s, locks.Plan{Contenders: []int{5}, Hold: time.Millisecond}, 10*time.Second)
 		is := o.Stages[0]
 		refused := int64(0)
 		for _, one := range turns {
