@@ -115,7 +115,8 @@ func (d *Data) MarkNotes() (lines []string) {
 	return lines
 }
 
-// Describe describes a figure to a reader who cannot see it.
+// Describe describes a figure to a reader who cannot see it. Series of one name, such as those of
+// repeats, are named once.
 func Describe(f figure.Figure) string {
 	var names []string
 	for _, s := range f.Series {
@@ -126,7 +127,7 @@ func Describe(f figure.Figure) string {
 		text += ". " + f.Subtitle
 	}
 	if len(names) > 0 {
-		text += ": " + strings.Join(names, "; ")
+		text += ": " + strings.Join(run.Distinct(names), "; ")
 	}
 	return text
 }
