@@ -130,7 +130,7 @@ func reachFields() []field[loadSpec] {
 		}.Field(),
 		loadKey[workload.RangeMode]{
 			Row: row{Name: "range_mode", Preset: "values",
-				Meaning: "what a `range` reads: `values`, `keys`, `count` or `pages` ([ranges](#ranges))"},
+				Meaning: "what a `range` reads: `values`, `keys`, `count`, `pages` or `stream` ([ranges](#ranges))"},
 			Kind: yamlfile.WordKind(workload.RangeModes()...), At: func(l *loadSpec) *workload.RangeMode { return &l.RangeMode },
 			Shown: func(l *loadSpec) bool { return l.RangeMode != "" },
 		}.Field(),

@@ -212,6 +212,13 @@ func TestRangeModes(t *testing.T) {
 	if err != nil || e.Databases[0].Load.RangeLimit != 7 {
 		t.Errorf("pages of 7 keys: %v, %+v", err, e)
 	}
+	for i := range c {
+		c[i].Info.Lists = append(c[i].Info.Lists, workload.RangeStream)
+	}
+	e, warnings, err = Parse("x.yaml", file("{operation: range, range_mode: stream}"), c)
+	if err != nil || e.Databases[0].Load.RangeMode != workload.RangeStream || e.Databases[0].Load.RangeLimit != 0 || len(warnings) > 0 {
+		t.Errorf("a stream: %v, %v, %+v; want one without a limit", err, warnings, e)
+	}
 }
 
 // TestWorkloadProblems is [TestCompactProblems] for the operations of a load.

@@ -27,9 +27,13 @@ type Ranger interface {
 type Lister interface {
 	// List reads keys in such a mode, from key on in the database's order. A mode without a
 	// limit ignores it. List returns the number of keys, and the total size of the values that
-	// it read in bytes.
+	// it read in bytes. The error wraps [ErrNoRangeMode] if the server lacks the mode.
 	List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
+
+// ErrNoRangeMode is wrapped by the error of List if the server, such as an older release or a
+// proxy, has no ranges of the mode.
+var ErrNoRangeMode = errors.New("the server has no ranges of this mode")
 
 // Swapper replaces a value only if it is still the expected one.
 type Swapper interface {

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Suite configures the tests of one database.
@@ -65,6 +66,8 @@ type Suite struct {
 	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
+	// Lacks are modes of ranges that members of this release do not know.
+	Lacks []workload.RangeMode
 	// Part is the part of the suite that runs, if not all of it.
 	Part Part
 }

@@ -91,7 +91,9 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 		if how := spec.RangeMode; how == "" || how == workload.RangeValues {
 			a.got.keys, a.got.bytes, err = a.client.db.(database.Ranger).Range(ctx, a.key, spec.RangeLimit, spec.Read)
 		} else if lister, ok := a.client.db.(database.Lister); ok {
-			a.got.keys, a.got.bytes, err = lister.List(ctx, how, a.key, spec.RangeLimit, spec.Read)
+			if a.got.keys, a.got.bytes, err = lister.List(ctx, how, a.key, spec.RangeLimit, spec.Read); errors.Is(err, database.ErrNoRangeMode) {
+				a.client.step.abandon(fmt.Errorf("read a range: %w", err))
+			}
 		} else {
 			err = database.NotApplied(database.ClassOther, fmt.Errorf("the client cannot read ranges in the mode %q", how))
 		}

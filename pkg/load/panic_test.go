@@ -2,6 +2,8 @@ package load
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,6 +58,34 @@ func TestPanicEndsStep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// older is a client of a server that has no ranges as streams.
+type older struct{ *store }
+
+func (older) Range(context.Context, []byte, int, workload.ReadMode) (int, int64, error) {
+	return 0, 0, nil
+}
+
+func (older) List(context.Context, workload.RangeMode, []byte, int, workload.ReadMode) (int, int64, error) {
+	return 0, 0, database.NotApplied(database.ClassOther, fmt.Errorf("%w: a later release is needed", database.ErrNoRangeMode))
+}
+
+// TestMissingRangeModeEndsStep: a server without the load's mode of ranges ends the step at the first
+// answer, and the error says what is needed.
+func TestMissingRangeModeEndsStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpRange}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8, RangeMode: workload.RangeStream}, Limits: workload.Limits{Timeout: time.Second}}}
+		rec := NewRecorder(&firstError{}, spec.Operations(), nil)
+		conns := []database.Client{older{&store{m: map[string][]byte{}}}}
+		_, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: 1, Duration: time.Minute, Rate: 100}}, conns)
+		if !errors.Is(err, database.ErrNoRangeMode) || !strings.Contains(err.Error(), "a later release is needed") {
+			t.Errorf("got %v, want that the server lacks the mode and what is needed", err)
+		}
+		if totals := rec.Totals(); !totals.Reconcile() || totals.OK != 0 || totals.Failed == 0 || totals.Failed > 2 {
+			t.Errorf("%+v, want the one request that the server did not know", totals)
+		}
+	})
 }
 
 // fragileLocks are locks whose holders panic when they give one up.

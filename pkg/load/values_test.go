@@ -153,6 +153,8 @@ func TestRangesAndSwapsAreChecked(t *testing.T) {
 		{name: "counts of one key less", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangeCount }, client: altered{found: func(n int, _ int64) (int, int64) { return n - 1, 0 }}},
 		{name: "pages", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangePages }, ok: requests, bytes: -1},
 		{name: "pages of one key less", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode = workload.RangePages }, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
+		{name: "streams", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode, s.RangeLimit = workload.RangeStream, 0 }, ok: requests, bytes: -1},
+		{name: "streams of one key less", op: workload.OpRange, spec: func(s *Spec) { s.RangeMode, s.RangeLimit = workload.RangeStream, 0 }, client: altered{found: func(n int, s int64) (int, int64) { return n - 1, s - size }}},
 		{name: "ranges after an earlier load", op: workload.OpRange, spec: func(s *Spec) { s.FirstKey = 1000 }, client: altered{found: func(n int, s int64) (int, int64) { return n, s + 7 }}, ok: requests, bytes: -1},
 		{name: "ranges of one key", op: workload.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, ok: requests, bytes: requests * size},
 		{name: "ranges of no key", op: workload.OpRange, spec: func(s *Spec) { s.Keys, s.SameKey = 0, true }, client: altered{found: func(int, int64) (int, int64) { return 0, 0 }}},

@@ -5,12 +5,13 @@ import "fmt"
 // RangeMode names what one request of [OpRange] reads. The set is closed.
 type RangeMode string
 
-// The modes of a range. Lists in pages read to the last key that exists, the others up to a limit.
+// The modes of a range. Lists in pages and in streams read to the last key that exists.
 const (
 	RangeValues RangeMode = "values" // up to the limit of keys with their values
 	RangeKeys   RangeMode = "keys"   // the same without values
 	RangeCount  RangeMode = "count"  // the number of all keys from one on
 	RangePages  RangeMode = "pages"  // all keys from one on with their values, in requests of up to the limit, of one state of the data
+	RangeStream RangeMode = "stream" // the same in one request, whose answer comes in parts
 )
 
 // rangeProperties decide everything that differs by mode, except the call itself.
@@ -28,6 +29,7 @@ var rangeModes = [...]rangeProperties{
 	{mode: RangeKeys, bounded: true, limited: true, text: "ranges of at most %d keys without values"},
 	{mode: RangeCount, text: "counts of all keys from one on"},
 	{mode: RangePages, limited: true, values: true, text: "lists of all keys from one on in pages of at most %d"},
+	{mode: RangeStream, values: true, text: "streams of all keys from one on"},
 }
 
 // RangeModes returns all modes, the default first.

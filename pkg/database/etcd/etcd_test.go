@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 func TestMain(m *testing.M) {
@@ -75,6 +76,6 @@ func TestConformanceLibrary(t *testing.T) {
 func TestConformanceOldest(t *testing.T) {
 	s := suite()
 	s.Tools = databasetest.Release(t, Database(), oldest)
-	s.Version, s.Part = oldest, databasetest.Servers
+	s.Version, s.Part, s.Lacks = oldest, databasetest.Servers, []workload.RangeMode{workload.RangeStream}
 	databasetest.Run(t, s)
 }

@@ -23,6 +23,7 @@ const (
 	pathRange  = "/etcdserverpb.KV/Range"
 	pathDelete = "/etcdserverpb.KV/DeleteRange"
 	pathTxn    = "/etcdserverpb.KV/Txn"
+	pathStream = "/etcdserverpb.KV/RangeStream"
 	pathStatus = "/etcdserverpb.Maintenance/Status"
 )
 
@@ -184,7 +185,11 @@ func (c *lean) call(ctx context.Context, path string, m *unary.Message, read fun
 const (
 	rangeLimit        = 3 // of RangeRequest
 	rangeSerializable = 7
-	rangeKeyValues    = 2 // of RangeResponse
+	rangeHeader       = 1 // of RangeResponse
+	rangeKeyValues    = 2
+	rangeCount        = 4
+	headerRevision    = 3 // of ResponseHeader
+	streamResponse    = 1 // of RangeStreamResponse
 	keyValueValue     = 5 // of KeyValue
 )
 

@@ -22,6 +22,9 @@ func (c *client) List(ctx context.Context, how workload.RangeMode, key []byte, l
 }
 
 func (c *client) ListTo(ctx context.Context, how workload.RangeMode, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	if how == workload.RangeStream {
+		return c.stream(ctx, &pb.RangeRequest{Key: key, RangeEnd: end, Serializable: mode == workload.ReadStale})
+	}
 	return answer.List(how, key, end, limit, func(r *pb.RangeRequest) (*pb.RangeResponse, error) { return c.read(ctx, r, mode) })
 }
 
@@ -31,6 +34,9 @@ func (c *lean) List(ctx context.Context, how workload.RangeMode, key []byte, lim
 }
 
 func (c *lean) ListTo(ctx context.Context, how workload.RangeMode, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
+	if how == workload.RangeStream {
+		return c.stream(ctx, key, end, mode)
+	}
 	return answer.List(how, key, end, limit, func(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 		r.Serializable = mode == workload.ReadStale
 		var resp pb.RangeResponse

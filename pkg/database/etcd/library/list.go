@@ -29,6 +29,9 @@ func (c *Client) list(ctx context.Context, how workload.RangeMode, key, end []by
 	if end != nil {
 		to = clientv3.WithRange(string(end))
 	}
+	if how == workload.RangeStream {
+		return c.stream(ctx, key, mode, to)
+	}
 	return answer.List(how, key, end, limit, func(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 		options := []clientv3.OpOption{to, clientv3.WithLimit(r.Limit), clientv3.WithRev(r.Revision)}
 		if r.KeysOnly {
@@ -39,4 +42,29 @@ func (c *Client) list(ctx context.Context, how workload.RangeMode, key, end []by
 		}
 		return c.read(ctx, r.Key, mode, options...)
 	})
+}
+
+// stream reads as a stream, which the library never asks for again.
+func (c *Client) stream(ctx context.Context, key []byte, mode workload.ReadMode, options ...clientv3.OpOption) (keys int, size int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, 0, answer.Classify(err, false)
+	}
+	if mode == workload.ReadStale {
+		options = append(options, clientv3.WithSerializable())
+	}
+	parts, err := c.upstream.GetStream(ctx, string(key), options...)
+	var sum answer.Parts
+	if err == nil {
+		for part := range parts {
+			if part.RangeResponse == nil {
+				err = part.Err()
+				continue // to the end, for which the library's goroutine waits
+			}
+			sum.Add(part.RangeResponse)
+		}
+	}
+	if err != nil {
+		return 0, 0, answer.WithoutStream(answer.Classify(err, true))
+	}
+	return sum.Sum()
 }

@@ -64,6 +64,7 @@ type call struct {
 
 	headed bool // the headers of the reply have arrived
 	reply  reply
+	credit int64 // bytes of the reply since the last WINDOW_UPDATE of the stream
 
 	over      bool
 	withdrawn bool // by its caller, or because that was interrupted

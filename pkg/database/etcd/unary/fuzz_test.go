@@ -57,7 +57,11 @@ func FuzzServer(f *testing.F) {
 		for i := range calls {
 			calls[i] = &call{ended: make(chan struct{}, 1)}
 			calls[i].reset("/s/m")
-			if !c.start(calls[i], &Message{One: make([]byte, i*40_000)}) {
+			m := &Message{One: make([]byte, i*40_000)}
+			if i%2 == 1 {
+				m.Each = func([]byte) error { return nil }
+			}
+			if !c.start(calls[i], m) {
 				t.Fatalf("a new connection refuses call %d", i)
 			}
 		}

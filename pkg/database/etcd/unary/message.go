@@ -19,8 +19,11 @@ type Message struct {
 	One, Two []byte
 	// Rest is the encoding of all other fields.
 	Rest []byte
-	// MaxReply is the largest reply that is taken, in bytes; 0 is 1 GiB.
+	// MaxReply is the largest message of a reply that is taken, in bytes; 0 is 1 GiB.
 	MaxReply int
+	// Each is nil, unless the reply is a stream: it then takes each message, which it does not keep.
+	// The connection waits for it. Its error ends the call.
+	Each func(message []byte) error
 }
 
 // size is the length of the encoded message.
@@ -50,6 +53,7 @@ func (m *Message) appendTo(b []byte, size int) []byte {
 
 // reply is a message on its way in, prefix included.
 type reply struct {
+	each func([]byte) error // of a stream; nil for one message
 	body []byte
 	size int // of the whole, -1 while it is unknown
 	// limit bounds the message, in bytes; 0 is maxReply.
@@ -62,7 +66,34 @@ const maxReply = 1 << 30
 // most is how much memory a length alone is believed.
 const most = 4 << 20
 
+// add adds what has come of a reply. It passes on each message of a stream that is complete.
 func (r *reply) add(data []byte) error {
+	if r.each == nil {
+		return r.addOne(data)
+	}
+	for len(data) > 0 {
+		lacks := http2.Prefix - len(r.body)
+		if r.size >= 0 {
+			lacks = r.size - len(r.body)
+		}
+		n := min(lacks, len(data))
+		if err := r.addOne(data[:n]); err != nil {
+			return err
+		}
+		data = data[n:]
+		if len(r.body) != r.size {
+			continue
+		}
+		if err := r.each(r.body[http2.Prefix:]); err != nil {
+			return err
+		}
+		r.body, r.size = r.body[:0], -1
+	}
+	return nil
+}
+
+// addOne adds to one message.
+func (r *reply) addOne(data []byte) error {
 	r.body = append(r.body, data...)
 	if r.size < 0 && len(r.body) >= http2.Prefix {
 		length := binary.BigEndian.Uint32(r.body[1:])
@@ -83,8 +114,12 @@ func (r *reply) add(data []byte) error {
 	return nil
 }
 
-// message returns the message once all of it has come.
+// message returns the message once all of it has come; nothing for a stream, which ends between two
+// messages.
 func (r *reply) message() ([]byte, error) {
+	if r.each != nil && len(r.body) == 0 {
+		return nil, nil
+	}
 	if r.size < 0 || len(r.body) != r.size {
 		return nil, fmt.Errorf("the reply ends after %d bytes", len(r.body))
 	}

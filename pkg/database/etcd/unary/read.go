@@ -105,7 +105,9 @@ func (c *conn) handleData(f http2.Frame) error {
 	}
 	if err != nil {
 		c.streams.protocolError(k, err)
+		return nil
 	}
+	c.streams.widenReply(k, len(f.Payload))
 	return nil
 }
 

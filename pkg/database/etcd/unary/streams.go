@@ -35,7 +35,7 @@ func (s *streams) Count() (open, waiting int) { return s.live.count, len(s.waiti
 func (s *streams) add(k *call, m *Message) {
 	size := m.size()
 	whole := int64(http2.Prefix + size)
-	k.id, k.reply.limit = s.nextID, m.MaxReply
+	k.id, k.reply.limit, k.reply.each = s.nextID, m.MaxReply, m.Each
 	s.nextID += 2
 	if len(s.waiting) == 0 && int64(s.live.count) < s.flow.Most &&
 		whole <= http2.MaxFrame && whole <= s.flow.Window && whole <= s.flow.Initial {
@@ -156,7 +156,7 @@ func (s *streams) protocolError(k *call, err error) {
 	if k.end != 0 { // else conclude sends RST_STREAM
 		s.out.Pending = http2.AppendReset(s.out.Pending, k.id, http2.CodeProtocol)
 	}
-	s.conclude(k, false, status.Error(codes.Internal, err.Error()))
+	s.conclude(k, false, status.Error(codes.Internal, status.Convert(err).Message()))
 }
 
 // trailers ends a call with the result in its trailers.
@@ -209,6 +209,15 @@ func (s *streams) windowUpdate(f http2.Frame) error {
 		s.protocolError(k, fmt.Errorf("WINDOW_UPDATE grows a stream's window by %d to %d", by, k.window))
 	}
 	return nil
+}
+
+// widenReply lets the server send on after a part of n bytes of a reply, which a stream may need more than
+// once.
+func (s *streams) widenReply(k *call, n int) {
+	if k.credit += int64(n); k.credit >= http2.MaxWindow/2 {
+		s.out.Pending = http2.AppendWindowUpdate(s.out.Pending, k.id, uint32(k.credit))
+		k.credit = 0
+	}
 }
 
 // answering reports whether a part of an answer has come.

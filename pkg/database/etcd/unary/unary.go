@@ -1,7 +1,7 @@
-// Package unary makes gRPC calls of one request and one reply, at the least cost
-// to the machine of the caller.
+// Package unary makes gRPC calls of one request, at the least cost to the machine of the caller. The
+// reply is one message, or a stream of them that ends.
 //
-// It speaks gRPC over package http2, as far as such calls need it: no streams of messages (see package
+// It speaks gRPC over package http2, as far as such calls need it: no streams of requests (see package
 // stream), no compression, no proxies and no retries. A call sends the time left until its deadline
 // (grpc-timeout), and RST_STREAM when it ends early.
 package unary
@@ -65,7 +65,8 @@ func start(config Config, timing timing) *Client {
 }
 
 // Call sends one request to path, such as "/etcdserverpb.KV/Put", and passes the
-// reply to read, which returns whether it keeps the bytes. It waits for the first
+// reply to read, which returns whether it keeps the bytes. The messages of a stream go to Each of m
+// instead. Call waits for the first
 // connection attempt, and for the first one after a loss; when every attempt failed
 // it returns at once.
 //
@@ -93,6 +94,9 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 		if unsent, err := conn.wait(ctx, k); err != nil {
 			return unsent, k.explain(ctx, err)
 		}
+		if m.Each != nil {
+			return false, nil
+		}
 		keep, err := read(k.reply.body[http2.Prefix:])
 		if keep {
 			k.reply.body = nil
@@ -118,7 +122,7 @@ var calls = sync.Pool{New: func() any { return &call{ended: make(chan struct{}, 
 
 // keep keeps a call for the next one, but nothing else alive.
 func (k *call) keep() {
-	k.fiber, k.conn = nil, nil
+	k.fiber, k.conn, k.reply.each = nil, nil, nil
 	calls.Put(k)
 }
 
