@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -87,7 +86,7 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 	}
 	in := &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(a.err, line) }}
 	if f.list {
-		return listReleases(a.out, in, f.format)
+		return a.listReleases(in, f.format)
 	}
 	// All names are checked before the first install, which may take minutes.
 	wanted := make([]wantedRelease, len(args))
@@ -113,13 +112,18 @@ type wantedRelease struct {
 	name, version string
 	recipes       []recipe.Recipe
 	server        string // name of the database's own server
+	about         string // what the database is, "" if its name says that
 }
 
 // wantRelease reads NAME@VERSION.
 func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
 	name, version, found := strings.Cut(arg, "@")
 	if !found || name == "" || version == "" {
-		return wantedRelease{}, fmt.Errorf("%q is not a release: want NAME@VERSION, such as etcd@v3.6.16", arg)
+		about := ""
+		if db, err := a.registry.Get(arg); err == nil && db.Info.About != "" {
+			about = fmt.Sprintf(" (%s is %s)", arg, db.Info.About)
+		}
+		return wantedRelease{}, fmt.Errorf("%q is not a release: want NAME@VERSION, such as etcd@v3.6.16%s", arg, about)
 	}
 	db, err := a.registry.Get(name)
 	if err != nil {
@@ -129,7 +133,7 @@ func (a *app) wantRelease(arg, from string) (wantedRelease, error) {
 		}
 		return wantedRelease{}, fmt.Errorf("%w%s", err, didYouMean(words, name))
 	}
-	w := wantedRelease{name: name, version: database.PlainVersion(version)}
+	w := wantedRelease{name: name, version: database.PlainVersion(version), about: db.Info.About}
 	if len(db.Info.Tools) > 0 {
 		w.server = db.Info.Tools[0]
 	}
@@ -154,6 +158,9 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 		return err
 	}
 	fmt.Fprintf(a.out, "%s %s (%s) is in %s\n", r.Name, r.Version, r.Kind, r.Dir)
+	if w.about != "" {
+		fmt.Fprintf(a.out, "  %s is %s\n", w.name, w.about)
+	}
 	if _, holds := r.Files[w.server]; w.server != "" && !holds {
 		tools := slices.Sorted(maps.Keys(r.Files))
 		fmt.Fprintf(a.out, "  it is %s %s, which members run behind %s: the one in dbtester, or the executable that agents get with --%[3]s-exec\n",
@@ -166,20 +173,29 @@ func (a *app) obtain(ctx context.Context, in *install.Installer, w wantedRelease
 }
 
 // listReleases prints the cached releases. The error names unusable ones.
-func listReleases(out io.Writer, in *install.Installer, f format) error {
+func (a *app) listReleases(in *install.Installer, f format) error {
 	releases, err := in.List()
 	if len(releases) == 0 && !f.machine() {
-		fmt.Fprintf(out, "no releases in %s\n", in.Cache)
+		fmt.Fprintf(a.out, "no releases in %s\n", in.Cache)
 		return err
 	}
 	type release struct {
 		install.Release
 		Directory string `json:"directory"`
+		About     string `json:"about,omitempty"`
 	}
+	var notes []string
 	found := []release{}
 	l := listing{header: []string{"release", "kind", "size", "obtained", "source"}}
 	for _, r := range releases {
-		found = append(found, release{r, r.Dir})
+		about := ""
+		if db, err := a.registry.Get(r.Name); err == nil {
+			about = db.Info.About
+		}
+		if note := fmt.Sprintf("%s is %s", r.Name, about); about != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+		found = append(found, release{r, r.Dir, about})
 		size := humanize.Bytes(uint64(r.Bytes))
 		if f.word == formatCSV {
 			size = strconv.FormatInt(r.Bytes, 10)
@@ -187,5 +203,11 @@ func listReleases(out io.Writer, in *install.Installer, f format) error {
 		l.rows = append(l.rows, []string{r.Name + "@" + r.Version, r.Kind, size, r.Obtained.Format(time.DateOnly), r.Source})
 	}
 	l.value = found
-	return errors.Join(err, l.print(out, f))
+	err = errors.Join(err, l.print(a.out, f))
+	if !f.machine() {
+		for _, note := range notes {
+			fmt.Fprintln(a.out, note)
+		}
+	}
+	return err
 }

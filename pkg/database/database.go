@@ -31,6 +31,8 @@ type Database struct {
 
 // Info holds facts about a database. They are checked before anything starts.
 type Info struct {
+	// About says in one line what the database is, for one whose name does not; else it is empty.
+	About string
 	// Reads are the read modes the client supports, the default first.
 	Reads []workload.ReadMode
 	// Promises are the database's documented promises for reads of each mode.

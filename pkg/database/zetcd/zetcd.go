@@ -59,6 +59,7 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
+			About:      "ZooKeeper's API on etcd, by a proxy whose last release is v0.0.5 of May 2018; unmaintained",
 			Reads:      []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
 			Promises:   zookeeper.Promises(),
 			Operations: zookeeper.Operations(),
