@@ -55,7 +55,7 @@ func newAnalyze(a *app) *cobra.Command {
   dbtester analyze --need "rate: 5000/s, latency: 10ms, at: p99.9" results`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runAnalyze(cmd.Context(), f, args) },
 
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	cmd.Flags().StringVarP(&f.config, "config", "c", "", "classic experiment file: analyze the files it names")
 	cmd.Flags().StringVar(&f.out, "out", "", "folder for the report (default: report in the run's folder; for several runs, report in the folder that holds them all; for a run at a URL, report in the current folder)")
@@ -74,6 +74,7 @@ func newAnalyze(a *app) *cobra.Command {
 	registerNewest(cmd.Flags(), &f.results)
 	registerCreate(cmd.Flags(), &f.create)
 	registerProject(cmd.Flags(), &f.project)
+	completeLabels(cmd)
 	return cmd
 }
 

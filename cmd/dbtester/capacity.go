@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // newCapacity returns control for a file with a capacity search that the command line gives
@@ -25,6 +27,7 @@ file's values; a file without the block has the defaults.`,
 	for _, k := range config.CapacityKeys() {
 		texts[k.Name] = flags.String(k.Name, "", k.Meaning+" (default: the file's, or "+k.Preset+")")
 	}
+	complete(cmd, "at", func([]string, string) []string { return yamlfile.Words(workload.Percentiles()) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		f.capacity = config.CapacityValues{}
 		for name, text := range texts {

@@ -49,7 +49,7 @@ func newCleanup(a *app) *cobra.Command {
 				Folder: folder, Registry: a.registry, Access: access, Prefix: f.prefix, Confirm: a.confirm(f.yes, "nothing was removed"), Say: say,
 			}))
 		},
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	f.register(cmd.Flags())
 	return cmd

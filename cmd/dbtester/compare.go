@@ -47,12 +47,15 @@ func (b *boundary) Type() string   { return "RUN..." }
 // here is the value of the flag if it has no "=VALUE".
 const here = " "
 
-// Set records the number of arguments before the flag.
+// Set records the number of arguments before the flag. A shell that asks for completions has the same
+// flags read twice.
 func (b *boundary) Set(value string) error {
-	if b.at >= 0 {
+	before := b.flags.NArg()
+	again := before == b.at && (value == here && b.named == nil || slices.Equal(b.named, []string{value}))
+	if b.at >= 0 && !again {
 		return errors.New("can be given once")
 	}
-	b.at = b.flags.NArg()
+	b.at = before
 	if value != here {
 		b.named = []string{value}
 	}
@@ -78,7 +81,7 @@ func newCompare(a *app) *cobra.Command {
   dbtester compare --local --config FILE --b-version v3.6.16 --pairs 8`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	flags := cmd.Flags()
 	f.to.flags = flags
@@ -89,6 +92,15 @@ func newCompare(a *app) *cobra.Command {
 	flags.StringVar(&f.toTag, "to-tag", "", "the same for B's runs (default: as --tag)")
 	flags.StringSliceVar(&f.metrics, "metric", compare.Defaults(), "metrics that decide, of "+strings.Join(compare.Names(), ", ")+"; the others are shown")
 	completeList(cmd, "metric", compare.Names())
+	completeRun(cmd, "to")
+	complete(cmd, "tag", func(args []string, _ string) []string { from, _ := f.to.sides(args); return tagsOf(cmd, from) })
+	complete(cmd, "to-tag", func(args []string, _ string) []string { _, to := f.to.sides(args); return tagsOf(cmd, to) })
+	for _, side := range []struct {
+		name string
+		file *string
+	}{{"a", &f.made.a.File}, {"b", &f.made.b.File}} {
+		a.completeVersions(cmd, side.name+"-version", &f.made.config, side.file)
+	}
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
 	f.format.register(cmd, append(reportFormats(), "benchstat")...)
 	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")

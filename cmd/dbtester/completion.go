@@ -1,19 +1,103 @@
 package main
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// complete offers words for a flag's value to a shell. The function gets the typed text.
-func complete(cmd *cobra.Command, flag string, words func(typed string) []string) {
+// complete offers words for a flag's value to a shell. The function gets the command's arguments, and
+// the typed text.
+func complete(cmd *cobra.Command, flag string, words func(args []string, typed string) []string) {
 	// An error would mean that the flag is not declared.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return beginning(words(args, typed), typed), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeOrFile offers a word for a flag's value to a shell, and files once something else is typed.
+func completeOrFile(cmd *cobra.Command, flag, word string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return beginning(words(typed), typed), cobra.ShellCompDirectiveNoFileComp
+		return beginning([]string{word}, typed), cobra.ShellCompDirectiveDefault
+	})
+}
+
+// completeRun offers runs for a flag's value to a shell.
+func completeRun(cmd *cobra.Command, flag string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, completeRuns)
+}
+
+// mostRuns bounds how many runs a shell is offered.
+const mostRuns = 20
+
+// completeRuns offers runs to a shell: LAST and the earlier ones once the L is typed, and the folders of
+// runs below --results whose path begins with what is typed. Otherwise the shell offers files.
+func completeRuns(cmd *cobra.Command, _ []string, typed string) (words []string, _ cobra.ShellCompDirective) {
+	if typed == "" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	for n, run := range newestRuns(resultsOf(cmd)) {
+		word := newestWord
+		if n > 0 {
+			word += "~" + strconv.Itoa(n)
+		}
+		switch {
+		case strings.HasPrefix(run, typed):
+			words = append(words, run)
+		case strings.HasPrefix(word, typed) && n < mostNewest:
+			words = append(words, word+"\t"+run)
+		}
+		if len(words) == mostRuns {
+			break
+		}
+	}
+	return words, cobra.ShellCompDirectiveDefault
+}
+
+// mostNewest bounds how many runs a shell is offered as LAST and LAST~N.
+const mostNewest = 5
+
+// resultsOf returns the folder in which a command finds LAST.
+func resultsOf(cmd *cobra.Command) string {
+	below, _ := cmd.Flags().GetString("results") // "" for a command without the flag
+	return cmp.Or(below, defaultResults)
+}
+
+// tagsOf returns the tags of the databases in runs, without unreadable ones.
+func tagsOf(cmd *cobra.Command, runs []string) (tags []string) {
+	var folders []string
+	for _, run := range runs {
+		if folder, err := namedRun(run, resultsOf(cmd)); err == nil {
+			folders = append(folders, folder)
+		}
+	}
+	for _, m := range manifestsOf(folders) {
+		for _, d := range m.Databases {
+			if !slices.Contains(tags, d.Tag) {
+				tags = append(tags, d.Tag)
+			}
+		}
+	}
+	return tags
+}
+
+// completeLabels offers the runs among the arguments for RUN=NAME to a shell.
+func completeLabels(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("label", func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		var words []string
+		for _, run := range args {
+			words = append(words, run+"=")
+		}
+		return beginning(words, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
@@ -22,13 +106,20 @@ func (a *app) completeReleases(cmd *cobra.Command, _ []string, typed string) ([]
 	var words []string
 	for _, d := range a.registry.All() {
 		if len(d.Info.Tools) > 0 {
-			words = append(words, d.Name+"@")
+			word := d.Name + "@"
+			if d.Info.About != "" {
+				word += "\t" + d.Info.About
+			}
+			words = append(words, word)
 		}
 	}
-	named, err := cmd.Flags().GetString("cache")
-	if err == nil && strings.Contains(typed, "@") {
-		for _, release := range cachedReleases(named) {
-			words = append(words, release[0]+"@"+release[1])
+	if _, version, given := strings.Cut(typed, "@"); given {
+		at := "@"
+		if strings.HasPrefix(version, "v") {
+			at = "@v"
+		}
+		for _, release := range cachedReleases(cacheOf(cmd)) {
+			words = append(words, release[0]+at+release[1])
 		}
 	}
 	return beginning(words, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
@@ -47,28 +138,105 @@ func cachedReleases(named string) (found [][2]string) {
 	return found
 }
 
-// completeUse offers NAME=VERSION of the releases in the cache to a shell.
-func completeUse(cmd *cobra.Command) {
-	complete(cmd, "use-version", func(string) (words []string) {
-		for _, release := range cachedReleases("") {
-			words = append(words, release[0]+"="+release[1])
+// experimentOf reads the first of the files that can be read, nil if there is none. Standard input is not
+// read.
+func (a *app) experimentOf(files ...string) *config.Experiment {
+	for _, file := range files {
+		if file == "" || file == stdinWord {
+			continue
+		}
+		if e, _, err := config.Read(file, a.registry.All()); err == nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// completeUse offers NAME=VERSION of the releases in the cache to a shell: all of them, or ID=VERSION and
+// NAME=VERSION of the databases of a file, which --config or the first argument names.
+func (a *app) completeUse(cmd *cobra.Command, path *string) {
+	complete(cmd, "use-version", func(args []string, _ string) (words []string) {
+		if path != nil {
+			args = []string{*path}
+		}
+		e := a.experimentOf(args...)
+		for _, release := range cachedReleases(cacheOf(cmd)) {
+			if e == nil {
+				words = append(words, release[0]+"="+release[1])
+				continue
+			}
+			for _, d := range e.Databases {
+				if d.Name == release[0] {
+					words = append(words, d.ID+"="+release[1], d.Name+"="+release[1])
+				}
+			}
+		}
+		slices.Sort(words)
+		return slices.Compact(words)
+	})
+}
+
+// completeChosen offers to a shell what the file that --config names has: its databases, their releases in
+// the cache, and its trials.
+func (a *app) completeChosen(cmd *cobra.Command, path *string) {
+	a.completeUse(cmd, path)
+	complete(cmd, "database-id", func([]string, string) (words []string) {
+		if e := a.experimentOf(*path); e != nil {
+			for _, d := range e.Databases {
+				words = append(words, d.ID)
+			}
+		}
+		return words
+	})
+	complete(cmd, "trial", func([]string, string) (words []string) {
+		if e := a.experimentOf(*path); e != nil {
+			for n := range max(e.Trials, 1) {
+				words = append(words, strconv.Itoa(n+1))
+			}
 		}
 		return words
 	})
 }
 
-// completeIDs offers the databases of the file that --config names to a shell.
-func (a *app) completeIDs(cmd *cobra.Command, path *string) {
-	complete(cmd, "database-id", func(string) (words []string) {
-		if *path == "" || *path == stdinWord {
-			return nil
+// completeVersions offers the releases in the cache for a flag to a shell: those of the only database of
+// the first file that can be read, or all.
+func (a *app) completeVersions(cmd *cobra.Command, flag string, files ...*string) {
+	complete(cmd, flag, func([]string, string) (words []string) {
+		var names []string
+		for _, file := range files {
+			names = append(names, *file)
 		}
-		e, _, err := config.Read(*path, a.registry.All())
-		if err != nil {
-			return nil
+		e := a.experimentOf(names...)
+		for _, release := range cachedReleases(cacheOf(cmd)) {
+			if e == nil || slices.ContainsFunc(e.Databases, func(d config.Database) bool { return d.Name == release[0] }) {
+				words = append(words, release[1]+"\t"+release[0])
+			}
 		}
-		for _, d := range e.Databases {
-			words = append(words, d.ID)
+		return words
+	})
+}
+
+// cacheOf returns the folder of releases that a command was given, "" for the user's.
+func cacheOf(cmd *cobra.Command) string {
+	named, _ := cmd.Flags().GetString("cache") // "" for a command without the flag
+	return named
+}
+
+// completeLoad offers words of a load to a shell: those of the database that the arguments name.
+func (a *app) completeLoad(cmd *cobra.Command) {
+	info := func(args []string) database.Info {
+		if len(args) > 0 {
+			if d, err := a.registry.Get(args[0]); err == nil {
+				return d.Info
+			}
+		}
+		return database.Info{}
+	}
+	complete(cmd, "operation", func(args []string, _ string) []string { return yamlfile.Words(info(args).Operations) })
+	complete(cmd, "read", func(args []string, _ string) []string { return yamlfile.Words(info(args).Reads) })
+	complete(cmd, "workload", func([]string, string) (words []string) {
+		for _, w := range workload.Workloads() {
+			words = append(words, w.Name)
 		}
 		return words
 	})
@@ -76,7 +244,7 @@ func (a *app) completeIDs(cmd *cobra.Command, path *string) {
 
 // completeList offers words for a flag with several values, separated by commas.
 func completeList(cmd *cobra.Command, flag string, words []string) {
-	complete(cmd, flag, func(typed string) (found []string) {
+	complete(cmd, flag, func(_ []string, typed string) (found []string) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 		for _, word := range words {
 			found = append(found, before+word)

@@ -57,7 +57,7 @@ func newConfigCheck(a *app) *cobra.Command {
 	}
 	f.register(cmd, usualFormats()...)
 	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
-	completeUse(cmd)
+	a.completeUse(cmd, nil)
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func newConfigMigrate(a *app) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runConfigMigrate(args[0], use) },
 	}
 	cmd.Flags().StringArrayVar(&use, "use-version", nil, useVersionHelp)
-	completeUse(cmd)
+	a.completeUse(cmd, nil)
 	return cmd
 }
 

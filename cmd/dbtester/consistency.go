@@ -39,7 +39,7 @@ func newConsistency(a *app) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	registerNewest(cmd.Flags(), &below)
 	cmd.Flags().IntVar(&most, "witnesses", most, "most violations to show of each database")

@@ -64,8 +64,7 @@ func newControl(a *app) *cobra.Command {
 	}
 	f.register(cmd, a)
 	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch the records that the agents of an interrupted run still hold into its result folder, and release the agents; LAST is the newest run below --results")
-	// An error would mean that the flag is not declared.
-	_ = cmd.RegisterFlagCompletionFunc("collect", completeNewest)
+	completeRun(cmd, "collect")
 	return cmd
 }
 
@@ -80,8 +79,8 @@ func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	f.clientFlags.register(flags)
 	f.liveFlags.register(flags)
 	f.outputFlags.register(cmd, "also make the report, and print every row of it", "also make the report, and "+openHelp)
-	a.completeIDs(cmd, &f.config)
-	completeUse(cmd)
+	a.completeChosen(cmd, &f.config)
+	completeOrFile(cmd, "selfcheck", selfcheckAuto)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
 	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
 	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")

@@ -33,7 +33,7 @@ list of what BY changed. Compare before you change files: damage is in the list 
 			}
 			return a.runDigests(runs[0], by)
 		},
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	registerNewest(cmd.Flags(), &folder)
 	cmd.Flags().StringVar(&by, "renew", "", "make them again, and name what changed the files in the manifest")

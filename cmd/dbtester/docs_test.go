@@ -93,3 +93,52 @@ func TestPagesListed(t *testing.T) {
 		t.Errorf("%d pages, want those of docs and how-to", seen)
 	}
 }
+
+// Texts for readers have no sentence of more than 40 words, and each answer to a question of docs/how-to
+// has fewer than 600. A piece of code or a link is one word. Tables are lists, not sentences.
+func TestLengthOfTexts(t *testing.T) {
+	const longest, longestAnswer = 40, 600
+	root := filepath.Join("..", "..")
+	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "SECURITY.md")}
+	for _, pattern := range []string{"*.md", "how-to/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, "docs", filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	answers := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(filepath.Dir(page)) == "how-to" {
+			answers++
+			if n := len(strings.Fields(string(text))); n >= longestAnswer {
+				t.Errorf("%s has %d words, want fewer than %d", page, n, longestAnswer)
+			}
+		}
+		for _, s := range sentences(string(text)) {
+			if n := len(strings.Fields(s)); n > longest {
+				t.Errorf("%s has a sentence of %d words, want at most %d: %s", page, n, longest, s)
+			}
+		}
+	}
+	if answers < 7 {
+		t.Errorf("%d pages of docs/how-to: the test looks in the wrong place", answers)
+	}
+}
+
+// sentences returns the sentences of a page in Markdown, without blocks of code, tables and headings.
+func sentences(text string) (all []string) {
+	text = regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(text, "")
+	text = regexp.MustCompile("`[^`\n]*`").ReplaceAllString(text, "`CODE`")
+	text = regexp.MustCompile(`\]\([^)]*\)`).ReplaceAllString(text, "]")
+	text = regexp.MustCompile(`(?m)^ *([|#].*|>|<!--.*)$`).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`(?m)^ *([-*>]|\d+\.) `).ReplaceAllString(text, "\n\n")
+	for _, paragraph := range regexp.MustCompile(`\n\s*\n`).Split(text, -1) {
+		all = append(all, regexp.MustCompile(`[.!?:][)*_"]*\s`).Split(paragraph, -1)...)
+	}
+	return all
+}

@@ -58,7 +58,7 @@ func (f *format) machine() bool { return f.word != "" && f.word != formatText }
 func (f *format) register(cmd *cobra.Command, words ...string) {
 	f.word, f.words = formatText, strings.Join(words, " ")
 	cmd.Flags().Var(f, "format", "how the result is printed: "+english.WordSeries(words, "or")+"; with all but text, standard output holds the result alone")
-	complete(cmd, "format", func(string) []string { return words })
+	complete(cmd, "format", func([]string, string) []string { return words })
 }
 
 // notes returns the streams of a command for output that is not its result.

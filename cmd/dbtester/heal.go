@@ -34,7 +34,7 @@ func newHeal(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.heal(cmd.Context(), args, f)
 		},
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	flags := cmd.Flags()
 	registerNewest(flags, &f.below)

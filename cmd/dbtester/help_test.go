@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/pflag"
+
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
@@ -107,5 +109,36 @@ func TestCompletion(t *testing.T) {
 		if !strings.HasPrefix(out.String(), tt.want) {
 			t.Errorf("%q offers %q, want %q", tt.args, out.String(), tt.want)
 		}
+	}
+}
+
+// A shell completes every value, or the value is listed here as a file, a folder, an address, a number or
+// text of the user's own.
+func TestValuesAreCompleted(t *testing.T) {
+	own := map[string]bool{}
+	for _, name := range strings.Fields(`a a-source agent-flag agent-log agent-port allow-targets b b-source cache
+		certs client-num-path clients config connections control-cpus control-memory cpuprofile cpus dir disk disk-device duration endpoints errors from
+		hide hold host hosts image json key-file key-size keys latency live live-certs margin memory metrics metrics-certs
+		mix namespace need network-interface out output password-env password-file peers prefix project rate renew results
+		results-size secrets-dir secrets-env settle share storage-class title tls-ca tls-cert tls-key to token tolerance upload user value-size
+		warm-up warm_up window windows work-dir`) {
+		own[name] = true
+	}
+	number := map[string]bool{"int": true, "int64": true, "duration": true, "float64": true, "uint": true, "bool": true, "count": true}
+	for _, c := range withChildren(newRoot(&app{registry: all.Registry()})) {
+		if c.Hidden || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
+			continue
+		}
+		if strings.Contains(c.Use, "RUN") && c.ValidArgsFunction == nil && !strings.Contains(c.Use, "--collect RUN") {
+			t.Errorf("%s completes no runs", c.CommandPath())
+		}
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if number[f.Value.Type()] || own[f.Name] || strings.HasSuffix(f.Name, "-exec") {
+				return
+			}
+			if _, completed := c.GetFlagCompletionFunc(f.Name); !completed {
+				t.Errorf("%s --%s (%s) completes nothing", c.CommandPath(), f.Name, f.Value.Type())
+			}
+		})
 	}
 }

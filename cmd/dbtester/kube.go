@@ -49,6 +49,7 @@ recorded a run that is not valid.`,
 	flags.StringVar(&o.Control.CPUs, "control-cpus", "2", "processors of control, requested and limit")
 	flags.StringVar(&o.Control.Memory, "control-memory", "2Gi", "memory of control, requested and limit")
 	flags.StringArrayVar(&o.AgentFlags, "agent-flag", nil, "one more flag for the agents, such as --agent-flag=--zookeeper-exec=/opt/zookeeper for jars in the image (repeatable)")
+	complete(cmd, "pull-policy", func([]string, string) []string { return []string{"Always", "IfNotPresent", "Never"} })
 	flags.BoolVar(&o.Insecure, "insecure", false, "agents accept anyone who can reach them, without certificates")
 	flags.BoolVar(&o.Privileged, "privileged", false, "agents of experiments with resources: run as root and privileged, since they make control groups")
 	flags.BoolVar(&o.ShareNodes, "share-nodes", false, "pods may share a node if there are too few nodes: they then disturb each other")

@@ -73,6 +73,7 @@ others may use the cluster.`,
 		}
 		f.keys = append(f.keys, loadKey{name, flags.String(strings.ReplaceAll(name, "_", "-"), "", usage)})
 	}
+	a.completeLoad(cmd)
 	return cmd
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize/english"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze"
@@ -122,28 +121,4 @@ func timeOf(run string) time.Time {
 		return time.Time{}
 	}
 	return m.Started
-}
-
-// completeNewest offers LAST and the earlier runs to a shell once the L is typed. Before that
-// the shell offers files.
-func completeNewest(cmd *cobra.Command, _ []string, typed string) (words []string, directive cobra.ShellCompDirective) {
-	if !strings.HasPrefix(typed, newestWord[:1]) {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	below, err := cmd.Flags().GetString("results")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	const most = 5
-	for n, run := range newestRuns(cmp.Or(below, defaultResults)) {
-		if n == most {
-			break
-		}
-		word := newestWord
-		if n > 0 {
-			word += "~" + strconv.Itoa(n)
-		}
-		words = append(words, word+"\t"+run)
-	}
-	return words, cobra.ShellCompDirectiveDefault
 }

@@ -36,7 +36,7 @@ is not valid is packed with its marks: exit code 3.`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.runSubmit(f, args) },
 
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	registerNewest(cmd.Flags(), &f.results)
 	cmd.Flags().StringVar(&f.to, "to", "", "archive to write, which must not exist (default: run-ID.tar.gz in the current folder)")

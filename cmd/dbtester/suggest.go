@@ -35,6 +35,16 @@ func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) (words []string, _ cobra.ShellCompDirective) {
+			if found, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range found.Commands() {
+					if c.IsAvailableCommand() {
+						words = append(words, c.Name()+"\t"+c.Short)
+					}
+				}
+			}
+			return beginning(words, typed), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			switch {

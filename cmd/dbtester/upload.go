@@ -39,7 +39,7 @@ func newUpload(a *app) *cobra.Command {
 			return a.runUpload(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
 		},
 
-		ValidArgsFunction: completeNewest,
+		ValidArgsFunction: completeRuns,
 	}
 	flags := cmd.Flags()
 	registerNewest(flags, &f.results)
