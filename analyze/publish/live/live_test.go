@@ -2,10 +2,12 @@ package live
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -310,7 +312,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // served is a server of a run on a loopback address, and its URL.
-func served(t *testing.T, r *Run) (*Server, string) {
+func served(t testing.TB, r *Run) (*Server, string) {
 	t.Helper()
 	l, err := spectators.Listen(t.Context(), "127.0.0.1:0", nil)
 	if err != nil {
@@ -392,7 +394,7 @@ func TestWhoMayRead(t *testing.T) {
 }
 
 // stream opens the events of a run, and returns its lines.
-func stream(t *testing.T, at string) (*bufio.Scanner, func()) {
+func stream(t testing.TB, at string) (*bufio.Scanner, func()) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/events", nil)
 	if err != nil {
@@ -503,6 +505,49 @@ func TestManyViewers(t *testing.T) {
 		v.came()
 	}
 	<-v.idle
+}
+
+// Pages that read nothing from their connections delay neither the page that reads, nor scrapes, nor
+// the end of the server. No more pages than the bound are served.
+func TestSlowViewers(t *testing.T) {
+	s, at := served(t, around(time.Now()))
+	lines, done := stream(t, at)
+	defer done()
+	var dialer net.Dialer
+	for range mostViewers - 1 {
+		c, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(at, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if status, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(status, "200") {
+			t.Fatalf("a page within the bound got %q, %v", status, err)
+		}
+	}
+	if code, _ := get(t, at+"/events", nil); code != http.StatusServiceUnavailable {
+		t.Errorf("a page beyond the bound got %d, want %d", code, http.StatusServiceUnavailable)
+	}
+	// Far more than the buffers of a connection hold.
+	large := event{"large", bytes.Repeat([]byte("x"), 1<<20)}
+	for range 32 {
+		s.viewers.send(large)
+		for lines.Scan() && !strings.HasPrefix(lines.Text(), "event: ") { // a second of the run may replace it
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatalf("the page that reads: %v", err)
+		}
+	}
+	if code, text := get(t, at+"/metrics", nil); code != http.StatusOK || !strings.Contains(text, "dbtester_load_requests_total") {
+		t.Errorf("a scrape beside slow pages: got %d %.80s", code, text)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond) // instead of linger
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		t.Errorf("close with slow pages: %v", err)
+	}
 }
 
 // Without viewers no events are made; then there is one each second.
