@@ -3,6 +3,8 @@
 # It is the first process of its own namespaces (network, mounts, host name, processes,
 # control groups), so that containerd, the kubelet and all containers end with it, and so do
 # its mounts. Nothing of the machine is changed: what a kubelet would set is put aside below.
+# shellcheck source=help.sh
+source "$(dirname "$0")/help.sh"
 set -euo pipefail
 folder=$1 name=$2 address=$3 pods=$4
 own=$folder/$name
