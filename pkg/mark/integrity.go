@@ -44,7 +44,7 @@ func integrityMarks() []Kind {
 		{
 			Code: NotLinearizable, Weight: Invalid, Foremost: true,
 			Sentences: []Sentence{{Text: "{violations} of {judged|request} that were judged had an answer that no register gives ({classes})", Worst: "violations"}},
-			Help:      "a read returned a value that had surely been replaced, that nobody wrote or whose write had failed, or two swaps replaced one value: the database does not keep the promise of its read mode, so its speed is that of no such store",
+			Help:      "a read returned a value that had surely been replaced, that nobody wrote or whose write had failed, or two swaps replaced one value. The database does not keep the promise of its read mode, so its speed is that of no such store",
 			Remedy:    "`dbtester consistency RUN` shows the requests that exclude each other; report it to the database's project, or see [what is judged](consistency.md)",
 		},
 		{

@@ -1,5 +1,5 @@
-// Package owndisk gives a member a file system of its own, which may be filled to its last block:
-// ext4 in a file, behind a loop device, which needs root and mkfs.ext4 and may also be cut, as a
+// Package owndisk gives a member a file system of its own, which may be filled to its last block.
+// It is ext4 in a file, behind a loop device, which needs root and mkfs.ext4 and may also be cut, as a
 // power failure cuts it; or one that the user has mounted for it. No other file system is touched.
 package owndisk
 
