@@ -72,3 +72,35 @@ func TestFailBack(t *testing.T) {
 		}
 	})
 }
+
+// TestReplacedLink: a client whose link was replaced while it waited for its next request is free.
+// The request is neither shed nor queued, whether another client lost the link or it went back.
+func TestReplacedLink(t *testing.T) {
+	for _, backlog := range []workload.Backlog{workload.BacklogKeep, workload.BacklogShed} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := newServers(2)
+			reconnect := cluster.reconnect()
+			asked, result := make(chan FailBack), make(chan FailedBack, 1)
+			reconnect.FailBack = asked
+			time.AfterFunc(2*time.Second, func() { cluster.down[1].Store(true) })
+			time.AfterFunc(4500*time.Millisecond, func() {
+				cluster.down[1].Store(false)
+				asked <- FailBack{t.Context(), result}
+			})
+			spec := writes()
+			spec.Failover, spec.Backlog = workload.FailoverNext, backlog
+			// A request is due in 100 ms, and each client waits for its next one for a second.
+			step := Step{Reconnect: reconnect, Step: workload.Step{Clients: 10, Rate: 10, Duration: 8 * time.Second}}
+			_, rec, res, err := runServers(t, spec, step, cluster, 2)
+			if err != nil {
+				t.Fatalf("run the step: %v", err)
+			}
+			if back := <-result; back != (FailedBack{Returned: 1}) || res.Lost != 1 || res.Reconnects != 1 {
+				t.Errorf("%s: %+v, %d connections lost and %d reopened; want one each", backlog, back, res.Lost, res.Reconnects)
+			}
+			if got := rec.Totals(); got.Shed != 0 || got.Queued != 0 || got.OK+got.Failed+got.Unknown != 80 || got.Failed+got.Unknown != 1 {
+				t.Errorf("%s: %+v, want 80 sent of which one failed, none shed and none queued", backlog, got)
+			}
+		})
+	}
+}

@@ -109,7 +109,8 @@ func (l *requestLoop) open(i, due int64) bool {
 		s.work.Skip(s.number(i))
 		return false
 	}
-	if !c.connected() {
+	// While the client waited, its link may have been replaced.
+	if !c.connected() && !c.follow() {
 		flags = flightQueued // no server, so this client is not free
 		if s.spec.Backlog != workload.BacklogShed {
 			c.await(true)

@@ -69,23 +69,32 @@ func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
 // over, or no request is left to take. A client that holds a request of a rate waits
 // for the drain's end. The wait is time without a server.
 func (c *client) await(holds bool) bool {
-	s := c.step
-	c.detach()
-	l, up := c.conn.acquire()
-	if l != nil {
-		c.attach(l)
+	if c.follow() {
 		return true
 	}
+	s := c.step
 	c.shard.startWait(&c.flight, s.rec.clock.Now())
 	defer func() { c.shard.endWait(&c.flight, s.rec.clock.Now()) }()
-	for l == nil {
+	for {
+		l, up := c.conn.acquire()
+		if l != nil {
+			c.attach(l)
+			return true
+		}
 		if !c.pauseFor(up, holds) {
 			return false
 		}
-		l, up = c.conn.acquire()
 	}
-	c.attach(l)
-	return true
+}
+
+// follow gives the client the link that its connection has now, and reports whether there is one.
+func (c *client) follow() bool {
+	c.detach()
+	l, _ := c.conn.acquire()
+	if l != nil {
+		c.attach(l)
+	}
+	return l != nil
 }
 
 // endCheck is how often a client without a server checks whether the drain of a rate
