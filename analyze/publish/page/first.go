@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// mostDoubts is the number of doubts that fit on the first screen, and lettersAboveFacts their
-// total length in characters if the numbers for the whole load follow below. At least one doubt is
-// shown.
+// mostDoubts is the number of doubts that fit on the first screen, and lettersOfDoubts their total
+// length in characters beside a card, and where the numbers for the whole load follow below. At
+// least one doubt is shown.
 const (
-	mostDoubts        = 3
-	lettersAboveFacts = 280
+	mostDoubts      = 3
+	lettersOfDoubts = 280
 )
 
 // first is the part of a headline that the first screen shows.
@@ -58,14 +58,14 @@ func firstOf(h *headline.Headline) first {
 
 // hasRoom reports whether another doubt fits on the screen.
 func (f first) hasRoom(d headline.Doubt) bool {
-	if len(f.Could) == 0 || f.Card != nil || f.FactsBelow() || f.FactsBeside() {
+	if len(f.Could) == 0 || f.FactsBelow() || f.FactsBeside() {
 		return len(f.Could) < mostDoubts
 	}
 	letters := 0
 	for _, shown := range append(slices.Clone(f.Could), d) {
 		letters += utf8.RuneCountInString(shown.String())
 	}
-	return len(f.Could) < mostDoubts && letters <= lettersAboveFacts
+	return len(f.Could) < mostDoubts && letters <= lettersOfDoubts
 }
 
 // fewPoints is the height of a table that leaves room for another table below it.
