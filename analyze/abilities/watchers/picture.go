@@ -1,7 +1,10 @@
 package watchers
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/figure"
@@ -31,8 +34,19 @@ func statistics() []statistic {
 	}
 }
 
-// Figures are one picture: delivery by the number of watchers.
-func (Half) Figures(columns []abilities.Column) []figure.Figure {
+// Figures are delivery by the number of watchers, and how fast slow watchers caught up by how much was
+// written.
+func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
+	for _, f := range []figure.Figure{delivery(columns), caughtUpByWrites(columns)} {
+		if len(f.Series) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// delivery is a line for each statistic of each trial.
+func delivery(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-DELIVERY", Short: "Time until watchers hear of a write, by their number", Kind: figure.Points,
 		X: figure.Axis{Label: "Watchers", Log: true}, Y: figure.Axis{Label: "From the sending of a write", Unit: "ms", Log: true},
@@ -58,11 +72,56 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 			}
 		}
 	}
-	if len(f.Series) == 0 {
-		return nil
-	}
 	if last {
 		f.Notes = []string{"the last watcher: the time until all have heard of a write or of a newer one of its key"}
 	}
-	return []figure.Figure{f}
+	return f
+}
+
+// served is how fast slow connections caught up while so much was written.
+type served struct{ written, median, least float64 }
+
+// caughtUpByWrites is a line for the median and one for the least of the connections of each database,
+// through all stages of its runs, and one on which watchers would be served as fast as is written.
+func caughtUpByWrites(columns []abilities.Column) figure.Figure {
+	f := figure.Figure{
+		Name: "WATCH-CATCH-UP", Short: "How fast watchers that were behind caught up, by how much was written", Kind: figure.Points,
+		X: figure.Axis{Label: "Writes for each watcher meanwhile", Unit: "/s"}, Y: figure.Axis{Label: "Changes that came to a watcher", Unit: "/s"},
+		Notes: []string{"solid: the median of the connections, dashed: the least; a watcher that gets fewer changes than are written never catches up"},
+	}
+	var names []string
+	points, looks := map[string][]served{}, map[string]abilities.Column{}
+	least, most := math.Inf(1), 0.0
+	for _, c := range columns {
+		for _, o := range outcomes(c.Runs) {
+			name := c.Runs[0].Info.Record.Database
+			for n := range o.Stages {
+				slow := o.Stages[n].Slow
+				if slow == nil || slow.Written == 0 || len(slow.Rates()) == 0 || o.Coalesces {
+					continue
+				}
+				if points[name] == nil {
+					names, looks[name] = append(names, name), c
+				}
+				rates, written := slow.Rates(), slow.WriteRate()
+				points[name] = append(points[name], served{written, median(rates), rates[0]})
+				least, most = min(least, written), max(most, written)
+			}
+		}
+	}
+	for _, name := range names {
+		all, c := points[name], looks[name]
+		slices.SortStableFunc(all, func(a, b served) int { return cmp.Compare(a.written, b.written) })
+		p50 := figure.Series{Name: name + " p50", Key: c.Key, Variant: c.Variant}
+		low := figure.Series{Name: name + " least", Key: c.Key, Variant: c.Variant, Dash: figure.Dashed, Thin: true}
+		for _, p := range all {
+			p50.X, p50.Y = append(p50.X, p.written), append(p50.Y, p.median)
+			low.X, low.Y = append(low.X, p.written), append(low.Y, p.least)
+		}
+		f.Series = append(f.Series, p50, low)
+	}
+	if len(names) > 0 {
+		f.Series = append(f.Series, figure.Series{Name: "as fast as writes", Thin: true, X: []float64{least, most}, Y: []float64{least, most}})
+	}
+	return f
 }

@@ -63,8 +63,9 @@ func (Half) Rows() []abilities.Row {
 		row("WATCH-EXACT", "WATCH-EVENTS", "deliveries", "deliveries that were lost, came again or came after newer ones; those that were replaced by newer ones of the key, which blocking queries and one-shot watches do by design, and events without a new write; of all writes during the load", exact),
 		row("WATCH-WRITES", "WATCH-EXACT", "ms", "p99 of the requests of the load that ended ok in the whole seconds with each number of watchers", writes),
 		row("WATCH-SLOW-DELIVERY", "WATCH-WRITES", "ms", "time from the sending of a write until a slow watcher had the event, over those whose connections read nothing for a time; the other rows are without them. How many there were, and how many of their connections ended before their time", slowDelivery),
-		row("WATCH-SLOW-CATCH-UP", "WATCH-SLOW-DELIVERY", "changes/s", "changes a second that came to a slow watcher from when its connection read again until it had all that was written before, the mean of the connections with the most watchers; and after how long the last had", catchUp),
-		row("WATCH-SLOW-WRITES", "WATCH-SLOW-CATCH-UP", "ms", "p99 of the requests of the load that ended ok in the whole seconds in which the slow connections read nothing, and in those of the same stage before", slowWrites),
+		row("WATCH-SLOW-CATCH-UP", "WATCH-SLOW-DELIVERY", "changes/s", "changes a second that came to a slow watcher while it caught up: of each slow connection, from when it read again until the database reported that everything written before had come, or else until its next pause or the end of the load; the median and the least of the connections, how many there were, and how many writes a second each watcher was to get meanwhile. A watcher that gets less than that never catches up. The number is the median with the most watchers", catchUp),
+		row("WATCH-SLOW-CAUGHT-UP", "WATCH-SLOW-CATCH-UP", "ms", "the time of each slow connection from when it read again until it had caught up, over those that had before their next pause or the end of the load: the median and the longest; how many they were of all, and for how long the others were behind without catching up, from when they read again", caughtUp),
+		row("WATCH-SLOW-WRITES", "WATCH-SLOW-CAUGHT-UP", "ms", "p99 of the requests of the load that ended ok in the whole seconds in which the slow connections read nothing, in those of the same stage before, and in those in which they caught up", slowWrites),
 		row("WATCH-RECONNECTS", "WATCH-SLOW-WRITES", "connections", "connections of watchers that were closed and opened again, each time counted, with how many watchers that continued where they were; how many connections could not be opened again, and how often the database had discarded changes that a watcher missed. Their deliveries are in the other rows", reconnects),
 		row("WATCH-RECONNECT-FIRST", "WATCH-RECONNECTS", "ms", "time from the closing of a connection of watchers until the first event over the new one, over the connections that had one before they were closed again: percentiles of enough connections and how many there were", reopened(func(r *watchers.Reconnects) *results.Spread { return r.First })),
 		row("WATCH-RECONNECT-CAUGHT-UP", "WATCH-RECONNECT-FIRST", "ms", "time from the closing of a connection of watchers until everything that was written before they watched again had come over the new one, over the connections for which it had before they were closed again: percentiles of enough connections and how many there were", reopened(func(r *watchers.Reconnects) *results.Spread { return r.CaughtUp })),
@@ -265,15 +266,70 @@ func slowDelivery(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.Slow.Sent.P50) / 1e6, N: last.Slow.Sent.N}, text
 }
 
+// median returns the median of rising values.
+func median(values []float64) float64 { return values[min(len(values)/2, len(values)-1)] }
+
 func catchUp(o *watchers.Outcome) (run.Measure, string) {
-	rate := func(s *watchers.SlowStage) float64 { return s.Changes / s.CatchUp.Seconds() }
-	last, text := slowly(o, func(s *watchers.SlowStage) bool { return s.CaughtUp > 0 && s.CatchUp > 0 }, func(s *watchers.Stage) string {
-		return fmt.Sprintf("%s/s, %d of %s, the last after %s ms", humanize.Comma(int64(rate(s.Slow)+.5)), s.Slow.CaughtUp, english.Plural(s.Slow.Connections, "connection", ""), ms(int64(s.Slow.Longest)))
+	perSecond := func(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
+	last, text := slowly(o, func(s *watchers.SlowStage) bool { return len(s.Rates()) > 0 }, func(s *watchers.Stage) string {
+		rates := s.Slow.Rates()
+		text := fmt.Sprintf("p50 %s, least %s of %s", perSecond(median(rates)), perSecond(rates[0]), english.Plural(len(rates), "connection", ""))
+		if s.Slow.Written > 0 {
+			text += fmt.Sprintf("; %s were written meanwhile", perSecond(s.Slow.WriteRate()))
+		}
+		return text
 	})
 	if last == nil {
 		return noSlow(o), text
 	}
-	return run.Measure{Value: rate(last.Slow), N: int64(last.Slow.CaughtUp)}, text
+	if o.Coalesces {
+		text += "; the newest value of each key alone: what a watcher misses is not kept for it"
+	}
+	rates := last.Slow.Rates()
+	return run.Measure{Value: median(rates), N: int64(len(rates))}, text
+}
+
+// lags returns how long slow connections needed to catch up, and for how long the others were behind.
+func lags(s *watchers.SlowStage) (caughtUp, behind *results.Spread) {
+	var took, never []int64
+	for i := range s.Each {
+		switch c := &s.Each[i]; {
+		case c.CaughtUp:
+			took = append(took, int64(c.Took))
+		case !c.Ended:
+			never = append(never, int64(c.Took))
+		}
+	}
+	return results.SpreadOf(took), results.SpreadOf(never)
+}
+
+func caughtUp(o *watchers.Outcome) (run.Measure, string) {
+	last, text := slowly(o, func(s *watchers.SlowStage) bool { return len(s.Each) > 0 }, func(s *watchers.Stage) string {
+		took, never := lags(s.Slow)
+		var parts []string
+		if took != nil {
+			parts = append(parts, fmt.Sprintf("p50 %s, longest %s ms", ms(took.P50), ms(took.Max)))
+		}
+		parts = append(parts, fmt.Sprintf("%d of %s caught up", s.Slow.CaughtUp, english.Plural(len(s.Slow.Each), "connection", "")))
+		if never != nil {
+			parts = append(parts, fmt.Sprintf("%d had not after %s ms", never.N, ms(never.Max)))
+		}
+		return strings.Join(parts, "; ")
+	})
+	if last == nil {
+		return noSlow(o), text
+	}
+	took, never := lags(last.Slow)
+	if took != nil {
+		return run.Measure{Value: float64(took.P50) / 1e6, N: took.N}, text
+	}
+	why := "no slow connection caught up before its next pause or the end of the load"
+	if never == nil {
+		why = "all slow connections ended before they caught up"
+	}
+	m := run.Missing("%s", why)
+	m.Words = text
+	return m, text
 }
 
 func slowWrites(o *watchers.Outcome) (run.Measure, string) {
@@ -281,6 +337,9 @@ func slowWrites(o *watchers.Outcome) (run.Measure, string) {
 		text := fmt.Sprintf("p99 %s ms of %s in %d s", ms(int64(s.Slow.During.P99)), humanize.Comma(s.Slow.During.Requests), s.Slow.During.Seconds)
 		if b := s.Slow.Before; b.Requests > 0 {
 			text += fmt.Sprintf(", before %s ms of %s in %d s", ms(int64(b.P99)), humanize.Comma(b.Requests), b.Seconds)
+		}
+		if a := s.Slow.After; a.Requests > 0 {
+			text += fmt.Sprintf(", while they caught up %s ms of %s in %d s", ms(int64(a.P99)), humanize.Comma(a.Requests), a.Seconds)
 		}
 		return text
 	})

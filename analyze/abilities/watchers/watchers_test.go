@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/database"
@@ -57,7 +58,11 @@ func TestRows(t *testing.T) {
 	few.Stages[0].Slow = &watchers.SlowStage{
 		Watchers: 2, Connections: 1, Length: 6 * time.Second, Sent: &results.Spread{N: 20, P50: 5e6, Max: 6e9},
 		CaughtUp: 1, CatchUp: 2 * time.Second, Longest: 2 * time.Second, Changes: 1000,
-		Before: watchers.Latency{Seconds: 3, Requests: 300, P99: 7e6}, During: watchers.Latency{Seconds: 5, Requests: 500, P99: 9e6},
+		Each: []watchers.CatchUp{
+			{Watchers: 1, Took: 2 * time.Second, Changes: 1000, CaughtUp: true}, {Watchers: 1, Took: 4 * time.Second, Changes: 1600}, {Watchers: 1, Took: time.Second, Ended: true},
+		},
+		Waited: 4 * time.Second, Written: 1800,
+		Before: watchers.Latency{Seconds: 3, Requests: 300, P99: 7e6}, During: watchers.Latency{Seconds: 5, Requests: 500, P99: 9e6}, After: watchers.Latency{Seconds: 2, Requests: 200, P99: 8e6},
 	}
 	few.Plan.Reconnect, few.Counts.Gaps, few.GapWhy = 20*time.Second, 2, "versions up to 4"
 	few.Stages[0].Reconnects = &watchers.Reconnects{Connections: 3, Watchers: 6, Failed: 1, First: &results.Spread{N: 20, P50: 2e6, Max: 4e6}}
@@ -75,7 +80,7 @@ func TestRows(t *testing.T) {
 			"1: 200/s in 10.0 s; 100: 20,000/s in 10.0 s",
 			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
 			"0: p99 2.000 ms of 1,800 in 9 s; 1: p99 3.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
-			"", "", "", "", "", "",
+			"", "", "", "", "", "", "",
 		}},
 		{"few, and not all right", few, []string{
 			"1 of one key each over 1 connection, by stream watches: one stream; 100 added/s",
@@ -84,13 +89,14 @@ func TestRows(t *testing.T) {
 			"20 of 40 writes: 1 lost, 0 again, 0 after newer ones, 19 replaced by newer ones and 2 events without news by design; 4 had not come by the end; 3 were of writes of others, or of unknown ones; 1 more writes may have been made: their outcome is unknown; first: lost, watcher 0, version 17 of key 3",
 			"",
 			"p50 5.000, longest 6000.000 ms of 20 to 2 watchers over 1 connection that read nothing for 6.0 s; 1 slow connection ended: it was cut",
-			"500/s, 1 of 1 connection, the last after 2000.000 ms",
-			"p99 9.000 ms of 500 in 5 s, before 7.000 ms of 300 in 3 s",
+			"p50 500/s, least 400/s of 2 connections; 450/s were written meanwhile; the newest value of each key alone: what a watcher misses is not kept for it",
+			"p50 2000.000, longest 2000.000 ms; 1 of 3 connections caught up; 1 had not after 4000.000 ms",
+			"p99 9.000 ms of 500 in 5 s, before 7.000 ms of 300 in 3 s, while they caught up 8.000 ms of 200 in 2 s",
 			"3 connections with 6 watchers, 1 could not be opened again; each once in 20s; 2 gaps, as the database had discarded changes: first versions up to 4",
 			"p50 2.000, longest 4.000 ms of 20",
 			"",
 		}},
-		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", "", "", "", ""}},
+		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", "", "", "", "", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i, row := range (Half{}).Rows() {
@@ -100,6 +106,33 @@ func TestRows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A connection that never caught up has a rate and no time, and the cell says for how long it was behind.
+func TestNeverCaughtUp(t *testing.T) {
+	o := watched()
+	o.Plan.Slow = watchers.Slow{Share: 1, Pause: 5 * time.Second}
+	o.Stages[2].Slow = &watchers.SlowStage{
+		Watchers: 2, Connections: 1, Length: 5 * time.Second, Each: []watchers.CatchUp{{Watchers: 2, Took: 10 * time.Second, Changes: 70_000}},
+		Waited: 10 * time.Second, Written: 90_000,
+	}
+	for _, c := range []struct {
+		row, want string
+		value     float64
+	}{
+		{"WATCH-SLOW-CATCH-UP", "100: p50 7,000/s, least 7,000/s of 1 connection; 9,000/s were written meanwhile", 7000},
+		{"WATCH-SLOW-CAUGHT-UP", "100: 0 of 1 connection caught up; 1 had not after 10000.000 ms", 0},
+	} {
+		for _, row := range (Half{}).Rows() {
+			if row.Name != c.row {
+				continue
+			}
+			m, text := row.Cell(of(t, o))
+			if text != c.want || m.Value != c.value || m.Known() != (c.value > 0) || !m.Known() && m.Words != text {
+				t.Errorf("%s is %q (%+v), want %q and %g", c.row, text, m, c.want, c.value)
+			}
+		}
 	}
 }
 
@@ -148,5 +181,55 @@ func TestFigures(t *testing.T) {
 	}
 	if (Half{}).Figures(nil) != nil {
 		t.Error("a figure without watchers")
+	}
+}
+
+// slowed is a run in which slow connections were served at some rates while the load wrote at another.
+func slowed(t *testing.T, name string, written float64, rates ...float64) *run.Run {
+	o := watched()
+	o.Stages = o.Stages[1:2]
+	is := &watchers.SlowStage{Waited: 10 * time.Second, Written: 10 * written}
+	for _, rate := range rates {
+		is.Each = append(is.Each, watchers.CatchUp{Watchers: 1, Took: 10 * time.Second, Changes: 10 * rate})
+	}
+	o.Stages[0].Slow = is
+	r := of(t, o)
+	r.Info.Record.Database = name
+	return r
+}
+
+// The picture of how fast connections caught up has a line through the rates of writes of a database, and
+// one for what would be as fast as writes.
+func TestCatchUpFigure(t *testing.T) {
+	column := func(name string, key int, runs ...*run.Run) abilities.Column {
+		return abilities.Column{Name: name, Key: key, Runs: runs}
+	}
+	list := (Half{}).Figures([]abilities.Column{
+		column("etcd-4000", 1, slowed(t, "etcd", 4000, 7000, 8000, 8500)), column("etcd-1000", 2, slowed(t, "etcd", 1000, 9000), slowed(t, "etcd", 1100, 9100)),
+		column("other", 3, slowed(t, "other", 500, 600)),
+	})
+	i := slices.IndexFunc(list, func(f figure.Figure) bool { return f.Name == "WATCH-CATCH-UP" })
+	if i < 0 {
+		t.Fatalf("no figure of how fast watchers caught up: %+v", list)
+	}
+	for n, want := range []struct {
+		name string
+		x, y []float64
+	}{
+		{"etcd p50", []float64{1000, 1100, 4000}, []float64{9000, 9100, 8000}},
+		{"etcd least", []float64{1000, 1100, 4000}, []float64{9000, 9100, 7000}},
+		{"other p50", []float64{500}, []float64{600}},
+		{"other least", []float64{500}, []float64{600}},
+		{"as fast as writes", []float64{500, 4000}, []float64{500, 4000}},
+	} {
+		if n >= len(list[i].Series) {
+			t.Fatalf("%d lines, want %q", len(list[i].Series), want.name)
+		}
+		if s := list[i].Series[n]; s.Name != want.name || !slices.Equal(s.X, want.x) || !slices.Equal(s.Y, want.y) {
+			t.Errorf("line %d is %q %v %v, want %+v", n, s.Name, s.X, s.Y, want)
+		}
+	}
+	if len(list[i].Series) != 5 {
+		t.Errorf("%d lines, want 5", len(list[i].Series))
 	}
 }

@@ -57,7 +57,7 @@ func asDevice(n *names, s string) string {
 // parent's name and their own. A field that is not listed is left out, so nothing is published by
 // accident. Numbers and booleans are kept.
 var treatments = fieldsOf(map[string]treatment{
-	"started ended ready load_start load_end start end issue_end from to date time": asTime,
+	"started ended ready load_start load_end start end issue_end from to date time behind_since": asTime,
 	"run_id sha256": asHash,
 	"title description text error changes.by help note notes exit unavailable lost jvm prefix os kernel source default":  asText,
 	"mount_options model queue cpu_model value clock_sync time_service":                                                  asText,

@@ -169,7 +169,9 @@ func (h *Half) latencies(o *watchers.Outcome) error {
 		add(s.Start, s.Start.Add(s.Length), func(l watchers.Latency) { s.Seconds, s.Requests, s.P99 = l.Seconds, l.Requests, l.P99 })
 		if slow := s.Slow; slow != nil {
 			add(s.Start, slow.Start, func(l watchers.Latency) { slow.Before = l })
-			add(slow.Start, slow.Start.Add(slow.Length), func(l watchers.Latency) { slow.During = l })
+			released := slow.Start.Add(slow.Length)
+			add(slow.Start, released, func(l watchers.Latency) { slow.During = l })
+			add(released, released.Add(slow.Waited), func(l watchers.Latency) { slow.After = l })
 		}
 	}
 	if len(times) == 0 {

@@ -1,6 +1,7 @@
 package watchers
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
@@ -128,10 +129,54 @@ type SlowStage struct {
 	CatchUp  time.Duration `json:"catch_up_ns"`
 	Longest  time.Duration `json:"longest_ns"`
 	Changes  float64       `json:"changes"`
-	// Before and During are the latencies of the load's requests in the stage's whole seconds
-	// before the pause and in it.
+	// Each are the connections after the pause, in their order. Older records have none.
+	Each []CatchUp `json:"each,omitempty"`
+	// Waited is the time from the end of the pause until the last of Each was over. Written is how
+	// many writes that a slow watcher was to receive were answered ok in it, the mean of the watchers.
+	Waited  time.Duration `json:"waited_ns,omitempty"`
+	Written float64       `json:"written,omitempty"`
+	// Before, During and After are the latencies of the load's requests in the stage's whole seconds
+	// before the pause, in it, and in those of Waited.
 	Before Latency `json:"before"`
 	During Latency `json:"during"`
+	After  Latency `json:"after,omitzero"`
+}
+
+// CatchUp describes a slow connection from when it read again until it had caught up, or else until
+// its next pause or the end of the load.
+type CatchUp struct {
+	Connection int `json:"connection"`
+	Watchers   int `json:"watchers"`
+	// BehindSince is when the last report before the end of the pause arrived.
+	BehindSince time.Time `json:"behind_since"`
+	// Took is its duration, in which Changes came to a watcher, the mean of the connection's.
+	Took    time.Duration `json:"took_ns"`
+	Changes float64       `json:"changes"`
+	// CaughtUp means that the database reported that everything written before the end of the pause
+	// had come. Ended means that the connection ended before.
+	CaughtUp bool `json:"caught_up"`
+	Ended    bool `json:"ended,omitempty"`
+}
+
+// Rates returns the changes a second that came to a watcher of each connection that did not end, in
+// rising order.
+func (s *SlowStage) Rates() (rates []float64) {
+	for i := range s.Each {
+		if c := &s.Each[i]; !c.Ended && c.Took > 0 {
+			rates = append(rates, c.Changes/c.Took.Seconds())
+		}
+	}
+	slices.Sort(rates)
+	return rates
+}
+
+// WriteRate returns how many writes a second each watcher was to receive while connections caught
+// up, 0 if they needed no time.
+func (s *SlowStage) WriteRate() float64 {
+	if s.Waited <= 0 {
+		return 0
+	}
+	return s.Written / s.Waited.Seconds()
 }
 
 // Latency is the latency of a load's ok requests in whole seconds.

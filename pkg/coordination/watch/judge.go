@@ -367,6 +367,7 @@ func (j *judge) wrote(ended *load.Ended) {
 	one := &write{number: ended.Number, key: ended.Key, sent: ended.Sent, due: ended.Due, end: ended.End, acked: ended.Outcome == workload.OK}
 	if one.acked {
 		j.counts.Writes++
+		j.times.wroteToSlow(one.end, s.slow)
 	} else {
 		j.counts.Unknown++
 	}
@@ -505,6 +506,32 @@ func (j *judge) missing(passed bool, w *watcher, e *entry) {
 	} else {
 		j.counts.Behind++
 	}
+}
+
+// release notes that slow connections of a stage read again, and caughtUp that all of them have caught
+// up, or are not waited for any more.
+func (j *judge) release(stage int, conns []*connection, at int64) {
+	var ids []int32
+	for _, c := range conns {
+		c.of.mu.Lock()
+		ids = append(ids, c.watchers...)
+		c.of.mu.Unlock()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, s := range j.sequences() {
+		s.slow = 0
+	}
+	for _, id := range ids {
+		j.list[id].seq.slow++
+	}
+	j.times.stages[stage].released = at
+}
+
+func (j *judge) caughtUp(stage int, at int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.times.stages[stage].caughtUp = at
 }
 
 // begin begins a stage, and end ends the last one.

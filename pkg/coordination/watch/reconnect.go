@@ -167,7 +167,7 @@ func (w *Watching) resume(ctx context.Context, c *connection, cut int64) error {
 	if !can {
 		return fmt.Errorf("%s watches cannot continue over a new connection", w.Facts.Kind)
 	}
-	return w.parallel(ctx, len(c.watchers), func(ctx context.Context, i int) error {
+	return w.parallel(ctx, len(c.watchers), addTimeout, func(ctx context.Context, i int) error {
 		id := c.watchers[i]
 		r, after := w.judge.resume(id)
 		if err := on.Resume(ctx, id, r, after); err != nil {

@@ -7,6 +7,7 @@ type sequence struct {
 	active   int        // that are established and not broken
 	greatest int64      // version after which a watcher was established
 	plain    bool       // all watchers are active
+	slow     int        // watchers that were slow in the last pause
 
 	head, tail *entry
 	by         map[int64]*entry // that are in the list

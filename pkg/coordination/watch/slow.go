@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/watchers"
@@ -38,6 +39,7 @@ func (w *Watching) slowDown(ctx context.Context, stage int, conns []*connection,
 	if !sleep.For(ctx, time.Until(start.Add(length/4))) {
 		return nil
 	}
+	w.endCatchUps()
 	for _, c := range conns {
 		if c.slow && !c.ended() {
 			s.conns = append(s.conns, c)
@@ -51,19 +53,25 @@ func (w *Watching) slowDown(ctx context.Context, stage int, conns []*connection,
 	if err == nil {
 		sleep.For(ctx, w.Plan.Slow.Pause)
 	}
+	is := &watchers.SlowStage{Connections: len(s.conns), Start: begun.UTC()}
+	before := make([]int64, len(s.conns))
+	for i, c := range s.conns {
+		at := c.lastReport()
+		is.Each = append(is.Each, watchers.CatchUp{Connection: c.n, Watchers: c.number(), BehindSince: at.UTC()})
+		is.Watchers += is.Each[i].Watchers
+		before[i] = c.heard.Load()
+	}
 	released := time.Now()
+	is.Length = released.Sub(begun)
+	w.judge.release(stage, s.conns, w.moment(released))
 	close(s.until)
 	if err != nil {
 		return err
 	}
-	is := &watchers.SlowStage{Connections: len(s.conns), Start: begun.UTC(), Length: released.Sub(begun)}
-	for _, c := range s.conns {
-		is.Watchers += c.number()
-	}
+	s.catchUp(ctx, is, released, before)
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.stages[stage].Slow = is
-	w.mu.Unlock()
-	s.catchUp(ctx, is, released)
 	return nil
 }
 
@@ -79,28 +87,71 @@ func (s *slowdown) hold() error {
 	return nil
 }
 
-// catchUp waits until the connections have all that was written before they read again.
-func (s *slowdown) catchUp(ctx context.Context, is *watchers.SlowStage, released time.Time) {
-	before := make([]int64, len(s.conns))
-	for i, c := range s.conns {
-		before[i] = c.heard.Load()
+// endCatchUps ends the wait for connections to catch up after their last pause, and returns when it
+// is over.
+func (w *Watching) endCatchUps() {
+	w.mu.Lock()
+	end := w.catching
+	w.mu.Unlock()
+	if end != nil {
+		end()
 	}
-	within, cancel := context.WithTimeout(ctx, barrierTimeout)
+}
+
+// catchUp waits until the connections have all that was written before they read again at released,
+// when they had received some events before. The wait ends with ctx, or by endCatchUps.
+func (s *slowdown) catchUp(ctx context.Context, is *watchers.SlowStage, released time.Time, before []int64) {
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	defer close(over)
 	defer cancel()
-	_ = s.of.parallel(within, len(s.conns), func(ctx context.Context, i int) error {
-		c := s.conns[i]
-		if c.on.Barrier(ctx) != nil {
-			return nil // it has not caught up, which is judged at the end
+	s.of.mu.Lock()
+	s.of.catching = func() {
+		cancel()
+		<-over
+	}
+	s.of.mu.Unlock()
+	var all sync.WaitGroup
+	for i, c := range s.conns {
+		// All wait at the same time, because one that waits for its turn would seem to be behind.
+		all.Go(func() {
+			one := &is.Each[i]
+			one.CaughtUp, one.Ended = c.catchUp(ctx)
+			one.Took = time.Since(released)
+			one.Changes = float64(c.heard.Load()-before[i]) / float64(max(one.Watchers, 1))
+		})
+	}
+	all.Wait()
+	until := time.Now()
+	is.Waited = until.Sub(released)
+	s.of.judge.caughtUp(s.stage, s.of.moment(until))
+	for i := range is.Each {
+		if one := &is.Each[i]; one.CaughtUp {
+			is.CaughtUp++
+			is.CatchUp += one.Took
+			is.Longest = max(is.Longest, one.Took)
+			is.Changes += one.Changes
 		}
-		took, events := time.Since(released), c.heard.Load()-before[i]
-		s.of.mu.Lock()
-		defer s.of.mu.Unlock()
-		is.CaughtUp++
-		is.CatchUp += took
-		is.Longest = max(is.Longest, took)
-		is.Changes += float64(events) / float64(max(len(c.watchers), 1))
-		return nil
-	})
+	}
+}
+
+// barrierAgain is the wait before a barrier is tried again, as when members elect a leader.
+const barrierAgain = 100 * time.Millisecond
+
+// catchUp waits until a connection has all that was written before. Otherwise it has ended, or ctx
+// has.
+func (c *connection) catchUp(ctx context.Context) (caughtUp, ended bool) {
+	for {
+		err := c.on.Barrier(ctx)
+		switch {
+		case err == nil:
+			return true, false
+		case c.ended():
+			return false, true
+		case !sleep.For(ctx, barrierAgain):
+			return false, false
+		}
+	}
 }
 
 // number is how many watchers a connection has.
@@ -108,4 +159,9 @@ func (c *connection) number() int {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	return len(c.watchers)
+}
+
+// lastReport is when events last arrived over a connection, or when its watchers began if none have.
+func (c *connection) lastReport() time.Time {
+	return time.Unix(0, c.reported.Load())
 }

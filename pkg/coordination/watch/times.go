@@ -51,6 +51,11 @@ type stage struct {
 	before     int64
 	spent      [numTimes]*hdrhistogram.Histogram
 	longest    [numTimes]int64
+
+	// written is how many deliveries of writes that were answered ok from released until caughtUp
+	// are due to slow watchers. Both are 0 before they are known.
+	released, caughtUp int64
+	written            int64
 }
 
 type cell struct {
@@ -123,6 +128,18 @@ func (t *times) wrote(sent int64) {
 	if index, within := t.stageAt(sent); within {
 		t.add(sent, valueWrites, 1)
 		t.stages[index].writes++
+	}
+}
+
+// wroteToSlow counts a write that was answered ok at a time and is due to some slow watchers.
+func (t *times) wroteToSlow(end int64, watchers int) {
+	if watchers == 0 {
+		return
+	}
+	for _, s := range t.stages {
+		if s.released > 0 && end >= s.released && (s.caughtUp == 0 || end < s.caughtUp) {
+			s.written += int64(watchers)
+		}
 	}
 }
 

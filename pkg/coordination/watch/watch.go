@@ -48,6 +48,8 @@ type Watching struct {
 	broken error              // of the first connection that ended
 	behind error              // why not all that is to come has come
 	hurry  context.CancelFunc // ends pauses and reconnects; nil before Run
+	// catching ends the wait for slow connections after their last pause; nil before it.
+	catching func()
 
 	pauses sync.WaitGroup // and reconnects
 }
@@ -60,6 +62,7 @@ type connection struct {
 	watchers []int32
 	slow     bool
 	heard    atomic.Int64 // events
+	reported atomic.Int64 // when the last of them arrived, or the connection was opened
 	cut      atomic.Int64 // when it was closed to be opened again, 0 after the first event
 	n        int          // of Dial
 	adding   sync.WaitGroup
@@ -82,6 +85,7 @@ func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	now := c.of.moment(at)
 	c.of.judge.receive(now, events)
 	c.heard.Add(int64(len(events)))
+	c.reported.Store(now)
 	c.came(now, events)
 }
 
@@ -176,7 +180,7 @@ func (w *Watching) add(ctx context.Context, n int) error {
 	if err := w.connect(ctx, w.connectionsOf(now)); err != nil {
 		return err
 	}
-	err := w.parallel(ctx, now-before, func(ctx context.Context, i int) error { return w.addOne(ctx, before+i) })
+	err := w.parallel(ctx, now-before, addTimeout, func(ctx context.Context, i int) error { return w.addOne(ctx, before+i) })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stages = append(w.stages, watchers.Stage{Watchers: now, Connections: len(w.conns), Added: now - before, Establish: time.Since(start)})
@@ -200,12 +204,13 @@ func (w *Watching) connect(ctx context.Context, n int) error {
 	for range n - first {
 		w.conns = append(w.conns, &connection{of: w, slow: w.slow(len(w.conns)), n: len(w.conns)})
 	}
-	return w.parallel(ctx, n-first, func(ctx context.Context, i int) (err error) {
+	return w.parallel(ctx, n-first, addTimeout, func(ctx context.Context, i int) (err error) {
 		c := w.conns[first+i]
 		on, err := w.Dial(ctx, c.n, c)
 		if err != nil {
 			return fmt.Errorf("connect for watchers: %w", err)
 		}
+		c.reported.CompareAndSwap(0, w.moment(time.Now()))
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		c.on = on
@@ -234,7 +239,7 @@ func (w *Watching) addOne(ctx context.Context, i int) error {
 
 // parallel calls do with the numbers below n, several at a time, each within a time, until one
 // fails.
-func (w *Watching) parallel(ctx context.Context, n int, do func(context.Context, int) error) error {
+func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do func(context.Context, int) error) error {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -244,7 +249,7 @@ func (w *Watching) parallel(ctx context.Context, n int, do func(context.Context,
 	for range min(n, max(w.Workers, 1)) {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				within, done := context.WithTimeout(ctx, addTimeout)
+				within, done := context.WithTimeout(ctx, each)
 				err := do(within, i)
 				done()
 				if err != nil {
@@ -277,7 +282,7 @@ func (w *Watching) End(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), barrierTimeout)
 	defer cancel()
-	w.behind = w.parallel(ctx, len(w.conns), func(ctx context.Context, i int) error {
+	w.behind = w.parallel(ctx, len(w.conns), barrierTimeout, func(ctx context.Context, i int) error {
 		c := w.conns[i]
 		if c.on == nil || c.ended() {
 			return nil
@@ -321,8 +326,9 @@ func (w *Watching) Outcome() watchers.Outcome {
 		if stage.Sent != nil {
 			stage.Deliveries = stage.Sent.N
 		}
-		if stage.Slow != nil {
-			stage.Slow.Sent = s.spread(valueSlow)
+		if slow := stage.Slow; slow != nil {
+			slow.Sent = s.spread(valueSlow)
+			slow.Written = float64(s.written) / float64(max(slow.Watchers, 1))
 		}
 		if stage.Reconnects != nil {
 			stage.Reconnects.First, stage.Reconnects.CaughtUp = s.spread(valueFirst), s.spread(valueCaughtUp)

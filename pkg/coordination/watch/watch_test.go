@@ -39,6 +39,7 @@ type rig struct {
 	ended    []load.Ended
 	blocking *blocking // nil for a stream
 	dialing  func(context.Context) error
+	ends     bool // the load ends with the last write, and does not wait for the watchers
 }
 
 // stream is a connection to the rig's store.
@@ -47,8 +48,11 @@ type stream struct {
 	queue  *deliver.Queue
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
-	marked chan struct{}
 	held   database.Hold
+
+	mu     sync.Mutex
+	last   byte // mark
+	marked map[byte]chan struct{}
 }
 
 func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.Watches, error) {
@@ -60,18 +64,28 @@ func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.W
 	if r.blocking != nil {
 		return r.blocking.dial(ctx, to), nil
 	}
-	s := &stream{rig: r, queue: r.hub.Queue(), marked: make(chan struct{}, 1)}
+	s := &stream{rig: r, queue: r.hub.Queue(), marked: map[byte]chan struct{}{}}
 	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.tasks.Go(func() {
 		s.queue.Run(ctx, func(list []deliver.Delivery) error {
 			var events []database.WatchEvent
+			report := func() {
+				if len(events) > 0 {
+					to.Receive(time.Now(), events)
+					s.held.Wait()
+				}
+				events = nil
+			}
 			for _, d := range list {
 				if d.Gap {
 					events = append(events, database.WatchEvent{Watcher: d.Watcher, Gap: true, Version: d.Version})
 					continue
 				}
 				if d.Mark != nil {
-					s.marked <- struct{}{}
+					report() // a barrier ends after all events before its mark
+					s.mu.Lock()
+					close(s.marked[d.Mark[0]])
+					s.mu.Unlock()
 					continue
 				}
 				e := database.WatchEvent{Watcher: d.Watcher, Key: d.Key, Version: d.Version}
@@ -80,8 +94,7 @@ func (r *rig) dial(ctx context.Context, _ int, to database.Receiver) (database.W
 				}
 				events = append(events, e)
 			}
-			to.Receive(time.Now(), events)
-			s.held.Wait()
+			report()
 			return nil
 		})
 	})
@@ -100,9 +113,14 @@ func (s *stream) Resume(_ context.Context, watcher int32, r database.WatchRange,
 }
 
 func (s *stream) Barrier(ctx context.Context) error {
-	s.queue.Mark([]byte{1}, time.Now())
+	s.mu.Lock()
+	s.last++
+	mark, marked := s.last, make(chan struct{})
+	s.marked[mark] = marked
+	s.mu.Unlock()
+	s.queue.Mark([]byte{mark}, time.Now())
 	select {
-	case <-s.marked:
+	case <-marked:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -171,7 +189,8 @@ func (r *rig) observed() {
 // run begins the watchers, writes n times and ends.
 func (r *rig) run(n int) watchers.Outcome {
 	r.t.Helper()
-	ctx := r.t.Context()
+	ctx, end := context.WithCancel(r.t.Context())
+	defer end()
 	if err := r.watching.Prepare(ctx); err != nil {
 		r.t.Fatal(err)
 	}
@@ -188,9 +207,12 @@ func (r *rig) run(n int) watchers.Outcome {
 			r.observed()
 		}
 	}
+	if r.ends {
+		end()
+	}
 	running.Wait()
 	r.observed()
-	r.watching.End(ctx)
+	r.watching.End(r.t.Context())
 	return r.watching.Outcome()
 }
 

@@ -37,7 +37,17 @@ type Law struct {
 	// Lie is told about every n-th delivery, for n in Every.
 	Lie   Lie
 	Every int
+	// CatchUp, if not 0, is how many deliveries a second a connection gets that is behind: from when
+	// one is late by more than lateAfter until none is left. Marks wait until then, as etcd's reports
+	// of progress do.
+	CatchUp int
 }
+
+const (
+	lateAfter = time.Second
+	// portions is how many times a second a connection that is behind gets deliveries.
+	portions = 100
+)
 
 // Valid returns an error for a law that cannot be.
 func (l Law) Valid() error {
@@ -48,6 +58,8 @@ func (l Law) Valid() error {
 		return fmt.Errorf("watch_lie must be one of %q, got %q", Lies(), l.Lie)
 	case l.Lie != Honest && l.Every < 1:
 		return fmt.Errorf("watch_lie_every must be at least 1, got %d", l.Every)
+	case l.CatchUp < 0:
+		return fmt.Errorf("deliveries a second to a connection that is behind must be at least 0, got %d", l.CatchUp)
 	}
 	return nil
 }
@@ -183,6 +195,10 @@ type Queue struct {
 
 	mu      sync.Mutex
 	waiting []Delivery
+
+	// Of the goroutine of Run.
+	behind bool
+	marks  []Delivery // that wait until it is not
 }
 
 type watcher struct {
@@ -302,6 +318,9 @@ func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
 				break
 			}
 		}
+		if q.late(n) {
+			n = min(n, max(1, q.hub.law.CatchUp/portions))
+		}
 		due := q.waiting[:n:n]
 		if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
 			q.waiting = nil
@@ -309,7 +328,10 @@ func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
 		q.mu.Unlock()
 		switch {
 		case n > 0:
-			if deliver(due) != nil || ctx.Err() != nil {
+			if q.behind && !sleep.For(ctx, time.Duration(n)*time.Second/time.Duration(q.hub.law.CatchUp)) {
+				return
+			}
+			if deliver(q.withMarks(due)) != nil || ctx.Err() != nil {
 				return
 			}
 		case wait > 0:
@@ -324,4 +346,32 @@ func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
 			}
 		}
 	}
+}
+
+// late reports whether the connection is behind and cannot get all of the n deliveries that are due.
+func (q *Queue) late(n int) bool {
+	if q.hub.law.CatchUp == 0 || n == 0 {
+		return false
+	}
+	q.behind = (q.behind || time.Since(q.waiting[0].due) > lateAfter) && n > q.hub.law.CatchUp/portions
+	return q.behind
+}
+
+// withMarks returns deliveries without the marks among them if the connection is behind, else with all
+// that waited.
+func (q *Queue) withMarks(due []Delivery) []Delivery {
+	if !q.behind {
+		due = append(due, q.marks...)
+		q.marks = nil
+		return due
+	}
+	made := due[:0:0]
+	for _, d := range due {
+		if d.Mark != nil {
+			q.marks = append(q.marks, d)
+		} else {
+			made = append(made, d)
+		}
+	}
+	return made
 }
