@@ -155,6 +155,7 @@ type consulLimits struct {
 type ledOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 	Led       `yaml:"-" json:"-"`
+	Watched   `yaml:"-" json:"-"`
 }
 
 // testCatalog has databases with fewer options than those of their names.
@@ -240,6 +241,7 @@ func testCatalog() Catalog {
 				Failover:   "none",
 				Ports:      map[string]int{"client": 8500, "etcd": 2379, "peer": 2380},
 				MaxValue:   512 << 10,
+				Watches:    []database.WatchFacts{{Kind: database.WatchBlocking, Values: true, Coalesces: true, Ranges: true}},
 				Embedded:   "3.6.16",
 			},
 		},

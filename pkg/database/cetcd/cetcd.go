@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 
 	"go.etcd.io/etcd/api/v3/version"
@@ -48,7 +49,7 @@ func Database() database.Database {
 			Embedded:   version.Version,
 			TLS:        true,
 			MaxValue:   maxValue,
-			NoWatches:  "the blocking queries of the proxy are not watched yet",
+			Watches:    consul.Database().Info.Watches,
 			NoSessions: "the proxy refuses Consul's sessions",
 			NoLocks:    "the proxy refuses Consul's sessions, with which Consul's locks are held",
 			Fsync:      etcd.Database().Info.Fsync,
@@ -82,6 +83,8 @@ var (
 	_ database.Fsyncer    = (*Options)(nil)
 	_ database.ExtraFlags = (*Options)(nil)
 	_ database.Mirror     = (*Options)(nil)
+
+	_ database.WatchDialer = (*Options)(nil)
 )
 
 // ServeMirror implements [database.Mirror] with Consul's mirror.
@@ -132,6 +135,16 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 		return nil, err
 	}
 	return keysOnly{c.(database.WholeKeys)}, nil
+}
+
+// DialWatches opens a connection for one watcher to one member's proxy, as to a member of Consul. The
+// proxy must be that in this binary, which describes itself: whether queries to a cetcd executable wait
+// for changes is not known.
+func (o *Options) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
+	if _, err := o.Version(ctx, t, max(t.Prefer, 0)); err != nil {
+		return nil, fmt.Errorf("dial for watches: the proxy must describe itself, as dbtester's does: %w", err)
+	}
+	return o.api().DialWatches(ctx, t, kind, to)
 }
 
 // Leader returns the member whose etcd leads. A cetcd executable does not report it.
