@@ -15,6 +15,12 @@ const (
 	GroupAnonBytes        Name = "group_anon_bytes"
 	GroupCacheBytes       Name = "group_page_cache_bytes"
 	GroupMemoryPressure   Name = "group_memory_pressure_seconds"
+
+	GroupMemoryPressureFull Name = "group_memory_pressure_full_seconds"
+	GroupCPUPressureSome    Name = "group_cpu_pressure_some_seconds"
+	GroupCPUPressureFull    Name = "group_cpu_pressure_full_seconds"
+	GroupIOPressureSome     Name = "group_io_pressure_some_seconds"
+	GroupIOPressureFull     Name = "group_io_pressure_full_seconds"
 )
 
 // groupCPU reads cpu.stat of a group, in either version. Each ancestor group may have its own limit
@@ -130,22 +136,33 @@ func parseMemoryKinds(data []byte, _ string, into []Reading) (err error) {
 	return nil
 }
 
-// groupMemoryPressure reads memory.pressure, which version 1 lacks.
+// groupMemoryPressure reads memory.pressure.
 func groupMemoryPressure() Source {
-	return Source{
-		File: "memory.pressure", OldFile: "memory.pressure", Controller: "memory", Divisor: 1e6,
-		Metrics: []Metric{{
-			Name: GroupMemoryPressure, Column: "CGROUP-MEMORY-PRESSURE-SECONDS", Unit: "s", Kind: Counter, Scope: Group, Decimals: Exact, Report: true, Optional: true,
-			Help: "time in which at least one task of the control group waited for memory",
-		}},
-		Parse: func(data []byte, _ string, into []Reading) error {
-			var both [2]Reading
-			both[0].Value = Unknown
-			err := parsePressure(data, "", both[:])
-			into[0] = both[0]
-			return err
-		},
+	return groupPressure("memory", "memory",
+		Metric{Name: GroupMemoryPressure, Column: "CGROUP-MEMORY-PRESSURE-SECONDS"}, Metric{Name: GroupMemoryPressureFull, Column: "CGROUP-MEMORY-PRESSURE-FULL-SECONDS"})
+}
+
+// groupCPUPressure reads cpu.pressure.
+func groupCPUPressure() Source {
+	return groupPressure("cpu", "a processor",
+		Metric{Name: GroupCPUPressureSome, Column: "CGROUP-CPU-PRESSURE-SOME-SECONDS"}, Metric{Name: GroupCPUPressureFull, Column: "CGROUP-CPU-PRESSURE-FULL-SECONDS"})
+}
+
+// groupIOPressure reads io.pressure.
+func groupIOPressure() Source {
+	return groupPressure("io", "a device",
+		Metric{Name: GroupIOPressureSome, Column: "CGROUP-IO-PRESSURE-SOME-SECONDS"}, Metric{Name: GroupIOPressureFull, Column: "CGROUP-IO-PRESSURE-FULL-SECONDS"})
+}
+
+// groupPressure reads the pressure of a group, which version 1 lacks.
+func groupPressure(of, resource string, some, full Metric) Source {
+	file := of + ".pressure"
+	for _, m := range []*Metric{&some, &full} {
+		m.Unit, m.Kind, m.Scope, m.Decimals, m.Report, m.Optional = "s", Counter, Group, Exact, true, true
 	}
+	some.Help = "time in which at least one task of the control group waited for " + resource
+	full.Help = "time in which all tasks of the control group that had work waited for " + resource
+	return Source{File: file, OldFile: file, Controller: of, Divisor: 1e6, Metrics: []Metric{some, full}, Parse: parsePressure}
 }
 
 // words yields the two words in each line "key value".

@@ -48,6 +48,15 @@ const (
 	ApplySeconds     Name = "apply_seconds"
 	Writes           Name = "writes"
 	WriteSeconds     Name = "write_seconds"
+
+	QueueTakes         Name = "queue_takes"
+	QueueLengthSum     Name = "queue_length_sum"
+	PrepareTakes       Name = "prepare_takes"
+	PrepareLengthSum   Name = "prepare_length_sum"
+	Replications       Name = "replications"
+	ReplicationSeconds Name = "replication_seconds"
+	ReadChecks         Name = "read_checks"
+	ReadCheckSeconds   Name = "read_check_seconds"
 )
 
 // OfDatabase returns the metrics that members report about themselves, in column order. Append new
@@ -109,5 +118,13 @@ func databaseMetrics() []Metric {
 		counter(ApplySeconds, "APPLY-SECONDS", "s", "time that this took"),
 		counter(Writes, "WRITES", "requests", "writes of the member's own clients that it answered; of Consul, of the leader all"),
 		counter(WriteSeconds, "WRITE-SECONDS", "s", "time from when the member had them until it answered; ZooKeeper counts whole milliseconds of each"),
+		counter(QueueTakes, "QUEUE-TAKES", "times", "times that the member looked for the next entry to write to its log"),
+		counter(QueueLengthSum, "QUEUE-LENGTH-SUM", "entries", "entries that waited for that at these times, summed; divided by the number of times, their mean number"),
+		counter(PrepareTakes, "PREPARE-TAKES", "times", "times that the member looked for the next request to check before it is proposed"),
+		counter(PrepareLengthSum, "PREPARE-LENGTH-SUM", "requests", "requests that waited for that at these times, summed; divided by the number of times, their mean number"),
+		counter(Replications, "REPLICATIONS", "requests", "requests with entries of the log that the leader sent to other members and that they answered"),
+		counter(ReplicationSeconds, "REPLICATION-SECONDS", "s", "time from when these were sent until they were answered, with the other member's write of its log"),
+		counter(ReadChecks, "READ-CHECKS", "times", "times that the leader confirmed with a quorum, before a consistent read, that it still leads"),
+		counter(ReadCheckSeconds, "READ-CHECK-SECONDS", "s", "time that this took"),
 	}
 }

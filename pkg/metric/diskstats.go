@@ -13,6 +13,7 @@ const (
 	WritesCompleted Name = "device_writes"
 	SectorsWritten  Name = "device_written_sectors"
 	MillisWriting   Name = "device_write_milliseconds"
+	MillisBusy      Name = "device_busy_milliseconds"
 )
 
 // SectorBytes is the unit of the kernel's sector counters for every device
@@ -31,6 +32,8 @@ func deviceCounters() Source {
 			{Name: WritesCompleted, Column: "WRITES-COMPLETED", Unit: "writes", Kind: Counter, Scope: Device, Help: "writes that the device completed"},
 			{Name: SectorsWritten, Column: "SECTORS-WRITTEN", Unit: sectors, Kind: Counter, Scope: Device, Help: "sectors that the device wrote"},
 			{Name: MillisWriting, Column: "MILLISECONDS(WRITES)", Unit: "ms", Kind: Counter, Scope: Device, Help: "time that writes took, summed over concurrent ones"},
+			{Name: MillisBusy, Column: "DEVICE-BUSY-MILLISECONDS", Unit: "ms", Kind: Counter, Scope: Device, Report: true, Optional: true,
+				Help: "time in which the device had at least one request; a device that serves many at once may do more although it is busy all the time"},
 		},
 		Parse: parseDevice,
 	}
@@ -46,7 +49,10 @@ func parseDevice(data []byte, device string, into []Reading) error {
 		if len(fields) < 11 {
 			return fmt.Errorf("only %d fields in a line of diskstats", len(fields))
 		}
-		for i, field := range []int{3, 5, 6, 7, 9, 10} {
+		for i, field := range []int{3, 5, 6, 7, 9, 10, 12} {
+			if field >= len(fields) {
+				break // a kernel may know no time
+			}
 			var err error
 			if into[i].Value, err = parseCount(fields[field]); err != nil {
 				return fmt.Errorf("device %s in diskstats: field %d: %w", device, field+1, err)

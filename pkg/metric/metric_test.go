@@ -29,7 +29,7 @@ A counter only grows, and reports show its growth. A gauge is a momentary value.
 	b.WriteString(`
 ## Metrics of the database
 
-Each second an agent also asks its member for the numbers that the member reports of itself: etcd's ` + "`/metrics`" + ` on its client port, ZooKeeper's ` + "`mntr`" + `, Consul's ` + "`/v1/agent/metrics?format=prometheus`" + `; of zetcd and cetcd those of their etcd. With TLS the agent shows the member's own certificate. ` + "`metrics: false`" + ` in the experiment file turns this off. A cluster that runs already (` + "`endpoints`" + `) has no agents and is not asked.
+Each second an agent also asks its member for the numbers that the member reports of itself: etcd's ` + "`/metrics`" + ` on its client port, ZooKeeper's ` + "`mntr`" + `, Consul's ` + "`/v1/agent/metrics?format=prometheus`" + `; of zetcd and cetcd those of their etcd. With TLS the agent shows the member's own certificate. ` + "`metrics: false`" + ` in the experiment file turns this off. A cluster that runs already (` + "`endpoints`" + `) has no agents: control asks its members [every 10 s](shared.md#metrics-of-the-members).
 
 The rows are in ` + "`N-database-metrics.csv`" + `, from the member's first answer to the one just before it is stopped. UNIX-NANOSECOND is when the member was asked, by its machine's clock; ASKED-NANOSECONDS is how long the answer took and ANSWER-BYTES how long it was. That is the cost of asking. It is part of the member's CPU time (about 6 ms a second for etcd, 4 ms for ZooKeeper, 3 ms for Consul) and of the traffic of its interface, loopback for an address of its own. An answer has 500 ms and 1 MiB; one that fails leaves a row with its ERROR and no values. An empty field means that the database does not report the number.
 
@@ -65,6 +65,9 @@ func TestSources(t *testing.T) {
 		for _, m := range s.Metrics {
 			if m.Scope != s.Scope() {
 				t.Errorf("%s must have the scope of its source, %s, got %s", m.Name, s.Scope(), m.Scope)
+			}
+			if s.Busiest < 0 || s.Busiest >= len(s.Metrics) || s.Busiest > 0 && !s.Threads {
+				t.Errorf("source of %s must have metrics of its busiest thread behind others, got %d of %d", m.Name, s.Busiest, len(s.Metrics))
 			}
 			if s.Threads && m.Kind != Counter {
 				t.Errorf("%s must be a counter, because counts of threads are summed, got a %s", m.Name, m.Kind)

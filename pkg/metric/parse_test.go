@@ -54,9 +54,9 @@ func TestCPUTime(t *testing.T) {
 
 func TestRunDelay(t *testing.T) {
 	check(t, runDelay(), "", map[string][]Reading{
-		"2500000000 1500000000 12\n": values(1.5e9),
-		"0 0 0\n":                    values(0),
-	}, "", "1 2", "1 x 3")
+		"2500000000 1500000000 12\n": values(1.5e9, 2.5e9, 1.5e9),
+		"0 0 0\n":                    values(0, 0, 0),
+	}, "", "1 2", "1 x 3", "x 1 3")
 }
 
 func TestHostCPU(t *testing.T) {
@@ -87,9 +87,10 @@ func TestDiskBytes(t *testing.T) {
 
 func TestDiskstats(t *testing.T) {
 	const text = "   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n 259       1 nvme0n1p1 10 20 30 40 50 60 70 80 90 100 110 1 2 3 4 5 6\n"
-	check(t, deviceCounters(), "sda", map[string][]Reading{text: values(1, 3, 4, 5, 7, 8)}, "", "8 0 sda 1 2 3\n", "8 0 sda 1 2 x 4 5 6 7 8 9 10 11\n")
-	check(t, deviceCounters(), "nvme0n1p1", map[string][]Reading{text: values(10, 30, 40, 50, 70, 80)})
+	check(t, deviceCounters(), "sda", map[string][]Reading{text: values(1, 3, 4, 5, 7, 8, 10)}, "", "8 0 sda 1 2 3\n", "8 0 sda 1 2 x 4 5 6 7 8 9 10 11\n")
+	check(t, deviceCounters(), "nvme0n1p1", map[string][]Reading{text: values(10, 30, 40, 50, 70, 80, 100)})
 	check(t, deviceCounters(), "nvme0n1", nil, text)
+	check(t, deviceCounters(), "vda", map[string][]Reading{"254 0 vda 1 2 3 4 5 6 7 8\n": values(1, 3, 4, 5, 7, 8, Unknown)})
 }
 
 func TestNetdev(t *testing.T) {

@@ -34,6 +34,10 @@ type Source struct {
 	// Threads means that each thread has the file, too, and that it counts one thread only. The
 	// process's own file describes its first thread.
 	Threads bool
+	// Busiest is the index of the first metric that counts the busiest thread only: between two
+	// readings the one for which these metrics grew most in sum. Those before it are summed over all
+	// threads; 0 means that all are.
+	Busiest int
 	// Inclusive means that the kernel adds a child's counts to its parent's when the parent waits
 	// for it.
 	Inclusive bool
@@ -83,5 +87,7 @@ func Sources() []Source {
 		diskFree(),
 		groupMemoryKinds(),
 		groupMemoryPressure(),
+		groupCPUPressure(),
+		groupIOPressure(),
 	}
 }

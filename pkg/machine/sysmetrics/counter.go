@@ -1,5 +1,7 @@
 package sysmetrics
 
+import "slices"
+
 // inherited is a count that includes waited-for children. It prevents the sum over a tree from
 // falling, or from counting twice, when a child ends. The child's last count is added to a floor
 // below the parent's count, and the parent's own count exceeds the floor when (and if) it includes
@@ -40,11 +42,15 @@ type threadCounts struct {
 	first []float64 // of the process's first thread; nil if unknown
 	live  map[int][]float64
 	ended []float64
+	// busiest is the growth of the busiest thread since the reading before, of the metrics from
+	// [metric.Source.Busiest] on; nil unless there are two.
+	busiest []float64
 }
 
-// update sets the counts of the running threads.
-func (t *threadCounts) update(now map[int][]float64, metrics int) {
-	ended := make([]float64, metrics)
+// update sets the counts of the running threads, of a source with a number of metrics.
+func (t *threadCounts) update(now map[int][]float64, s *processSource) {
+	t.busiest = busiest(t.live, now, s.Busiest)
+	ended := make([]float64, len(s.Metrics))
 	copy(ended, t.ended) // the previous reading keeps its slice
 	for tid, last := range t.live {
 		current, ok := now[tid]
@@ -76,4 +82,44 @@ func add(sum, counts []float64) {
 	for i, n := range counts {
 		sum[i] += n
 	}
+}
+
+// busiest returns the growth from an index on of the thread for which it is largest in sum. A thread
+// that is new has grown from 0.
+func busiest(before, now map[int][]float64, from int) []float64 {
+	if before == nil || from == 0 {
+		return nil
+	}
+	var most, since []float64
+	thread, largest := 0, -1.0
+	for tid, counts := range now {
+		last := before[tid]
+		if last != nil && anyFell(last, counts) {
+			last = nil // its number names another thread now
+		}
+		if grown := growth(last, counts, from); grown > largest || grown == largest && tid < thread {
+			thread, largest, most, since = tid, grown, counts, last
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	grown := slices.Clone(most[from:])
+	if since != nil {
+		for i := range grown {
+			grown[i] -= since[from+i]
+		}
+	}
+	return grown
+}
+
+// growth sums the growth of counts from an index on; before is nil for those of a new thread.
+func growth(before, now []float64, from int) (sum float64) {
+	for i := from; i < len(now); i++ {
+		sum += now[i]
+		if before != nil {
+			sum -= before[i]
+		}
+	}
+	return sum
 }

@@ -136,8 +136,8 @@ func (g *groupSource) findIn(f *files, dirs []string) {
 	}
 }
 
-// read sets the readings to the sum over the files. It returns false if a file cannot be read, for
-// example after the group's removal.
+// read sets the readings to the sum over the files, which is unknown if a part of it is. It returns
+// false if a file cannot be read, for example after the group's removal.
 func (g *groupSource) read(f *files) bool {
 	if len(g.paths) == 0 {
 		return false
@@ -149,10 +149,7 @@ func (g *groupSource) read(f *files) bool {
 			return false
 		}
 		for i, r := range g.readings {
-			if r.Value < 0 {
-				return false
-			}
-			g.sum[i].Value += r.Value
+			g.sum[i].Value = plus(g.sum[i].Value, r.Value, r.Value < 0)
 		}
 	}
 	copy(g.readings, g.sum)

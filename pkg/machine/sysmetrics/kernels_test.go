@@ -58,7 +58,10 @@ func TestKernels(t *testing.T) {
 			metric.TCPSendQueue: 0x400 + 0x10, metric.TCPReceiveQueue: 0x200 + 0x20,
 			metric.GroupThrottledSeconds: .75, metric.GroupThrottledPeriods: 27,
 			metric.GroupMemoryBytes: 100 << 20, metric.GroupMemoryLimitHits: 31,
-			metric.GroupAnonBytes: 61440000, metric.GroupCacheBytes: 40 << 20, metric.GroupMemoryPressure: .25,
+			metric.GroupAnonBytes: 61440000, metric.GroupCacheBytes: 40 << 20, metric.GroupMemoryPressure: .25, metric.GroupMemoryPressureFull: .125,
+			metric.GroupCPUPressureSome: 1.5, metric.GroupCPUPressureFull: metric.Unknown, // before 5.13
+			metric.GroupIOPressureSome: .5, metric.GroupIOPressureFull: .375,
+			metric.BusiestCPU: 0, metric.BusiestDelay: 0, metric.MillisBusy: 890,
 			metric.WritesCompleted: 4900, metric.SectorsWritten: 69000,
 		}},
 		"proc-3.10.txtar": {"dm-0", "cgroup/cpu,cpuacct/system.slice/zookeeper.service", map[metric.Name]float64{
@@ -71,7 +74,8 @@ func TestKernels(t *testing.T) {
 			metric.TCPSendQueue: 0x400, metric.TCPReceiveQueue: 0x200,
 			metric.GroupThrottledSeconds: 1.25, metric.GroupThrottledPeriods: 11,
 			metric.GroupMemoryBytes: 640e6, metric.GroupMemoryLimitHits: 3,
-			metric.GroupAnonBytes: 500e6, metric.GroupCacheBytes: 140e6, metric.GroupMemoryPressure: metric.Unknown,
+			metric.GroupAnonBytes: 500e6, metric.GroupCacheBytes: 140e6, metric.GroupMemoryPressure: metric.Unknown, metric.GroupMemoryPressureFull: metric.Unknown,
+			metric.GroupCPUPressureSome: metric.Unknown, metric.GroupIOPressureFull: metric.Unknown, metric.BusiestCPU: metric.Unknown,
 			metric.WritesCompleted: 29000000,
 		}},
 	} {

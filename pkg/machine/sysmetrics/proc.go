@@ -191,10 +191,13 @@ func (t *tree) readThreads(p *proc, tids []int) {
 		if counted.first == nil {
 			continue
 		}
-		counted.update(t.readCounts(s, p.id.pid, tids, counted.first), len(s.Metrics))
+		counted.update(t.readCounts(s, p.id.pid, tids, counted.first), s)
 		for i := range s.Metrics {
 			v := &p.values[s.first+i]
-			v.unknown, v.own = false, counted.sum(i)
+			v.unknown, v.own = false, 0
+			if s.Busiest == 0 || i < s.Busiest {
+				v.own = counted.sum(i)
+			}
 			v.waited.update(0)
 		}
 	}

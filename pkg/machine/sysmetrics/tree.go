@@ -32,7 +32,9 @@ type tree struct {
 	whole bool
 	main  *proc
 	procs map[identity]*proc
-	ended []float64 // by metric, for processes that ended and have no parent in the tree
+	// ended is by metric: for processes that ended and have no parent in the tree, and for the
+	// busiest threads all.
+	ended []float64
 }
 
 func newTree(f *files, descendants bool) *tree {
@@ -62,6 +64,9 @@ func (t *tree) sample(roots []int) (usage, error) {
 	}
 	t.settle(r.now)
 	t.procs = r.now
+	for _, s := range t.threadSources {
+		t.addBusiest(s)
+	}
 	t.chooseMain(roots)
 	return t.sum(), errors.Join(r.problems...)
 }
@@ -100,6 +105,21 @@ func (r *reading) descend(pids []int) {
 		if r.tree.children != nil && r.tree.whole {
 			queue = append(queue, r.tree.children.of(pid, threads)...)
 		}
+	}
+}
+
+// addBusiest adds the growth of the thread that was busiest in all processes of the tree.
+func (t *tree) addBusiest(s *processSource) {
+	var most []float64
+	for _, p := range t.procs {
+		grown := p.threads[s.thread].busiest
+		p.threads[s.thread].busiest = nil // counted
+		if grown != nil && (most == nil || growth(nil, grown, 0) > growth(nil, most, 0)) {
+			most = grown
+		}
+	}
+	for i, n := range most {
+		t.ended[s.first+s.Busiest+i] += n
 	}
 }
 
