@@ -8,11 +8,21 @@ type MetricsSource struct {
 	// URL serves metrics in Prometheus' text format. Its scheme is that of the member's
 	// clients.
 	URL string
+	// Header is sent to URL, and is nowhere shown: it may have a token.
+	Header map[string]string
 	// Address and Command, used instead of URL, are a host:port and the request to send.
 	// Each line of the answer has one name and one value; the answer ends when the server
 	// closes the connection. TLS is used if the member's clients use it.
 	Address, Command string
 	Metrics          []ReportedMetric
+}
+
+// MetricsReporter is a driver whose members report metrics of themselves at the address to which
+// clients connect. A cluster that already runs, without agents, is asked there.
+type MetricsReporter interface {
+	// Reports returns where a member of t reports them. It asks nobody. The metrics may have
+	// several names of a database for one metric: those of its releases and of its settings.
+	Reports(t Target, member int) MetricsSource
 }
 
 // ReportedMetric maps a metric to a database's own name for it.

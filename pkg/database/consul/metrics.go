@@ -14,15 +14,33 @@ func telemetry() map[string]any {
 	return map[string]any{"prometheus_retention_time": "24h", "disable_hostname": true}
 }
 
-// metrics returns the metrics that a planned member serves on its client port. Consul's
-// additional numbers for the last ten seconds are not used. Planned members have no ACLs.
+var _ database.MetricsReporter = (*Options)(nil)
+
+// metrics returns the metrics of a planned member, which has no ACLs.
 func metrics(m database.Member) *database.MetricsSource {
-	u := neturl.URL{Scheme: "http", Host: address(m.Self(), "client"), Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
-	if m.TLS != nil {
+	s := reports(address(m.Self(), "client"), m.TLS != nil)
+	return &s
+}
+
+// Reports returns the metrics of a member at its client address. Its configuration must have a
+// positive telemetry.prometheus_retention_time, and the token agent:read.
+func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
+	s := reports(t.Endpoints[member], t.TLS != nil)
+	if t.Auth != nil && t.Auth.Password != "" {
+		s.Header = map[string]string{"X-Consul-Token": t.Auth.Password}
+	}
+	return s
+}
+
+// reports returns the metrics that a member serves on its client port. Consul's additional numbers
+// for the last ten seconds are not used.
+func reports(endpoint string, secure bool) database.MetricsSource {
+	u := neturl.URL{Scheme: "http", Host: endpoint, Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
+	if secure {
 		u.Scheme = "https"
 	}
 	const millis = .001
-	return &database.MetricsSource{
+	return database.MetricsSource{
 		URL: u.String(),
 		Metrics: []database.ReportedMetric{
 			{Name: metric.Fsyncs, Raw: "consul_raft_boltdb_storeLogs_count"},
@@ -39,6 +57,12 @@ func metrics(m database.Member) *database.MetricsSource {
 			{Name: metric.ApplySeconds, Raw: "consul_raft_fsm_apply_sum", Unit: millis},
 			{Name: metric.Writes, Raw: "consul_kvs_apply_count"},
 			{Name: metric.WriteSeconds, Raw: "consul_kvs_apply_sum", Unit: millis},
+			{Name: metric.PeerTrips, Raw: "consul_raft_replication_heartbeat_count", Labelled: true},
+			{Name: metric.PeerTripSeconds, Raw: "consul_raft_replication_heartbeat_sum", Unit: millis, Labelled: true},
+			{Name: metric.Replications, Raw: "consul_raft_replication_appendEntries_rpc_count", Labelled: true},
+			{Name: metric.ReplicationSeconds, Raw: "consul_raft_replication_appendEntries_rpc_sum", Unit: millis, Labelled: true},
+			{Name: metric.ReadChecks, Raw: "consul_rpc_consistentRead_count"},
+			{Name: metric.ReadCheckSeconds, Raw: "consul_rpc_consistentRead_sum", Unit: millis},
 		},
 	}
 }

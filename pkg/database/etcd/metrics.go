@@ -1,15 +1,34 @@
 package etcd
 
 import (
+	neturl "net/url"
+
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metrics returns the metrics that every etcd from 3.4 to 3.7 serves on its client port. The
-// request needs no credentials; with TLS it needs the certificate that clients need.
+var _ database.MetricsReporter = (*Options)(nil)
+
+// metrics returns the metrics of a planned member.
 func metrics(m database.Member) *database.MetricsSource {
-	return &database.MetricsSource{
-		URL: url(m, m.Self(), "client") + "/metrics",
+	s := reports(address(m.Self(), "client"), m.TLS != nil)
+	return &s
+}
+
+// Reports returns the metrics of a member at its client address.
+func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
+	return reports(t.Endpoints[member], t.TLS != nil)
+}
+
+// reports returns the metrics that every etcd from 3.4 to 3.7 serves on its client port. The
+// request needs no credentials; with TLS it needs the certificate that clients need.
+func reports(endpoint string, secure bool) database.MetricsSource {
+	u := neturl.URL{Scheme: "http", Host: endpoint, Path: "/metrics"}
+	if secure {
+		u.Scheme = "https"
+	}
+	return database.MetricsSource{
+		URL: u.String(),
 		Metrics: []database.ReportedMetric{
 			{Name: metric.Fsyncs, Raw: "etcd_disk_wal_fsync_duration_seconds_count"},
 			{Name: metric.FsyncSeconds, Raw: "etcd_disk_wal_fsync_duration_seconds_sum"},

@@ -1,16 +1,52 @@
 package zookeeper
 
 import (
+	"strings"
+
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metrics returns the metrics that a member reports for mntr. Versions before 3.6 have few
-// of them. Times are in whole milliseconds.
+var _ database.MetricsReporter = (*Options)(nil)
+
+// metrics returns the metrics of a planned member.
 func metrics(m database.Member) *database.MetricsSource {
+	s := reports(address(m.Self(), "client"))
+	return &s
+}
+
+// Reports returns the metrics of a member at its client address. Its 4lw.commands.whitelist must
+// have mntr.
+func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
+	s := reports(t.Endpoints[member])
+	s.Metrics = append(s.Metrics, otherNames(s.Metrics)...)
+	return s
+}
+
+// otherNames returns the names of members whose metricsProvider is that of Prometheus: in the
+// answer to mntr, where sums and counts are named otherwise, and at the provider's own port.
+func otherNames(list []database.ReportedMetric) (others []database.ReportedMetric) {
+	for _, m := range list {
+		name := strings.TrimPrefix(m.Raw, "zk_")
+		for begin, end := range map[string]string{"cnt_": "_count", "sum_": "_sum"} {
+			if of, ok := strings.CutPrefix(name, begin); ok {
+				name = of + end
+				m.Raw = "zk_" + name
+				others = append(others, m)
+			}
+		}
+		m.Raw = name
+		others = append(others, m)
+	}
+	return others
+}
+
+// reports returns the metrics that a member reports for mntr. Versions before 3.6 have few
+// of them. Times are in whole milliseconds.
+func reports(endpoint string) database.MetricsSource {
 	const millis = .001
-	return &database.MetricsSource{
-		Address: address(m.Self(), "client"), Command: "mntr",
+	return database.MetricsSource{
+		Address: endpoint, Command: "mntr",
 		Metrics: []database.ReportedMetric{
 			{Name: metric.Fsyncs, Raw: "zk_cnt_fsynctime"},
 			{Name: metric.FsyncSeconds, Raw: "zk_sum_fsynctime", Unit: millis},
@@ -31,6 +67,10 @@ func metrics(m database.Member) *database.MetricsSource {
 			{Name: metric.QueueSeconds, Raw: "zk_sum_sync_processor_queue_time_ms", Unit: millis},
 			{Name: metric.Writes, Raw: "zk_cnt_updatelatency"},
 			{Name: metric.WriteSeconds, Raw: "zk_sum_updatelatency", Unit: millis},
+			{Name: metric.QueueTakes, Raw: "zk_cnt_sync_processor_queue_size"},
+			{Name: metric.QueueLengthSum, Raw: "zk_sum_sync_processor_queue_size"},
+			{Name: metric.PrepareTakes, Raw: "zk_cnt_prep_processor_queue_size"},
+			{Name: metric.PrepareLengthSum, Raw: "zk_sum_prep_processor_queue_size"},
 		},
 	}
 }

@@ -1,8 +1,8 @@
 // Package scrape asks database members for the numbers that they report about themselves, once a
 // second, and reads those that their driver wants.
 //
-// A member can neither delay nor overload the scraper: an answer is limited to half a second and 1
-// MiB, redirects are not followed, and memory is reused.
+// A member can neither delay nor overload the scraper: an answer is limited to half a second, or to
+// what its caller sets, and 1 MiB, redirects are not followed, and memory is reused.
 package scrape
 
 import (
@@ -57,6 +57,9 @@ func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	}
 }
 
+// Wait sets the time for an answer, half a second before. It is called before the first query.
+func (s *Scraper) Wait(patience time.Duration) { s.patience = patience }
+
 // Close closes the connection kept for the next query.
 func (s *Scraper) Close() { s.http.CloseIdleConnections() }
 
@@ -108,6 +111,9 @@ func (s *Scraper) get(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.source.URL, nil)
 	if err != nil {
 		return err
+	}
+	for name, value := range s.source.Header {
+		req.Header.Set(name, value)
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {

@@ -53,6 +53,28 @@ func TestScrape(t *testing.T) {
 	}
 }
 
+// The header of a source is sent with each query.
+func TestHeader(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Consul-Token") != "let me in" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = w.Write([]byte("etcd_server_is_leader 1\n"))
+	}))
+	defer server.Close()
+	source := database.MetricsSource{URL: server.URL, Metrics: etcdLike}
+	for _, token := range []string{"", "let me in"} {
+		source.Header = map[string]string{"X-Consul-Token": token}
+		s := New(source, nil)
+		s.Wait(time.Minute)
+		if _, err := s.Scrape(t.Context()); (err == nil) != (token != "") {
+			t.Errorf("token %q: got %v", token, err)
+		}
+		s.Close()
+	}
+}
+
 // TestMembersThatMisbehave must each give an error soon, and no values.
 func TestMembersThatMisbehave(t *testing.T) {
 	var followed atomic.Int64
