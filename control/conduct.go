@@ -44,6 +44,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	shown := &abilities.Run{
 		Experiment: r.experiment, DB: r.db, Driver: r.driver, Info: r.entry.Info, Target: &r.target, Record: r.record, Dir: r.dir,
 		Agents: agents, Leader: r.leaderNow, Dial: dial.dial, Event: r.journal.record, Step: r.journal.step, Say: r.journal.say, Mark: r.record.Mark,
+		Reported: r.reported(o),
 	}
 	r.halves = all.Halves(shown)
 	set := newIssue(o, r, agents, dial) // which asks the halves

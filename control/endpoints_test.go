@@ -10,13 +10,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/pkg/ability/membermetrics"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -138,6 +141,7 @@ func (r *running) mustBeElsewhere(folder, target string) {
 		}
 	}
 	wantMarks(t, rec, mark.KeysLeft, mark.SharedHost, mark.Unmeasured)
+	r.mustBeAsked(rec)
 	if table, err := os.ReadFile(filepath.Join(rec.dir, results.FileDisk)); err != nil || strings.Count(string(table), ",,\n") != rigSize {
 		t.Errorf("members without agents have disks %q (%v), want none", table, err)
 	}
@@ -149,6 +153,65 @@ func (r *running) mustBeElsewhere(folder, target string) {
 	})
 	if err != nil {
 		t.Errorf("walk the folder: %v", err)
+	}
+}
+
+// mustBeAsked fails the test unless control has read each member's own metrics before and after the
+// load, and the requests of the load are in between.
+func (r *running) mustBeAsked(rec record) {
+	t := r.rig.t
+	t.Helper()
+	for i, m := range rec.run.Members {
+		samples, err := results.ReadDatabaseSamples(filepath.Join(rec.dir, results.DatabaseFile(i+1)))
+		if err != nil || len(samples) < 2 {
+			t.Errorf("member %d must have answered before and after the load, got %d samples, %v", i+1, len(samples), err)
+			continue
+		}
+		first, last := samples[0], samples[len(samples)-1]
+		grown := last.Values.Get(metric.ProposalsApplied) - first.Values.Get(metric.ProposalsApplied)
+		if first.Error+last.Error != "" || grown < float64(rec.run.Totals.OK) {
+			t.Errorf("member %d must have applied the %d requests in between, got %g, errors %q and %q", i+1, rec.run.Totals.OK, grown, first.Error, last.Error)
+		}
+		if first.UnixNano > rec.run.LoadStart.UnixNano() || last.UnixNano < rec.run.LoadEnd.UnixNano() {
+			t.Errorf("member %d must be asked around the load", i+1)
+		}
+		counts, err := membermetrics.Record().Of(m.Records)
+		if err != nil || counts.Answered != int64(len(samples)) || counts.Unanswered != 0 || counts.Every != 10*time.Second || counts.Bytes == 0 || counts.Asked == 0 {
+			t.Errorf("the record of member %d must count %d answers each 10 s, got %+v, %v", i+1, len(samples), counts, err)
+		}
+	}
+}
+
+// A member that does not give its metrics is a note beside a valid run, and `metrics: false` asks
+// nobody.
+func TestMetricsRefused(t *testing.T) {
+	t.Parallel()
+	r := startEtcd(t)
+	const load = "requests: 30, clients: 2, key_size: 32, value_size: 64"
+	file := r.sharedFile(load, "scrape: {url: 'http://{host}:{port}/nothing'}")
+	for _, tc := range []struct {
+		text  string
+		marks []string
+	}{
+		{file, []string{mark.MetricsRefused, mark.MetricsRefused, mark.MetricsRefused, mark.KeysLeft, mark.SharedHost, mark.Unmeasured}},
+		{"metrics: false\n" + file, []string{mark.KeysLeft, mark.SharedHost, mark.Unmeasured}},
+	} {
+		out := r.mustRun(r.parse(tc.text), nil)
+		rec := r.read(out.Folders[0], 0)
+		if rec.run.Totals.OK != 30 {
+			t.Errorf("totals %+v", rec.run.Totals)
+		}
+		wantMarks(t, rec, tc.marks...)
+		for _, m := range rec.run.Validity {
+			if m.Code == mark.MetricsRefused && !strings.Contains(m.Words["why"], "must be 200 OK, got 404") {
+				t.Errorf("the mark must say what was answered, got %+v", m)
+			}
+		}
+		for i := range rec.run.Members {
+			if _, err := os.Stat(filepath.Join(rec.dir, results.DatabaseFile(i+1))); !os.IsNotExist(err) {
+				t.Errorf("member %d has a file of metrics (%v), want none", i+1, err)
+			}
+		}
 	}
 }
 

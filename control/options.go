@@ -98,6 +98,9 @@ type Audience struct {
 	// Sampled is called with the samples of members, generators and the client while they run,
 	// about once a second for each; nil requests no samples from agents.
 	Sampled func(Sampled)
+	// Reported is called with what the members of a cluster without agents reported of themselves,
+	// after each of their answers; nil discards it.
+	Reported func(Reported)
 	// Happened is called with each event that control records while a database runs; nil discards
 	// them.
 	Happened func(Happened)
@@ -113,6 +116,15 @@ type Sampled struct {
 	// Machine is for example "member 1", "generator 2" or "client".
 	Machine string
 	Sample  results.Sample
+}
+
+// Reported is what a member reported of itself.
+type Reported struct {
+	Trial int
+	Tag   string
+	// Machine is for example "member 1".
+	Machine string
+	Sample  results.DatabaseSample
 }
 
 // Happened is an event of a database's run.

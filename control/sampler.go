@@ -34,6 +34,17 @@ func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	}
 }
 
+// reported returns a function that shows what members report of themselves to the caller of [Run],
+// nil if the caller wants none.
+func (r *run) reported(o Options) func(member int, s results.DatabaseSample) {
+	if o.Audience.Reported == nil {
+		return nil
+	}
+	return func(member int, s results.DatabaseSample) {
+		o.Audience.Reported(Reported{Trial: r.journal.about.Trial, Tag: r.journal.about.Tag, Machine: fmt.Sprintf("member %d", member+1), Sample: s})
+	}
+}
+
 // numbered returns a function that shows samples of machines of a kind, counted from 0; nil for
 // nil.
 func numbered(kind string, show func(machine string, s results.Sample)) func(int, results.Sample) {

@@ -82,6 +82,7 @@ func TestSecureEndpoints(t *testing.T) {
 			t.Errorf("totals %+v, keys %+v", rec.run.Totals, rec.run.Keys)
 		}
 		wantMarks(t, rec, mark.KeysLeft, mark.SharedHost, mark.Secured, mark.Unmeasured)
+		r.mustBeAsked(rec)
 	}
 }
 

@@ -285,14 +285,17 @@ func (f *folderReader) machineFiles() []func() {
 	f.members = make([]machineRecord, len(f.record.Members))
 	for i := range f.members {
 		m, name := &f.members[i], fmt.Sprintf("member %d", i+1)
+		var track clocks.Track // control's own clock, where it asked the members itself
 		if f.run.Info.Unattended() {
 			m.Machine = Machine{Name: name, Missing: NoAgents}
-			continue
+		} else {
+			track = tracks[i]
+			files = append(files, func() {
+				m.Machine = readMachine(f.path(results.ServerFile(i+1)), name, track, &m.samples)
+			})
 		}
 		files = append(files, func() {
-			m.Machine = readMachine(f.path(results.ServerFile(i+1)), name, tracks[i], &m.samples)
-		}, func() {
-			m.own = readOwn(f.path(results.DatabaseFile(i+1)), tracks[i], &m.reported)
+			m.own = readOwn(f.path(results.DatabaseFile(i+1)), track, &m.reported)
 			if m.own.Answers.Len() > 0 {
 				m.own.sizes = m.own.ageingStore(f.run.Ageing.Steps)
 				m.own.settle(f.run.Windows.MeasuredSpans(), f.run.stageSpans()...)

@@ -94,6 +94,9 @@ func (r *Run) Pauses() iter.Seq[Happening] {
 				return
 			}
 		}
+		if r.Info.Unattended() {
+			return // the time between two answers is too long to say when a runtime paused
+		}
 		for i := range r.Machines.Servers {
 			for _, p := range r.Machines.Servers[i].Own.pauses() {
 				if !yield(Happening{Event: results.Event{Member: i}, Name: KindCollector, From: p.From, To: p.To}) {

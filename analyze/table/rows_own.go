@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -13,7 +14,7 @@ import (
 // database does not report a number, it has no row.
 func ownRows() []Row {
 	row := func(name, unit, definition string, of metric.Name, cell func(*run.Run) Cell) Row {
-		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: attended(reported(of, cell))}
+		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: reported(of, cell)}
 	}
 	most := func(name, unit, definition string, of metric.Name, text func(float64) string, value func(*run.Run, *run.Machine) run.Measure) Row {
 		return row(name, unit, definition+"; the member with the highest value, by name", of, largest(text, value))
@@ -53,7 +54,7 @@ func ownRows() []Row {
 		slowest("MEMBER-WRITE-AVG", "mean time of a write in the member, from when it had the request until it answered", metric.WriteSeconds, metric.Writes),
 		{section: sectionMembers, Name: "MEMBER-METRICS-COST", Unit: "s", Ours: true,
 			Definition: "mean time of fetching a member's own metrics, once a second, and the size of the answer, for the slowest member, by name; fetches without an answer are counted",
-			Cell:       attended(metricsCost)},
+			Cell:       metricsCost},
 	}
 }
 
@@ -65,8 +66,16 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 				return cell(r)
 			}
 		}
-		return inapplicable("no member reported it")
+		return inapplicable("%s", notReported(r, "no member reported it"))
 	}
+}
+
+// notReported is why no member reported a number: the reason given, or that nobody asked.
+func notReported(r *run.Run, why string) string {
+	if r.Info.Unattended() && !slices.ContainsFunc(r.Machines.Servers, func(m run.Machine) bool { return m.Own.Answers.Len() > 0 }) {
+		return run.NoAgents
+	}
+	return why
 }
 
 // inWindow describes the answers between which a counter's growth is taken.
@@ -165,7 +174,7 @@ func metricsCost(r *run.Run) Cell {
 	}
 	switch {
 	case name == "" && lost == 0:
-		return inapplicable("members were not asked for their metrics")
+		return inapplicable("%s", notReported(r, "members were not asked for their metrics"))
 	case name == "":
 		return missing("no member answered during the load")
 	}

@@ -76,6 +76,7 @@ func (v *audience) of() control.Audience {
 		Sampled: func(s control.Sampled) {
 			v.run.Sample(live.Of{Trial: s.Trial, Tag: s.Tag}, s.Machine, s.Sample)
 		},
+		Reported: func(r control.Reported) { v.run.Report(live.Of{Trial: r.Trial, Tag: r.Tag}, r.Machine, r.Sample) },
 		Happened: func(h control.Happened) { v.run.Happen(live.Of{Trial: h.Trial, Tag: h.Tag}, h.Event) },
 		Counted:  func(c control.Counted) { v.run.Count(live.Of{Trial: c.Trial, Tag: c.Tag}, c.Load) },
 	}

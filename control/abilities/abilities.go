@@ -51,6 +51,8 @@ type Run struct {
 	Event func(results.Event)
 	Step  func(format string, args ...any)
 	Say   func(format string, args ...any)
+	// Reported shows what a member, counted from 0, reported of itself; nil shows it to nobody.
+	Reported func(member int, s results.DatabaseSample)
 	// Mark marks the run, as not valid if that is the weight of the mark. It may be called
 	// where the record may be written to.
 	Mark func(code string, values mark.Values, words mark.Words)

@@ -33,8 +33,8 @@ type Experiment struct {
 	// databases rotates from run to run. Settle is the pause between runs.
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
-	// Sample is the time between two samples of a machine. Metrics means that agents
-	// read the members' own metrics.
+	// Sample is the time between two samples of a machine. Metrics means that agents, or
+	// control where there are none, read the members' own metrics.
 	Sample  time.Duration `json:"sample_ns"`
 	Metrics bool          `json:"metrics"`
 	// Results is the folder for result folders.

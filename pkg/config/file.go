@@ -77,7 +77,7 @@ func runFields() []field[fileSpec] {
 			Kind: yamlfile.DurationKind(), At: func(f *fileSpec) *time.Duration { return &f.Sample },
 		}.Field(),
 		fileKey[bool]{
-			Row:  row{Name: "metrics", Preset: "true", Meaning: "agents read their members' own metrics each second; see [metrics](metrics.md)"},
+			Row:  row{Name: "metrics", Preset: "true", Meaning: "members' own metrics are read: by agents each second, of `endpoints` by control as `scrape` says; see [metrics](metrics.md)"},
 			Kind: yamlfile.TruthKind(), At: func(f *fileSpec) *bool { return &f.Metrics },
 		}.Field(),
 		fileKey[string]{

@@ -8,10 +8,12 @@ const (
 	MemberShare   = "member share"
 	NotDurable    = "not durable"
 	Unmeasured    = "servers not measured"
-	Upkeep        = "upkeep failed"
-	Secured       = "secured"
-	Insecure      = "insecure"
-	KeysLeft      = "keys left"
+	// MetricsRefused is of a member that never gave its own metrics.
+	MetricsRefused = "metrics not read"
+	Upkeep         = "upkeep failed"
+	Secured        = "secured"
+	Insecure       = "insecure"
+	KeysLeft       = "keys left"
 )
 
 func serverMarks() []Kind {
@@ -55,6 +57,12 @@ func serverMarks() []Kind {
 			Sentences: []Sentence{{Text: "the cluster was already running, without agents: processors, memory, disk and network of its members were not measured", Effect: nothing}},
 			Help:      "the members have no agents, so their resource use is not known",
 			Remedy:    "run an agent on each machine, if possible",
+		},
+		{
+			Code: MetricsRefused, Weight: Harmless,
+			Sentences: []Sentence{{Text: "member {member} answered none of {asked|request} for its own metrics: {why}", Effect: nothing}},
+			Help:      "a member of `endpoints` did not give its own metrics, so rows MEMBER-... lack it; the load is not affected",
+			Remedy:    "[what each database needs](shared.md#metrics-of-the-members), `scrape: {url: ...}`, or `metrics: false`",
 		},
 		{
 			Code: Upkeep, Weight: Weakens,

@@ -104,6 +104,17 @@ func (r *Run) Sample(of Of, machine string, s results.Sample) {
 	r.of(of).sample(machine, s)
 }
 
+// Report records what a member, such as "member 1", reported of itself.
+func (r *Run) Report(of Of, member string, s results.DatabaseSample) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.of(of)
+	if l.reported == nil {
+		l.reported = map[string]results.DatabaseSample{}
+	}
+	l.reported[member] = s
+}
+
 // Happen records an event of a database's run. Figures show faults and leaders.
 func (r *Run) Happen(of Of, e results.Event) {
 	r.mu.Lock()

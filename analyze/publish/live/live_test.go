@@ -73,6 +73,10 @@ func around(now time.Time) *Run {
 		r.Load(second, progress(i, 100, int64(i)), 1000, 10*time.Second)
 	}
 	r.Count(second, counted(100, 1, 2, 3))
+	answer := results.NewDatabaseSample()
+	answer.Values.Set(metric.Fsyncs, 7)
+	answer.Values.Set(metric.Connections, 2)
+	r.Report(second, "member 1", answer)
 	return r
 }
 
@@ -292,6 +296,8 @@ func TestMetrics(t *testing.T) {
 		{"dbtester_machine_cpu_percent", []string{"database", "consul", "machine", "member 1"}, 42},
 		{"dbtester_machine_write_bytes_total", []string{"machine", "member 1"}, 3e6},
 		{"dbtester_machine_rss_bytes", []string{"machine", "client"}, 5e6},
+		{"dbtester_member_fsyncs_total", []string{"database", "consul", "trial", "1", "machine", "member 1"}, 7},
+		{"dbtester_member_connections", []string{"machine", "member 1"}, 2},
 	} {
 		if got := value(c.name, c.labels...); got != c.want {
 			t.Errorf("%s %q is %v, want %v", c.name, c.labels, got, c.want)

@@ -24,6 +24,8 @@ type oneLoad struct {
 	faults   []lasted           // in the order in which they began
 	leaders  []time.Time        // when others were elected
 	counts   *exposition.Part   // nil before the load
+	// reported are the members' newest answers, by their names.
+	reported map[string]results.DatabaseSample
 }
 
 // second holds the rates in a second of a load, or in a step's part of that second.
@@ -97,6 +99,6 @@ func (l *oneLoad) sample(name string, s results.Sample) {
 // clone returns a copy that stays unchanged.
 func (l *oneLoad) clone() oneLoad {
 	c := *l
-	c.machines = maps.Clone(l.machines)
+	c.machines, c.reported = maps.Clone(l.machines), maps.Clone(l.reported)
 	return c
 }

@@ -13,16 +13,21 @@ type collector struct {
 	run      *Run
 	parts    *exposition.Parts
 	machines *exposition.Machines
+	members  *exposition.Members
 }
 
 func newCollector(r *Run) *collector {
-	return &collector{run: r, parts: exposition.NewParts("database", "trial"), machines: exposition.NewMachines("database", "trial", "machine")}
+	return &collector{
+		run: r, parts: exposition.NewParts("database", "trial"),
+		machines: exposition.NewMachines("database", "trial", "machine"), members: exposition.NewMembers("database", "trial", "machine"),
+	}
 }
 
 // Describe implements [prometheus.Collector].
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	c.parts.Describe(out)
 	c.machines.Describe(out)
+	c.members.Describe(out)
 }
 
 // Collect implements [prometheus.Collector].
@@ -37,6 +42,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		for _, name := range l.names() {
 			last := l.machines[name].last
 			c.machines.Send(out, &last, tag, trial, name)
+		}
+		for name, last := range l.reported {
+			c.members.Send(out, &last, tag, trial, name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/ability/guard"
 	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/ability/membermetrics"
 	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/ability/resources"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
@@ -16,5 +17,5 @@ import (
 
 // Abilities returns all abilities, in the order in which files and schemas have their keys.
 func Abilities() []ability.Ability {
-	return []ability.Ability{guard.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), resources.Ability()}
+	return []ability.Ability{guard.Ability(), membermetrics.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), resources.Ability()}
 }

@@ -182,3 +182,52 @@ func (m *Machines) Send(out chan<- prometheus.Metric, s *results.Sample, labels 
 	}
 	Send(out, m.timestamp, prometheus.GaugeValue, float64(s.UnixNano)/1e9, labels...)
 }
+
+// Members are the metrics that members report of themselves, with some labels. Their histograms are
+// left out.
+type Members struct {
+	descs []*prometheus.Desc // by index in metric.OfDatabase
+}
+
+// NewMembers returns the metrics of members with some labels.
+func NewMembers(labels ...string) *Members {
+	m := &Members{}
+	for _, reported := range metric.OfDatabase().Metrics() {
+		m.descs = append(m.descs, Desc(MemberMetric(reported), "The "+reported.Help+", by the member's own account ("+reported.Unit+").", labels...))
+	}
+	return m
+}
+
+// MemberMetric returns the name of a metric that members report, without the common prefix. A
+// counter's name ends in _total.
+func MemberMetric(m metric.Metric) string {
+	name := "member_" + string(m.Name)
+	if m.Kind == metric.Counter {
+		name += "_total"
+	}
+	return name
+}
+
+// Describe sends the descriptions of all metrics.
+func (m *Members) Describe(out chan<- *prometheus.Desc) {
+	for i, reported := range metric.OfDatabase().Metrics() {
+		if reported.Kind != metric.Histogram {
+			out <- m.descs[i]
+		}
+	}
+}
+
+// Send sends the metrics of a member's answer. Those that it does not report are left out.
+func (m *Members) Send(out chan<- prometheus.Metric, s *results.DatabaseSample, labels ...string) {
+	for i, reported := range metric.OfDatabase().Metrics() {
+		v := s.Values.At(i)
+		if v == metric.Unknown || reported.Kind == metric.Histogram {
+			continue
+		}
+		kind := prometheus.GaugeValue
+		if reported.Kind == metric.Counter {
+			kind = prometheus.CounterValue
+		}
+		Send(out, m.descs[i], kind, v, labels...)
+	}
+}
