@@ -156,7 +156,10 @@ func (s *session) watchLease() {
 			s.end(errLease) // under the lock, so no verb can come between
 		}
 		s.server.mu.Unlock()
-		timer.Reset(max(left, 0))
+		if left <= 0 {
+			return
+		}
+		timer.Reset(left)
 	}
 }
 

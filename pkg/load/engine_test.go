@@ -410,7 +410,7 @@ func TestReconcile(t *testing.T) {
 			sink, rec, res, err := run(t, ctx, spec, step, func(ctx context.Context, _, _ []byte) error {
 				calls.Add(1)
 				select {
-				case <-time.After(time.Duration(draw(20_000)) * time.Microsecond):
+				case <-time.After(time.Duration(1+draw(20_000)) * time.Microsecond):
 				case <-ctx.Done():
 					return ctx.Err()
 				}

@@ -64,7 +64,7 @@ func (f *flusher) begin(st *step, flushed int64, g grid) {
 func (f *flusher) run(ctx context.Context) {
 	var collected debug.GCStats
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(f.flushEnded())
 	defer timer.Stop()
 	for {
 		select {

@@ -115,9 +115,12 @@ func (p *contender) turn(ctx context.Context, until time.Time, t *locks.Turn) (a
 // hold keeps the lock, and returns how that ends. Who is elected dies, unless there is no time left
 // for another: then it keeps the lock until ctx ends.
 func (p *contender) hold(ctx context.Context, until time.Time, lost <-chan struct{}) locks.End {
-	timer := time.NewTimer(p.contest.Plan.Hold)
-	defer timer.Stop()
-	over := timer.C
+	over := passed()
+	if d := p.contest.Plan.Hold; d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		over = timer.C
+	}
 	for {
 		select {
 		case <-lost:
@@ -134,6 +137,13 @@ func (p *contender) hold(ctx context.Context, until time.Time, lost <-chan struc
 		}
 		over = nil
 	}
+}
+
+// passed is the channel of a timer that has passed.
+func passed() <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
 }
 
 // release gives the lock up.
