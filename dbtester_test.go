@@ -49,7 +49,7 @@ func agentOn(t *testing.T) grpc.DialOption {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := a.Close(ctx); err != nil {
 			t.Errorf("close the agent: %v", err)

@@ -24,7 +24,7 @@ const (
 	// delayedEnv is set in the process of [TestDelayOfKilled] that is killed.
 	delayedEnv = "FAULT_TEST_DELAYED"
 	// enough suffices for packets on a busy machine, and silent for packets that never come.
-	enough = time.Minute
+	enough = 2 * time.Minute
 	silent = 300 * time.Millisecond
 )
 

@@ -418,12 +418,14 @@ func TestDownloadRetry(t *testing.T) {
 
 func TestConcurrentGetsDownloadOnce(t *testing.T) {
 	m, way := goodMirror(t)
-	m.before = func(_ http.ResponseWriter, r *http.Request, _ int) bool {
-		time.Sleep(50 * time.Millisecond) // long enough that the others find it taken
+	var waited atomic.Int64
+	m.before = func(http.ResponseWriter, *http.Request, int) bool {
+		for end := time.Now().Add(2 * time.Minute); waited.Load() == 0 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond) // until another finds it taken
+		}
 		return false
 	}
 	cache := filepath.Join(t.TempDir(), "cache")
-	var waited atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

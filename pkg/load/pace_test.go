@@ -2,6 +2,8 @@ package load
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,14 +41,39 @@ func TestWaitsEndOnTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real time")
 	}
-	best := time.Hour
+	best, moments := time.Hour, 0
 	for start := time.Now(); time.Since(start) < 2*time.Minute; {
+		before := quiet(t)
 		p50, _, _ := pace(t, 10, 1000, 200*time.Millisecond)
 		if best = min(best, p50); best < 300*time.Microsecond {
 			return
 		}
+		if before && quiet(t) {
+			moments++
+		}
+	}
+	if moments < 50 { // of some 300
+		t.Skipf("needs a quiet machine: it was in %d moments of two minutes, and the median wait ended %v late at best", moments, best)
 	}
 	t.Errorf("the median wait ended %v late at best, want less than 300µs", best)
+}
+
+// quiet reports whether this machine wakes a sleeping thread on time: the median of 20 sleeps of
+// the kernel.
+func quiet(t *testing.T) bool {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var late []time.Duration
+	for range 20 {
+		const d = time.Millisecond
+		span, start := unix.NsecToTimespec(int64(d)), time.Now()
+		if err := unix.Nanosleep(&span, nil); err == nil { // else a signal came
+			late = append(late, time.Since(start)-d)
+		}
+	}
+	slices.Sort(late)
+	return len(late) > 10 && late[len(late)/2] < 150*time.Microsecond
 }
 
 // BenchmarkPace measures how exactly a rate is kept and its cost, for one second of

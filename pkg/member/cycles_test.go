@@ -74,7 +74,7 @@ func TestThousandCycles(t *testing.T) {
 	more := func() bool {
 		return after.goroutines > before.goroutines || after.files > before.files || after.children > before.children || after.paths > before.paths
 	}
-	for deadline := time.Now().Add(30 * time.Second); more() && time.Now().Before(deadline); after = holdingsOf(t, o.Dir) {
+	for deadline := time.Now().Add(patience); more() && time.Now().Before(deadline); after = holdingsOf(t, o.Dir) {
 		time.Sleep(10 * time.Millisecond) // goroutines end after what they tell of
 	}
 	if more() {

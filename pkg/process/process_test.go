@@ -42,14 +42,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// patience is how long anything may take on a busy machine: only a hang takes longer.
+const patience = 2 * time.Minute
+
 // In tests of children that ignore SIGINT, the first deadline of quick passes. The others must
 // not: a busy machine may be slow.
-var quick = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 10 * time.Second, Kill: 10 * time.Second}
+var quick = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: patience, Kill: patience}
 
 // patient waits for SIGINT to be obeyed; hasty gives neither request long.
 var (
-	patient = process.Deadlines{Interrupt: 10 * time.Second, Terminate: 10 * time.Second, Kill: 10 * time.Second}
-	hasty   = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 150 * time.Millisecond, Kill: 10 * time.Second}
+	patient = process.Deadlines{Interrupt: patience, Terminate: patience, Kill: patience}
+	hasty   = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: 150 * time.Millisecond, Kill: patience}
 )
 
 var withoutCPU = cmpopts.IgnoreFields(process.Exit{}, "UserCPU", "SystemCPU")
@@ -76,9 +79,9 @@ func shell(t *testing.T, script string) (*process.Handle, string) {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); {
+	for deadline := time.Now().Add(patience); !holds(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen within 10 s", what)
+			t.Fatalf("%s did not happen within %v", what, patience)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -161,10 +164,9 @@ func TestStopByCancelledContextKillsAtOnce(t *testing.T) {
 	h, _ := shell(t, `trap "" INT TERM; echo ready; while :; do sleep 0.01; done`)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	begin := time.Now()
-	exit := h.Stop(ctx, process.Deadlines{Interrupt: time.Hour, Terminate: time.Hour})
-	if exit.After != "kill" || time.Since(begin) > 30*time.Second {
-		t.Errorf("%v after %v", exit, time.Since(begin))
+	// Otherwise it would take an hour.
+	if exit := h.Stop(ctx, process.Deadlines{Interrupt: time.Hour, Terminate: time.Hour}); exit.After != "kill" {
+		t.Errorf("the script ended with %v, want after the kill", exit)
 	}
 }
 

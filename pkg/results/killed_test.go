@@ -52,7 +52,7 @@ func TestKilledWriterLeavesWholeRows(t *testing.T) {
 
 func waitForSize(t *testing.T, path string, size int64) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if info, err := os.Stat(path); err == nil && info.Size() >= size {
 			return
 		}

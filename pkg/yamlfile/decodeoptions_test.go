@@ -81,8 +81,8 @@ func TestDecodeOptionsBombs(t *testing.T) {
 		started := time.Now()
 		err := yamlfile.DecodeOptions(data[:min(len(data), yamlfile.MaxOptions)], &settings{})
 		runtime.ReadMemStats(&after)
-		if took := time.Since(started); took > 20*time.Second {
-			t.Errorf("%s: %v for %d bytes, want below 20 s", name, took, len(data))
+		if took := time.Since(started); took > 2*time.Minute {
+			t.Errorf("%s: %v for %d bytes, want below two minutes", name, took, len(data))
 		}
 		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 64 {
 			t.Errorf("%s: %d MiB allocated for %d bytes, want at most 64", name, mib, len(data))

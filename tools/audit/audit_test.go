@@ -16,7 +16,7 @@ import (
 // attempts is how often a case may run. A machine that stands still for a moment breaks
 // the premise of a case (a server that answers within 2 ms), but no report: a wrong report
 // is wrong each time.
-const attempts = 3
+const attempts = 6
 
 // TestAudit runs every case at small scale: about two minutes. Cases that compare times
 // have the machine to themselves.

@@ -26,7 +26,7 @@ func TestInBrowser(t *testing.T) {
 	r.Say(Of{1, 1, hostile}, hostile, false)
 	r.Say(Of{1, 1, "consul"}, "load", true)
 	s, at := served(t, r)
-	b := chromiumtest.Start(t, 3*time.Minute)
+	b := chromiumtest.Start(t, 10*time.Minute)
 	want := func(what, expression string, want any) {
 		t.Helper()
 		if got, err := b.Eval(expression); err != nil || got != want {
@@ -75,7 +75,7 @@ func TestInBrowser(t *testing.T) {
 	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	for range 600 { // between the two pages there is none, or one without a title
+	for range 3000 { // between the two pages there is none, or one without a title
 		if title, err := b.Eval(`document.title`); err == nil && title == "the report" {
 			break
 		}

@@ -17,7 +17,7 @@ type browser struct {
 // newBrowser starts Chromium. One bound limits all waiting for it in the test.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	return &browser{chromiumtest.Start(t, 5*time.Minute), t}
+	return &browser{chromiumtest.Start(t, 10*time.Minute), t}
 }
 
 func (b *browser) must(err error) {

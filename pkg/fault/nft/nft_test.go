@@ -25,7 +25,7 @@ const (
 	// ownerEnv is set in the process of [TestOwner] that is killed.
 	ownerEnv = "NFT_TEST_OWNER"
 	// enough suffices for packets on a busy machine, and silent for packets that never come.
-	enough = time.Minute
+	enough = 2 * time.Minute
 	silent = 300 * time.Millisecond
 )
 

@@ -53,7 +53,7 @@ func (o *one) Release(context.Context) error { return o.releases }
 func (o *one) Abandon()                      {}
 func (o *one) Close(context.Context) error   { o.open.Add(-1); return nil }
 
-const within = time.Second
+const within = 2 * time.Minute
 
 // newPool returns a pool with open contenders. *long are the stops of this process.
 func newPool(t *testing.T, s *store, n int, long *stops.List) *Pool {

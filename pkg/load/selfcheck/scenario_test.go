@@ -183,8 +183,8 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(200*time.Millisecond, func() { cancel(why) })
 	started := time.Now()
-	_, err := freeze(time.Minute, 100).run(ctx, serverArgv(t))
-	if !errors.Is(err, why) || time.Since(started) > 20*time.Second {
-		t.Errorf("error %v after %v, want %v within 20s", err, time.Since(started), why)
+	_, err := freeze(10*time.Minute, 100).run(ctx, serverArgv(t))
+	if took := time.Since(started); !errors.Is(err, why) || took > 5*time.Minute {
+		t.Errorf("error %v after %v, want %v before the load's end", err, took, why)
 	}
 }

@@ -28,7 +28,7 @@ func serve(t testing.TB, handler http.HandlerFunc) *Scraper {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	s := New(database.MetricsSource{URL: server.URL + "/metrics", Metrics: etcdLike}, nil)
-	s.patience = time.Minute // a busy machine may take long
+	s.patience = 2 * time.Minute // a busy machine may take long
 	t.Cleanup(func() { s.Close(); server.CloseClientConnections(); server.Close() })
 	return s
 }
@@ -150,7 +150,7 @@ func TestCommand(t *testing.T) {
 		}
 		_, _ = c.Write(text)
 	}), nil)
-	s.patience = time.Minute
+	s.patience = 2 * time.Minute
 	if got, err := s.Scrape(t.Context()); err != nil || got.Values.Get(metric.Keys) != 5 || got.Bytes != int64(len(text)) {
 		t.Errorf("want 5 keys in %d bytes, got %+v, %v", len(text), got, err)
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
+// patience is how long anything may take on a busy machine: only a hang takes longer.
+const patience = 2 * time.Minute
+
 // TestMain is also the program under the tap: with "sync FILE" it puts a file on disk, prints the
 // result, and does so again after each byte from a named pipe.
 func TestMain(m *testing.M) {
@@ -93,7 +96,7 @@ func (p *tapped) again() {
 func (p *tapped) await(lines ...string) {
 	p.t.Helper()
 	want := strings.Join(lines, "\n") + "\n"
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if got, _ := os.ReadFile(p.log); string(got) == want {
 			return
 		}
@@ -105,7 +108,7 @@ func (p *tapped) await(lines ...string) {
 // affected waits until calls were affected.
 func (p *tapped) affected(n int64) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); p.tap.Affected() != n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); p.tap.Affected() != n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%d calls were affected, want %d", p.tap.Affected(), n)
 		}
@@ -143,7 +146,7 @@ func TestKilledInCall(t *testing.T) {
 	p.tap.Set(Effect{Stall: true})
 	p.again()
 	p.affected(1)
-	if exit := p.handle.Stop(t.Context(), process.Deadlines{Kill: 30 * time.Second}); exit.Signal != "SIGKILL" {
+	if exit := p.handle.Stop(t.Context(), process.Deadlines{Kill: patience}); exit.Signal != "SIGKILL" {
 		t.Errorf("the process ended with %v", exit)
 	}
 }

@@ -21,7 +21,7 @@ func handshake(t *testing.T, agent, control *tls.Config) (atAgent, atControl err
 	t.Helper()
 	left, right := net.Pipe()
 	for _, c := range []net.Conn{left, right} {
-		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 			t.Fatalf("set a deadline: %v", err)
 		}
 		defer c.Close()

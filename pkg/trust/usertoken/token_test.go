@@ -106,7 +106,7 @@ func pair(t *testing.T, addr string) (caller, listener net.Conn) {
 	}
 	for _, c := range []net.Conn{caller, listener} {
 		t.Cleanup(func() { c.Close() })
-		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 			t.Fatalf("set a deadline: %v", err)
 		}
 	}

@@ -50,10 +50,13 @@ func (c *collector) received() []byte {
 	return bytes.Clone(c.all)
 }
 
+// patience is how long anything may take on a busy machine: only a hang takes longer.
+const patience = 2 * time.Minute
+
 // wait returns when n bytes have arrived.
 func (c *collector) wait(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); len(c.received()) < n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(c.received()) < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d bytes have arrived, want %d", len(c.received()), n)
 		}
@@ -66,7 +69,7 @@ func (c *collector) end(t *testing.T) error {
 	select {
 	case err := <-c.lost:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Lost was not called")
 		return nil
 	}
@@ -242,12 +245,14 @@ func TestWriteWaits(t *testing.T) {
 		var got []byte
 		var err error
 		var reading sync.WaitGroup
+		begin := make(chan struct{})
 		reading.Go(func() {
-			time.Sleep(10 * time.Millisecond)
+			<-begin
 			got = make([]byte, len(want))
 			_, err = io.ReadFull(server, got)
 		})
 		n, bad := c.TryWrite(want)
+		close(begin)
 		if bad != nil || n == len(want) {
 			t.Errorf("TryWrite = %d, %v, want a part", n, bad)
 		}
