@@ -30,6 +30,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
+// patience is how long anything may take on a busy machine: only a hang takes longer.
+const patience = 2 * time.Minute
+
 // harness is one agent behind gRPC, and a client of it.
 type harness struct {
 	pb.AgentClient
@@ -49,7 +52,7 @@ func serve(t *testing.T, change func(*agent.Options)) *harness {
 		WorkDir:   t.TempDir(),
 		Self:      []string{os.Args[0], "serve"},
 		Lease:     30 * time.Second,
-		Deadlines: process.Deadlines{Interrupt: 2 * time.Second, Terminate: time.Second, Kill: 2 * time.Second},
+		Deadlines: process.Deadlines{Interrupt: 30 * time.Second, Terminate: 10 * time.Second, Kill: patience},
 		Grace:     time.Minute, // verbs give their own answers, on a busy machine too
 		Interface: "lo",
 		Version:   "v0-test",
@@ -92,7 +95,7 @@ func (h *harness) listen() {
 // close ends the agent like SIGTERM.
 func (h *harness) close() {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := h.agent.Close(ctx); err != nil {
 		h.t.Errorf("close the agent: %v", err)
@@ -132,14 +135,14 @@ func (h *harness) status() *pb.StatusResponse {
 // await polls the status until ok accepts it.
 func (h *harness) await(what string, ok func(*pb.StatusResponse) bool) *pb.StatusResponse {
 	h.t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		resp := h.status()
 		if ok(resp) {
 			return resp
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatalf("%s did not come within 30 s: %v", what, resp)
+			h.t.Fatalf("%s did not come within %v: %v", what, patience, resp)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -196,7 +196,7 @@ func TestVerbsEnd(t *testing.T) {
 					if code := status.Code(err); code != codes.Unavailable && code != codes.Aborted {
 						t.Errorf("%s ended with %v, want that its session or its agent is over", test.verb, err)
 					}
-				case <-time.After(30 * time.Second):
+				case <-time.After(patience):
 					t.Errorf("%s still waits", test.verb)
 				}
 			})

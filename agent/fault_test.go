@@ -209,7 +209,8 @@ func TestFaultDisk(t *testing.T) {
 
 // A lease that expires during a fault leaves nothing behind.
 func TestLeaseDuringFault(t *testing.T) {
-	h := serve(t, func(o *agent.Options) { allowed(o); o.Lease = time.Second })
+	t.Parallel()
+	h := serve(t, func(o *agent.Options) { allowed(o); o.Lease = 3 * time.Second })
 	pid := h.startedMember("run1")
 	started := ticks(t, pid)
 	h.fault("1", "pause", forever)

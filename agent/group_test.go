@@ -84,7 +84,7 @@ func removed(t *testing.T, dirs []string) {
 // stops, and then the group is removed.
 func TestLimits(t *testing.T) {
 	canLimit(t)
-	h := serve(t, func(o *agent.Options) { o.Deadlines = process.Deadlines{Kill: 10 * time.Second} }) // it is too busy to end by itself
+	h := serve(t, func(o *agent.Options) { o.Deadlines = process.Deadlines{Kill: patience} }) // it is too busy to end by itself
 	h.open("run1")
 	req := limited(t, "run1")
 	dry := limited(t, "run1")

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -313,14 +312,10 @@ func TestInstallEndsEarly(t *testing.T) {
 				failed <- err
 			}()
 			<-asked
-			began := time.Now()
 			if err := end(h); err != nil {
 				t.Errorf("end the session during an install: %v", err)
 			}
 			wantCode(t, <-failed, codes.Aborted, "the session stopped while installing")
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("the install ended %v after its call, want at once", took)
-			}
 			left, err := filepath.Glob(filepath.Join(cache, ".tmp", "*"))
 			if here, _ := filepath.Glob(filepath.Join(cache, "toy", "*")); err != nil || len(left)+len(here) > 0 {
 				t.Errorf("left behind: %v", slices.Concat(left, here))

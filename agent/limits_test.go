@@ -39,7 +39,7 @@ func dialRaw(t *testing.T, listener *bufconn.Listener) net.Conn {
 		t.Fatalf("dial the agent: %v", err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatalf("set a deadline: %v", err)
 	}
 	return conn

@@ -149,7 +149,7 @@ func newMutants(t *testing.T) *mutants {
 		t.Fatalf("make a gRPC client: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := errors.Join(g.Close(ctx), a.Close(ctx), m.conn.Close()); err != nil {
 			t.Errorf("close all: %v", err)
@@ -476,7 +476,7 @@ func TestMutatedCalls(t *testing.T) {
 	grown := func() bool {
 		return after.goroutines > before.goroutines+mayGrow || after.files > before.files+mayGrow || after.heap > before.heap+mayGrowHeap
 	}
-	for deadline := time.Now().Add(time.Minute); grown() && time.Now().Before(deadline); after = m.use() {
+	for deadline := time.Now().Add(patience); grown() && time.Now().Before(deadline); after = m.use() {
 		time.Sleep(100 * time.Millisecond) // goroutines end after what they tell of
 	}
 	if grown() {

@@ -87,7 +87,7 @@ func TestFaultPartition(t *testing.T) {
 	if err != nil || !strings.Contains(got.GetFailed(), "none of") { // the first let nothing reach the member
 		t.Errorf("over: %v, %v; want a fault without an effect", got, err)
 	}
-	c, err := net.DialTimeout("tcp", addr, time.Minute)
+	c, err := net.DialTimeout("tcp", addr, patience)
 	if err != nil {
 		t.Fatalf("afterwards: %v", err)
 	}
@@ -123,7 +123,7 @@ func TestFaultDelay(t *testing.T) {
 	dial := func() time.Duration {
 		t.Helper()
 		began := time.Now()
-		c, err := net.DialTimeout("tcp", addr, time.Minute)
+		c, err := net.DialTimeout("tcp", addr, patience)
 		if err != nil {
 			t.Fatal(err)
 		}

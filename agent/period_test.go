@@ -20,7 +20,7 @@ func TestSamplePeriod(t *testing.T) {
 	wantCode(t, err, codes.InvalidArgument, "must be from 100ms to 1s")
 	req.SamplePeriodNs = int64(100 * time.Millisecond)
 	h.start(req)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		data := h.collect("run1", results.FileServer)
 		seconds := map[string]int{}
 		for _, line := range bytes.Split(bytes.TrimSpace(data), []byte("\n"))[1:] {

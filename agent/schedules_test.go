@@ -91,7 +91,7 @@ func TestSchedules(t *testing.T) {
 			queues := queuesNow(t)
 			s.play(end)
 			left := s.left()
-			for begin := time.Now(); len(left) > 0 && time.Since(begin) < time.Minute; left = s.left() {
+			for begin := time.Now(); len(left) > 0 && time.Since(begin) < patience; left = s.left() {
 				time.Sleep(5 * time.Millisecond) // kernels detach devices a moment after the last who looks at them
 			}
 			for _, what := range left {
