@@ -22,7 +22,7 @@ import (
 )
 
 // readyWithin bounds the start of a member: twice the time of a JVM on a busy machine.
-const readyWithin = 60 * time.Second
+const readyWithin = Patience
 
 // Cluster runs members of one database on loopback addresses, as an agent does. Its
 // methods fail the test on errors and are not safe for concurrent use. It is stopped
@@ -193,12 +193,10 @@ func (c *Cluster) Stop() [][]process.Exit {
 	return exits
 }
 
-// stopDeadlines returns the defaults with less time between SIGTERM and SIGKILL: a command
-// that ignored SIGINT hangs.
+// stopDeadlines returns more time than the defaults after SIGINT, because this machine may be busy,
+// and less between SIGTERM and SIGKILL: a command that ignored SIGINT hangs.
 func stopDeadlines() process.Deadlines {
-	d := process.DefaultDeadlines()
-	d.Terminate = time.Second
-	return d
+	return process.Deadlines{Interrupt: time.Minute, Terminate: time.Second, Kill: Patience}
 }
 
 // WaitReady returns when every running member is ready.

@@ -35,13 +35,14 @@ func failoverCase(t *testing.T, f *fixture) {
 	time.Sleep(failoverKill)
 	killed := time.Now()
 	f.Kill(victim)
+	dead := time.Now()
 	wg.Wait()
 	for _, s := range loads {
 		s.close()
 	}
 	f.Restart(victim)
 	for n, failover := range workload.Failovers() {
-		f.part(t, string(failover), func(t *testing.T) { loads[n].check(t, int64(failoverClients/len(f.members)), killed) })
+		f.part(t, string(failover), func(t *testing.T) { loads[n].check(t, int64(failoverClients/len(f.members)), killed, dead) })
 	}
 	stop := keepWriting(t, f, other(f, victim))
 	f.WaitReady()
@@ -84,7 +85,7 @@ func newSurvivors(t *testing.T, f *fixture, failover workload.Failover, firstKey
 	s.spec = load.Spec{FirstKey: firstKey, Load: workload.Load{
 		Content: workload.Content{Operation: workload.OpWrite},
 		Sizing:  workload.Sizing{KeySize: 16, ValueSize: 64},
-		Limits:  workload.Limits{Timeout: 3 * time.Second},
+		Limits:  workload.Limits{Timeout: opWithin},
 		Route:   workload.Route{Failover: failover},
 	}}
 	s.rec = load.NewRecorder(noSink{}, s.spec.Operations(), nil)
@@ -117,8 +118,9 @@ func (s *survivors) close() {
 	}
 }
 
-// check fails the test unless exactly lost clients noticed the death of their member.
-func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
+// check fails the test unless exactly lost clients noticed the death of their member, which was
+// killed between two times.
+func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	t.Helper()
 	if s.err != nil {
 		t.Errorf("run the load: %v", s.err)
@@ -126,6 +128,10 @@ func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
 	got, res := s.rec.Totals(), s.res
 	t.Logf("ok %d, failed %d, unknown %d; %d connections lost, %d reconnects, %v without a server",
 		got.OK, got.Failed, got.Unknown, res.Lost, res.Reconnects, res.Waiting)
+	if lag := time.Duration(s.rec.SchedulingLag().Max); lag > time.Second {
+		t.Logf("this process was stopped for %v of %v: nothing can be said about its clients", lag, failoverFor)
+		return
+	}
 	// On a starved machine clients of other members may also wait until they give up.
 	all := max(lost, res.Lost)
 	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
@@ -140,7 +146,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed time.Time) {
 	least, longest := time.Duration(0), time.Duration(all)*(after+time.Second)
 	if s.spec.Failover == workload.FailoverNone {
 		fewest, most = 0, res.Lost-lost
-		least = time.Duration(lost) * after / 2
+		least = time.Duration(lost) * res.IssueEnd.Sub(dead) / 2
 	}
 	if res.Reconnects < fewest || res.Reconnects > most || res.Waiting > longest || res.Waiting < least {
 		t.Errorf("%d reconnects, %v without a server; want %d to %d, and %v to %v", res.Reconnects, res.Waiting, fewest, most, least, longest)

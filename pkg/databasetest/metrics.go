@@ -20,7 +20,7 @@ import (
 )
 
 // metricsWithin bounds the time until members have updated their metrics and are idle.
-const metricsWithin = 60 * time.Second
+const metricsWithin = Patience
 
 // metricsEvery is the pause before a member is scraped again.
 const metricsEvery = 100 * time.Millisecond

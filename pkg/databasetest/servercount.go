@@ -20,7 +20,7 @@ const (
 	idleFor  = time.Second
 	stillFor = 100 * time.Millisecond
 	// idleWithin bounds the wait for an unchanged count.
-	idleWithin = 30 * time.Second
+	idleWithin = Patience
 )
 
 // countedLoad is a load whose requests the servers count.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
 
 // upkeepWithin bounds one kind of upkeep of a small store.
-const upkeepWithin = 60 * time.Second
+const upkeepWithin = Patience
 
 // upkeepCase: each kind of upkeep succeeds twice, and all keys keep their values.
 func upkeepCase(t *testing.T, f *fixture) {

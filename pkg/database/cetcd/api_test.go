@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/consul/api"
+
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // The checks below pass with Consul's own client library on Consul and on the
@@ -54,7 +56,7 @@ func checks() []check {
 			// a new index, from which a client queries again.
 			for index := uint64(0); pair == nil && meta.LastIndex > index; {
 				index = meta.LastIndex
-				pair, meta, err = s.kv.Get(s.prefix+"new", wait(index, 10*time.Second))
+				pair, meta, err = s.kv.Get(s.prefix+"new", wait(index, databasetest.Patience))
 				s.must(err)
 			}
 			if pair == nil || string(pair.Value) != "1" {
@@ -68,14 +70,14 @@ func checks() []check {
 			s.put("k", "2")
 			s.put("other", "1")
 			start := time.Now()
-			if pair := s.get("k", wait(index, 60*time.Second)); string(pair.Value) != "2" || time.Since(start) > 30*time.Second {
+			if pair := s.get("k", wait(index, 2*databasetest.Patience)); string(pair.Value) != "2" || time.Since(start) > databasetest.Patience {
 				t.Errorf("got %+v after %v", pair, time.Since(start))
 			}
 		}},
 		{"a prefix wakes", prefixWakes},
 		{"stale reads block too", func(t *testing.T, s *area) {
 			s.put("k", "1")
-			options := wait(s.get("k", nil).ModifyIndex, 10*time.Second)
+			options := wait(s.get("k", nil).ModifyIndex, databasetest.Patience)
 			options.AllowStale = true
 			s.after(100*time.Millisecond, func() { s.put("k", "2") })
 			if pair := s.get("k", options); string(pair.Value) != "2" {
@@ -124,12 +126,12 @@ func notWoken(t *testing.T, s *area) {
 	index := s.get("k", nil).ModifyIndex
 	s.put("k2", "1")
 	s.after(50*time.Millisecond, func() { s.put("k3", "1") })
-	const patience = 300 * time.Millisecond
+	const waits = 300 * time.Millisecond
 	start := time.Now()
-	if pair := s.get("k", wait(index, patience)); pair == nil || pair.ModifyIndex != index {
+	if pair := s.get("k", wait(index, waits)); pair == nil || pair.ModifyIndex != index {
 		t.Errorf("got %+v, index %d", pair, index)
 	}
-	if took := time.Since(start); took < patience || took > 30*time.Second {
+	if took := time.Since(start); took < waits {
 		t.Errorf("came back after %v", took)
 	}
 }
@@ -145,10 +147,9 @@ func prefixWakes(t *testing.T, s *area) {
 		func() { s.delete("p/2") },
 	} {
 		s.after(100*time.Millisecond, change)
-		start := time.Now()
-		pairs, next, err := s.kv.List(s.prefix+"p/", wait(meta.LastIndex, 10*time.Second))
-		if s.must(err); next.LastIndex <= meta.LastIndex || time.Since(start) > 5*time.Second {
-			t.Errorf("change %d: %d pairs after %v, index %d after %d", i, len(pairs), time.Since(start), next.LastIndex, meta.LastIndex)
+		pairs, next, err := s.kv.List(s.prefix+"p/", wait(meta.LastIndex, databasetest.Patience))
+		if s.must(err); next.LastIndex <= meta.LastIndex {
+			t.Errorf("change %d: %d pairs, index %d after %d", i, len(pairs), next.LastIndex, meta.LastIndex)
 		}
 		meta = next
 	}
@@ -259,8 +260,8 @@ func (s *area) after(d time.Duration, f func()) {
 	s.t.Cleanup(func() { <-done })
 }
 
-// wakes fails the test unless a query blocked on key returns soon after change, with
-// want; empty means no key.
+// wakes fails the test unless a query blocked on key returns after change, with want; empty
+// means no key.
 func (s *area) wakes(key string, change func(), want string) {
 	s.t.Helper()
 	s.put(key, "1")
@@ -268,9 +269,9 @@ func (s *area) wakes(key string, change func(), want string) {
 	const pause = 100 * time.Millisecond
 	s.after(pause, change)
 	start := time.Now()
-	pair, meta, err := s.kv.Get(s.prefix+key, wait(before.ModifyIndex, 10*time.Second))
+	pair, meta, err := s.kv.Get(s.prefix+key, wait(before.ModifyIndex, databasetest.Patience))
 	s.must(err)
-	if took := time.Since(start); took < pause || took > 30*time.Second {
+	if took := time.Since(start); took < pause {
 		s.t.Errorf("came back after %v", took)
 	}
 	got := ""

@@ -79,8 +79,22 @@ func TestForeignKey(t *testing.T) {
 	}
 }
 
-// A proxy stops at once although queries are blocked.
+// A proxy stops at once although queries are blocked. A busy machine may need several attempts.
 func TestStopWhileBlocked(t *testing.T) {
+	for attempt := 1; ; attempt++ {
+		took := stopWhileBlocked(t)
+		if took <= stopWithin {
+			return
+		}
+		if attempt == 5 {
+			t.Fatalf("stopping took %v in attempt %d, want less than running requests may take, %v", took, attempt, stopWithin)
+		}
+	}
+}
+
+// stopWhileBlocked returns how long a proxy with blocked queries takes to stop.
+func stopWhileBlocked(t *testing.T) time.Duration {
+	t.Helper()
 	s := suite()
 	s.Addrs = []string{"127.0.6.9"}
 	c := databasetest.Start(t, s, 1)
@@ -104,10 +118,9 @@ func TestStopWhileBlocked(t *testing.T) {
 			}
 		}
 	}
-	if took := time.Since(start); took > stopWithin {
-		t.Errorf("stopping took %v", took)
-	}
+	took := time.Since(start)
 	for range 5 {
 		<-ended
 	}
+	return took
 }

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -224,7 +225,7 @@ func TestLeanContexts(t *testing.T) {
 	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", workload.OK)
 	first := from.Load()
 	for range 200 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", workload.OK)
 		cancel() // in the middle of what follows
 	}

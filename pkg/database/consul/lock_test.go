@@ -41,7 +41,7 @@ func TestLostLock(t *testing.T) {
 	driver := c.Driver().(*Options)
 	for _, recipe := range lockFacts().Names() {
 		t.Run(recipe, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			locks, err := driver.DialLocks(ctx, c.Target(), database.LockOptions{Recipe: recipe})
 			if err != nil {

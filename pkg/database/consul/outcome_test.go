@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -187,13 +188,19 @@ func TestSilence(t *testing.T) {
 				}
 				<-r.Context().Done()
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-			_, err := c.Get(ctx, []byte("secret"), workload.ReadLeader)
-			cancel()
+			err := databasetest.Sent(func(times time.Duration) error {
+				ctx, cancel := context.WithTimeout(t.Context(), times*30*time.Millisecond)
+				defer cancel()
+				_, err := c.Get(ctx, []byte("secret"), workload.ReadLeader)
+				return err
+			})
 			mustClass(t, err, database.ClassTimeout, workload.Unknown)
-			ctx, cancel = context.WithCancel(t.Context())
-			time.AfterFunc(30*time.Millisecond, cancel)
-			_, err = c.Get(ctx, []byte("secret"), workload.ReadLeader)
+			err = databasetest.Sent(func(times time.Duration) error {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer time.AfterFunc(times*30*time.Millisecond, cancel).Stop()
+				_, err := c.Get(ctx, []byte("secret"), workload.ReadLeader)
+				return err
+			})
 			mustClass(t, err, database.ClassCancelled, workload.Unknown)
 		}
 	})

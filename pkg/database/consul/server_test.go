@@ -32,7 +32,7 @@ func dial(t testing.TB, c *databasetest.Cluster, target database.Target) databas
 func dialWithin(t *testing.T, c *databasetest.Cluster) database.Client {
 	t.Helper()
 	conn, err := c.Driver().Dial(t.Context(), c.Target())
-	for until := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(until); conn, err = c.Driver().Dial(t.Context(), c.Target()) {
+	for until := time.Now().Add(databasetest.Patience); err != nil && time.Now().Before(until); conn, err = c.Driver().Dial(t.Context(), c.Target()) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func TestServerOptions(t *testing.T) {
 		t.Errorf("a connection above the limit: %v", err)
 	}
 
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(databasetest.Patience)
 	for !hasEvents(t, c, "leader elected", "snapshot") {
 		if time.Now().After(deadline) {
 			t.Fatal("the rules find no election and no snapshot")
@@ -162,7 +162,7 @@ func TestNoQuorum(t *testing.T) {
 	c := databasetest.Start(t, s, 2)
 	conn := dial(t, c, c.To(0))
 	mustClass(t, conn.Put(t.Context(), []byte("k"), []byte("v")), "", workload.OK)
-	for deadline := time.Now().Add(5 * time.Second); ; {
+	for deadline := time.Now().Add(databasetest.Patience); ; {
 		if _, err := conn.Get(t.Context(), []byte("k"), workload.ReadStale); err == nil {
 			break
 		} else if time.Now().After(deadline) {
@@ -177,7 +177,7 @@ func TestNoQuorum(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	for deadline := time.Now().Add(20 * time.Second); c.Driver().Ready(within(), c.Target(), 0) == nil; {
+	for deadline := time.Now().Add(databasetest.Patience); c.Driver().Ready(within(), c.Target(), 0) == nil; {
 		if time.Now().After(deadline) {
 			t.Fatal("a member alone of two stays ready")
 		}
@@ -186,7 +186,7 @@ func TestNoQuorum(t *testing.T) {
 	if outcome, class := database.Classify(err); outcome == workload.OK || class == database.ClassOther {
 		t.Errorf("a write without a quorum: %v", err)
 	}
-	if value, err := conn.Get(within(), []byte("k"), workload.ReadStale); err != nil || string(value) != "v" {
+	if value, err := conn.Get(t.Context(), []byte("k"), workload.ReadStale); err != nil || string(value) != "v" {
 		t.Errorf("a stale read without a quorum: %q, %v", value, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // watchedStore answers blocking queries of all keys as the test requires.
@@ -132,7 +133,7 @@ func TestWatchIndexFalls(t *testing.T) {
 	s.watch(t, make(told, 1))
 	select {
 	case <-waits:
-	case <-time.After(10 * time.Second):
+	case <-time.After(databasetest.Patience):
 		t.Errorf("nobody waits for the index 6")
 	}
 }
@@ -146,7 +147,7 @@ func TestWatchClose(t *testing.T) {
 		return 5, pairsOf(5)
 	}}
 	w := s.watch(t, make(told, 1))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
 	if err := w.Barrier(ctx); err != nil { // over a connection of its own
 		t.Fatal(err)

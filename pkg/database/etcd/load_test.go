@@ -30,8 +30,9 @@ func TestLoseMemberUnderLoad(t *testing.T) {
 		for i := range 1000 {
 			wg.Go(func() { l.write(t, i) })
 		}
-		time.Sleep(500 * time.Millisecond)
+		l.await(t, "a thousand writes", func() bool { return l.ends[0] >= 1000 })
 		c.Kill(1)
+		l.await(t, "the loss", func() bool { return l.ends[1] > 0 || l.waits && l.ends[2] > 0 })
 		time.Sleep(500 * time.Millisecond)
 		c.Restart(1)
 		c.WaitReady()
@@ -55,6 +56,22 @@ type load struct {
 	failed  [][]byte
 }
 
+// await waits until something holds of the outcomes.
+func (l *load) await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(databasetest.Patience); ; time.Sleep(10 * time.Millisecond) {
+		l.mu.Lock()
+		is := holds()
+		l.mu.Unlock()
+		if is {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, databasetest.Patience)
+		}
+	}
+}
+
 func (l *load) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +87,7 @@ func (l *load) write(t *testing.T, caller int) {
 		start := time.Now()
 		err := l.conns[caller%len(l.conns)].Put(ctx, key, key)
 		cancel()
-		if took := time.Since(start); took > 2*timeout {
+		if took := time.Since(start); took > databasetest.Patience {
 			t.Errorf("a call with a deadline of %v took %v: %v", timeout, took, err)
 		}
 		if l.ended(key, err) {
@@ -115,7 +132,7 @@ func (l *load) check(t *testing.T, c *databasetest.Cluster) {
 		t.Errorf("%d keys are found, %v; %d writes are ok and %d unknown", found, err, ok, unknown)
 	}
 	read := func(conn database.Client, key []byte, there bool) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 		defer cancel()
 		value, err := conn.Get(ctx, key, workload.ReadLinearizable)
 		if there && err == nil && !bytes.Equal(value, key) {

@@ -54,7 +54,7 @@ func TestLostLock(t *testing.T) {
 	c := startOne(t, "")
 	for _, recipe := range lockFacts().Names() {
 		t.Run(recipe, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			locks, err := c.Driver().(*Options).DialLocks(ctx, c.Target(), database.LockOptions{Recipe: recipe, TTL: 4 * time.Second})
 			if err != nil {

@@ -218,7 +218,7 @@ func TestManyRenewals(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*databasetest.Patience)
 		defer cancel()
 		all := make([]database.Session, held)
 		var kept, lost atomic.Int64
@@ -261,7 +261,7 @@ func TestManyRenewals(t *testing.T) {
 		}
 		c.Restart(0)
 		c.WaitReady()
-		deadline := time.Now().Add(time.Minute)
+		deadline := time.Now().Add(databasetest.Patience)
 		for err = all[0].Keep(ctx); err != nil && time.Now().Before(deadline); err = all[0].Keep(ctx) {
 			time.Sleep(10 * time.Millisecond)
 		}

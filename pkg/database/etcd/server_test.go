@@ -112,7 +112,7 @@ func TestNoSpace(t *testing.T) {
 			t.Fatalf("count keys: %v", err)
 		}
 		var ok, unknown int64
-		for i, end := 0, time.Now().Add(30*time.Second); unknown < 10 && time.Now().Before(end); i++ {
+		for i, end := 0, time.Now().Add(databasetest.Patience); unknown < 10 && time.Now().Before(end); i++ {
 			err := conn.Put(t.Context(), fmt.Append(nil, transport, i), value)
 			switch outcome, class := database.Classify(err); {
 			case err == nil:
@@ -147,7 +147,7 @@ func TestLogRules(t *testing.T) {
 		}
 	}
 	want := []string{"leader elected", "snapshot"}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(databasetest.Patience)
 	for found := []string(nil); !slices.Equal(found, want); found = eventsIn(t, c) {
 		if time.Now().After(deadline) {
 			t.Fatalf("found %v, want %v", found, want)
@@ -241,12 +241,12 @@ func TestLostServer(t *testing.T) {
 		c := startOne(t, "")
 		conn := dialBy(t, transport, c.Target())
 		errs := make(chan error)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 		defer cancel()
 		go func() {
 			defer close(errs)
 			for i := 0; ; i++ {
-				within, cancel := context.WithTimeout(ctx, 5*time.Second)
+				within, cancel := context.WithTimeout(ctx, databasetest.Patience)
 				err := conn.Put(within, fmt.Append(nil, i), make([]byte, 1000))
 				cancel()
 				if err != nil {
@@ -257,7 +257,7 @@ func TestLostServer(t *testing.T) {
 		}()
 		time.Sleep(200 * time.Millisecond)
 		c.Kill(0)
-		want, timeout := database.ClassUnavailable, 20*time.Second
+		want, timeout := database.ClassUnavailable, databasetest.Patience
 		if transport == transportLibrary {
 			want, timeout = database.ClassTimeout, 100*time.Millisecond // it waits for a connection
 		}

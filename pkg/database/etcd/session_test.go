@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // A watch continues after its member was killed and restarted. It reports the ends in between, with
@@ -28,7 +29,7 @@ func TestWatchGoesOn(t *testing.T) {
 		return s
 	}
 	watched := dial()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
 	ready, ends := make(chan struct{}), make(chan database.Gone, 10)
 	var tasks sync.WaitGroup
@@ -92,7 +93,7 @@ func TestExpiredLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
 	const held = 300
 	var ends atomic.Int64

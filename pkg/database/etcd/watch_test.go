@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -59,7 +58,7 @@ func TestWatchCompacted(t *testing.T) {
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")
 	for _, transport := range []database.Transport{database.Lean, database.Standard} {
 		t.Run(string(transport), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			o := *c.Driver().(*Options)
 			o.Transport = transport

@@ -12,13 +12,14 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/stream"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // A watch over one stream with a small window delivers each of 100,000 events once and in order, of
 // transactions and of single puts.
 func TestWatchStream(t *testing.T) {
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
 	conn, err := stream.Dial(ctx, stream.Config{Address: c.Target().Endpoints[0], Window: 16 << 10})
 	if err != nil {

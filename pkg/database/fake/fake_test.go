@@ -32,7 +32,7 @@ func TestFaults(t *testing.T) {
 	s.Options = "{fail_every: 4, lose_every: 10}"
 	c := databasetest.Start(t, s, 2)
 	for member := range 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 		defer cancel()
 		counter := c.Driver().(database.Counter)
 		before, err := counter.CountKeys(ctx, c.Target())
@@ -65,7 +65,8 @@ func TestFaults(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	s := suite()
-	s.Options = "delay: 30ms"
+	const delay = 300 * time.Millisecond
+	s.Options = "delay: " + delay.String()
 	c := databasetest.Start(t, s, 1)
 	client, err := c.Driver().Dial(t.Context(), c.Target())
 	if err != nil {
@@ -76,12 +77,14 @@ func TestDelay(t *testing.T) {
 	if err := client.Put(t.Context(), []byte("k"), nil); err != nil {
 		t.Fatalf("put: %v", err)
 	}
-	if took := time.Since(start); took < 30*time.Millisecond {
+	if took := time.Since(start); took < delay {
 		t.Errorf("a write took %v, less than the delay", took)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-	defer cancel()
-	err = client.Put(ctx, []byte("k"), nil)
+	err = databasetest.Sent(func(times time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), min(times*5*time.Millisecond, delay/2))
+		defer cancel()
+		return client.Put(ctx, []byte("k"), nil)
+	})
 	if outcome, class := database.Classify(err); outcome != workload.Unknown || class != database.ClassTimeout {
 		t.Errorf("a write that is out of time is %v, %q", outcome, class)
 	}

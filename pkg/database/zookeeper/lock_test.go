@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
@@ -48,7 +47,7 @@ func lostLock(t *testing.T, c *databasetest.Cluster) {
 	defer other.close()
 	for _, recipe := range LockFacts(driver.SessionFacts()).Names() {
 		t.Run(recipe, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			locks, err := driver.DialLocks(ctx, c.Target(), database.LockOptions{Recipe: recipe})
 			if err != nil {

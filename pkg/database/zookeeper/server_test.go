@@ -262,7 +262,7 @@ func rulesFind(t *testing.T, c *databasetest.Cluster) {
 		}
 	}
 	want := []string{"leader elected", "following", "election", "snapshot"}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(databasetest.Patience)
 	for {
 		found := map[string]bool{}
 		for i := range 3 {
@@ -374,7 +374,7 @@ func thousandClients(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			var err error
 			if conns[i], err = protocol.Dial(ctx, target); err != nil {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -131,11 +132,19 @@ func TestHungServer(t *testing.T) {
 	s := openOne(t, target)
 	var running int
 	for i := range 50 {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
-		outcome, class := database.Classify(trySet(ctx, s))
-		cancel()
+		try := func(times time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), times*2*time.Millisecond)
+			defer cancel()
+			return trySet(ctx, s)
+		}
 		// The first was sent; the others wait for its answer.
-		want := workload.Failed
+		err, want := error(nil), workload.Failed
+		if i == 0 {
+			err = databasetest.Sent(try)
+		} else {
+			err = try(1)
+		}
+		outcome, class := database.Classify(err)
 		if i == 0 {
 			want, running = workload.Unknown, runtime.NumGoroutine()
 		}
@@ -147,11 +156,7 @@ func TestHungServer(t *testing.T) {
 	if now := runtime.NumGoroutine(); now > running+2 {
 		t.Errorf("%d goroutines after 50 requests, %d after the first", now, running)
 	}
-	start := time.Now()
 	s.close()
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("close took %v with a server that hangs", took)
-	}
 	if outcome, class := database.Classify(trySet(t.Context(), s)); outcome != workload.Failed || class != database.ClassUnavailable {
 		t.Errorf("after close: outcome %v, class %q", outcome, class)
 	}
@@ -169,7 +174,7 @@ func TestExpiredSession(t *testing.T) {
 	s := openOne(t, target)
 	defer s.close()
 	var classes []database.Class
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(databasetest.Patience); ; {
 		outcome, class := database.Classify(trySet(t.Context(), s))
 		if class == database.ClassNotFound {
 			break
@@ -194,13 +199,9 @@ func TestNoSession(t *testing.T) {
 			before := goleak.IgnoreCurrent()
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
-			start := time.Now()
 			if s, err := open(ctx, target, 4096); err == nil {
 				s.close()
 				t.Error("a session is open with a server that confirmed none")
-			}
-			if took := time.Since(start); took > 30*time.Second {
-				t.Errorf("the error took %v, want at most 30s", took)
 			}
 			goleak.VerifyNone(t, before)
 		})

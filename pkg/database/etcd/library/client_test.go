@@ -268,6 +268,9 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// patience is how long anything may take on a busy machine: only a hang takes longer.
+const patience = 5 * time.Minute
+
 // TestEndpoints: a client of one endpoint asks that member alone, also after it died; a
 // client of all asks all in turn, and those that are left when one dies.
 func TestEndpoints(t *testing.T) {
@@ -282,10 +285,10 @@ func TestEndpoints(t *testing.T) {
 	if a, b, c := members[0].requests.Load(), members[1].requests.Load(), members[2].requests.Load(); a != 0 || b != 10 || c != 0 {
 		t.Errorf("the members were asked %d, %d and %d times by a client of the second, want 0, 10, 0", a, b, c)
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for !slices.ContainsFunc(members, func(m *member) bool { return m.requests.Load() > 20 }) || members[0].requests.Load() == 0 || members[2].requests.Load() == 0 {
 		if err := read(t.Context(), all); err != nil || time.Now().After(deadline) {
-			t.Fatalf("read over all endpoints: %v; want each member to be asked within a minute", err)
+			t.Fatalf("read over all endpoints: %v; want each member to be asked", err)
 		}
 	}
 	members[1].stop()
@@ -300,7 +303,7 @@ func TestEndpoints(t *testing.T) {
 	if outcome, class := database.Classify(err); outcome == workload.OK || class == database.ClassOther {
 		t.Errorf("a write to the dead member: %v %q: %v; want a failure with a class of its own", outcome, class, err)
 	}
-	for over := time.Now().Add(time.Minute); ; {
+	for over := time.Now().Add(patience); ; {
 		again, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		err := operations()["put"](again, one)
 		cancel()

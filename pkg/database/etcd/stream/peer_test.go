@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// within bounds what must happen.
-const within = 20 * time.Second
+// within is how long anything may take on a busy machine: only a hang takes longer.
+const within = 5 * time.Minute
 
 // peer is a server's side of one connection, spoken by golang.org/x/net. It counts windows.
 type peer struct {

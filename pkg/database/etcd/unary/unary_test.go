@@ -415,11 +415,11 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("%s: %v, unsent %v", name, err, unsent)
 			}
 		})
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
-	call("sent", time.Second/2, 10, false)
-	call("half sent", time.Second/2, 1000, true)
-	call("in the queue", time.Second/5, 10, true)
+	call("sent", 3*time.Second, 10, false) // a busy machine needs time to send it
+	call("half sent", 3*time.Second, 1000, true)
+	call("in the queue", time.Second, 10, true)
 	wg.Wait()
 	first, second := <-resets, <-resets
 	if first+second != 3+5 {
@@ -450,10 +450,8 @@ func TestServerDoesNotRead(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
-			start := time.Now()
-			_, _, err := ask(ctx, c, "/s/m", Message{One: value})
-			if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 20*time.Second {
-				t.Errorf("after %v: %v", took, err)
+			if _, _, err := ask(ctx, c, "/s/m", Message{One: value}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the call ended with %v, want its deadline", err)
 			}
 		})
 	}
@@ -514,8 +512,11 @@ func TestStreamsRunOut(t *testing.T) {
 // does not answer.
 func TestKeepalive(t *testing.T) {
 	quick := quick()
-	quick.conn.Keepalive, quick.conn.PingTimeout = 30*time.Millisecond, 100*time.Millisecond
+	quick.conn.Keepalive = 30 * time.Millisecond
 	for name, answers := range map[string]bool{"alive": true, "dead": false} {
+		if quick.conn.PingTimeout = within; !answers { // else a busy machine needs time
+			quick.conn.PingTimeout = 100 * time.Millisecond
+		}
 		t.Run(name, func(t *testing.T) {
 			c := dialTimed(t, quick, listen(t, func(s *scripted) {
 				s.greet()
@@ -644,18 +645,18 @@ func TestTimeoutHeader(t *testing.T) {
 		}
 		return reply
 	}
-	within := func(path string, timeout, waited time.Duration) {
+	hears := func(path string, timeout, waited time.Duration) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		left := grpcDuration(t, read(ctx, path))
-		if left > timeout-waited || left < timeout-waited-5*time.Second {
+		if left > timeout-waited || left < timeout-waited-within {
 			t.Errorf("%s: grpc-timeout is %v, want at most %v and little less", path, left, timeout-waited)
 		}
 	}
 	for range 3 { // the header must not disturb the compression of later requests
-		within("/s/m", 30*time.Second, 0)
-		within("/s/m", 20*time.Hour, 0)
+		hears("/s/m", 30*time.Minute, 0)
+		hears("/s/m", 20*time.Hour, 0)
 		if got := read(t.Context(), "/s/m"); got != "" {
 			t.Errorf("grpc-timeout is %q in a call without a deadline, want none", got)
 		}
@@ -664,7 +665,7 @@ func TestTimeoutHeader(t *testing.T) {
 	wg.Go(func() { read(t.Context(), "/hold") })
 	time.Sleep(20 * time.Millisecond)
 	const waited = 200 * time.Millisecond
-	wg.Go(func() { within("/s/m", 30*time.Second, waited) })
+	wg.Go(func() { hears("/s/m", 30*time.Minute, waited) })
 	time.Sleep(waited + 50*time.Millisecond)
 	close(hold)
 	wg.Wait()
@@ -672,7 +673,7 @@ func TestTimeoutHeader(t *testing.T) {
 
 // Calls of fibers carry the time that their context knows, and less if they were sent later.
 func TestTimeoutHeaderOfFibers(t *testing.T) {
-	const late, left = 200 * time.Millisecond, 30 * time.Second
+	const late, left = 200 * time.Millisecond, 30 * time.Minute
 	hold, begin := make(chan struct{}), make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
 		<-begin
@@ -695,7 +696,7 @@ func TestTimeoutHeaderOfFibers(t *testing.T) {
 			}
 		})
 	}
-	const little = 5 * time.Second
+	const little = within
 	check("/before/there/was/a/connection", left, left-late-little, left-late)
 	time.Sleep(late)
 	close(begin)
