@@ -20,7 +20,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
 	made := filepath.Join(t.TempDir(), "made")
-	text := r.file("rate: 50, duration: 8s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32") +
+	text := r.file("rate: 50, duration: 18s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32") +
 		fmt.Sprintf("faults:\n- {kind: command, at: 2s, for: 300ms, run: [mkdir, %[1]s], undo: [rmdir, %[1]s]}\n- {kind: command, at: 4s, for: 300ms, run: [test, -d, %[1]s], undo: none}\n", made)
 	o := r.options(r.parse(text), nil)
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "allow it with dbtester control --allow-commands") || !strings.Contains(err.Error(), "test.yaml:") {

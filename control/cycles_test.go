@@ -75,7 +75,7 @@ func cycles(t *testing.T, database, options string, n int) {
 	}
 	after := count()
 	more := func() bool { return after[0] > before[0] || after[1] > before[1] || after[2] > before[2] }
-	for deadline := time.Now().Add(30 * time.Second); more() && time.Now().Before(deadline); after = count() {
+	for deadline := time.Now().Add(patience); more() && time.Now().Before(deadline); after = count() {
 		time.Sleep(10 * time.Millisecond) // goroutines end after what they tell of
 	}
 	if more() {

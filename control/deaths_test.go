@@ -20,17 +20,13 @@ import (
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(`
-load: {rate: 100, duration: 5s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(500*time.Millisecond, `
+load: {rate: 100, duration: 5s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 sessions: {held: 40, ttl: 1s, keep: 200ms, after: 1s, keys: 2}
 databases:
   fake__honest: {options: {expiry: doubled}}
   fake__hasty: {options: {expire_early_every: 7}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	for n, law := range []expiry.Law{expiry.Doubled, expiry.Exact} {
 		rec := r.read(out.Folders[0], n)
 		o, err := deaths.Record().Of(rec.run.Records)
@@ -66,18 +62,14 @@ databases:
 func TestSessionsOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(r.generate(2, true)+`
-load: {rate: 100, duration: 6s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(500*time.Millisecond, r.generate(2, true)+`
+load: {rate: 100, duration: 6s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 sessions: {held: 41, ttl: 1s, keep: 200ms, after: 1s, keys: 2}
 databases:
   fake__honest: {options: {expiry: doubled}}
   fake__never: {sessions: {release: never, held: 5}}
   fake__one: {sessions: {held: 1}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	for n, held := range []int{41, 5, 1} {
 		rec := r.read(out.Folders[0], n)
 		o, err := deaths.Record().Of(rec.run.Records)

@@ -19,7 +19,7 @@ import (
 )
 
 // threeSteps is a load in three steps, each on connections of its own.
-const threeSteps = "load: {key_size: 32, value_size: 64, timeout: 1s, steps: [{clients: 3, duration: 1500ms}, {clients: 6, duration: 500ms}, {clients: 6, connections: 6, requests: 60}]}\n"
+const threeSteps = "load: {key_size: 32, value_size: 64, timeout: 60s, steps: [{clients: 3, duration: 1500ms}, {clients: 6, duration: 500ms}, {clients: 6, connections: 6, requests: 60}]}\n"
 
 // mustLose checks a run that lost one member and continued: its records are whole, and the loss
 // is the first reason why it is not valid. The first step, which lost the member, may have failed
@@ -38,6 +38,22 @@ func (r *rig) mustLose(out *Outcome, err error, steps int, why string) record {
 		r.t.Fatalf("the run is %s with %d steps and totals %+v, want it complete with %d steps", rec.run.State, len(rec.run.Steps), rec.run.Totals, steps)
 	}
 	return rec
+}
+
+// heralds returns the fake with clients that call kill once, before the write of a number, counted
+// from 1 over all of them. The other clients wait for it too.
+func heralds(number int64, kill func()) *database.Registry {
+	db := fake.Database()
+	var once sync.Once
+	var writes atomic.Int64
+	db.New = func() database.Driver {
+		return &heraldDriver{fake.New(), func() {
+			if writes.Add(1) >= number {
+				once.Do(kill)
+			}
+		}}
+	}
+	return database.NewRegistry(db)
 }
 
 // heraldDriver is the fake with clients that call a function before each write.
@@ -68,13 +84,8 @@ func (c heraldClient) Put(ctx context.Context, key, value []byte) error {
 // without a failure.
 func TestMemberDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
-	db := fake.Database()
 	var r *rig
-	var first sync.Once // the other clients wait for it too
-	db.New = func() database.Driver {
-		return &heraldDriver{fake.New(), func() { first.Do(func() { r.kill(2) }) }}
-	}
-	r = newRigOf(t, database.NewRegistry(db))
+	r = newRigOf(t, heralds(1, func() { r.kill(2) }))
 	out, err := r.run(r.experiment(threeSteps+"databases: {fake: {}}"), nil)
 	r.mustBeIdle()
 	rec := r.mustLose(out, err, 3, "fake: server lost: member 3: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL")
@@ -117,7 +128,7 @@ func TestEndpointDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
 	dies := (r.leader + 1) % rigSize
-	e := r.parse(r.file("key_size: 32, value_size: 64, timeout: 1s, steps: [{clients: 3, duration: 1s}, {clients: 6, connections: 6, requests: 60}]"))
+	e := r.parse(r.file("key_size: 32, value_size: 64, timeout: 60s, steps: [{clients: 3, duration: 12s}, {clients: 6, connections: 6, requests: 60}]"))
 	out, err := r.run(e, once(loading, func() { r.Kill(dies) }))
 	want := fmt.Sprintf("etcd: server lost: member %d: it accepts no connections: dial etcd: unavailable: ", dies+1)
 	rec := r.mustLose(out, err, 2, want)
@@ -129,9 +140,10 @@ func TestEndpointDiesBetweenSteps(t *testing.T) {
 // No other member replaces the only member that a load targets.
 func TestTargetDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	var r *rig
+	r = newRigOf(t, heralds(20, func() { r.kill(1) }))
 	rest := strings.Replace(threeSteps, "load: {", "load: {target: "+r.agents[1].host+", ", 1)
-	out, err := r.run(r.experiment(rest+"databases: {fake: {}}"), once(loading, func() { r.kill(1) }))
+	out, err := r.run(r.experiment(rest+"databases: {fake: {}}"), nil)
 	// A heartbeat tells, or the connection that it does not take.
 	if err == nil || !strings.Contains(err.Error(), `every target member of the load ("`+r.agents[1].host+`") is lost`) &&
 		!strings.Contains(err.Error(), "open 6 connections: dial fake: unavailable: ") {

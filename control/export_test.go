@@ -18,7 +18,7 @@ import (
 // below dir.
 func classicRig(t *testing.T, r *rig, dir string) *config.Experiment {
 	t.Helper()
-	e := r.experiment(`load: {key_size: 32, value_size: 64, timeout: 2s, clients: 2, requests: 50}
+	e := r.experiment(`load: {key_size: 32, value_size: 64, timeout: 60s, clients: 2, requests: 50}
 databases:
   fake__a: {}
   fake__b: {}

@@ -146,7 +146,6 @@ func (c counts) String() string {
 // the fault remains, and returns how the run ended. mark is the file that a command makes.
 func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	s.t.Helper()
-	p := s.play("control", s.file, "")
 	begins := "fault: " + kind + " of member 2"
 	switch kind {
 	case "restart":
@@ -155,9 +154,7 @@ func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	default:
 		begins += fmt.Sprintf(" for %v", faultLasts)
 	}
-	if !s.says(p, begins) {
-		s.t.Fatalf("a run ends before %q: %q\n%s", begins, p.said, p.erred.String())
-	}
+	p := s.until(begins, "")
 	m, err := s.last().Manifest()
 	if err != nil {
 		s.t.Fatal(err)

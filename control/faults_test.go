@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, registry(), fault.Names()...)
 	rec, list := r.faulted(r.experiment(`
-load: {rate: 100, duration: 9s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
+load: {rate: 100, duration: 19s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
 faults:
 - {kind: kill, member: 2, at: 2s, for: 300ms}
 - {kind: pause, member: 3, at: 4s, for: 300ms}
@@ -144,7 +144,7 @@ func TestFaultsFailBack(t *testing.T) {
 				keys = r.generate(generators, true)
 			}
 			rec, list := r.faulted(r.experiment(keys+`
-load: {rate: 100, duration: 12s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32, failover: next}
+load: {rate: 100, duration: 23s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32, failover: next}
 faults:
 - {kind: kill, member: 2, at: 2s, for: 300ms}
 - {kind: kill, member: 3, at: 11s, for: 300ms}

@@ -28,7 +28,7 @@ func TestFewFiles(t *testing.T) {
 				if who == "generator" {
 					generators = 2
 				}
-				load := fmt.Sprintf("load: {requests: 2000, clients: %d, key_size: 32, value_size: 64, timeout: 5s}\n", clients)
+				load := fmt.Sprintf("load: {requests: 2000, clients: %d, key_size: 32, value_size: 64, timeout: 60s}\n", clients)
 				s := newStage(t, 2, generators, load, "fake: {}")
 				ended := s.withFewFiles(who)
 				s.mustBeClean()

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -107,7 +106,7 @@ func (r *rig) generate(n int, allowed bool) string {
 		served := make(chan error, 1)
 		go func() { served <- g.server.Serve(g.listener) }()
 		r.t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			if err := gen.Close(ctx); err != nil {
 				r.t.Errorf("close the generator: %v", err)
@@ -173,8 +172,8 @@ func TestGenerators(t *testing.T) {
   keys: 50
   key_size: 16
   value_size: 64
-  timeout: 20s
-  drain: 20s
+  timeout: 60s
+  drain: 60s
   steps: [{clients: 8, rate: 300, duration: 1s}, {clients: 12, requests: 400}]
 databases: {noted: {}}
 `
@@ -269,7 +268,7 @@ func TestGeneratorDies(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	key := r.generate(3, true)
-	e := r.experiment(key + "load: {rate: 100, duration: 15s, clients: 6, key_size: 32, value_size: 64, timeout: 20s}\ndatabases: {fake: {}}\n")
+	e := r.experiment(key + "load: {rate: 100, duration: 15s, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\ndatabases: {fake: {}}\n")
 	var said []string
 	dies := once(loading, func() { r.generators["127.0.61.2:3500"].server.Stop() })
 	out, err := r.run(e, func(u Update) {
@@ -327,7 +326,7 @@ func TestGeneratorsInterrupted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	key := r.generate(2, true)
-	e := r.experiment(key + "load: {rate: 100, duration: 1h, clients: 4, key_size: 32, value_size: 64, timeout: 20s}\ndatabases: {fake: {}}\n")
+	e := r.experiment(key + "load: {rate: 100, duration: 1h, clients: 4, key_size: 32, value_size: 64, timeout: 60s}\ndatabases: {fake: {}}\n")
 	ctx, end := context.WithCancelCause(t.Context())
 	defer end(nil)
 	out, err := r.runCtx(ctx, e, once(loading, func() { end(errSignal) }))

@@ -82,7 +82,7 @@ func TestInterrupt(t *testing.T) {
 		},
 		{
 			name: "while loading a slow server", when: loading, loaded: true, events: []string{"load end", "stop 3"},
-			rest: "load: {duration: 1m, clients: 6, key_size: 32, value_size: 64, timeout: 1s}\ndatabases: {fake: {options: {delay: 300ms}}}",
+			rest: "load: {duration: 1m, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\ndatabases: {fake: {options: {delay: 300ms}}}",
 		},
 		{
 			name: "while stopping", rest: small + "databases: {fake: {}}", when: at("stop members"),

@@ -23,7 +23,7 @@ func TestLoadLocks(t *testing.T) {
 				key = r.generate(generators, true)
 			}
 			out, err := r.run(r.experiment(key+`
-load: {clients: 4, connections: 4, timeout: 20s, key_size: 32, value_size: 64, operation: lock, lock_hold: 0s}
+load: {clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64, operation: lock, lock_hold: 0s, lock_ttl: 60s}
 databases:
   fake__spread: {load: {keys: 100, requests: 400}}
   fake__contended: {load: {same_key: true, rate: 100, duration: 2s, lock_hold: 1ms}}
@@ -47,7 +47,7 @@ databases:
 				if lies != (got.Overlaps > 0) || lies != (got.Disorder > 0) || lies != hasMark(rec.run, mark.LocksOverlap) || lies != hasMark(rec.run, mark.LocksFences) {
 					t.Errorf("%s: %+v and the marks %q, want lies to be found: %v", rec.run.Tag, *got, rec.marks(), lies)
 				}
-				want.Recipe, want.By, want.Fence, want.TTL = rec.run.Load.Locks.Recipe, "dbtester", "a number of the leader's", 10*time.Second
+				want.Recipe, want.By, want.Fence, want.TTL = rec.run.Load.Locks.Recipe, "dbtester", "a number of the leader's", time.Minute
 				want.Released, want.Overlaps, want.Disorder = want.Acquired, got.Overlaps, got.Disorder
 				if want.Parts = generators; generators > 0 {
 					want.Compared, want.Unsure, want.ClockError = got.Acquired, got.Unsure, got.ClockError
@@ -71,7 +71,7 @@ func TestLoadLocksTimed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	out := r.mustRun(r.experiment(`
-load: {clients: 2, connections: 2, timeout: 20s, key_size: 32, operation: lock, requests: 20, lock_hold: 100ms}
+load: {clients: 2, connections: 2, timeout: 60s, key_size: 32, operation: lock, requests: 20, lock_hold: 100ms, lock_ttl: 60s}
 databases:
   fake__one: {load: {same_key: true}}
   fake__other: {load: {keys: 2, key_law: sequential, clients: 1, connections: 1}}

@@ -23,7 +23,7 @@ func TestLoadSessions(t *testing.T) {
 				key = r.generate(generators, true)
 			}
 			out := r.mustRun(r.experiment(key+`
-load: {clients: 4, connections: 4, timeout: 5s, key_size: 32, value_size: 64, sessions: 101}
+load: {clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64, sessions: 101}
 databases:
   fake__mixed: {load: {mix: {grant: 3, keepalive: 5, revoke: 1, write: 1}, requests: 1000}}
   fake__renewed: {load: {operation: keepalive, rate: 200, duration: 2s}}
@@ -74,7 +74,7 @@ func TestLoadSessionsExpire(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	out, err := r.run(r.experiment(`
-load: {operation: keepalive, requests: 400, clients: 4, connections: 4, timeout: 5s, key_size: 32, sessions: 8, session_ttl: 100ms, rate: 100}
+load: {operation: keepalive, requests: 400, clients: 4, connections: 4, timeout: 60s, key_size: 32, sessions: 8, session_ttl: 100ms, rate: 100}
 databases: {fake: {options: {expire_early_every: 1}}}
 `), nil)
 	if err != nil {

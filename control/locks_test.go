@@ -34,18 +34,14 @@ func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(`
-load: {rate: 100, duration: 6s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(2*time.Second, `
+load: {rate: 100, duration: 6s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 locks: {contenders: [2, 5], hold: 1ms, ttl: 5s}
 databases:
   fake__queue: {options: {hand_over: 3ms}}
   fake__lottery: {locks: {recipe: lottery, names: 2}, options: {hand_over: 3ms}}
   fake__liar: {locks: {hold: 20ms}, options: {two_holders_every: 20, old_fence_every: 17}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	for n, want := range []struct {
 		order locks.Order
 		lies  bool
@@ -87,16 +83,12 @@ databases:
 func TestElection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(`
-load: {rate: 50, duration: 12s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(500*time.Millisecond, `
+load: {rate: 50, duration: 12s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 locks: {contenders: [3], hold: 100ms, ttl: 1s, elect: true}
 databases:
   fake:
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	rec := r.read(out.Folders[0], 0)
 	o, turns := locksOf(t, rec)
 	f := o.Stages[0].FailOver

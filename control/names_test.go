@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
@@ -45,7 +44,7 @@ func TestHostsByName(t *testing.T) {
 		}
 		return r.connect(ctx, net.JoinHostPort(table[name], port))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	out, err := Run(ctx, o)
 	if err != nil {

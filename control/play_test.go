@@ -128,7 +128,7 @@ func playControl(ctx context.Context, file, point string) error {
 		}
 	}
 	_, err = Run(ctx, Options{
-		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: 4 * time.Second, Owner: "player", Interface: "lo", Report: report,
+		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: usualLead, Owner: "player", Interface: "lo", Report: report,
 		ReadyTimeout: patience, AllowCommands: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	return err

@@ -19,7 +19,6 @@ import (
 // texts.
 func (r *rig) mustRefuse(opts Options, texts ...string) {
 	r.t.Helper()
-	began := time.Now()
 	out, err := Run(r.t.Context(), opts)
 	if err == nil {
 		r.t.Fatal("the run succeeded, want a refusal")
@@ -28,9 +27,6 @@ func (r *rig) mustRefuse(opts Options, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			r.t.Errorf("error %q does not contain %q", err, text)
 		}
-	}
-	if took := time.Since(began); took > 30*time.Second {
-		r.t.Errorf("the refusal took %v, want no wait", took)
 	}
 	if len(out.Folders) > 0 {
 		r.t.Errorf("a refused run made the folders %q, want none", out.Folders)
@@ -135,7 +131,7 @@ func TestTwoControls(t *testing.T) {
 				o := r.options(r.experiment(small+"databases: {fake: {}}"), once(at("start members"), func() {
 					select {
 					case <-over:
-					case <-time.After(20 * time.Second):
+					case <-time.After(patience):
 						t.Error("both controls load at once, want one to be refused")
 					}
 					cancel(errSignal)

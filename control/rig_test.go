@@ -44,6 +44,7 @@ type rig struct {
 	tap func(member int, c pb.AgentClient) pb.AgentClient
 	// generators are a test's generators, by their agents' addresses.
 	generators map[string]*rigGenerator
+	lead       time.Duration // of the steps of generators
 }
 
 type rigAgent struct {
@@ -54,6 +55,10 @@ type rigAgent struct {
 	client   pb.AgentClient
 	listener *bufconn.Listener
 }
+
+// usualLead is how long before its start a step is announced to generators: on a busy machine
+// they need seconds.
+const usualLead = 4 * time.Second
 
 // rigs numbers the rigs: concurrent tests use different addresses.
 var rigs atomic.Int64
@@ -71,7 +76,7 @@ func newRig(t *testing.T) *rig {
 // newRigOf returns a rig whose agents allow some kinds of faults.
 func newRigOf(t *testing.T, registry *database.Registry, allowed ...string) *rig {
 	t.Helper()
-	r := &rig{t: t, registry: registry, results: filepath.Join(t.TempDir(), "results"), cache: filepath.Join(t.TempDir(), "cache")}
+	r := &rig{t: t, registry: registry, lead: usualLead, results: filepath.Join(t.TempDir(), "results"), cache: filepath.Join(t.TempDir(), "cache")}
 	first := int(rigs.Add(1)%maxRigs)*rigSize + 1
 	for i := range rigSize {
 		host := fmt.Sprintf("127.0.60.%d", first+i)
@@ -97,7 +102,7 @@ func (r *rig) serve(a *rigAgent, allowed ...string) {
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ag, err := agent.New(agent.Options{
 		Registry: r.registry, WorkDir: a.workDir, Cache: r.cache, Self: []string{os.Args[0], "serve"}, Interface: "lo", AllowFaults: allowed,
-		Deadlines: process.Deadlines{Interrupt: 3 * time.Second, Terminate: time.Second, Kill: 2 * time.Second},
+		Deadlines: process.Deadlines{Interrupt: 30 * time.Second, Terminate: 5 * time.Second, Kill: 10 * time.Second}, // together less than control waits
 		Version:   "v0-test", Log: log,
 	})
 	if err != nil {
@@ -112,7 +117,7 @@ func (r *rig) serve(a *rigAgent, allowed ...string) {
 	conn := a.dial(t)
 	a.client = pb.NewAgentClient(conn)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := errors.Join(ag.Close(ctx), conn.Close()); err != nil {
 			t.Errorf("close the agent: %v", err)
@@ -153,7 +158,7 @@ func (r *rig) connect(_ context.Context, addr string) (pb.AgentClient, io.Closer
 }
 
 // small is a load that takes a moment.
-const small = "load: {requests: 300, clients: 6, key_size: 32, value_size: 64, timeout: 2s}\n"
+const small = "load: {requests: 300, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\n"
 
 // experiment reads the rest of an experiment file over the rig's hosts.
 func (r *rig) experiment(rest string) *config.Experiment {
@@ -172,12 +177,20 @@ func (r *rig) parse(file string) *config.Experiment {
 	if err != nil {
 		r.t.Fatalf("%v\n%s", err, file)
 	}
+	for i := range e.Databases { // a busy machine may need longer than the defaults
+		l := &e.Databases[i].Load
+		for _, d := range []*time.Duration{&l.Timeout, &l.Drain} {
+			if *d == 10*time.Second {
+				*d = time.Minute
+			}
+		}
+	}
 	return e
 }
 
 func (r *rig) options(e *config.Experiment, report func(Update)) Options {
 	return Options{
-		Experiment: e, Registry: r.registry, Connect: r.connect, ConnectGenerator: r.connectGenerator, GeneratorLead: 4 * time.Second, Owner: "tester of " + r.t.Name(), FullSpeed: true,
+		Experiment: e, Registry: r.registry, Connect: r.connect, ConnectGenerator: r.connectGenerator, GeneratorLead: r.lead, Owner: "tester of " + r.t.Name(), FullSpeed: true,
 		Interface: "lo", ReadyTimeout: patience, Report: report,
 		Log: slog.New(slog.NewTextHandler(r.t.Output(), nil)),
 	}
@@ -191,9 +204,72 @@ func (r *rig) run(e *config.Experiment, report func(Update)) (*Outcome, error) {
 
 func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Update)) (*Outcome, error) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Minute, errors.New("the run hangs"))
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*patience, errors.New("the run hangs"))
 	defer cancel()
 	return Run(ctx, r.options(e, report))
+}
+
+// undisturbed runs an experiment with times of seconds, which must succeed. It runs it again if
+// something stopped this process for longer than most during a load: meanwhile sessions end and
+// stages pass.
+func (r *rig) undisturbed(most time.Duration, file string) *Outcome {
+	r.t.Helper()
+	for attempt := 1; ; attempt++ {
+		out, err := r.run(r.experiment(file), nil)
+		if err != nil {
+			r.t.Fatalf("run: %v", err)
+		}
+		r.mustBeIdle()
+		stopped := r.stopped(out)
+		if stopped <= most || attempt == attempts {
+			return out
+		}
+		r.t.Logf("attempt %d: this process was stopped for %v", attempt, stopped)
+	}
+}
+
+// attempts is how often a test runs an experiment on a machine that stops this process.
+const attempts = 5
+
+// databases returns the records of a run's databases.
+func (r *rig) databases(out *Outcome) (list []*results.DatabaseRun) {
+	r.t.Helper()
+	for _, folder := range out.Folders {
+		f, err := results.Open(folder)
+		if err != nil {
+			r.t.Fatalf("open the result folder: %v", err)
+		}
+		m, err := f.Manifest()
+		if err != nil {
+			r.t.Fatalf("read the manifest: %v", err)
+		}
+		list = append(list, m.Databases...)
+	}
+	return list
+}
+
+// stopped returns the longest time for which a client of a run was stopped.
+func (r *rig) stopped(out *Outcome) (longest time.Duration) {
+	r.t.Helper()
+	for _, d := range r.databases(out) {
+		for _, issuer := range d.Issuers() {
+			if issuer.Stops == nil {
+				continue
+			}
+			for _, s := range issuer.Stops.Stretches {
+				longest = max(longest, s.Length)
+			}
+		}
+	}
+	return longest
+}
+
+// late reports whether a generator of a run was lost because its lead was too short for this machine.
+func (r *rig) late(out *Outcome) bool {
+	r.t.Helper()
+	return slices.ContainsFunc(r.databases(out), func(d *results.DatabaseRun) bool {
+		return slices.ContainsFunc(d.Generators, func(g results.Generator) bool { return strings.Contains(g.Lost, "it did not begin step") })
+	})
 }
 
 // ofMachine are the codes of the marks that a busy test machine causes.
@@ -333,10 +409,14 @@ func (r *rig) read(folder string, n int) record {
 	return rec
 }
 
-// kinds returns the kinds of the events in order, each with its member, from 1, if it has one.
+// kinds returns the kinds of the events in order, each with its member, from 1, if it has one. A
+// busy machine stops clients, which is left out.
 func (r record) kinds() []string {
 	var kinds []string
 	for _, e := range r.events {
+		if e.Kind == results.EventStopped {
+			continue
+		}
 		kind := e.Kind
 		if e.Member >= 0 {
 			kind = fmt.Sprintf("%s %d", kind, e.Member+1)

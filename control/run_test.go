@@ -23,7 +23,7 @@ import (
 func TestRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	e := r.experiment(`load: {key_size: 32, value_size: 64, timeout: 2s, steps: [{clients: 3, requests: 300}, {clients: 6, requests: 600}]}
+	e := r.experiment(`load: {key_size: 32, value_size: 64, timeout: 60s, steps: [{clients: 3, requests: 300}, {clients: 6, requests: 600}]}
 databases:
   fake__it: {}
 `)
@@ -54,8 +54,6 @@ databases:
 	checkFiles(t, rec.dir, 3)
 
 	want := []string{"start", "ready", "leader 1", "load start", "client step", "client step", "load end", "stop 1", "stop 2", "stop 3"}
-	// A busy machine stops clients for a moment.
-	rec.events = slices.DeleteFunc(rec.events, func(e results.Event) bool { return e.Kind == results.EventStopped })
 	if diff := cmp.Diff(want, rec.kinds()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// patience is how long anything may take on a busy machine.
-const patience = 2 * time.Minute
+// patience is how long anything may take on a busy machine: only a hang takes longer.
+const patience = 5 * time.Minute
 
 // stage is where the matrix of kills is played: agents with members and with generators, in
 // processes of their own, and runs on them in others.
@@ -290,11 +290,25 @@ func (s *stage) rehearse() []string {
 // to plays a run up to a point.
 func (s *stage) to(point string) *player {
 	s.t.Helper()
-	p := s.play("control", s.file, point)
-	if !s.says(p, "at "+point) {
-		s.t.Fatalf("a run ends before %q: %q", point, p.said)
+	return s.until("at "+point, point)
+}
+
+// until plays a run, which waits at a point if it is not "", until it says a line. On a busy
+// machine a run may end before that: then it is played again.
+func (s *stage) until(line, point string) *player {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		p := s.play("control", s.file, point)
+		if s.says(p, line) {
+			return p
+		}
+		_ = p.cmd.Wait()
+		if time.Now().After(deadline) {
+			s.t.Fatalf("runs end before %q: %q\n%s", line, p.said, p.erred.String())
+		}
+		s.clear()
+		time.Sleep(100 * time.Millisecond) // until the leases end
 	}
-	return p
 }
 
 // mustBeReadable reads the last run as analyze does, and returns its manifest.

@@ -15,7 +15,7 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t), "restart")
 	out, err := r.run(r.experiment(`
-load: {rate: 100, duration: 8s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
+load: {rate: 100, duration: 15s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
 faults: [{kind: restart, member: 2, at: 2s, version: v1.1.0}]
 databases: {released: {version: v1.0.0, install: true}}
 `), nil)

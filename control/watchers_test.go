@@ -2,6 +2,7 @@ package control
 
 import (
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
@@ -14,17 +15,13 @@ import (
 func TestWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(`
-load: {operation: update, keys: 10, rate: 200, duration: 4s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(time.Second, `
+load: {operation: update, keys: 10, rate: 200, duration: 4s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 watch: {watchers: [0, 5], connections: 2}
 databases:
   fake__honest: {options: {watch_delay: 20ms}}
   fake__forgetful: {options: {watch_lie: lose, watch_lie_every: 50}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	for n, lies := range []bool{false, true} {
 		rec := r.read(out.Folders[0], n)
 		o, err := watchers.Record().Of(rec.run.Records)
@@ -70,16 +67,12 @@ databases:
 func TestSlowWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(`
-load: {operation: update, keys: 10, rate: 200, duration: 6s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(time.Second, `
+load: {operation: update, keys: 10, rate: 200, duration: 6s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 watch: {watchers: 9, connections: 3, slow: {share: 10%, pause: 3s}}
 databases:
   fake: {}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	rec := r.read(out.Folders[0], 0)
 	o, err := watchers.Record().Of(rec.run.Records)
 	if err != nil || len(o.Stages) != 1 || o.Stages[0].Slow == nil {
@@ -102,17 +95,13 @@ databases:
 func TestReconnectedWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(`
-load: {operation: update, keys: 10, rate: 200, duration: 5s, clients: 4, connections: 4, timeout: 2s, key_size: 32, value_size: 64}
+	out := r.undisturbed(time.Second, `
+load: {operation: update, keys: 10, rate: 200, duration: 5s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 watch: {watchers: [2, 6], connections: 2, of: 50%, reconnect: 1s}
 databases:
   fake__honest: {options: {watch_delay: 20ms}}
   fake__forgetful: {options: {watch_lie: lose, watch_lie_every: 50}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
+`)
 	for n, lies := range []bool{false, true} {
 		rec := r.read(out.Folders[0], n)
 		o, err := watchers.Record().Of(rec.run.Records)
