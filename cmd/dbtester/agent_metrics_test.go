@@ -78,7 +78,7 @@ title: agents that are scraped
 results: %s
 hosts: [%s]
 generators: [%s]
-load: {operation: write, rate: 200, duration: 4s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+load: {operation: write, rate: 200, duration: 15s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: kill, member: 1, at: 1s, for: 300ms}
 databases:

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -47,7 +46,7 @@ func TestThreeAgents(t *testing.T) {
 		a.signal(syscall.SIGTERM)
 	}
 	for _, a := range agents {
-		a.exits(exitDone, 20*time.Second)
+		a.exits(exitDone, patience)
 	}
 
 	runs := p.runs()
@@ -90,13 +89,13 @@ func TestAgentStops(t *testing.T) {
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts)
 	second := p.start("agent", "--agent-port", net.JoinHostPort(hosts[0], "3501"), "--work-dir", p.path("agent-"+hosts[0]))
-	second.exits(exitFailed, 10*time.Second)
+	second.exits(exitFailed, patience)
 	wantText(t, "refusal", second.err.String(), `lock work directory .*: another agent uses it`)
 
-	c := p.start("control", "--config", p.experiment("stopped", hosts, "{duration: 7s, clients: 4, timeout: 1s}"))
+	c := p.start("control", "--config", p.experiment("stopped", hosts, "{duration: 18s, clients: 4, timeout: 1s}"))
 	c.loading()
 	agents[2].signal(syscall.SIGTERM)
-	agents[2].exits(exitDone, 30*time.Second)
+	agents[2].exits(exitDone, patience)
 	wantText(t, "agent", agents[2].err.String(), `session stopped.*agent closed`)
 	if got := len(p.members()); got != 2 {
 		t.Errorf("%d members run, want 2", got)
@@ -129,7 +128,7 @@ func marked(db *results.DatabaseRun, code string) bool {
 func TestLeaseExpires(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
-	agents := p.startAgents(hosts, "--lease", "2s")
+	agents := p.startAgents(hosts, "--lease", "15s")
 	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
 	c := p.start("control", "--config", file)
 	c.loading()
@@ -158,6 +157,6 @@ func TestSilentAgent(t *testing.T) {
 	}
 	defer silent.Close()
 	c := p.start("control", "--config", p.experiment("silent", hosts, "{requests: 100, clients: 10}"))
-	c.exits(exitFailed, 15*time.Second)
+	c.exits(exitFailed, patience)
 	wantText(t, "control", c.err.String(), `agent `+hosts[0]+`:3500: no answer within`)
 }

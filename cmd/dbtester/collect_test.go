@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -51,7 +50,7 @@ func (p place) mustBeCollected(file string) {
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
-	agents := p.startAgents(hosts, "--lease", "2s")
+	agents := p.startAgents(hosts, "--lease", "15s")
 	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
 	run := p.start("control", "--config", file)
 	run.loading()
@@ -65,11 +64,11 @@ func TestCollect(t *testing.T) {
 
 	// A missing agent can be asked later.
 	agents[2].signal(syscall.SIGTERM)
-	agents[2].exits(exitDone, 30*time.Second)
+	agents[2].exits(exitDone, patience)
 	c = p.start("control", "--collect", folder)
 	c.exits(exitFailed, patience)
 	wantText(t, "without an agent", c.err.String(), `member 3: agent `+hosts[2]+`:3500`)
-	p.startAgents(hosts[2:], "--lease", "2s")
+	p.startAgents(hosts[2:], "--lease", "15s")
 	c = p.start("control", "--collect", folder)
 	c.exits(exitDone, patience)
 	if strings.Contains(c.err.String(), "member 1") {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -16,7 +15,7 @@ import (
 func TestMembersKilled(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
-	file := p.experiment("killed", hosts, "{requests: 20000, clients: 2, timeout: 200ms}")
+	file := p.experiment("killed", hosts, "{requests: 1000000, clients: 2, timeout: 60s}")
 	c := p.start("control", "--local", "--config", file)
 	c.loading()
 	for _, pid := range p.members() {
@@ -24,12 +23,12 @@ func TestMembersKilled(t *testing.T) {
 			t.Fatalf("send the signal: %v", err)
 		}
 	}
-	c.exits(exitInvalid, 45*time.Second)
+	c.exits(exitInvalid, patience)
 	p.tidy()
 	wantText(t, "control", c.err.String(), `dbtester: the run is recorded, but not valid`, `(?m)^dbtester:   etcd: server lost: member 1: .*killed by SIGKILL$`, `(?m)^dbtester:   etcd: server lost: member 3: .*killed by SIGKILL$`)
 	run := p.runs()[0]
 	db := manifest(t, run).Databases[0]
-	if tot := db.Totals; tot.Offered >= 20000 || !tot.Reconcile() || tot.OK == 0 || tot.Failed+tot.Unknown > 100 {
+	if tot := db.Totals; tot.Offered >= 1000000 || !tot.Reconcile() || tot.OK == 0 || tot.Failed+tot.Unknown > 100 {
 		t.Errorf("a load without members must end early, and its clients must wait instead of failing requests; totals %+v", tot)
 	}
 	c = p.start("analyze", "--all", "--config", file, run.Dir())
@@ -54,7 +53,7 @@ databases:
 		t.Fatalf("write a file for the test: %v", err)
 	}
 	c := p.start("control", "--full-speed", "--config", file)
-	c.exits(exitFailed, 20*time.Second)
+	c.exits(exitFailed, patience)
 	wantText(t, "control", c.err.String(), endpoint+`.*connection refused`)
 	if strings.Count(c.err.String(), "connection refused") > 3 {
 		t.Errorf("the same is said again and again:\n%s", c.err)

@@ -33,7 +33,7 @@ func TestFaultsAsNobody(t *testing.T) {
 title: faults
 results: %s
 hosts: [%s]
-load: {operation: write, rate: 50, duration: 17s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+load: {operation: write, rate: 50, duration: 28s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: pause, member: leader, at: 2s, for: 300ms}
 - {kind: disk, member: leader, at: 5s, for: 500ms, fsync: stall}

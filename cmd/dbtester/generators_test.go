@@ -199,7 +199,7 @@ func (s *issuers) wantTogether(db *results.DatabaseRun) {
 	skew := time.Duration(slices.Max(own) - slices.Min(own))
 	atServer := time.Duration(slices.Max(seen) - slices.Min(seen))
 	t.Logf("%d generators began within %v by their own clocks, and within %v by the server's", n, skew, atServer)
-	if atServer > 30*time.Second { // a busy machine delays processes
+	if atServer > patience { // a busy machine delays processes
 		t.Errorf("the generators began %v apart, want together", atServer)
 	}
 }
@@ -256,7 +256,7 @@ func canonical(t *testing.T, dir, name string) []string {
 // records are complete.
 func TestGeneratorKilled(t *testing.T) {
 	t.Parallel()
-	const load = "{operation: write, key_size: 16, value_size: 64, clients: 8, connections: 4, rate: 200, duration: 4s, timeout: 60s, drain: 60s}"
+	const load = "{operation: write, key_size: 16, value_size: 64, clients: 8, connections: 4, rate: 200, duration: 15s, timeout: 60s, drain: 60s}"
 	s, c, db, _ := issueOn(t, 2, load, func(s *issuers, c *command) {
 		if s.sends(c, 1) {
 			s.agents[1].signal(syscall.SIGKILL)
@@ -264,7 +264,7 @@ func TestGeneratorKilled(t *testing.T) {
 	})
 	c.exits(exitInvalid, patience)
 	s.wantLost(db, 1, "its stream broke")
-	s.wantWhole(db, 0, 400)
+	s.wantWhole(db, 0, 1500)
 }
 
 // sends waits until the ledger has a request of a generator. It returns false if control

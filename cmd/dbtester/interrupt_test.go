@@ -24,7 +24,7 @@ func TestInterrupt(t *testing.T) {
 	c := p.start("control", "--local", "--config", file)
 	c.loading()
 	c.signal(syscall.SIGINT)
-	c.exits(exitInterrupted, 30*time.Second)
+	c.exits(exitInterrupted, patience)
 	p.tidy()
 	wantText(t, "progress", c.err.String(), `dbtester: interrupt: stopping; repeat to exit at once`, `stop members`, `collect measurements`)
 	wantText(t, "output", c.out.String(), `results in results/`)
@@ -95,7 +95,7 @@ func TestInterruptStart(t *testing.T) {
 	c := p.start("control", "--local", "--config", p.experiment("early", hosts, "{duration: 5m, clients: 8}"))
 	c.says(`start members`)
 	c.signal(syscall.SIGTERM)
-	c.exits(exitInterrupted, 30*time.Second)
+	c.exits(exitInterrupted, patience)
 	p.tidy()
 	if m := manifest(t, p.runs()[0]); m.State != results.StateInterrupted {
 		t.Errorf("the run is %s", m.State)

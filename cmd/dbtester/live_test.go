@@ -34,7 +34,7 @@ func TestLive(t *testing.T) {
 title: a run that is looked at
 results: %s
 hosts: [%s]
-load: {operation: write, rate: 200, duration: 8s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+load: {operation: write, rate: 200, duration: 18s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: kill, member: leader, at: 3s, for: 300ms}
 plots: [AVG-THROUGHPUT]

@@ -23,7 +23,7 @@ func TestPower(t *testing.T) {
 	}
 	t.Parallel()
 	p := newPlace(t)
-	c := p.start("control", "--local", "--disk", "loop:256MiB", "--config", p.file("power.yaml", fmt.Sprintf(`
+	file := p.file("power.yaml", fmt.Sprintf(`
 title: power
 results: %s
 hosts: [%s]
@@ -34,8 +34,8 @@ faults:
 - {kind: power, member: leader, at: 13s, for: 500ms}
 databases:
   etcd: {options: {log_level: error}}
-`, p.path("results"), strings.Join(freeHosts(t), ", "))))
-	p.wantFaults(c, 3)
+`, p.path("results"), strings.Join(freeHosts(t), ", ")))
+	p.wantFaults(3, func() *command { return p.start("control", "--local", "--disk", "loop:256MiB", "--config", file) })
 	if mounted, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounted), p.dir) {
 		t.Errorf("a disk is still mounted, %v", err)
 	}
@@ -93,8 +93,7 @@ databases:
 			t.Fatalf("mount a file system: %v", err)
 		}
 	}
-	c := p.start("control", "--local", "--disk", disks, "--config", file)
-	p.wantFaults(c, 1)
+	p.wantFaults(1, func() *command { return p.start("control", "--local", "--disk", disks, "--config", file) })
 	for _, host := range hosts {
 		if left, err := os.ReadDir(filepath.Join(disks, host)); err != nil || len(left) > 0 {
 			t.Errorf("left on the disk of %s: %v, %v", host, left, err)

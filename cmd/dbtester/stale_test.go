@@ -173,7 +173,7 @@ func staleFollower(t *testing.T, database string, o *outside) {
 title: stale
 results: %s
 hosts: [%s]
-load: {mix: {read: 60, update: 40}, read: stale, keys: 4, key_law: uniform, rate: 300, duration: 12s, clients: 180, key_size: 16, value_size: 32, timeout: 1s}
+load: {mix: {read: 60, update: 40}, read: stale, keys: 4, key_law: uniform, rate: 300, duration: 22s, clients: 180, key_size: 16, value_size: 32, timeout: 1s}
 consistency: true
 faults:
 - {kind: partition, member: follower, at: 3s, for: 4s}

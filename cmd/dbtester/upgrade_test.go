@@ -28,7 +28,7 @@ func TestRollingUpgrade(t *testing.T) {
 title: upgrade
 results: %s
 hosts: [%s]
-load: {operation: write, rate: 50, duration: 20s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+load: {operation: write, rate: 50, duration: 31s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults: [{kind: restart, member: each, at: 3s, gap: 2s, version: v%s}]
 plots: [AVG-THROUGHPUT]
 databases:

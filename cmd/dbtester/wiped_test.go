@@ -27,11 +27,11 @@ func TestWipedMembers(t *testing.T) {
 title: wiped
 results: %s
 hosts: [%s]
-load: {mix: {read: 30, update: 40, write: 30}, keys: 300, rate: 100, duration: 20s, clients: 60, connections: 9, key_size: 16, value_size: 32, timeout: 1s, failover: next}
+load: {mix: {read: 30, update: 40, write: 30}, keys: 300, rate: 100, duration: 32s, clients: 60, connections: 9, key_size: 16, value_size: 32, timeout: 1s, failover: next}
 consistency: true
 faults:
-- {kind: kill, member: 1, at: 4s, for: 5s, overlap: true}
-- {kind: kill, member: 2, at: 4s, for: 5s, overlap: true}
+- {kind: kill, member: 1, at: 4s, for: 15s, overlap: true}
+- {kind: kill, member: 2, at: 4s, for: 15s, overlap: true}
 plots: [AVG-THROUGHPUT]
 databases:
   etcd: {options: {log_level: error}}
