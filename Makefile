@@ -32,7 +32,7 @@ test: export GORACE ?= atexit_sleep_ms=50
 test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
 	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/testrun ./tools/testrun
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; pick() { echo "$$all" | grep -E $$1 "/($(PLAIN))$$" | grep -E $$2 "/($(ALONE))$$"; }; status=0; \
-	run() { flags=$$1; shift; test $$# = 0 || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- $$flags -vet=off -timeout 30m $$@ || status=1; }; \
+	run() { flags=$$1; shift; test $$# = 0 || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- $$flags -vet=off -timeout 60m $$@ || status=1; }; \
 	$(GO) list -test -export $$(pick -e -e) >/dev/null; : compile on all processors, link nothing; \
 	run '-p 2' $$(pick -e -ve); run '-p 1' $$(pick -e -e); \
 	$(GO) list -race -test -export $$(pick -ve -e) >/dev/null; \
@@ -52,10 +52,10 @@ test-long: tools-test ## what make test leaves out: PLAIN with the race detector
 # Builds with the race detector leave the raw system calls of pkg/wire/socket out. Tests that need
 # a release are skipped, in CI too: they ran with the race detector.
 test-raw: ## connections as they ship, without the race detector: pkg/wire and the clients that use it; half a minute
-	CI= $(GO) test -short -vet=off -timeout 10m -skip '^Test(Conformance|Secure|LoseMember)' ./pkg/wire/... ./pkg/database/etcd/... ./pkg/database/consul ./pkg/database/zookeeper
+	CI= $(GO) test -short -vet=off -timeout 30m -skip '^Test(Conformance|Secure|LoseMember)' ./pkg/wire/... ./pkg/database/etcd/... ./pkg/database/consul ./pkg/database/zookeeper
 
 test-fast: tools-build ## tests without the race detector and without databases to install
-	$(GO) test -short -timeout 10m $(PACKAGES)
+	$(GO) test -short -timeout 30m $(PACKAGES)
 
 # What a change is compared with: the published branch, or else what is not committed.
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || echo HEAD)
@@ -63,7 +63,7 @@ check: export GORACE ?= atexit_sleep_ms=50
 check: verify ## verify, and tests of the packages that changes since BASE reach, as make test runs them, without databases to install
 	@mkdir -p bin && $(GO) build -o bin/reached ./tools/reached
 	@all=$$(bin/reached -go '$(GO)' -since $(BASE)) || exit 1; status=0; \
-	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 15m $$@ || status=1; }; \
+	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 30m $$@ || status=1; }; \
 	run '' $$(echo "$$all" | grep -E '/($(PLAIN))$$'); run -race $$(echo "$$all" | grep -vE '/($(PLAIN))$$'); exit $$status
 
 RUNS ?= 10

@@ -48,7 +48,7 @@ for package in "${packages[@]}"; do
 	for run in $(seq "$runs"); do
 		log=$kept/$(basename "$binary" .test)-$run.log
 		began=$(date +%s.%N)
-		if (cd "$($go list -f '{{.Dir}}' "$package")" && "$binary" -test.timeout 30m) >"$log" 2>&1; then
+		if (cd "$($go list -f '{{.Dir}}' "$package")" && "$binary" -test.timeout 60m) >"$log" 2>&1; then
 			rm "$log"
 		else
 			failed=$((failed + 1)) all=1
