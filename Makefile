@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks hand-offs blackout tap power consistency-check consistency-cost reports stranger kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks hand-offs blackout tap power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -150,6 +150,10 @@ consistency-cost: ## measure what judging costs clients of etcd and Consul, in t
 
 reports: build ## make the reports of the published records again: make reports [NAMES="quickstart quota"]; a minute
 	scripts/publish-results.sh --reports $(NAMES)
+
+newcomer: build ## the way of a newcomer by docs/getting-started.md, with a timer: test-results/newcomer.md; minutes
+	scripts/newcomer.sh >bin/newcomer.md
+	mv bin/newcomer.md test-results/newcomer.md
 
 stranger: ## the way of a stranger by the documents, in network namespaces: test-results/stranger.md; needs root; minutes
 	@mkdir -p bin

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,6 +34,34 @@ func TestPipesDocument(t *testing.T) {
 	}
 	if seen < 40 {
 		t.Errorf("%d fields were seen: the test looks in the wrong place", seen)
+	}
+}
+
+// The lines of docs/pipes.md for DuckDB and pandas name columns that the records have.
+func TestPipesColumns(t *testing.T) {
+	root := filepath.Join("..", "..")
+	text, err := os.ReadFile(filepath.Join(root, "docs", "pipes.md"))
+	if err != nil {
+		t.Fatalf("read the document: %v", err)
+	}
+	for _, c := range []struct{ kind, file, names string }{
+		{"sql", filepath.Join(root, "test-results", "quickstart", "numbers.csv"), "run trial database step metric unit value"},
+		{"python", filepath.Join(root, "pkg", "results", "testdata", "format1", "zookeeper-3.9.5", "intervals.csv"), "second phase ok failed"},
+	} {
+		records, err := os.ReadFile(c.file)
+		if err != nil {
+			t.Fatalf("read records: %v", err)
+		}
+		header, _, _ := strings.Cut(string(records), "\n")
+		lines := strings.Join(blocks(string(text), c.kind), "\n")
+		for _, name := range strings.Fields(c.names) {
+			if !strings.Contains(","+header+",", ","+name+",") {
+				t.Errorf("%s has no column %s", c.file, name)
+			}
+			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(lines) {
+				t.Errorf("the lines for %s do not read %s: the test looks for the wrong columns", c.kind, name)
+			}
+		}
 	}
 }
 
