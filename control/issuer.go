@@ -42,7 +42,22 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 			Gone: func(members []int) bool {
 				return !slices.ContainsFunc(members, func(i int) bool { return !r.losses.Has(i) })
 			},
-			Watch: r.watch,
+			Watch: func(spec load.Spec) (load.Watch, error) {
+				return r.watch(func(half abilities.Half) (load.Watch, error) {
+					if w, ok := half.(abilities.Watcher); ok {
+						return w.Watch(spec)
+					}
+					return nil, nil
+				})
+			},
+		},
+		Writes: func(spec load.Spec) (load.Watch, error) {
+			return r.watch(func(half abilities.Half) (load.Watch, error) {
+				if w, ok := half.(abilities.WriteWatcher); ok {
+					return w.WatchWrites(spec)
+				}
+				return nil, nil
+			})
 		},
 		Connect: o.ConnectGenerator, Addrs: r.experiment.GeneratorAgents(), RunID: agents.RunID(), Owner: o.Owner, Version: o.Tool.Version, Lead: o.GeneratorLead, Dir: r.dir,
 		Sample: numbered("generator", r.sampled(o)),
@@ -67,19 +82,16 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	})
 }
 
-// watch returns a watch of every request of a load that this process issues, for all halves that
-// want one.
-func (r *run) watch(spec load.Spec) (load.Watch, error) {
+// watch returns a watch for all halves that want one.
+func (r *run) watch(of func(abilities.Half) (load.Watch, error)) (load.Watch, error) {
 	var all []load.Watch
 	for _, half := range r.halves {
-		if w, ok := half.(abilities.Watcher); ok {
-			one, err := w.Watch(spec)
-			if err != nil {
-				return nil, err
-			}
-			if one != nil {
-				all = append(all, one)
-			}
+		one, err := of(half)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil {
+			all = append(all, one)
 		}
 	}
 	if len(all) == 0 {

@@ -128,7 +128,7 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	c, unmerged := l.issue.End()
 	issued := abilities.Issued{Resent: c.Resent, Waits: c.Waits}
 	if l.issue.Remote() {
-		issued.Judge = l.judge
+		issued.Judge, issued.ClockError = l.judge, l.issue.ClockError()
 	}
 	for _, half := range l.run.halves {
 		if e, ok := half.(abilities.Ender); ok {

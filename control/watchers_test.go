@@ -88,6 +88,9 @@ databases:
 	if s.Slow.Sent != nil && s.Deliveries != 2*s.Slow.Sent.N {
 		t.Errorf("%d deliveries and %d to slow watchers, want twice as many", s.Deliveries, s.Slow.Sent.N)
 	}
+	if len(s.Slow.Each) != 1 || s.Slow.Each[0].Watchers != 3 || s.Slow.Each[0].Took <= 0 || s.Slow.Each[0].Ended || s.Slow.Each[0].CaughtUp != (s.Slow.CaughtUp == 1) || s.Slow.Waited <= 0 {
+		t.Errorf("the connection caught up as %+v in %v, want one with 3 watchers", s.Slow.Each, s.Slow.Waited)
+	}
 }
 
 // Watchers continue over new connections where they were: nothing is lost, and the record has the
@@ -126,6 +129,39 @@ databases:
 		}
 		if totals[watchers.ValueFirst].N != first || totals[watchers.ValueCaughtUp].N != caughtUp {
 			t.Errorf("%s: %+v by second, want %d first events and %d times to catch up", rec.run.Tag, totals, first, caughtUp)
+		}
+	}
+}
+
+// Watchers beside a load of two generators receive the writes of both, which are judged as those of one
+// process: an honest store has no fault, and what another loses is found.
+func TestWatchersOfGenerators(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out, err := r.run(r.experiment(r.generate(2, true)+`
+load: {operation: update, keys: 10, rate: 200, duration: 4s, clients: 4, connections: 4, timeout: 20s, drain: 20s, key_size: 32, value_size: 64}
+watch: {watchers: [0, 5], connections: 2}
+databases:
+  fake__honest: {options: {watch_delay: 20ms}}
+  fake__forgetful: {options: {watch_lie: lose, watch_lie_every: 50}}
+`), nil)
+	if err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	r.mustBeIdle()
+	for n, lies := range []bool{false, true} {
+		rec := r.read(out.Folders[0], n)
+		o, err := watchers.Record().Of(rec.run.Records)
+		if err != nil || len(o.Stages) != 2 || len(rec.run.Generators) != 2 {
+			t.Fatalf("the outcome of %s is %+v, %v, with %d generators; want two stages and two generators", rec.run.Tag, o, err, len(rec.run.Generators))
+		}
+		c := o.Counts
+		if lies != (c.Lost > 0) || lies != hasMark(rec.run, mark.WatchLost) || c.Duplicate+c.Reordered+c.Behind+c.Unjudged+c.Foreign+c.Coalesced+c.Woken > 0 || o.Broken+o.BehindWhy != "" {
+			t.Errorf("%s: counts %+v, broken %q, behind %q, marks %q; want nothing wrong but what is lost", rec.run.Tag, c, o.Broken, o.BehindWhy, rec.marks())
+		}
+		// The second stage has half of 800 writes.
+		if s := o.Stages[1]; s.Writes < 200 || s.Writes > 500 || c.Writes < s.Writes || !lies && s.Deliveries != 5*s.Writes || o.ClockError <= 0 || o.ClockError > time.Second {
+			t.Errorf("%s: %d deliveries of %d writes, %d in all, clocks to within %v; want 5 of each of some 400", rec.run.Tag, s.Deliveries, s.Writes, c.Writes, o.ClockError)
 		}
 	}
 }

@@ -122,7 +122,9 @@ type PrepareRequest struct {
 	// without one.
 	Judging *Judging `protobuf:"bytes,19,opt,name=judging,proto3" json:"judging,omitempty"`
 	// tag is that of the database in the run, for people and metrics.
-	Tag           string `protobuf:"bytes,20,opt,name=tag,proto3" json:"tag,omitempty"`
+	Tag string `protobuf:"bytes,20,opt,name=tag,proto3" json:"tag,omitempty"`
+	// writes asks for every write of this part once it has ended; see LoadWrites.
+	Writes        bool `protobuf:"varint,21,opt,name=writes,proto3" json:"writes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -295,6 +297,13 @@ func (x *PrepareRequest) GetTag() string {
 		return x.Tag
 	}
 	return ""
+}
+
+func (x *PrepareRequest) GetWrites() bool {
+	if x != nil {
+		return x.Writes
+	}
+	return false
 }
 
 // Judging is how answers are judged.
@@ -1190,6 +1199,7 @@ type RunResponse struct {
 	//	*RunResponse_Event
 	//	*RunResponse_Samples
 	//	*RunResponse_Held
+	//	*RunResponse_Writes
 	//	*RunResponse_End
 	Record        isRunResponse_Record `protobuf_oneof:"record"`
 	unknownFields protoimpl.UnknownFields
@@ -1278,6 +1288,15 @@ func (x *RunResponse) GetHeld() *LoadHeld {
 	return nil
 }
 
+func (x *RunResponse) GetWrites() *LoadWrites {
+	if x != nil {
+		if x, ok := x.Record.(*RunResponse_Writes); ok {
+			return x.Writes
+		}
+	}
+	return nil
+}
+
 func (x *RunResponse) GetEnd() []byte {
 	if x != nil {
 		if x, ok := x.Record.(*RunResponse_End); ok {
@@ -1313,6 +1332,10 @@ type RunResponse_Held struct {
 	Held *LoadHeld `protobuf:"bytes,6,opt,name=held,proto3,oneof"`
 }
 
+type RunResponse_Writes struct {
+	Writes *LoadWrites `protobuf:"bytes,7,opt,name=writes,proto3,oneof"`
+}
+
 type RunResponse_End struct {
 	// end is the JSON of an issuer.End: how the step of this part ended, with counts of this part.
 	End []byte `protobuf:"bytes,5,opt,name=end,proto3,oneof"`
@@ -1327,6 +1350,8 @@ func (*RunResponse_Event) isRunResponse_Record() {}
 func (*RunResponse_Samples) isRunResponse_Record() {}
 
 func (*RunResponse_Held) isRunResponse_Record() {}
+
+func (*RunResponse_Writes) isRunResponse_Record() {}
 
 func (*RunResponse_End) isRunResponse_Record() {}
 
@@ -1623,6 +1648,61 @@ func (x *LoadHeld) GetHoldings() []byte {
 	return nil
 }
 
+// LoadWrites are writes of a step that have ended and may have been applied.
+type LoadWrites struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Writes []byte                 `protobuf:"bytes,1,opt,name=writes,proto3" json:"writes,omitempty"` // load.Ended, as package loadwire encodes them, in the clock of the seconds
+	// before_unix_ns is a moment in that clock, or 0: every write that was sent before it is in this
+	// message or an earlier one.
+	BeforeUnixNs  int64 `protobuf:"varint,2,opt,name=before_unix_ns,json=beforeUnixNs,proto3" json:"before_unix_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoadWrites) Reset() {
+	*x = LoadWrites{}
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoadWrites) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoadWrites) ProtoMessage() {}
+
+func (x *LoadWrites) ProtoReflect() protoreflect.Message {
+	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoadWrites.ProtoReflect.Descriptor instead.
+func (*LoadWrites) Descriptor() ([]byte, []int) {
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *LoadWrites) GetWrites() []byte {
+	if x != nil {
+		return x.Writes
+	}
+	return nil
+}
+
+func (x *LoadWrites) GetBeforeUnixNs() int64 {
+	if x != nil {
+		return x.BeforeUnixNs
+	}
+	return 0
+}
+
 // LoadMemberTotal is a load.MemberTotal.
 type LoadMemberTotal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1638,7 +1718,7 @@ type LoadMemberTotal struct {
 
 func (x *LoadMemberTotal) Reset() {
 	*x = LoadMemberTotal{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1650,7 +1730,7 @@ func (x *LoadMemberTotal) String() string {
 func (*LoadMemberTotal) ProtoMessage() {}
 
 func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[19]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1663,7 +1743,7 @@ func (x *LoadMemberTotal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadMemberTotal.ProtoReflect.Descriptor instead.
 func (*LoadMemberTotal) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{19}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LoadMemberTotal) GetTiming() string {
@@ -1722,7 +1802,7 @@ type LoadEvent struct {
 
 func (x *LoadEvent) Reset() {
 	*x = LoadEvent{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1814,7 @@ func (x *LoadEvent) String() string {
 func (*LoadEvent) ProtoMessage() {}
 
 func (x *LoadEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[20]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1827,7 @@ func (x *LoadEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadEvent.ProtoReflect.Descriptor instead.
 func (*LoadEvent) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{20}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LoadEvent) GetKind() string {
@@ -1791,7 +1871,7 @@ type JudgeRequest struct {
 
 func (x *JudgeRequest) Reset() {
 	*x = JudgeRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1883,7 @@ func (x *JudgeRequest) String() string {
 func (*JudgeRequest) ProtoMessage() {}
 
 func (x *JudgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[21]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1896,7 @@ func (x *JudgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JudgeRequest.ProtoReflect.Descriptor instead.
 func (*JudgeRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{21}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *JudgeRequest) GetRunId() string {
@@ -1868,7 +1948,7 @@ type JudgeResponse struct {
 
 func (x *JudgeResponse) Reset() {
 	*x = JudgeResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1960,7 @@ func (x *JudgeResponse) String() string {
 func (*JudgeResponse) ProtoMessage() {}
 
 func (x *JudgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[22]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1973,7 @@ func (x *JudgeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JudgeResponse.ProtoReflect.Descriptor instead.
 func (*JudgeResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{22}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *JudgeResponse) GetRecord() isJudgeResponse_Record {
@@ -1968,7 +2048,7 @@ type GrantSessionsRequest struct {
 
 func (x *GrantSessionsRequest) Reset() {
 	*x = GrantSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +2060,7 @@ func (x *GrantSessionsRequest) String() string {
 func (*GrantSessionsRequest) ProtoMessage() {}
 
 func (x *GrantSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[23]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2073,7 @@ func (x *GrantSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantSessionsRequest.ProtoReflect.Descriptor instead.
 func (*GrantSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{23}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GrantSessionsRequest) GetRunId() string {
@@ -2039,7 +2119,7 @@ type GrantSessionsResponse struct {
 
 func (x *GrantSessionsResponse) Reset() {
 	*x = GrantSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2051,7 +2131,7 @@ func (x *GrantSessionsResponse) String() string {
 func (*GrantSessionsResponse) ProtoMessage() {}
 
 func (x *GrantSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[24]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2064,7 +2144,7 @@ func (x *GrantSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantSessionsResponse.ProtoReflect.Descriptor instead.
 func (*GrantSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{24}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
 }
 
 type FailBackRequest struct {
@@ -2076,7 +2156,7 @@ type FailBackRequest struct {
 
 func (x *FailBackRequest) Reset() {
 	*x = FailBackRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2168,7 @@ func (x *FailBackRequest) String() string {
 func (*FailBackRequest) ProtoMessage() {}
 
 func (x *FailBackRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[25]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2181,7 @@ func (x *FailBackRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailBackRequest.ProtoReflect.Descriptor instead.
 func (*FailBackRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{25}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *FailBackRequest) GetRunId() string {
@@ -2122,7 +2202,7 @@ type FailBackResponse struct {
 
 func (x *FailBackResponse) Reset() {
 	*x = FailBackResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2214,7 @@ func (x *FailBackResponse) String() string {
 func (*FailBackResponse) ProtoMessage() {}
 
 func (x *FailBackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[26]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2227,7 @@ func (x *FailBackResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailBackResponse.ProtoReflect.Descriptor instead.
 func (*FailBackResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{26}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FailBackResponse) GetReturned() int32 {
@@ -2173,7 +2253,7 @@ type HoldSessionsRequest struct {
 
 func (x *HoldSessionsRequest) Reset() {
 	*x = HoldSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2265,7 @@ func (x *HoldSessionsRequest) String() string {
 func (*HoldSessionsRequest) ProtoMessage() {}
 
 func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[27]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2278,7 @@ func (x *HoldSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldSessionsRequest.ProtoReflect.Descriptor instead.
 func (*HoldSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{27}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *HoldSessionsRequest) GetRunId() string {
@@ -2216,7 +2296,7 @@ type HoldSessionsResponse struct {
 
 func (x *HoldSessionsResponse) Reset() {
 	*x = HoldSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2308,7 @@ func (x *HoldSessionsResponse) String() string {
 func (*HoldSessionsResponse) ProtoMessage() {}
 
 func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[28]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2321,7 @@ func (x *HoldSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldSessionsResponse.ProtoReflect.Descriptor instead.
 func (*HoldSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{28}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
 }
 
 type EndSessionsRequest struct {
@@ -2253,7 +2333,7 @@ type EndSessionsRequest struct {
 
 func (x *EndSessionsRequest) Reset() {
 	*x = EndSessionsRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2265,7 +2345,7 @@ func (x *EndSessionsRequest) String() string {
 func (*EndSessionsRequest) ProtoMessage() {}
 
 func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[29]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2278,7 +2358,7 @@ func (x *EndSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{29}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EndSessionsRequest) GetRunId() string {
@@ -2298,7 +2378,7 @@ type EndSessionsResponse struct {
 
 func (x *EndSessionsResponse) Reset() {
 	*x = EndSessionsResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2310,7 +2390,7 @@ func (x *EndSessionsResponse) String() string {
 func (*EndSessionsResponse) ProtoMessage() {}
 
 func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[30]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2323,7 +2403,7 @@ func (x *EndSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionsResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{30}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EndSessionsResponse) GetPart() []byte {
@@ -2351,7 +2431,7 @@ type StopLoadRequest struct {
 
 func (x *StopLoadRequest) Reset() {
 	*x = StopLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2363,7 +2443,7 @@ func (x *StopLoadRequest) String() string {
 func (*StopLoadRequest) ProtoMessage() {}
 
 func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[31]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2376,7 +2456,7 @@ func (x *StopLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadRequest.ProtoReflect.Descriptor instead.
 func (*StopLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{31}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StopLoadRequest) GetRunId() string {
@@ -2401,7 +2481,7 @@ type StopLoadResponse struct {
 
 func (x *StopLoadResponse) Reset() {
 	*x = StopLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2413,7 +2493,7 @@ func (x *StopLoadResponse) String() string {
 func (*StopLoadResponse) ProtoMessage() {}
 
 func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[32]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2426,7 +2506,7 @@ func (x *StopLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopLoadResponse.ProtoReflect.Descriptor instead.
 func (*StopLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{32}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{33}
 }
 
 type CloseLoadRequest struct {
@@ -2438,7 +2518,7 @@ type CloseLoadRequest struct {
 
 func (x *CloseLoadRequest) Reset() {
 	*x = CloseLoadRequest{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2450,7 +2530,7 @@ func (x *CloseLoadRequest) String() string {
 func (*CloseLoadRequest) ProtoMessage() {}
 
 func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[33]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2463,7 +2543,7 @@ func (x *CloseLoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoadRequest) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{33}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CloseLoadRequest) GetRunId() string {
@@ -2484,7 +2564,7 @@ type CloseLoadResponse struct {
 
 func (x *CloseLoadResponse) Reset() {
 	*x = CloseLoadResponse{}
-	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2496,7 +2576,7 @@ func (x *CloseLoadResponse) String() string {
 func (*CloseLoadResponse) ProtoMessage() {}
 
 func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_dbtesterpb_generator_proto_msgTypes[34]
+	mi := &file_dbtesterpb_generator_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2509,7 +2589,7 @@ func (x *CloseLoadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoadResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoadResponse) Descriptor() ([]byte, []int) {
-	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{34}
+	return file_dbtesterpb_generator_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CloseLoadResponse) GetSessions() []byte {
@@ -2524,7 +2604,7 @@ var File_dbtesterpb_generator_proto protoreflect.FileDescriptor
 const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\n" +
 	"\x1adbtesterpb/generator.proto\x12\n" +
-	"dbtesterpb\"\xca\x04\n" +
+	"dbtesterpb\"\xe2\x04\n" +
 	"\x0ePrepareRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x18\n" +
@@ -2547,7 +2627,8 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"self_check\x18\x11 \x01(\bR\tselfCheck\x12\x1a\n" +
 	"\breserved\x18\x12 \x03(\tR\breserved\x12-\n" +
 	"\ajudging\x18\x13 \x01(\v2\x13.dbtesterpb.JudgingR\ajudging\x12\x10\n" +
-	"\x03tag\x18\x14 \x01(\tR\x03tag\"!\n" +
+	"\x03tag\x18\x14 \x01(\tR\x03tag\x12\x16\n" +
+	"\x06writes\x18\x15 \x01(\bR\x06writes\"!\n" +
 	"\aJudging\x12\x16\n" +
 	"\x06weaker\x18\x01 \x01(\bR\x06weaker\"A\n" +
 	"\tClientTLS\x12\x0e\n" +
@@ -2613,13 +2694,14 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\rstart_unix_ns\x18\x03 \x01(\x03R\vstartUnixNs\x12\x1b\n" +
 	"\toffset_ns\x18\x04 \x01(\x03R\boffsetNs\x12+\n" +
 	"\x11previous_requests\x18\x05 \x01(\x03R\x10previousRequests\x12\x16\n" +
-	"\x06forget\x18\x06 \x01(\bR\x06forget\"\x8b\x02\n" +
+	"\x06forget\x18\x06 \x01(\bR\x06forget\"\xbd\x02\n" +
 	"\vRunResponse\x120\n" +
 	"\x06second\x18\x01 \x01(\v2\x16.dbtesterpb.LoadSecondH\x00R\x06second\x125\n" +
 	"\x06member\x18\x02 \x01(\v2\x1b.dbtesterpb.LoadMemberTotalH\x00R\x06member\x12-\n" +
 	"\x05event\x18\x03 \x01(\v2\x15.dbtesterpb.LoadEventH\x00R\x05event\x12\x1a\n" +
 	"\asamples\x18\x04 \x01(\fH\x00R\asamples\x12*\n" +
-	"\x04held\x18\x06 \x01(\v2\x14.dbtesterpb.LoadHeldH\x00R\x04held\x12\x12\n" +
+	"\x04held\x18\x06 \x01(\v2\x14.dbtesterpb.LoadHeldH\x00R\x04held\x120\n" +
+	"\x06writes\x18\a \x01(\v2\x16.dbtesterpb.LoadWritesH\x00R\x06writes\x12\x12\n" +
 	"\x03end\x18\x05 \x01(\fH\x00R\x03endB\b\n" +
 	"\x06record\"\xa6\x02\n" +
 	"\n" +
@@ -2647,7 +2729,11 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\bLoadHeld\x12 \n" +
 	"\fzero_unix_ns\x18\x01 \x01(\x03R\n" +
 	"zeroUnixNs\x12\x1a\n" +
-	"\bholdings\x18\x02 \x01(\fR\bholdings\"\xa9\x01\n" +
+	"\bholdings\x18\x02 \x01(\fR\bholdings\"J\n" +
+	"\n" +
+	"LoadWrites\x12\x16\n" +
+	"\x06writes\x18\x01 \x01(\fR\x06writes\x12$\n" +
+	"\x0ebefore_unix_ns\x18\x02 \x01(\x03R\fbeforeUnixNs\"\xa9\x01\n" +
 	"\x0fLoadMemberTotal\x12\x16\n" +
 	"\x06timing\x18\x01 \x01(\tR\x06timing\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\x05R\x04step\x12\x16\n" +
@@ -2734,7 +2820,7 @@ func file_dbtesterpb_generator_proto_rawDescGZIP() []byte {
 }
 
 var file_dbtesterpb_generator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_dbtesterpb_generator_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_dbtesterpb_generator_proto_goTypes = []any{
 	(LoadState)(0),                     // 0: dbtesterpb.LoadState
 	(*PrepareRequest)(nil),             // 1: dbtesterpb.PrepareRequest
@@ -2756,22 +2842,23 @@ var file_dbtesterpb_generator_proto_goTypes = []any{
 	(*LoadAnswers)(nil),                // 17: dbtesterpb.LoadAnswers
 	(*LoadHistogram)(nil),              // 18: dbtesterpb.LoadHistogram
 	(*LoadHeld)(nil),                   // 19: dbtesterpb.LoadHeld
-	(*LoadMemberTotal)(nil),            // 20: dbtesterpb.LoadMemberTotal
-	(*LoadEvent)(nil),                  // 21: dbtesterpb.LoadEvent
-	(*JudgeRequest)(nil),               // 22: dbtesterpb.JudgeRequest
-	(*JudgeResponse)(nil),              // 23: dbtesterpb.JudgeResponse
-	(*GrantSessionsRequest)(nil),       // 24: dbtesterpb.GrantSessionsRequest
-	(*GrantSessionsResponse)(nil),      // 25: dbtesterpb.GrantSessionsResponse
-	(*FailBackRequest)(nil),            // 26: dbtesterpb.FailBackRequest
-	(*FailBackResponse)(nil),           // 27: dbtesterpb.FailBackResponse
-	(*HoldSessionsRequest)(nil),        // 28: dbtesterpb.HoldSessionsRequest
-	(*HoldSessionsResponse)(nil),       // 29: dbtesterpb.HoldSessionsResponse
-	(*EndSessionsRequest)(nil),         // 30: dbtesterpb.EndSessionsRequest
-	(*EndSessionsResponse)(nil),        // 31: dbtesterpb.EndSessionsResponse
-	(*StopLoadRequest)(nil),            // 32: dbtesterpb.StopLoadRequest
-	(*StopLoadResponse)(nil),           // 33: dbtesterpb.StopLoadResponse
-	(*CloseLoadRequest)(nil),           // 34: dbtesterpb.CloseLoadRequest
-	(*CloseLoadResponse)(nil),          // 35: dbtesterpb.CloseLoadResponse
+	(*LoadWrites)(nil),                 // 20: dbtesterpb.LoadWrites
+	(*LoadMemberTotal)(nil),            // 21: dbtesterpb.LoadMemberTotal
+	(*LoadEvent)(nil),                  // 22: dbtesterpb.LoadEvent
+	(*JudgeRequest)(nil),               // 23: dbtesterpb.JudgeRequest
+	(*JudgeResponse)(nil),              // 24: dbtesterpb.JudgeResponse
+	(*GrantSessionsRequest)(nil),       // 25: dbtesterpb.GrantSessionsRequest
+	(*GrantSessionsResponse)(nil),      // 26: dbtesterpb.GrantSessionsResponse
+	(*FailBackRequest)(nil),            // 27: dbtesterpb.FailBackRequest
+	(*FailBackResponse)(nil),           // 28: dbtesterpb.FailBackResponse
+	(*HoldSessionsRequest)(nil),        // 29: dbtesterpb.HoldSessionsRequest
+	(*HoldSessionsResponse)(nil),       // 30: dbtesterpb.HoldSessionsResponse
+	(*EndSessionsRequest)(nil),         // 31: dbtesterpb.EndSessionsRequest
+	(*EndSessionsResponse)(nil),        // 32: dbtesterpb.EndSessionsResponse
+	(*StopLoadRequest)(nil),            // 33: dbtesterpb.StopLoadRequest
+	(*StopLoadResponse)(nil),           // 34: dbtesterpb.StopLoadResponse
+	(*CloseLoadRequest)(nil),           // 35: dbtesterpb.CloseLoadRequest
+	(*CloseLoadResponse)(nil),          // 36: dbtesterpb.CloseLoadResponse
 }
 var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	3,  // 0: dbtesterpb.PrepareRequest.tls:type_name -> dbtesterpb.ClientTLS
@@ -2781,40 +2868,41 @@ var file_dbtesterpb_generator_proto_depIdxs = []int32{
 	10, // 4: dbtesterpb.ConnectRequest.step:type_name -> dbtesterpb.LoadStep
 	13, // 5: dbtesterpb.ConnectResponse.refused:type_name -> dbtesterpb.RefusedConnection
 	16, // 6: dbtesterpb.RunResponse.second:type_name -> dbtesterpb.LoadSecond
-	20, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
-	21, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
+	21, // 7: dbtesterpb.RunResponse.member:type_name -> dbtesterpb.LoadMemberTotal
+	22, // 8: dbtesterpb.RunResponse.event:type_name -> dbtesterpb.LoadEvent
 	19, // 9: dbtesterpb.RunResponse.held:type_name -> dbtesterpb.LoadHeld
-	18, // 10: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
-	17, // 11: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
-	1,  // 12: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
-	6,  // 13: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
-	8,  // 14: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
-	11, // 15: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
-	14, // 16: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
-	26, // 17: dbtesterpb.Generator.FailBack:input_type -> dbtesterpb.FailBackRequest
-	22, // 18: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
-	24, // 19: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
-	28, // 20: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
-	30, // 21: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
-	32, // 22: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
-	34, // 23: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
-	5,  // 24: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
-	7,  // 25: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
-	9,  // 26: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
-	12, // 27: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
-	15, // 28: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
-	27, // 29: dbtesterpb.Generator.FailBack:output_type -> dbtesterpb.FailBackResponse
-	23, // 30: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
-	25, // 31: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
-	29, // 32: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
-	31, // 33: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
-	33, // 34: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
-	35, // 35: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
-	24, // [24:36] is the sub-list for method output_type
-	12, // [12:24] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	20, // 10: dbtesterpb.RunResponse.writes:type_name -> dbtesterpb.LoadWrites
+	18, // 11: dbtesterpb.LoadSecond.histograms:type_name -> dbtesterpb.LoadHistogram
+	17, // 12: dbtesterpb.LoadSecond.answers:type_name -> dbtesterpb.LoadAnswers
+	1,  // 13: dbtesterpb.Generator.Prepare:input_type -> dbtesterpb.PrepareRequest
+	6,  // 14: dbtesterpb.Generator.GeneratorHeartbeat:input_type -> dbtesterpb.GeneratorHeartbeatRequest
+	8,  // 15: dbtesterpb.Generator.Preload:input_type -> dbtesterpb.PreloadRequest
+	11, // 16: dbtesterpb.Generator.Connect:input_type -> dbtesterpb.ConnectRequest
+	14, // 17: dbtesterpb.Generator.Run:input_type -> dbtesterpb.RunRequest
+	27, // 18: dbtesterpb.Generator.FailBack:input_type -> dbtesterpb.FailBackRequest
+	23, // 19: dbtesterpb.Generator.Judge:input_type -> dbtesterpb.JudgeRequest
+	25, // 20: dbtesterpb.Generator.GrantSessions:input_type -> dbtesterpb.GrantSessionsRequest
+	29, // 21: dbtesterpb.Generator.HoldSessions:input_type -> dbtesterpb.HoldSessionsRequest
+	31, // 22: dbtesterpb.Generator.EndSessions:input_type -> dbtesterpb.EndSessionsRequest
+	33, // 23: dbtesterpb.Generator.StopLoad:input_type -> dbtesterpb.StopLoadRequest
+	35, // 24: dbtesterpb.Generator.CloseLoad:input_type -> dbtesterpb.CloseLoadRequest
+	5,  // 25: dbtesterpb.Generator.Prepare:output_type -> dbtesterpb.PrepareResponse
+	7,  // 26: dbtesterpb.Generator.GeneratorHeartbeat:output_type -> dbtesterpb.GeneratorHeartbeatResponse
+	9,  // 27: dbtesterpb.Generator.Preload:output_type -> dbtesterpb.PreloadProgress
+	12, // 28: dbtesterpb.Generator.Connect:output_type -> dbtesterpb.ConnectResponse
+	15, // 29: dbtesterpb.Generator.Run:output_type -> dbtesterpb.RunResponse
+	28, // 30: dbtesterpb.Generator.FailBack:output_type -> dbtesterpb.FailBackResponse
+	24, // 31: dbtesterpb.Generator.Judge:output_type -> dbtesterpb.JudgeResponse
+	26, // 32: dbtesterpb.Generator.GrantSessions:output_type -> dbtesterpb.GrantSessionsResponse
+	30, // 33: dbtesterpb.Generator.HoldSessions:output_type -> dbtesterpb.HoldSessionsResponse
+	32, // 34: dbtesterpb.Generator.EndSessions:output_type -> dbtesterpb.EndSessionsResponse
+	34, // 35: dbtesterpb.Generator.StopLoad:output_type -> dbtesterpb.StopLoadResponse
+	36, // 36: dbtesterpb.Generator.CloseLoad:output_type -> dbtesterpb.CloseLoadResponse
+	25, // [25:37] is the sub-list for method output_type
+	13, // [13:25] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_dbtesterpb_generator_proto_init() }
@@ -2828,9 +2916,10 @@ func file_dbtesterpb_generator_proto_init() {
 		(*RunResponse_Event)(nil),
 		(*RunResponse_Samples)(nil),
 		(*RunResponse_Held)(nil),
+		(*RunResponse_Writes)(nil),
 		(*RunResponse_End)(nil),
 	}
-	file_dbtesterpb_generator_proto_msgTypes[22].OneofWrappers = []any{
+	file_dbtesterpb_generator_proto_msgTypes[23].OneofWrappers = []any{
 		(*JudgeResponse_Seconds)(nil),
 		(*JudgeResponse_Stale)(nil),
 		(*JudgeResponse_Report)(nil),
@@ -2841,7 +2930,7 @@ func file_dbtesterpb_generator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_dbtesterpb_generator_proto_rawDesc), len(file_dbtesterpb_generator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// watch returns a judge of the answers to this part, if control asks for judging.
-func (s *session) watch(req *pb.PrepareRequest) (load.Watch, error) {
+// answers returns a judge of the answers to this part, if control asks for judging.
+func (s *session) answers(req *pb.PrepareRequest) (load.Watch, error) {
 	if req.GetJudging() == nil {
 		return nil, nil
 	}

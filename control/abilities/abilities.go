@@ -6,6 +6,7 @@ package abilities
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
@@ -18,8 +19,8 @@ import (
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Bounder], [Seer], [Watcher], [Judger], [Ender], [Betweener], [Finisher] or [Cutter], or several of
-// them.
+// [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener], [Finisher] or [Cutter],
+// or several of them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -128,6 +129,14 @@ type Watcher interface {
 	Watch(load.Spec) (load.Watch, error)
 }
 
+// WriteWatcher is a [Watcher] that can do with the writes of a load alone, which generators send while
+// they issue it.
+type WriteWatcher interface {
+	// WatchWrites is [Watcher.Watch] for a load that generators issue: it sees the writes that may
+	// have been applied. Their times may differ by the errors of clocks from those of this process.
+	WatchWrites(load.Spec) (load.Watch, error)
+}
+
 // Judger has generators judge the answers to their parts, where a [Watcher] judges those to a load
 // that this process issues itself.
 type Judger interface {
@@ -147,6 +156,9 @@ type Issued struct {
 	Resent int64
 	// Waits are those of clients for what watches the load.
 	Waits load.Waits
+	// ClockError bounds how far the times of requests may be from this process's clock; 0 if this
+	// process issued the load.
+	ClockError time.Duration
 	// Judge returns what generators judged, in the order of the parts without those that judged
 	// nothing, and why they did not; nil if this process issued the load.
 	Judge func(context.Context, judging.Back) ([]judging.Report, error)

@@ -66,6 +66,10 @@ type Options struct {
 	// LoseMember is called with a member that accepts no connection from a generator, and why;
 	// nil makes that an error.
 	LoseMember func(member int, why string)
+	// Writes returns what watches the writes of generators as they arrive, nil for nothing: the
+	// writes that may have been applied, in no order, as [load.Observer] has it. Writes may be nil
+	// too. Without generators Local.Watch watches.
+	Writes func(load.Spec) (load.Watch, error)
 	// Event is called with the events of generators and connections, by any goroutine; nil
 	// discards them.
 	Event func(results.Event)
@@ -111,6 +115,7 @@ type Set struct {
 	stopBeats context.CancelFunc // nil unless heartbeats are sent
 
 	stopping atomic.Bool // the load was interrupted
+	relay    *relay      // nil unless somebody watches those of generators
 
 	// mu guards merger, over and returned.
 	mu       sync.Mutex
@@ -162,6 +167,15 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	for _, p := range s.parts {
 		if l, ok := p.issuer.(*local); ok {
 			return l.prepare(job.Spec)
+		}
+	}
+	if s.opts.Writes != nil {
+		watch, err := s.opts.Writes(job.Spec)
+		if err != nil {
+			return err
+		}
+		if watch != nil {
+			s.relay = newRelay(s, watch)
 		}
 	}
 	request, err := s.request(job)
@@ -220,6 +234,7 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 		Load: data, Seed: job.Spec.Seed, FirstKey: job.Spec.FirstKey, Parts: int32(len(s.gens)),
 		Endpoints: job.Target.Endpoints, Prefix: job.Target.Prefix, MaxBytes: int64(job.Target.MaxBytes),
 		Tls: job.TLS, Auth: job.Auth, Reserved: job.Reserved, SamplePeriodNs: int64(job.Sample), Judging: job.Judging,
+		Writes: s.relay != nil,
 	}, nil
 }
 

@@ -109,6 +109,10 @@ func (r *partReader) take(m *pb.RunResponse) error {
 			return err
 		}
 		return r.out.Member(total)
+	case *pb.RunResponse_Writes:
+		if w := r.gen.set.relay; w != nil {
+			return w.take(r.gen.index, record.Writes)
+		}
 	case *pb.RunResponse_Held:
 		return r.gen.hold(record.Held)
 	case *pb.RunResponse_Event:

@@ -55,9 +55,9 @@ func (Half) Rows() []abilities.Row {
 	}
 	return []abilities.Row{
 		row("WATCHERS", "LOST-WRITES", "watchers", "the most watchers of keys during the load, what each watched, by which kind of watch, over how many connections, and how many were added a second", plan),
-		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent }, unheard)),
-		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due }, unheard)),
-		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All }, unheard)),
+		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent })),
+		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due })),
+		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All })),
 		row("WATCH-BEFORE-ACK", "WATCH-ALL-HEARD", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
 		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
 		row("WATCH-EXACT", "WATCH-EVENTS", "deliveries", "deliveries that were lost, came again or came after newer ones; those that were replaced by newer ones of the key, which blocking queries and one-shot watches do by design, and events without a new write; of all writes during the load", exact),
@@ -129,8 +129,24 @@ func plan(o *watchers.Outcome) (run.Measure, string) {
 // ms formats a time in milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
 
-// percentiles formats the percentiles that have enough values.
-func percentiles(s *results.Spread) string {
+// bounded formats a time in milliseconds, unless it is below what clocks can tell.
+func bounded(ns int64, clocks time.Duration) string {
+	if ns < int64(clocks) {
+		return "<= " + ms(int64(clocks))
+	}
+	return ms(ns)
+}
+
+// byClocks is what cells say of times between the clocks of several machines, "" for those of one.
+func byClocks(o *watchers.Outcome) string {
+	if o.ClockError == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; clocks to within %s ms", ms(int64(o.ClockError)))
+}
+
+// percentiles formats the percentiles that have enough values, which clocks tell to within a time.
+func percentiles(s *results.Spread, clocks time.Duration) string {
 	var parts []string
 	for _, q := range []struct {
 		name string
@@ -138,10 +154,10 @@ func percentiles(s *results.Spread) string {
 		is   int64
 	}{{"p50", .5, s.P50}, {"p99", .99, s.P99}, {"p99.9", .999, s.P999}} {
 		if s.Enough(q.at) {
-			parts = append(parts, q.name+" "+ms(q.is))
+			parts = append(parts, q.name+" "+bounded(q.is, clocks))
 		}
 	}
-	return fmt.Sprintf("%s ms of %s", strings.Join(append(parts, "longest "+ms(s.Max)), ", "), humanize.Comma(s.N))
+	return fmt.Sprintf("%s ms of %s", strings.Join(append(parts, "longest "+bounded(s.Max, clocks)), ", "), humanize.Comma(s.N))
 }
 
 // unheard is the cell of a run without deliveries in a stage.
@@ -149,8 +165,20 @@ func unheard(*watchers.Outcome) run.Measure {
 	return run.Missing("no write was heard of while the number of watchers stayed")
 }
 
-// spent formats times by stage. none is the cell of a run without any.
-func spent(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome) run.Measure) func(*watchers.Outcome) (run.Measure, string) {
+// spent formats times from a write on by stage, which are to within the errors of clocks if writers and
+// watchers have several.
+func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
+	return func(o *watchers.Outcome) (run.Measure, string) {
+		m, text := times(of, unheard, o.ClockError)(o)
+		if text != "" {
+			text += byClocks(o)
+		}
+		return m, text
+	}
+}
+
+// times formats times by stage. none is the cell of a run without any.
+func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome) run.Measure, clocks time.Duration) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		last := most(o, func(s *watchers.Stage) bool { return of(s) != nil })
 		if last == nil {
@@ -160,7 +188,7 @@ func spent(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome
 			if of(s) == nil {
 				return ""
 			}
-			return percentiles(of(s))
+			return percentiles(of(s), clocks)
 		})
 		return run.Measure{Value: float64(of(last).P50) / 1e6, N: of(last).N}, text
 	}
@@ -177,7 +205,7 @@ func before(o *watchers.Outcome) (run.Measure, string) {
 			return ""
 		}
 		return fmt.Sprintf("%.1f %% of %s", share(s), humanize.Comma(s.Deliveries))
-	})
+	}) + byClocks(o)
 	return run.Measure{Value: share(last), N: last.Deliveries}, text
 }
 
@@ -255,7 +283,7 @@ func noSlow(o *watchers.Outcome) run.Measure {
 
 func slowDelivery(o *watchers.Outcome) (run.Measure, string) {
 	last, text := slowly(o, func(s *watchers.SlowStage) bool { return s.Sent != nil }, func(s *watchers.Stage) string {
-		return fmt.Sprintf("%s to %s over %s that read nothing for %.1f s", percentiles(s.Slow.Sent), english.Plural(s.Slow.Watchers, "watcher", ""), english.Plural(s.Slow.Connections, "connection", ""), s.Slow.Length.Seconds())
+		return fmt.Sprintf("%s to %s over %s that read nothing for %.1f s", percentiles(s.Slow.Sent, o.ClockError), english.Plural(s.Slow.Watchers, "watcher", ""), english.Plural(s.Slow.Connections, "connection", ""), s.Slow.Length.Seconds())
 	})
 	if o.SlowEnded > 0 {
 		text = strings.TrimPrefix(fmt.Sprintf("%s; %s ended: %s", text, english.Plural(o.SlowEnded, "slow connection", ""), o.SlowWhy), "; ")
@@ -384,12 +412,12 @@ func noReconnect(o *watchers.Outcome) run.Measure {
 
 // reopened formats times of connections that were opened again, by stage.
 func reopened(of func(*watchers.Reconnects) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
-	return spent(func(s *watchers.Stage) *results.Spread {
+	return times(func(s *watchers.Stage) *results.Spread {
 		if s.Reconnects == nil {
 			return nil
 		}
 		return of(s.Reconnects)
-	}, noReconnect)
+	}, noReconnect, 0)
 }
 
 // outcomes returns the outcomes of runs in which keys were watched.
@@ -404,14 +432,14 @@ func outcomes(runs []*run.Run) (list []watchers.Outcome) {
 
 // heard formats the time until the last watcher heard of a write: the p99, or the longest time if
 // there are few.
-func heard(s *results.Spread) string {
+func heard(s *results.Spread, clocks time.Duration) string {
 	switch {
 	case s == nil:
 		return "-"
 	case s.Enough(.99):
-		return ms(s.P99) + " ms"
+		return bounded(s.P99, clocks) + " ms"
 	}
-	return fmt.Sprintf("%s ms (the longest of %d)", ms(s.Max), s.N)
+	return fmt.Sprintf("%s ms (the longest of %d)", bounded(s.Max, clocks), s.N)
 }
 
 // Say returns the sentence about when the last watcher heard of a write.
@@ -420,7 +448,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	for i, name := range names {
 		for _, o := range outcomes(runs[i]) {
 			last := &o.Stages[len(o.Stages)-1]
-			text := fmt.Sprintf("%s %s with %s watchers", name, heard(last.All), humanize.Comma(int64(last.Watchers)))
+			text := fmt.Sprintf("%s %s with %s watchers", name, heard(last.All, o.ClockError), humanize.Comma(int64(last.Watchers)))
 			if n := o.Counts.Lost; n > 0 {
 				text += fmt.Sprintf(" and %s lost", humanize.Comma(n))
 			}
@@ -433,11 +461,11 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 // Card is the first screen of loads with watchers: when they heard of writes, in the stage with
 // the most watchers.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
-	spread := func(s *results.Spread, q float64, of func(*results.Spread) int64) string {
+	spread := func(o *watchers.Outcome, s *results.Spread, q float64, of func(*results.Spread) int64) string {
 		if s == nil || !s.Enough(q) {
 			return "-"
 		}
-		return ms(of(s)) + " ms"
+		return bounded(of(s), o.ClockError) + " ms"
 	}
 	p50, p99 := func(s *results.Spread) int64 { return s.P50 }, func(s *results.Spread) int64 { return s.P99 }
 	rows := []struct {
@@ -445,10 +473,10 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		of   func(*watchers.Outcome, *watchers.Stage) string
 	}{
 		{"watchers", func(_ *watchers.Outcome, s *watchers.Stage) string { return humanize.Comma(int64(s.Watchers)) }},
-		{"sent to heard, p50", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.Sent, .5, p50) }},
-		{"  p99", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.Sent, .99, p99) }},
-		{"all heard, p50", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.All, .5, p50) }},
-		{"  p99", func(_ *watchers.Outcome, s *watchers.Stage) string { return spread(s.All, .99, p99) }},
+		{"sent to heard, p50", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.Sent, .5, p50) }},
+		{"  p99", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.Sent, .99, p99) }},
+		{"all heard, p50", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.All, .5, p50) }},
+		{"  p99", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.All, .99, p99) }},
 		{"lost", func(o *watchers.Outcome, _ *watchers.Stage) string { return humanize.Comma(o.Counts.Lost) }},
 		{"replaced by newer ones", func(o *watchers.Outcome, _ *watchers.Stage) string {
 			if !o.Coalesces {

@@ -45,6 +45,15 @@ func watched() *watchers.Outcome {
 	}
 }
 
+// generated is watched, with writes of generators whose clocks are known to within 4 ms, and without a
+// stage of one watcher.
+func generated() *watchers.Outcome {
+	o := watched()
+	o.ClockError = 4 * time.Millisecond
+	o.Stages = slices.Delete(o.Stages, 1, 2)
+	return o
+}
+
 func TestRows(t *testing.T) {
 	few := watched()
 	few.Plan.Watchers, few.Plan.Of, few.Stages = []int{1}, watchers.Key, few.Stages[1:2]
@@ -95,6 +104,17 @@ func TestRows(t *testing.T) {
 			"3 connections with 6 watchers, 1 could not be opened again; each once in 20s; 2 gaps, as the database had discarded changes: first versions up to 4",
 			"p50 2.000, longest 4.000 ms of 20",
 			"",
+		}},
+		{"by generators", generated(), []string{
+			"100 of all keys over 50 connections, by stream watches: one stream; 100: 1000 added/s",
+			"100: p50 <= 4.000, p99 6.000, p99.9 9.000, longest 12.000 ms of 200,000; clocks to within 4.000 ms",
+			"100: p50 4.000, p99 8.000, p99.9 12.000, longest 16.000 ms of 200,000; clocks to within 4.000 ms",
+			"100: p50 5.000, p99 10.000, longest 20.000 ms of 2,000; clocks to within 4.000 ms",
+			"100: 25.0 % of 200,000; clocks to within 4.000 ms",
+			"100: 20,000/s in 10.0 s",
+			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
+			"0: p99 2.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
+			"", "", "", "", "", "", "",
 		}},
 		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", "", "", "", "", ""}},
 	} {

@@ -34,8 +34,14 @@ type Half struct {
 	run      *abilities.Run
 	plan     watchers.Plan
 	facts    *database.WatchFacts
-	watching *watch.Watching // nil unless this process issues the load and sees its requests
+	watching *watch.Watching // nil unless the writes of the load are seen
+	// unsure is clockMargin if generators issue the load, and clockError the bound of their clocks.
+	unsure, clockError time.Duration
 }
+
+// clockMargin is far more than clocks that were compared differ by. Where the order of a write and an
+// event counts, writes of generators get the benefit of this doubt.
+const clockMargin = time.Second
 
 // New returns the watchers of a run.
 func New(r *abilities.Run) *Half {
@@ -66,6 +72,9 @@ func (h *Half) Describe() []string {
 	if h.plan.Reconnect > 0 {
 		text += fmt.Sprintf("; each connection is closed and opened again once in %v", h.plan.Reconnect)
 	}
+	if h.run.Experiment.ByGenerators() {
+		text += "; generators send this machine each of their writes, and times are known to within the errors of their clocks"
+	}
 	if err := h.possible(); err != nil {
 		text += "; " + err.Error()
 	}
@@ -74,9 +83,6 @@ func (h *Half) Describe() []string {
 
 // possible returns why the watchers cannot be.
 func (h *Half) possible() error {
-	if h.run.Experiment.ByGenerators() {
-		return errors.New("the load is issued by generators, and only what this process writes itself can be compared with what watchers hear")
-	}
 	conns := min(h.plan.Connections, h.plan.Most())
 	if h.facts.Conns {
 		conns = h.plan.Most()
@@ -95,12 +101,18 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	}
 	l := spec.Load
 	h.watching = watch.New(watch.Options{
-		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Load: &l, Workers: n,
+		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Load: &l, Workers: n, Unsure: h.unsure,
 		Began: func(at time.Time, watchers int) {
 			h.run.Event(results.Event{Time: at.UTC(), Kind: eventStage, Member: -1, Amount: float64(watchers), Unit: "watchers"})
 		},
 	})
 	return h.watching.Observe, nil
+}
+
+// WatchWrites is Watch for a load that generators issue.
+func (h *Half) WatchWrites(spec load.Spec) (load.Watch, error) {
+	h.unsure = clockMargin
+	return h.Watch(spec)
 }
 
 // dial opens connection n, to one member after the other.
@@ -134,10 +146,14 @@ func (h *Half) Run(ctx context.Context) error {
 }
 
 // End ends the watches.
-func (h *Half) End(ctx context.Context, _ abilities.Issued) {
-	if h.watching != nil {
-		h.watching.End(ctx)
+func (h *Half) End(ctx context.Context, issued abilities.Issued) {
+	if h.watching == nil {
+		return
 	}
+	if h.clockError = issued.ClockError; h.clockError > clockMargin {
+		h.watching.Doubt(fmt.Errorf("the clocks of generators are known to within %v only, not within %v", h.clockError, clockMargin))
+	}
+	h.watching.End(ctx)
 }
 
 // Finish records what became of the watchers.
@@ -146,6 +162,7 @@ func (h *Half) Finish() error {
 		return nil
 	}
 	o := h.watching.Outcome()
+	o.ClockError = h.clockError
 	err := h.latencies(&o)
 	h.mark(&o)
 	return errors.Join(err, h.run.Observe(watchers.Observed(), h.watching.Seconds()), watchers.Record().Set(&h.run.Record.Records, o))
@@ -214,10 +231,11 @@ func (h *Half) mark(o *watchers.Outcome) {
 }
 
 var (
-	_ abilities.Activity  = (*Half)(nil)
-	_ abilities.Preparer  = (*Half)(nil)
-	_ abilities.Watcher   = (*Half)(nil)
-	_ abilities.Ender     = (*Half)(nil)
-	_ abilities.Finisher  = (*Half)(nil)
-	_ abilities.Describer = (*Half)(nil)
+	_ abilities.Activity     = (*Half)(nil)
+	_ abilities.Preparer     = (*Half)(nil)
+	_ abilities.Watcher      = (*Half)(nil)
+	_ abilities.WriteWatcher = (*Half)(nil)
+	_ abilities.Ender        = (*Half)(nil)
+	_ abilities.Finisher     = (*Half)(nil)
+	_ abilities.Describer    = (*Half)(nil)
 )

@@ -36,6 +36,9 @@ type Outcome struct {
 	SlowEnded int    `json:"slow_ended,omitempty"`
 	SlowWhy   string `json:"slow_why,omitempty"`
 	BehindWhy string `json:"behind_why,omitempty"`
+	// ClockError bounds how far the times of writes may be from those of events, 0 if the process that
+	// watched also wrote: generators wrote, and what begins with a write may be off by as much.
+	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 	// GapWhy is what the database had discarded at the first gap, "" without any.
 	GapWhy string `json:"gap_why,omitempty"`
 }

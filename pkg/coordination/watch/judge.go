@@ -33,7 +33,9 @@ type judge struct {
 	facts database.WatchFacts
 	of    watchers.Of
 	keys  keys
-	sends []bool // by operation
+	// unsure is how far the times of writes may be from those of events.
+	unsure int64
+	sends  []bool // by operation
 
 	mu      sync.Mutex
 	all     *sequence           // of all keys, nil if each watcher has a range of them
@@ -353,7 +355,7 @@ func (j *judge) observe(ended []load.Ended, before int64) error {
 		}
 	}
 	if len(ended) == 0 {
-		j.forget(before)
+		j.forget(before - j.unsure)
 	}
 	return nil
 }
@@ -435,13 +437,13 @@ func (j *judge) disown(e *entry) {
 // replaced reports whether watchers heard of a write of the same key that may have come after.
 func (j *judge) replaced(one *write) bool {
 	last := j.sequence(one.key).last[one.key]
-	return last != nil && last.write != nil && one.sent <= last.write.end
+	return last != nil && last.write != nil && one.sent <= last.write.end+j.unsure
 }
 
 // watching is how many watchers must hear of a write whose version is not known.
 func (j *judge) watching(one *write) (list []*watcher) {
 	for _, w := range j.sequence(one.key).watchers {
-		if w.since > 0 && w.since <= one.sent && !w.broken {
+		if w.since > 0 && w.since <= one.sent-j.unsure && !w.broken {
 			list = append(list, w)
 		}
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	Load  *workload.Load
 	// Workers is how many watchers are added at the same time.
 	Workers int
+	// Unsure is how far the times of requests may be from those of events, 0 if one clock has both.
+	Unsure time.Duration
 	// Began is called when all watchers of a stage watch, with their number.
 	Began func(at time.Time, watchers int)
 }
@@ -46,6 +48,7 @@ type Watching struct {
 	ended  int                // slow connections before their time
 	cut    error              // of the first of them
 	broken error              // of the first connection that ended
+	doubt  error              // why nothing is known to be lost
 	behind error              // why not all that is to come has come
 	hurry  context.CancelFunc // ends pauses and reconnects; nil before Run
 	// catching ends the wait for slow connections after their last pause; nil before it.
@@ -74,7 +77,9 @@ type connection struct {
 
 // New returns watchers that do not watch yet.
 func New(o Options) *Watching {
-	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load)}
+	w := &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load)}
+	w.judge.unsure = int64(o.Unsure)
+	return w
 }
 
 // moment is a time in unix nanoseconds that steps of the wall clock do not move.
@@ -289,6 +294,7 @@ func (w *Watching) End(ctx context.Context) {
 		}
 		return c.on.Barrier(ctx)
 	})
+	w.behind = cmp.Or(w.behind, w.doubt)
 	closing := sync.WaitGroup{}
 	for _, c := range w.conns {
 		if c.on != nil {
@@ -298,6 +304,9 @@ func (w *Watching) End(ctx context.Context) {
 	closing.Wait()
 	w.judge.finish(w.behind == nil)
 }
+
+// Doubt has End count what is missing as behind, not as lost, for a reason. It is called before End.
+func (w *Watching) Doubt(why error) { w.doubt = why }
 
 // ended reports whether the connection of a watcher has ended.
 func (c *connection) ended() bool {

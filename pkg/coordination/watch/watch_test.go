@@ -39,7 +39,8 @@ type rig struct {
 	ended    []load.Ended
 	blocking *blocking // nil for a stream
 	dialing  func(context.Context) error
-	ends     bool // the load ends with the last write, and does not wait for the watchers
+	ahead    time.Duration // of the clock of writes
+	ends     bool          // the load ends with the last write, and does not wait for the watchers
 }
 
 // stream is a connection to the rig's store.
@@ -152,9 +153,9 @@ func value(number int64) []byte {
 
 // write makes the next request, with an outcome; applied is whether the store has it.
 func (r *rig) write(outcome workload.Outcome, applied bool) {
-	due := time.Now()
+	due := time.Now().Add(r.ahead)
 	time.Sleep(queued)
-	sent := time.Now()
+	sent := time.Now().Add(r.ahead)
 	time.Sleep(apply)
 	key := r.number % r.load.Keys
 	e := load.Ended{Number: r.number, Key: key, Due: due.UnixNano(), Sent: sent.UnixNano(), Outcome: outcome, Expected: -1, Version: -1, Change: -1}
@@ -170,7 +171,7 @@ func (r *rig) write(outcome workload.Outcome, applied bool) {
 		}
 	}
 	time.Sleep(answer - apply)
-	e.End = time.Now().UnixNano()
+	e.End = time.Now().Add(r.ahead).UnixNano()
 	r.number++
 	r.ended = append(r.ended, e)
 }
@@ -180,7 +181,7 @@ func (r *rig) observed() {
 	if err := r.watching.Observe(slices.Clone(r.ended), 0); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.watching.Observe(nil, time.Now().UnixNano()); err != nil {
+	if err := r.watching.Observe(nil, time.Now().Add(r.ahead).UnixNano()); err != nil {
 		r.t.Fatal(err)
 	}
 	r.ended = r.ended[:0]

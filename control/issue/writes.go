@@ -1,0 +1,71 @@
+package issue
+
+import (
+	"sync"
+	"time"
+
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
+)
+
+// relay passes the writes of generators on to what watches them. It is safe for concurrent use.
+type relay struct {
+	set        *Set
+	watch      load.Watch
+	operations int
+
+	mu     sync.Mutex
+	before []int64 // by part: all writes that were sent before have come
+	least  int64   // that was passed on
+	list   []load.Ended
+}
+
+func newRelay(s *Set, watch load.Watch) *relay {
+	return &relay{set: s, watch: watch, operations: len(s.spec.Operations()), before: make([]int64, len(s.parts))}
+}
+
+// take takes a message of a part.
+func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.list, err = loadwire.WritesOf(r.list[:0], m, r.operations); err != nil {
+		return err
+	}
+	if len(r.list) > 0 {
+		if err := r.watch(r.list, r.least); err != nil {
+			return err
+		}
+	}
+	r.before[part] = max(r.before[part], m.GetBeforeUnixNs())
+	return r.pass()
+}
+
+// pass passes the moment on before which all writes have come, of generators that are not lost. What
+// a lost one has not sent is not known.
+func (r *relay) pass() error {
+	least := int64(1<<63 - 1)
+	for i, p := range r.set.parts {
+		if p.lostBy() == nil {
+			least = min(least, r.before[i])
+		}
+	}
+	if least <= r.least || least == 1<<63-1 {
+		return nil
+	}
+	r.least = least
+	return r.watch(nil, least)
+}
+
+// ClockError bounds how far the times of what generators sent may be from this run's clock, 0 without
+// generators: records are in the clock as it was before the first step.
+func (s *Set) ClockError() (most time.Duration) {
+	for _, g := range s.gens {
+		for i := range g.record.Steps {
+			step := &g.record.Steps[i]
+			moved := time.Duration(step.ClockOffsetNS - g.record.Steps[0].ClockOffsetNS)
+			most = max(most, moved.Abs()+time.Duration(step.ClockErrorNS)+time.Duration(step.ClockMovedNS).Abs())
+		}
+	}
+	return most
+}
