@@ -21,8 +21,8 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(500*time.Millisecond, `
-load: {rate: 100, duration: 5s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
-sessions: {held: 40, ttl: 1s, keep: 200ms, after: 1s, keys: 2}
+load: {rate: 100, duration: 7s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
+sessions: {held: 40, ttl: 1s, keep: 200ms, after: 3s, keys: 2}
 databases:
   fake__honest: {options: {expiry: doubled}}
   fake__hasty: {options: {expire_early_every: 7}}
