@@ -12,7 +12,7 @@ import (
 )
 
 // Half is the part of an ability in reports. It implements one or more of [Tabler], [Actor],
-// [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder] and [Comparer].
+// [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer] and [Comparer].
 type Half any
 
 // Row is a row of the table, in the section of another row and below it.
@@ -152,6 +152,44 @@ type Finding struct {
 	// Short is the name as a column heading.
 	Short string
 	Of    func([]*run.Run) string
+}
+
+// Explainer knows what response times were spent on. It ranks no databases.
+type Explainer interface {
+	// Explain returns it for databases, given by their names and runs; nil if it is not known of any.
+	Explain(names []string, runs [][]*run.Run) *Explanation
+}
+
+// Explanation is what the mean response times of databases were spent on.
+type Explanation struct {
+	// Sentence is for the first screen; "" if nothing is named.
+	Sentence  string      `json:"sentence,omitempty"`
+	Databases []Explained `json:"databases"`
+}
+
+// Explained is a database at one kind of steps.
+type Explained struct {
+	Database string `json:"database"`
+	// Step is the label of the steps; "" if all are alike.
+	Step string `json:"step,omitempty"`
+	// Runs is the number of runs of which it is known.
+	Runs int `json:"runs"`
+	// Verdict is "named", "partly" or "none found".
+	Verdict string `json:"verdict"`
+	// Causes are those of at least half of the runs.
+	Causes []Cause `json:"causes"`
+}
+
+// Cause is something that takes a part of the response time.
+type Cause struct {
+	Name  string `json:"name"`
+	Words string `json:"words"`
+	// Verdict is "named" or "partly".
+	Verdict string `json:"verdict"`
+	Runs    int    `json:"runs"`
+	// Low and High bound its share in percent, over all of these runs.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // Recorded is a run with its result folder.

@@ -3,9 +3,12 @@ package table
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
@@ -117,6 +120,57 @@ func TestLedger(t *testing.T) {
 	for label, of := range sum {
 		if math.Abs(of-100) > 1e-6 {
 			t.Errorf("the lines of %s sum to %g %%", label, of)
+		}
+	}
+}
+
+// TestBottleneck has a leader that synced for most of the time: it is named if its threads'
+// waits for processors are known.
+func TestBottleneck(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		waits          bool
+		cell, sentence string
+	}{
+		{"without the waits", false, "none found: syncs of the leader's log 90 % [0 .. 90]", ""},
+		// A tenth of the time a thread waited, and a twentieth of four processors was used.
+		{"with the waits", true, "syncs of the leader's log 90 % [75 .. 90]: 4 ms a sync, for 90 % of the time", "Where the mean response time went: a with 50 clients: syncs of the leader's log, 75 to 90 %."},
+	} {
+		runs, err := run.FromFolder(runtest.TwoDatabases(t))
+		if err != nil {
+			t.Fatalf("read the fixture: %v", err)
+		}
+		r := runs[0]
+		for i := range r.Machines.Servers {
+			machine := &r.Machines.Servers[i]
+			first := machine.Samples.All()[0]
+			machine.Samples = packed.Samples{}
+			for second := range (r.Windows.Load.To-r.Windows.Load.From)/1e9 + 3 {
+				own, s := results.NewDatabaseSample(), first
+				own.UnixNano = r.Windows.Load.From + (second-1)*1e9
+				own.Values.Set(metric.Fsyncs, 225*float64(second))
+				own.Values.Set(metric.FsyncSeconds, .9*float64(second))
+				machine.Own.Answers.Append(&own)
+				s.Values, s.UnixNano = metric.System().Values(), own.UnixNano
+				s.Values.Set(metric.CPUSeconds, .2*float64(second))
+				s.Values.Set(metric.Processes, 1)
+				if tt.waits {
+					s.Values.Set(metric.RunDelay, .1*float64(second))
+				}
+				machine.Samples.Append(&s)
+			}
+		}
+		all := All(runs)
+		c := all[slices.IndexFunc(all, func(row Row) bool { return row.Name == "BOTTLENECK" })].Cell(r)
+		if len(c.Parts) != 2 || !strings.HasPrefix(c.Parts[1].Text, tt.cell) || c.Parts[1].Low == nil {
+			t.Errorf("%s: want %q, got %+v", tt.name, tt.cell, c)
+		}
+		e := cause.Half{}.Explain([]string{"a", "b"}, [][]*run.Run{{r}, {runs[1]}})
+		if e == nil || e.Sentence != tt.sentence || len(e.Databases) != 1 || e.Databases[0].Runs != 1 {
+			t.Fatalf("%s: the sentence must be %q, got %+v", tt.name, tt.sentence, e)
+		}
+		if c := e.Databases[0].Causes; tt.waits && (len(c) != 1 || c[0].Name != "fsync" || c[0].Verdict != "named") {
+			t.Errorf("the causes are %+v", c)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package cause
 
 import (
+	"math"
+
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -25,6 +27,8 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	} else if f.Response.Known() {
 		f.Service = run.Inapplicable("a closed loop sends as soon as a client is free")
 	}
+	text, recorded := r.SharedHost()
+	f.Pending, f.Shared, f.Together = pending(g), r.ClientShares(), text != "" || !recorded
 	spans := r.SpansOf(g)
 	leader, why := leaderOf(r)
 	if why != "" {
@@ -32,8 +36,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 		f.setWrites(unrecorded(why))
 		return f
 	}
-	f.Throttled = known(leader.ShareWithin(spans, metric.GroupThrottledSeconds))
-	f.Waiting = known(leader.ShareWithin(spans, metric.RunDelay))
+	f.setProcessors(r, spans, leader)
 	if !writesOnly(r, g) {
 		f.setWrites(unrecorded("not split: the load has other requests than writes, which do not wait for these"))
 		return f
@@ -48,6 +51,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 		case n.Value == 0:
 			return unrecorded(m.Name + " reported none in the measured window")
 		}
+		f.Whole = f.Whole || whole(s)
 		return run.Measured(1e3*s.Value/n.Value, int64(n.Value))
 	}
 	f.Syncing = known(leader.Own.ShareWithin(spans, metric.FsyncSeconds))
@@ -71,7 +75,75 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 		}
 	}
 	f.Inside = insideOf(r, spans)
+	f.Whole = f.Whole || f.Inside.Known() && whole(f.Inside.Times(float64(f.Inside.N)/1e3))
 	return f
+}
+
+// whole reports whether a sum of seconds is one of whole milliseconds.
+func whole(seconds run.Measure) bool {
+	ms := 1e3 * seconds.Value
+	return math.Abs(ms-math.Round(ms)) < 1e-4
+}
+
+// pending is the mean number of pending requests, by Little's law.
+func pending(g *run.Stage) run.Measure {
+	l := &g.Latency
+	service := l.OK.Mean
+	if l.Rated() {
+		service = l.Service.Mean
+	}
+	switch ok := g.Throughput.Average; {
+	case ok.Known() && service.Known():
+		return run.Measured(ok.Value*service.Value/1e3, ok.N)
+	case l.Rated():
+		return unrecorded("the throughput is not known")
+	}
+	return run.Measured(float64(g.Clients), 0) // all of a closed loop
+}
+
+// setProcessors sets the facts about processors.
+func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine) {
+	f.Throttled = known(leader.ShareWithin(spans, metric.GroupThrottledSeconds))
+	f.Waiting = known(leader.ShareWithin(spans, metric.RunDelay))
+	f.Used = known(leader.ShareWithin(spans, metric.CPUSeconds))
+	f.Processors = unrecorded("the number of processors is not known")
+	f.Allowed, f.Periods = f.Processors, unrecorded("members have no quota")
+	for i, m := range r.Info.Record.Members {
+		if i < len(r.Machines.Servers) && &r.Machines.Servers[i] == leader && m.Host != nil && m.Host.CPUs > 0 {
+			f.Processors, f.Allowed = run.Counted(int64(m.Host.CPUs)), run.Measured(m.Host.AllowedCPUs(), 0)
+		}
+	}
+	if l := r.Info.Record.Resources; l != nil && l.CPUs > 0 {
+		if f.Allowed.Known() {
+			f.Allowed.Value = min(f.Allowed.Value, l.CPUs)
+		}
+		f.Periods = known(leader.ShareWithin(spans, metric.GroupThrottledPeriods)).Times(l.Period.Seconds())
+	}
+	f.Members = Load{run.Measured(0, 0), run.Measured(0, 0)}
+	for i := range r.Machines.Servers {
+		f.Members.add(&r.Machines.Servers[i], spans)
+	}
+	f.Clients = Load{run.Measured(0, 0), run.Measured(0, 0)}
+	f.Clients.add(&r.Machines.Client, spans)
+	if r.Info.Record.ByGenerators() {
+		why := unrecorded("the clients were on other machines")
+		f.Clients = Load{why, why}
+	}
+}
+
+// add adds what the processes of a machine required.
+func (l *Load) add(m *run.Machine, spans []run.Span) {
+	plus := func(sum *run.Measure, n metric.Name) {
+		switch one := known(m.ShareWithin(spans, n)); {
+		case !sum.Known():
+		case !one.Known():
+			*sum = one
+		default:
+			sum.Value, sum.N = sum.Value+one.Value, sum.N+one.N
+		}
+	}
+	plus(&l.Waiting, metric.RunDelay)
+	plus(&l.Used, metric.CPUSeconds)
 }
 
 // setWrites gives all facts that only writes have the same reason.

@@ -10,36 +10,67 @@ type Facts struct {
 	// Response is the mean response time of the requests that ended ok. Service is the part from
 	// the sending on; in a closed loop it is the same.
 	Response, Service run.Measure
+	// Pending is the mean number of requests that were sent and not answered.
+	Pending run.Measure
 	// Client is the part of the response time that the client itself caused.
 	Client run.Measure
 	// Inside is the mean time of a write in the members, from having it until the answer.
 	Inside run.Measure
 	// Throttled and Syncing are shares of the time, from 0 to 1, in which the leader was stopped
-	// by its processor quota, and in which it synced its log.
+	// by its processor quota, and in which it synced its log. The kernel adds up the former over
+	// processors.
 	Throttled, Syncing run.Measure
+	// Periods is the share of the quota's periods in which the leader was stopped.
+	Periods run.Measure
 	// Sync is the mean time of a sync of the leader's log, FollowersSync that of the fastest
 	// follower. Queue is the mean time for which an entry waited for its sync.
 	Sync, FollowersSync, Queue run.Measure
 	// Agreement is the mean time from the leader's proposal until most members had an entry, Trip
 	// that of a round trip from the leader to another member.
 	Agreement, Trip run.Measure
+	// Whole means that members count whole milliseconds of some of these times.
+	Whole bool
 	// Waiting is the mean number of the leader's threads that waited for a processor.
 	Waiting run.Measure
+	// Used is the mean number of processors that the leader used. Processors are those of its
+	// machine, Allowed those that it may use at once.
+	Used, Processors, Allowed run.Measure
+	// Members and Clients are the same of all members, and of the clients.
+	Members, Clients Load
+	// Shared means that clients and members share a machine, Together that members do.
+	Shared, Together bool
 }
+
+// Load is what processes required of the processors, as mean numbers.
+type Load struct{ Waiting, Used run.Measure }
 
 // Line is a part of the mean response time.
 type Line struct {
 	Name string
 	// Definition completes "share of the mean response time of ok requests: ...".
 	Definition string
-	// Of returns the line's milliseconds. Left are those that the lines above it have left, and
-	// synced those of the line of syncs; lines without a value leave all.
-	Of func(f *Facts, left, synced float64) run.Measure
+	// Of returns the line's milliseconds. Lines without a value leave all.
+	Of func(*Facts, above) run.Measure
+	// inside means that it is time in the members.
+	inside bool
 }
 
-// Lines whose bounds depend on one another: waits of the syncing thread for a processor are in both.
+// above is what the lines above a line have found, in milliseconds.
+type above struct {
+	// left is what they leave, and within the time in the members, which the lines outside of them leave.
+	left, within float64
+	// unsure is how much of the lines may have been waits for a processor.
+	unsure float64
+}
+
+// Names of lines that rules refer to.
 const (
+	nameClient     = "LEDGER-CLIENT"
+	nameFreeClient = "LEDGER-FREE-CLIENT"
+	nameOutside    = "LEDGER-OUTSIDE"
+	nameThrottled  = "LEDGER-THROTTLED"
 	nameFsync      = "LEDGER-FSYNC"
+	namePeers      = "LEDGER-PEERS"
 	nameProcessors = "LEDGER-PROCESSORS"
 )
 
@@ -50,15 +81,13 @@ const Unexplained = "LEDGER-UNEXPLAINED"
 // leader from what is known best to what is known worst.
 func Lines() []Line {
 	return []Line{
-		{"LEDGER-CLIENT", "delay that the client itself added: lateness before the sending, and stops of its process during calls",
-			func(f *Facts, _, _ float64) run.Measure { return f.Client }},
-		{"LEDGER-FREE-CLIENT", "wait from the due time for a free client, without the line above (rate only)", freeClient},
-		{"LEDGER-OUTSIDE", "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer", outside},
-		{"LEDGER-THROTTLED", "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave",
-			func(f *Facts, left, _ float64) run.Measure { return during(f.Throttled, left) }},
-		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor, so that it may be as small as low", fsync},
-		{"LEDGER-PEERS", "time for the agreement of most members beyond the leader's own syncs, and the wait for them: from the leader's mean agreement, or else from one round trip and the fastest follower's sync", peers},
-		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits during syncs as well", processors},
+		{nameClient, "delay that the client itself added: lateness before the sending, and stops of its process during calls", clientDelay, false},
+		{nameFreeClient, "wait from the due time for a free client, without the line above (rate only)", freeClient, false},
+		{nameOutside, "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer; low is without the time in which threads of clients or members waited for a processor, and if they share a machine, in which they ran", outside, false},
+		{nameThrottled, "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave; low counts stops on several processors at once as one, unless it was stopped in nearly every period", throttled, true},
+		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above and the next one leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor; low is one whole sync without these", fsync, true},
+		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of members waited for a processor and, for agreements or members that share a machine, in which they ran", peers, true},
+		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits that may be in the lines above as well", processors, true},
 	}
 }
 
@@ -81,30 +110,51 @@ func Ledger(f *Facts) (entries []Entry, why run.Measure) {
 	if !f.Throttled.Known() && !f.Syncing.Known() && !f.Inside.Known() && !f.Waiting.Known() {
 		return nil, run.Inapplicable("%s", f.Waiting.Missing)
 	}
-	left := f.Response.Value
-	var syncs, waits run.Measure
+	at := above{left: f.Response.Value}
+	most := 0.0 // what else may belong to the rest
 	add := func(l Line, m run.Measure) {
 		entries = append(entries, Entry{l, m, m.Times(100 / f.Response.Value)})
 	}
 	for _, l := range Lines() {
-		m := l.Of(f, left, syncs.Value)
-		switch {
-		case !m.Known():
-		case l.Name == nameFsync:
-			syncs = m
-		case l.Name == nameProcessors:
-			m.High = m.Value + syncs.High - syncs.Low
-			waits = m
+		if !l.inside {
+			at.within = at.left
 		}
+		m := l.Of(f, at)
 		if m.Known() {
-			left -= m.Value
+			at.left -= m.Value
+			low, _ := bounds(m)
+			most += m.Value - low
+			switch l.Name {
+			case nameThrottled:
+			case nameFsync:
+				at.unsure += m.Value * f.suspended()
+			default:
+				at.unsure += m.Value - low
+			}
+		}
+		if !l.inside {
+			at.within = at.left
 		}
 		add(l, m)
 	}
-	rest := run.Measured(left, f.Response.N)
-	rest.Low, rest.High = left, left+waits.Value
+	rest := run.Measured(at.left, f.Response.N)
+	rest.Low, rest.High = at.left, at.left+most
 	add(Line{Name: Unexplained}, rest)
 	return entries, run.Measure{}
+}
+
+// bounds returns the bounds of a measure, equal ones for an exact value.
+func bounds(m run.Measure) (low, high float64) {
+	if m.Low == 0 && m.High == 0 {
+		return m.Value, m.Value
+	}
+	return m.Low, m.High
+}
+
+// atLeast returns a measure with a lower bound, which is positive or 0.
+func atLeast(m run.Measure, low float64) run.Measure {
+	m.Low, m.High = min(max(low, 0), m.Value), m.Value
+	return m
 }
 
 // during is the part of the time left in which something lasted that takes a share of the window.
@@ -117,67 +167,22 @@ func during(share run.Measure, left float64) run.Measure {
 	return run.Measured(min(share.Value, 1)*max(left, 0), share.N)
 }
 
-func freeClient(f *Facts, _, _ float64) run.Measure {
-	if !f.Service.Known() {
-		return f.Service
-	}
-	wait := f.Response.Value - f.Service.Value
-	if f.Client.Known() {
-		wait -= f.Client.Value
-	}
-	return run.Measured(max(wait, 0), f.Service.N)
-}
-
-// outside leaves the time inside the members.
-func outside(f *Facts, left, _ float64) run.Measure {
-	if !f.Inside.Known() {
-		return f.Inside
-	}
-	return run.Measured(left-f.Inside.Value, f.Inside.N)
-}
-
-// fsync is at least the part that the leader's waits for a processor cannot explain. A sync that
-// takes longer than the agreement of most members was not waited for to its end.
-func fsync(f *Facts, left, _ float64) run.Measure {
-	if !f.Syncing.Known() {
-		return f.Syncing
-	}
-	waited := 1.0
-	if f.Agreement.Known() && f.Sync.Known() && f.Sync.Value > f.Agreement.Value {
-		waited = f.Agreement.Value / f.Sync.Value
-	}
-	m := during(f.Syncing.Times(waited), left)
-	if f.Sync.Known() {
-		whole := f.Sync.Value * waited
-		if f.Throttled.Known() { // syncs last while the leader is stopped
-			whole *= 1 - min(f.Throttled.Value, 1)
+// most is the largest part of the time of pending requests that can have been in times that take
+// shares of the window. Where less than one request was pending, all of them may have been while
+// one was. It is 1 for what was not recorded.
+func (f *Facts) most(shares ...run.Measure) float64 {
+	sum := 0.0
+	for _, s := range shares {
+		if !s.Known() {
+			return 1
 		}
-		m.Value = max(m.Value, whole)
+		sum += s.Value
 	}
-	if f.Waiting.Known() {
-		m.Low, m.High = max(m.Value-min(f.Waiting.Value, 1)*max(left, 0), 0), m.Value
+	if !f.Pending.Known() {
+		return 1
 	}
-	return m
+	if f.Pending.Value > 0 && f.Pending.Value < 1 {
+		sum /= f.Pending.Value
+	}
+	return min(sum, 1)
 }
-
-// peers leaves out what the agreement and the leader's syncs have in common: the entry's sync, and
-// its wait for the one before.
-func peers(f *Facts, _, synced float64) run.Measure {
-	switch {
-	case f.Agreement.Known() && f.Sync.Known():
-		own := f.Sync.Value
-		if f.Queue.Known() {
-			own += f.Queue.Value
-		}
-		return run.Measured(max(f.Agreement.Value-max(own, synced), 0), f.Agreement.N)
-	case !f.Trip.Known():
-		return f.Trip
-	case !f.FollowersSync.Known():
-		return f.FollowersSync
-	case !f.Sync.Known():
-		return f.Sync
-	}
-	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
-}
-
-func processors(f *Facts, left, _ float64) run.Measure { return during(f.Waiting, left) }

@@ -30,6 +30,8 @@ type Headline struct {
 	Card *abilities.Card `json:"card,omitempty"`
 	// Facts are numbers of the whole load: the longest pause, keys, costs.
 	Facts Facts `json:"facts"`
+	// Why is what the mean response times were spent on; nil if that is not known.
+	Why *abilities.Explanation `json:"why,omitempty"`
 	// Doubts are the report's marks, classified by whether they could change the order.
 	Doubts []Doubt `json:"doubts"`
 	Trust  Trust   `json:"trust"`
@@ -127,7 +129,7 @@ func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	h.Verdict = strings.TrimSpace(h.Answer.Sentence + " " + h.Answer.Basis)
 	h.What, h.Points = whatOf(columns), pointsOf(columns)
 	h.Card = cardOf(h.Answer.Kind, columns)
-	h.Facts = factsOf(columns)
+	h.Facts, h.Why = factsOf(columns), whyOf(columns)
 	h.Doubts = doubtsOf(h.Answer, h.Points, h.Trust.Reasons)
 	h.Grade = gradeOf(h.Answer, columns, h.Doubts)
 	return h

@@ -44,6 +44,7 @@ func (h *Headline) Screen() string {
 	add(h.numbers(screenPoints))
 	lines = append(lines, "")
 	add(h.Facts.text())
+	add(table.Fold(h.WhyText(), screenWidth, "  "))
 	add(table.Fold(h.Grade.String(), screenWidth, "  "))
 	add(h.doubtLines(max(0, min(screenDoubts, screenLines-len(lines)-2))))
 	if len(h.Unequal) > 0 {

@@ -17,7 +17,11 @@ func (h *Headline) Text() string {
 		b.WriteString(table.Fold(line, table.NoteWidth, "    ") + "\n")
 	}
 	b.WriteString("\n" + h.numbers(len(h.Points.Rows)))
-	b.WriteString("\n" + h.Facts.text() + "\n" + h.frame())
+	b.WriteString("\n" + h.Facts.text() + "\n")
+	if why := h.WhyText(); why != "" {
+		b.WriteString(table.Fold(why, table.NoteWidth, "  ") + "\n")
+	}
+	b.WriteString(h.frame())
 	if h.Choice != nil {
 		b.WriteString("\n" + h.Choice.Text())
 	}
@@ -192,6 +196,9 @@ func (h *Headline) Markdown() string {
 	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) }
 	b.WriteString(h.foremostMarkdown() + line(h.What) + "\n\n" + strings.TrimSpace("**"+line(h.Answer.Sentence)+"** "+line(h.Answer.Basis)) + "\n\n" + line(h.Grade.String()) + "\n\n")
 	b.WriteString(h.numbersMarkdown() + "\n" + h.Facts.markdown())
+	if why := h.WhyText(); why != "" {
+		b.WriteString("\n" + line(why) + "\n")
+	}
 	if h.Choice != nil {
 		b.WriteString(h.Choice.Markdown())
 	}

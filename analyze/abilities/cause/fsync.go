@@ -1,0 +1,61 @@
+package cause
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// fsyncRule names the syncs of the leader's log.
+func fsyncRule() Rule {
+	return Rule{
+		Name: "fsync", Words: "syncs of the leader's log", Lines: []string{nameFsync}, Over: over, Partly: partly,
+		Numbers: func(f *Facts) string {
+			return fmt.Sprintf("%s a sync, for %.0f %% of the time", millis(f.Sync), 100*min(f.Syncing.Value, 1))
+		},
+	}
+}
+
+// fsync is the share of the time of what requests do not wait for the others beyond their own
+// sync, or one whole sync if that is longer. At least one whole sync is certain, without waits for a
+// processor: while the leader syncs for others, a request may also be elsewhere. A sync that takes
+// longer than the agreement of most members was not waited for to its end.
+func fsync(f *Facts, at above) run.Measure {
+	if !f.Syncing.Known() {
+		return f.Syncing
+	}
+	waited := 1.0
+	if f.Agreement.Known() && f.Sync.Known() && f.Sync.Value > f.Agreement.Value {
+		waited = f.Agreement.Value / f.Sync.Value
+	}
+	left := at.left
+	if beyond := f.beyond(); beyond.Known() {
+		left = max(left-beyond.Value, 0)
+	}
+	m := during(f.Syncing.Times(waited), left)
+	if !f.Sync.Known() {
+		return atLeast(m, 0)
+	}
+	whole := f.Sync.Value * waited
+	if f.Throttled.Known() { // syncs last while the leader is stopped
+		share, _ := f.stopped()
+		whole *= 1 - share
+	}
+	m.Value = max(m.Value, whole)
+	return atLeast(m, whole*(1-f.suspended()))
+}
+
+// suspended is the largest part of the leader's syncs in which the syncing thread can have waited
+// for a processor: all of the time in which a thread of the leader waited, or in which it used all
+// processors that it may use, so that its runtime had none for another thread.
+func (f *Facts) suspended() float64 {
+	if !f.Waiting.Known() || !f.Used.Known() || f.Syncing.Value <= 0 {
+		return 1
+	}
+	allowed := 1.0
+	if f.Allowed.Known() {
+		allowed = max(math.Ceil(f.Allowed.Value), 1)
+	}
+	return min((f.Waiting.Value+f.Used.Value/allowed)/f.Syncing.Value, 1)
+}

@@ -1,0 +1,239 @@
+package cause
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// model is a leader that takes the requests which it has together, works on them and syncs its log,
+// one batch after the other. The others are asked while it does, and it answers when both are done.
+// Times are in ms of simulated time. What others run on the processor comes and goes, and threads wait for it.
+type model struct {
+	clients       int     // of a closed loop
+	rate          float64 // requests per ms; 0: a closed loop
+	sync, outside float64
+	peers         float64 // round trip to the others, and follower their sync
+	follower      float64
+	work          float64 // of the processor for each request
+	busy          float64 // share of the time in which others have the processor
+	lock          float64 // a wait for each batch that nobody records
+	stopped       float64 // share of each 100 ms in which the quota stops the leader
+	seed          uint64
+	inside        bool // members report the time of writes
+	agrees        bool // the leader reports agreements, else round trips
+}
+
+// spent is where the requests' time went, in request-milliseconds by what happened, and the
+// leader's totals.
+type spent struct {
+	model
+	outside, stopped, syncing, peers, processors, rest, all float64
+
+	answered, batches      int
+	length, halted, inside float64
+	syncs, trips, agreed   float64    // of all batches, as the leader measures them
+	waiting                [3]float64 // by the leader's, the followers' and the clients' threads
+	used                   float64
+}
+
+// batch is what the leader works on.
+type batch struct {
+	requests               int
+	lock, work, sync, trip float64 // what is left of each
+	asked                  bool
+	synced, agreed         bool // noticed by its threads
+}
+
+type request struct {
+	until float64
+	back  bool
+}
+
+// step is the length of a step of the simulation.
+const step = .1
+
+// simulate runs the model for a time, and counts what each request waits for.
+func (m model) simulate(length float64) *spent {
+	s := &spent{model: m, length: length}
+	random := rand.New(rand.NewPCG(m.seed, 2))
+	var away []request
+	for range m.clients {
+		away = append(away, request{until: random.Float64() * (m.outside + m.sync)})
+	}
+	queue, busy, turn := 0, false, 0.0
+	var b *batch
+	var asked []*batch
+	for now := 0.0; now < length; now += step {
+		halted := math.Mod(now, 100) < 100*m.stopped
+		if m.busy > 0 && now >= turn {
+			busy = !busy
+			turn = now + 5*random.ExpFloat64()*map[bool]float64{true: m.busy, false: 1 - m.busy}[busy]
+		}
+		if m.rate > 0 && random.Float64() < m.rate*step {
+			away = append(away, request{until: now + m.outside/2})
+		}
+		var came int
+		away, came = s.travel(away, now, busy)
+		queue += came
+		if b == nil && queue > 0 {
+			b = &batch{requests: queue, lock: m.lock, work: m.work * float64(queue), sync: m.sync * (.5 + random.Float64()), trip: m.peers + m.follower}
+			queue = 0
+		}
+		if halted {
+			s.halted += step
+		}
+		current := b
+		if b != nil {
+			on := s.lead(b, halted, busy)
+			if halted {
+				on = &s.stopped
+			}
+			s.spend(on, queue+b.requests)
+			if b.asked && !slices.Contains(asked, b) {
+				asked = append(asked, b)
+				s.batches++
+			}
+			if b.synced {
+				b = nil
+			}
+		}
+		if slices.ContainsFunc(asked, func(b *batch) bool { return s.agree(b, b == current, busy) }) {
+			s.waiting[1] += step
+		}
+		asked = slices.DeleteFunc(asked, func(b *batch) bool {
+			if !b.synced || !b.agreed {
+				return false
+			}
+			for range b.requests {
+				away = append(away, request{now + m.outside/2, true})
+			}
+			return true
+		})
+	}
+	return s
+}
+
+// spend counts a step of requests at the leader.
+func (s *spent) spend(on *float64, requests int) {
+	at := step * float64(requests)
+	*on += at
+	s.all, s.inside = s.all+at, s.inside+at
+}
+
+// agree does a step of the others for a batch. It reports whether one of their threads waits for a
+// processor.
+func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
+	s.agreed += step
+	on := &s.peers
+	if !b.agreed {
+		s.trips += step
+		switch {
+		case b.trip > 0:
+			b.trip -= step
+		case busy:
+			on, waits = &s.processors, true
+		default:
+			b.agreed = true
+		}
+	}
+	if !current { // whose time goes to the leader's sync
+		s.spend(on, b.requests)
+	}
+	return waits
+}
+
+// travel moves what is on its way. It returns what is still, and how many came to the leader.
+func (s *spent) travel(away []request, now float64, busy bool) (still []request, came int) {
+	waits := 0.0
+	for _, q := range away {
+		s.all += step
+		switch {
+		case q.until > now:
+			still = append(still, q)
+			s.outside += step
+		case !q.back:
+			came++
+			s.all -= step
+		case busy: // its client waits for the processor
+			still = append(still, q)
+			waits = step
+			s.processors += step
+		default:
+			s.answered++
+			s.all -= step
+			if s.rate == 0 {
+				still = append(still, request{until: now + s.model.outside/2})
+			}
+		}
+	}
+	s.waiting[2] += waits
+	return still, came
+}
+
+// lead does a step of a batch. It returns what that was spent on.
+func (s *spent) lead(b *batch, halted, busy bool) *float64 {
+	held := halted || busy
+	wait := func() *float64 {
+		s.waiting[0] += step
+		return &s.processors
+	}
+	switch {
+	case b.lock > 0:
+		b.lock -= step
+		return &s.rest
+	case b.work > 0 && held:
+		return wait()
+	case b.work > 0:
+		b.work -= step
+		s.used += step
+		return &s.rest
+	}
+	b.asked = true
+	s.syncs += step
+	switch {
+	case b.sync > 0:
+		b.sync -= step
+	case held:
+		return wait()
+	default:
+		b.synced = true
+	}
+	return &s.syncing
+}
+
+// facts are what the records of such a load contain.
+func (s *spent) facts() *Facts {
+	n := int64(s.answered)
+	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }
+	perBatch := func(v float64) run.Measure { return of(v / float64(max(s.batches, 1))) }
+	share := func(v float64) run.Measure { return of(v / s.length) }
+	f := &Facts{
+		Response: of(s.all / float64(n)), Service: run.Inapplicable("a closed loop"), Pending: share(s.all), Client: of(0),
+		Throttled: share(s.halted), Periods: of(0), Syncing: share(s.syncs), Sync: perBatch(s.syncs),
+		Inside: none, FollowersSync: none, Queue: none, Agreement: none, Trip: none,
+		Waiting: share(s.waiting[0]), Used: share(s.used), Processors: of(1), Allowed: of(1),
+		Members: Load{share(s.waiting[0] + s.waiting[1]), share(s.used)}, Clients: Load{share(s.waiting[2]), of(0)},
+		Shared: true, Together: true,
+	}
+	if s.stopped > 0 {
+		f.Periods = of(1)
+	}
+	if s.model.inside {
+		f.Inside = of(s.inside / float64(n))
+	}
+	if s.agrees {
+		f.Agreement = perBatch(s.agreed)
+	} else {
+		f.Trip, f.FollowersSync = perBatch(s.trips).Times(1), of(s.follower)
+		f.Trip.Value = max(f.Trip.Value-s.follower, 0)
+	}
+	return f
+}
+
+// truth is the share of the response time that a resource took, in percent, by the words of rules.
+func (s *spent) truth(name string) float64 {
+	return 100 / s.all * map[string]float64{"outside": s.outside, "quota": s.stopped, "fsync": s.syncing, "peers": s.peers, "processors": s.processors}[name]
+}

@@ -1,0 +1,57 @@
+package cause
+
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// peersRule names the other members, and the network to them.
+func peersRule() Rule {
+	return Rule{
+		Name: "peers", Words: "the other members and the way to them", Lines: []string{namePeers}, Over: over, Partly: partly,
+		Numbers: func(f *Facts) string {
+			if f.agrees() {
+				return fmt.Sprintf("%s until most members agreed", millis(f.Agreement))
+			}
+			return fmt.Sprintf("%s a round trip, %s a sync of the fastest follower", millis(f.Trip), millis(f.FollowersSync))
+		},
+	}
+}
+
+// agrees reports whether the line of the other members is from the leader's agreements.
+func (f *Facts) agrees() bool { return f.Agreement.Known() && f.Sync.Known() }
+
+// beyond is the time until most members have an entry, without the leader's sync of it and its wait
+// for the one before.
+func (f *Facts) beyond() run.Measure {
+	switch {
+	case f.agrees():
+		own := f.Sync.Value
+		if f.Queue.Known() {
+			own += f.Queue.Value
+		}
+		return run.Measured(max(f.Agreement.Value-own, 0), f.Agreement.N)
+	case !f.Trip.Known():
+		return f.Trip
+	case !f.FollowersSync.Known():
+		return f.FollowersSync
+	case !f.Sync.Known():
+		return f.Sync
+	}
+	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
+}
+
+// peers is at least the part in which no thread of a member waited for a processor. Agreements also
+// contain the work of the leader.
+func peers(f *Facts, at above) run.Measure {
+	m := f.beyond()
+	if !m.Known() {
+		return m
+	}
+	loads := []run.Measure{f.Members.Waiting}
+	if f.agrees() || f.Together {
+		loads = append(loads, f.Members.Used)
+	}
+	return atLeast(m, m.Value-f.most(loads...)*max(at.within, 0)-f.uncounted())
+}

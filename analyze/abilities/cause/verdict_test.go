@@ -1,0 +1,96 @@
+package cause
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// convicted are the facts of a leader that syncs for most of the time.
+func convicted() *Facts {
+	none := run.Missing("not recorded")
+	return &Facts{
+		Response: run.Measured(10, 100), Service: run.Inapplicable("a closed loop"), Pending: run.Measured(4, 0), Client: run.Measured(.2, 100), Inside: none,
+		Throttled: none, Periods: none, Syncing: run.Measured(.8, 9), Sync: run.Measured(7, 50), FollowersSync: run.Measured(7, 50), Queue: none, Agreement: none, Trip: run.Measured(.5, 20),
+		Waiting: run.Measured(.05, 9), Used: run.Measured(.1, 9), Processors: run.Measured(2, 0), Allowed: run.Measured(2, 0),
+		Members: Load{run.Measured(.2, 9), run.Measured(.3, 9)}, Clients: Load{run.Measured(0, 9), run.Measured(.1, 9)},
+	}
+}
+
+func judged(t *testing.T, f *Facts) *Verdict {
+	t.Helper()
+	entries, why := Ledger(f)
+	if entries == nil {
+		t.Fatalf("no ledger: %+v", why)
+	}
+	return Judge(f, entries)
+}
+
+func TestVerdict(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Facts)
+		want   string
+	}{
+		// Of 9.3 ms without the client's and the others', 80 % are syncs. One takes 7 ms, without waits for
+		// 5 % of the time and work on 5 % of the processors 6.1.
+		"named": {func(*Facts) {}, "syncs of the leader's log 74 % [61 .. 74]: 7 ms a sync, for 80 % of the time; then the other members and the way to them 5 % [0 .. 5], unexplained 18 %"},
+		"partly": {func(f *Facts) { f.Waiting = run.Measured(.3, 9) },
+			"partly syncs of the leader's log 74 % [39 .. 74]: 7 ms a sync, for 80 % of the time; then too few processors for the leader 6 % [0 .. 43], the other members and the way to them 5 % [0 .. 5], unexplained 13 %"},
+		"unclear": {func(f *Facts) { f.Waiting = run.Measured(3, 9) },
+			"none found: syncs of the leader's log 74 % [0 .. 74], too few processors for the leader 19 % [0 .. 98], the other members and the way to them 5 % [0 .. 5]; the waits for processors on this machine leave the bounds too wide to tell: free processors would"},
+		// All of the clients' and the leader's waits are of the same processors.
+		"shared": {func(f *Facts) {
+			f.Shared, f.Client, f.Waiting, f.Sync, f.FollowersSync = true, run.Measured(6, 100), run.Measured(3, 9), run.Measured(2, 50), run.Measured(2, 50)
+		}, "processors, shared with the clients 67 % [60 .. 100]: 6 ms of a request; then syncs of the leader's log 28 % [0 .. 28], the other members and the way to them 5 % [0 .. 5]"},
+		// Half of 20 ms is the wait for a free client, which is long because of the rest.
+		"queued": {func(f *Facts) { f.Response, f.Service = run.Measured(20, 100), run.Measured(10, 100) },
+			"syncs of the leader's log 75 % [60 .. 75]: 7 ms a sync, for 80 % of the time; then unexplained 18 %; all without the wait for a free client, 49 % of AVG-LATENCY"},
+		// Lines that sum to 140 % may each have 40 % too much.
+		"overlapping": {func(f *Facts) { f.Trip, f.Members.Waiting = run.Measured(6.8, 20), run.Measured(0, 9) },
+			"none found: the other members and the way to them 68 % [28 .. 68], syncs of the leader's log 70 % [21 .. 70], unexplained -40 %"},
+		"nothing recorded": {func(f *Facts) { f.Waiting = run.Missing("not recorded") },
+			"none found: syncs of the leader's log 74 % [0 .. 74], the other members and the way to them 5 % [0 .. 5], unexplained 19 %"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := convicted()
+			c.change(f)
+			if got := judged(t, f).String(); !strings.HasPrefix(got, c.want) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Stops on many processors at once are one, unless the quota is used up all the time.
+func TestQuota(t *testing.T) {
+	for _, c := range []struct{ throttled, periods, low, high float64 }{
+		{.8, 1, 80, 80}, {1.7, .95, 95, 95}, {.8, .2, 20, 20}, {.8, .6, 40, 60}, {.1, .1, 5, 10},
+	} {
+		f := convicted()
+		f.Client, f.Throttled, f.Periods = run.Measured(0, 100), run.Measured(c.throttled, 9), run.Measured(c.periods, 9)
+		low, high := bounds(byName(t, f)[nameThrottled])
+		if low < c.low-1e-9 || low > c.low+1e-9 || high < c.high-1e-9 || high > c.high+1e-9 {
+			t.Errorf("%+v: got %g to %g %%", c, low, high)
+		}
+	}
+}
+
+// Every rule is about lines that exist, and has words.
+func TestRules(t *testing.T) {
+	lines := map[string]bool{}
+	for _, l := range Lines() {
+		lines[l.Name] = true
+	}
+	f := convicted()
+	for _, r := range Rules() {
+		if r.Name == "" || r.Words == "" || r.Over < r.Partly || r.Partly <= 0 || len(r.Lines) == 0 || r.Numbers(f) == "" {
+			t.Errorf("an incomplete rule: %+v", r)
+		}
+		for _, name := range r.Lines {
+			if !lines[name] {
+				t.Errorf("%s is about %s, which is no line", r.Name, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package headline
+
+import (
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/abilities/all"
+	"github.com/coreos/dbtester/analyze/answers"
+	"github.com/coreos/dbtester/analyze/run"
+)
+
+// whyOf returns what the response times of the columns were spent on; nil if that is not known.
+func whyOf(columns []answers.Column) *abilities.Explanation {
+	var names []string
+	var runs [][]*run.Run
+	for _, c := range columns {
+		names, runs = append(names, c.Name), append(runs, c.Runs)
+	}
+	for _, half := range all.Halves() {
+		if explainer, ok := half.(abilities.Explainer); ok {
+			if why := explainer.Explain(names, runs); why != nil {
+				return why
+			}
+		}
+	}
+	return nil
+}
+
+// WhyText returns the sentence about what the response times were spent on; "" if nothing was
+// found. Where a card replaces throughput and latency, their mean says little.
+func (h *Headline) WhyText() string {
+	if h.Why == nil || h.Card != nil {
+		return ""
+	}
+	return h.Why.Sentence
+}
