@@ -48,6 +48,7 @@ var knowAbilities = map[string]string{
 	"analyze/publish/live":       "shows faults while they last",
 	"agent/metrics":              "exposes the faults that an agent applies",
 	"control/shared":             "bounds sessions, contenders and watchers on clusters that others use",
+	"analyze/abilities/cause":    "judges the quota of members",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability occur only in its rooms.
