@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks hand-offs blackout tap causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks hand-offs blackout tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -136,6 +136,9 @@ blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with
 
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester >bin/tap.md; status=$$?; mv bin/tap.md test-results/tap.md && exit $$status
+
+viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them: test-results/viewers.md; ten minutes
+	$(GO) run ./tools/viewers -dbtester $(CURDIR)/bin/dbtester >bin/viewers.md; status=$$?; mv bin/viewers.md test-results/viewers.md && exit $$status
 
 CAUSES ?= 20
 causes: build ## plant a quota, slow disks and far members in etcd, ZooKeeper and Consul, CAUSES runs of each, and count how often reports name them and something else, as root: test-results/causes.md; three hours

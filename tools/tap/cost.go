@@ -7,9 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/stats/order"
@@ -35,38 +33,16 @@ type figures struct {
 	fsync    float64 // mean time of an fsync of the log by the members' own counts, in seconds
 }
 
-// pair is a run with a tap and one without.
-type pair struct{ tapped, plain figures }
-
-// costs makes pairs of runs, whose order alternates. It returns those that succeeded, and why others
-// failed.
-func costs(ctx context.Context, program, dir string, n int, progress io.Writer) (list []pair, failed []string) {
-	for i := range n {
-		var p pair
-		arms := []struct {
-			kind, keys string
-			to         *figures
-		}{{"disk", ", fsync: 1ms", &p.tapped}, {"pause", "", &p.plain}}
-		if i%2 == 1 {
-			slices.Reverse(arms)
+// costs makes pairs of runs with a tap and without one.
+func costs(ctx context.Context, program, dir string, n int, progress io.Writer) ([]experiment.Pair[figures], []string) {
+	arm := func(kind, keys string) func() (figures, error) {
+		return func() (figures, error) {
+			return measure(ctx, program, filepath.Join(dir, "cost"), fmt.Sprintf(plain, kind, keys))
 		}
-		var err error
-		for _, o := range arms {
-			if err == nil {
-				*o.to, err = measure(ctx, program, filepath.Join(dir, "cost"), fmt.Sprintf(plain, o.kind, o.keys))
-			}
-		}
-		if ctx.Err() != nil {
-			break // with what there is
-		}
-		if err != nil {
-			failed = append(failed, err.Error())
-			continue
-		}
-		fmt.Fprintf(progress, "pair %d: %.0f requests/s tapped, %.0f not\n", i+1, p.tapped.rate, p.plain.rate)
-		list = append(list, p)
 	}
-	return list, failed
+	return experiment.Pairs(ctx, n, arm("disk", ", fsync: 1ms"), arm("pause", ""), func(number int, p experiment.Pair[figures]) {
+		fmt.Fprintf(progress, "pair %d: %.0f requests/s tapped, %.0f not\n", number, p.With.rate, p.Without.rate)
+	})
 }
 
 // measure makes a run.
@@ -169,30 +145,11 @@ func (n *numbers) of(row map[string]string, column string) float64 {
 }
 
 // reportCosts prints the ratios within pairs.
-func reportCosts(out io.Writer, list []pair, failed []string) {
-	fmt.Fprintf(out, "\n## Without a fault\n\nThe cost of the tap while no fault is applied: %d pairs of runs whose order alternates, each with a fresh cluster and a closed loop of 5 clients that write 256 bytes. The whole seconds before a fault are compared: a fault of a disk, for which all members are tapped from their start on, and a pause, for which none is. Latencies are medians of those of each second; the time of an fsync is the mean by the members' own counts. The medians of the ratios within pairs have the interval of their order statistics; within noise: it has 1, and a wide one, as on a busy machine, excludes little.\n\n| | tapped, median | not tapped, median | ratio | interval | |\n|---|---|---|---|---|---|\n", len(list))
-	for _, row := range []struct {
-		name, unit string
-		scale      float64
-		of         func(figures) float64
-	}{
-		{"requests per second", "", 1, func(f figures) float64 { return f.rate }},
-		{"latency, p50", " ms", 1000, func(f figures) float64 { return f.p50 }},
-		{"latency, p99", " ms", 1000, func(f figures) float64 { return f.p99 }},
-		{"fsync, mean", " ms", 1000, func(f figures) float64 { return f.fsync }},
-	} {
-		var tapped, without, ratios []float64
-		for _, p := range list {
-			a, b := row.of(p.tapped), row.of(p.plain)
-			tapped, without, ratios = append(tapped, a*row.scale), append(without, b*row.scale), append(ratios, a/b)
-		}
-		r, word := order.Of(ratios), "differs"
-		if r.Low <= 1 && r.High >= 1 {
-			word = "within noise"
-		}
-		fmt.Fprintf(out, "| %s | %.4g%s | %.4g%s | %.3f | %.3f to %.3f (%.1f %%) | %s |\n", row.name, order.Of(tapped).Is, row.unit, order.Of(without).Is, row.unit, r.Is, r.Low, r.High, 100*r.Coverage, word)
-	}
-	for _, text := range failed {
-		fmt.Fprintf(out, "\nA pair failed and is not counted: %s\n", strings.ReplaceAll(text, "\n", " "))
-	}
+func reportCosts(out io.Writer, list []experiment.Pair[figures], failed []string) {
+	fmt.Fprintf(out, "\n## Without a fault\n\nThe cost of the tap while no fault is applied: %d pairs of runs whose order alternates, each with a fresh cluster and a closed loop of 5 clients that write 256 bytes. The whole seconds before a fault are compared: a fault of a disk, for which all members are tapped from their start on, and a pause, for which none is. Latencies are medians of those of each second; the time of an fsync is the mean by the members' own counts. The medians of the ratios within pairs have the interval of their order statistics; within noise: it has 1, and a wide one, as on a busy machine, excludes little.\n\n", len(list))
+	experiment.Compare(out, "tapped", "not tapped", list, failed,
+		experiment.Figure[figures]{Name: "requests per second", Scale: 1, Of: func(f figures) float64 { return f.rate }},
+		experiment.Figure[figures]{Name: "latency, p50", Unit: " ms", Scale: 1000, Of: func(f figures) float64 { return f.p50 }},
+		experiment.Figure[figures]{Name: "latency, p99", Unit: " ms", Scale: 1000, Of: func(f figures) float64 { return f.p99 }},
+		experiment.Figure[figures]{Name: "fsync, mean", Unit: " ms", Scale: 1000, Of: func(f figures) float64 { return f.fsync }})
 }

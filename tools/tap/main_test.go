@@ -92,27 +92,3 @@ func TestRead(t *testing.T) {
 		t.Error("a run whose fault failed was read")
 	}
 }
-
-// Ratios are within pairs, and an interval that has 1 is within noise.
-func TestReportCosts(t *testing.T) {
-	var list []pair
-	for i := range 6 {
-		one := figures{rate: 100 + float64(i), p50: 1, p99: 2, fsync: 1}
-		p := pair{tapped: one, plain: one}
-		p.tapped.fsync = 2
-		p.tapped.p99 += float64(i) - 2
-		list = append(list, p)
-	}
-	var out strings.Builder
-	reportCosts(&out, list, []string{"busy"})
-	for _, want := range []string{
-		"| requests per second | 102.5 | 102.5 | 1.000 | 1.000 to 1.000 (96.9 %) | within noise |",
-		"| latency, p99 | 2500 ms | 2000 ms | 1.250 | 0.000 to 2.500 (96.9 %) | within noise |",
-		"| fsync, mean | 2000 ms | 1000 ms | 2.000 | 2.000 to 2.000 (96.9 %) | differs |",
-		"A pair failed and is not counted: busy",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the table has no %q:\n%s", want, out.String())
-		}
-	}
-}

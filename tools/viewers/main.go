@@ -1,0 +1,79 @@
+// Command viewers measures what pages that look at a run cost it: pairs of runs of etcd at a rate,
+// one with viewers of its live page and one without. Run it with `make viewers`.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+
+	"github.com/coreos/dbtester/pkg/stats/order"
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+const text = `title: viewers
+hosts: [127.0.4.1, 127.0.4.2, 127.0.4.3]
+load: {operation: write, rate: 1000, duration: 17s, warm_up: 2s, clients: 50, connections: 10, key_size: 32, value_size: 256}
+databases:
+  etcd: {}
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := viewers(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "viewers:", err)
+		os.Exit(1)
+	}
+}
+
+func viewers(ctx context.Context, args []string, out, progress io.Writer) error {
+	flags := flag.NewFlagSet("viewers", flag.ContinueOnError)
+	program := flags.String("dbtester", "bin/dbtester", "the program")
+	n := flags.Int("n", 10, "pairs")
+	pages := flags.Int("viewers", 3, "viewers of a run")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "viewers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	measure := func(pages int) func() (figures, error) {
+		return func() (figures, error) {
+			into := filepath.Join(dir, "run")
+			defer os.RemoveAll(into)
+			return run(ctx, *program, into, pages)
+		}
+	}
+	list, failed := experiment.Pairs(ctx, *n, measure(*pages), measure(0), func(number int, p experiment.Pair[figures]) {
+		fmt.Fprintf(progress, "pair %d: %.2f %% of a core with viewers, %.2f %% without\n", number, p.With.cpu, p.Without.cpu)
+	})
+	report(out, *pages, list, failed)
+	if len(list) < order.Least {
+		return fmt.Errorf("%d of %d pairs succeeded, too few for an interval: %v", len(list), *n, failed)
+	}
+	return nil
+}
+
+// report prints what the pairs differ in.
+func report(out io.Writer, pages int, list []experiment.Pair[figures], failed []string) {
+	fmt.Fprintf(out, "# What looking at a run costs it\n\n%d pairs of runs whose order alternates, with a fresh cluster of three members of etcd each and 1,000 writes a second; one run of a pair has %d viewers of its [live page](../docs/live.md), which read all that it sends. Members, agents, viewers and the load share one machine with %d processors. Made by `make viewers`.\n\n", len(list), pages, runtime.NumCPU())
+	experiment.Compare(out, "with viewers", "without", list, failed,
+		experiment.Figure[figures]{Name: "processor time of control and its agents, of a core", Unit: " %", Scale: 1, Of: func(f figures) float64 { return f.cpu }},
+		experiment.Figure[figures]{Name: "the load's lateness, p50", Unit: " ms", Scale: 1e3, Of: func(f figures) float64 { return f.late50 }},
+		experiment.Figure[figures]{Name: "the load's lateness, p99", Unit: " ms", Scale: 1e3, Of: func(f figures) float64 { return f.late99 }},
+		experiment.Figure[figures]{Name: "response time, mean", Unit: " ms", Scale: 1e3, Of: func(f figures) float64 { return f.response }})
+	var more []float64
+	for _, p := range list {
+		more = append(more, p.With.cpu-p.Without.cpu)
+	}
+	m := order.Of(more)
+	fmt.Fprintf(out, "\nViewers cost control %.2f %% of a core (%.2f to %.2f, %.1f %%): the median of the differences within pairs, and the interval of their order statistics. Above, *within noise* is a ratio whose interval has 1; a wide one, as on a busy machine, excludes little.\n", m.Is, m.Low, m.High, 100*m.Coverage)
+}

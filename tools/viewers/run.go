@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// figures are those of the measured seconds of a run.
+type figures struct {
+	cpu            float64 // processor time of control's process, which has the agents too, in percent of a core
+	late50, late99 float64 // percentiles of the client's own delay of a request, in seconds
+	response       float64 // mean response time of the ok requests, in seconds
+}
+
+// run makes a run with some viewers, and fails if one of them missed most of it.
+func run(ctx context.Context, program, dir string, pages int) (figures, error) {
+	if pages == 0 {
+		path, err := experiment.Run(ctx, program, dir, text, "manifest.json")
+		if err != nil {
+			return figures{}, err
+		}
+		return read(filepath.Dir(path))
+	}
+	address, err := free()
+	if err != nil {
+		return figures{}, err
+	}
+	looking, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	seen := make([]int, pages)
+	for i := range pages {
+		group.Go(func() { seen[i] = look(looking, "http://"+address+"/events") })
+	}
+	path, err := experiment.Run(ctx, program, dir, text, "manifest.json", "--live", address)
+	stop()
+	group.Wait()
+	if err != nil {
+		return figures{}, err
+	}
+	f, err := read(filepath.Dir(path))
+	for i, n := range seen {
+		if n < 10 {
+			err = errors.Join(err, fmt.Errorf("viewer %d saw %d seconds of the run, want at least 10", i+1, n))
+		}
+	}
+	return f, err
+}
+
+// free returns an address that nobody listens on.
+func free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// look reads a stream of events from when it is served until it ends, and returns how many seconds of
+// a run it has.
+func look(ctx context.Context, url string) (seconds int) {
+	for ctx.Err() == nil && seconds == 0 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return 0
+		}
+		answer, err := http.DefaultClient.Do(req)
+		if err != nil {
+			time.Sleep(50 * time.Millisecond) // it is not served yet
+			continue
+		}
+		lines := bufio.NewScanner(answer.Body)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			if lines.Text() == "event: second" {
+				seconds++
+			}
+		}
+		answer.Body.Close()
+	}
+	return seconds
+}
+
+// read reads the figures of a run's folder.
+func read(dir string) (f figures, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		return f, err
+	}
+	var manifest struct {
+		Databases []struct {
+			Tag      string
+			Lateness *struct {
+				P50 int64 `json:"p50_ns"`
+				P99 int64 `json:"p99_ns"`
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		return f, err
+	}
+	if len(manifest.Databases) != 1 || manifest.Databases[0].Lateness == nil {
+		return f, errors.New("the manifest must have one database with its lateness")
+	}
+	of := manifest.Databases[0]
+	f.late50, f.late99 = float64(of.Lateness.P50)/1e9, float64(of.Lateness.P99)/1e9
+	folder := filepath.Join(dir, of.Tag)
+	from, to, err := f.ofSeconds(filepath.Join(folder, "intervals.csv"))
+	if err != nil {
+		return f, err
+	}
+	f.cpu, err = processors(filepath.Join(folder, "client-system-metrics.csv"), from, to)
+	return f, err
+}
+
+// ofSeconds sets the mean response time, and returns the first and the last measured second.
+func (f *figures) ofSeconds(path string) (from, to float64, err error) {
+	seconds, err := experiment.Table(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	var count, sum float64
+	for _, s := range seconds {
+		if s["phase"] != "measure" {
+			continue
+		}
+		var n [3]float64
+		for i, column := range []string{"second", "response_ok_count", "response_ok_sum_ns"} {
+			if n[i], err = strconv.ParseFloat(strings.TrimSpace(s[column]), 64); err != nil {
+				return 0, 0, fmt.Errorf("column %s: %w", column, err)
+			}
+		}
+		if count == 0 {
+			from = n[0]
+		}
+		to, count, sum = n[0], count+n[1], sum+n[2]
+	}
+	if count == 0 {
+		return 0, 0, errors.New("no request was ok")
+	}
+	f.response = sum / count / 1e9
+	return from, to, nil
+}
+
+// processors returns the processor time between the first and the last sample of some seconds, in
+// percent of a core.
+func processors(path string, from, to float64) (float64, error) {
+	samples, err := experiment.Table(path)
+	if err != nil {
+		return 0, err
+	}
+	var at, used []float64
+	for _, s := range samples {
+		t, err := strconv.ParseFloat(s["UNIX-NANOSECOND"], 64)
+		if err != nil {
+			return 0, err
+		}
+		if t /= 1e9; t < from || t > to {
+			continue
+		}
+		cpu, err := strconv.ParseFloat(s["CPU-SECONDS"], 64)
+		if err != nil {
+			return 0, err
+		}
+		at, used = append(at, t), append(used, cpu)
+	}
+	last := len(at) - 1
+	if last < 1 || at[last] == at[0] {
+		return 0, errors.New("the measured seconds must have two samples")
+	}
+	return 100 * (used[last] - used[0]) / (at[last] - at[0]), nil
+}
