@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Heard holds the events of some watchers, without those of no change. It is safe for concurrent use.
@@ -121,6 +122,19 @@ func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target databas
 	return w
 }
 
+// caughtUp reads the key that was written last from each member. Watchers on a member that is
+// behind would rightly hear of writes that were answered before.
+func caughtUp(t *testing.T, f *fixture, target database.Target, key []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	for target.Prefer = range target.Endpoints {
+		if _, err := f.dial(t, target).Get(ctx, key, workload.ReadLinearizable); err != nil {
+			t.Fatalf("read from member %d: %v", target.Prefer, err)
+		}
+	}
+}
+
 // watchesOf is the case of one kind.
 func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
@@ -145,6 +159,7 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	if facts.NoParts == "" {
 		ranges = append(ranges, database.WatchRange{Key: []byte("watched-0"), End: append(bytes.Clone(ours), 0)}, database.WatchRange{Key: other, End: []byte("watched-3")})
 	}
+	caughtUp(t, f, target, other)
 	w := watchKeys(t, f, facts.Kind, target, ranges)
 	if w == nil {
 		t.Logf("this release has no %s watches", facts.Kind)
@@ -253,6 +268,7 @@ func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix
 	if facts.Ranges {
 		ranges = append(ranges, database.WatchRange{})
 	}
+	caughtUp(t, f, target, quiet)
 	w := watchKeys(t, f, facts.Kind, target, ranges)
 	if w == nil {
 		return
