@@ -44,7 +44,7 @@ func record(t *testing.T, s Suite, name string) {
 		writeSome(t, c.driver, to)
 		r := newRecorder(t, to.Endpoints[0])
 		to.Endpoints = []string{r.listener.Addr().String()}
-		call.try(t, to, opWithin)
+		call.try(t, to, playedWithin)
 		made[call.name] = r.end()
 	}
 	data, err := json.MarshalIndent(made, "", " ")
