@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -20,14 +19,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := blackout(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "blackout:", err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main("blackout", blackout) }
 
 // tolerance is how far two measurements may be apart, in seconds.
 const tolerance = 0.1

@@ -12,21 +12,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := causes(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "causes:", err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main("causes", causes) }
 
 // store is a database, as experiments name it.
 type store struct{ name, lines string }

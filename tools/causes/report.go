@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/stats/order"
 	"github.com/coreos/dbtester/pkg/stats/share"
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 // enough is the part of each series that must be right, and least the largest part of the response
@@ -22,7 +22,7 @@ const (
 
 // report prints the table.
 func report(out io.Writer, all []*series) {
-	fmt.Fprintf(out, "# Planted causes\n\nThree members on one machine with %d processors, %s, data in memory, and one client that writes to the leader in a closed loop; with a quota eight. A cause is planted, or none, and the report must name it ([docs/cause.md](../docs/cause.md)): by its own words, with over half of the mean response time for certain. Partly is from 30 %% on. Without a cause, none must be found. Each run has a fresh cluster. Intervals are exact (Clopper and Pearson, 95 %%). Made by `make causes`.\n\n| store | planted | right | share, 95 %% | partly | none found | other names | unexplained, median |\n|---|---|---|---|---|---|---|---|\n", runtime.NumCPU(), load())
+	fmt.Fprintf(out, "# Planted causes\n\nThree members on one machine with %d processors, %s, data in memory, and one client that writes to the leader in a closed loop; with a quota eight. A cause is planted, or none, and the report must name it ([docs/cause.md](../docs/cause.md)): by its own words, with over half of the mean response time for certain. Partly is from 30 %% on. Without a cause, none must be found. Each run has a fresh cluster. Intervals are exact (Clopper and Pearson, 95 %%). Made by `make causes`.\n\n| store | planted | right | share, 95 %% | partly | none found | other names | unexplained, median |\n|---|---|---|---|---|---|---|---|\n", runtime.NumCPU(), experiment.Busy("after"))
 	runs, wrong := 0, 0
 	for _, s := range all {
 		c, n := s.counts(), len(s.results)
@@ -86,17 +86,4 @@ func judge(all []*series) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// load describes how busy the machine is, whose other work changes times.
-func load() string {
-	var one float64
-	text, err := os.ReadFile("/proc/loadavg")
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &one)
-	}
-	if err != nil {
-		return "with an unknown load after"
-	}
-	return fmt.Sprintf("with a load of %.1f after", one)
 }

@@ -8,10 +8,39 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 )
+
+// Main calls a program's function with the arguments, the standard output for what it measures, and
+// the standard error for its progress. An interrupt ends the context, and an error the program with
+// code 1.
+func Main(name string, do func(ctx context.Context, args []string, out, progress io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := do(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// Busy describes how busy the machine is, whose other work changes times. When completes "with a load
+// of 1.5".
+func Busy(when string) string {
+	var one float64
+	text, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &one)
+	}
+	if err != nil {
+		return "with an unknown load " + when
+	}
+	return fmt.Sprintf("with a load of %.1f %s", one, when)
+}
 
 // marked is the exit code of a run whose numbers have a mark, as on a busy machine.
 const marked = 3
@@ -67,4 +96,16 @@ func Table(path string) (rows []map[string]string, err error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// Numbers reads the numbers of a table and keeps the first error.
+type Numbers struct{ Err error }
+
+// Of returns the number in a column of a row.
+func (n *Numbers) Of(row map[string]string, column string) float64 {
+	v, err := strconv.ParseFloat(row[column], 64)
+	if err != nil && n.Err == nil {
+		n.Err = fmt.Errorf("column %s: %w", column, err)
+	}
+	return v
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,14 +20,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := handOffs(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "handoffs:", err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main("handoffs", handOffs) }
 
 // recipe is a way to take a lock of a database: how its experiment names it.
 type recipe struct{ database, name, keys string }

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -22,14 +21,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := power(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "power:", err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main("power", power) }
 
 // old is the release that has the bug.
 const old = "3.5.4"

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/stats/order"
@@ -78,18 +77,18 @@ func read(folder string) (f figures, err error) {
 		if s["phase"] != "measure" {
 			continue
 		}
-		var n numbers
-		second := n.of(s, "second")
+		var n experiment.Numbers
+		second := n.Of(s, "second")
 		if begin == 0 {
 			begin = int64(second) + 1 // the first second is measured in part
 		}
 		if int64(second) < begin || int64(second)+1 > at.Unix() {
 			continue
 		}
-		ok += n.of(s, "service_ok_count")
-		p50, p99 = append(p50, n.of(s, "service_ok_p50_ns")/1e9), append(p99, n.of(s, "service_ok_p99_ns")/1e9)
-		if n.err != nil {
-			return f, n.err
+		ok += n.Of(s, "service_ok_count")
+		p50, p99 = append(p50, n.Of(s, "service_ok_p50_ns")/1e9), append(p99, n.Of(s, "service_ok_p99_ns")/1e9)
+		if n.Err != nil {
+			return f, n.Err
 		}
 	}
 	if len(p99) < 3 {
@@ -109,9 +108,9 @@ func meanFsync(folder string, from, to time.Time) (float64, error) {
 			return 0, err
 		}
 		var first, last map[string]string
-		var n numbers
+		var n experiment.Numbers
 		for _, s := range samples {
-			if t := time.Unix(0, int64(n.of(s, "UNIX-NANOSECOND"))); s["ERROR"] != "" || t.Before(from) || t.After(to) {
+			if t := time.Unix(0, int64(n.Of(s, "UNIX-NANOSECOND"))); s["ERROR"] != "" || t.Before(from) || t.After(to) {
 				continue
 			}
 			if first == nil {
@@ -120,28 +119,17 @@ func meanFsync(folder string, from, to time.Time) (float64, error) {
 			last = s
 		}
 		if first != nil {
-			count += n.of(last, "FSYNCS") - n.of(first, "FSYNCS")
-			sum += n.of(last, "FSYNC-SECONDS") - n.of(first, "FSYNC-SECONDS")
+			count += n.Of(last, "FSYNCS") - n.Of(first, "FSYNCS")
+			sum += n.Of(last, "FSYNC-SECONDS") - n.Of(first, "FSYNC-SECONDS")
 		}
-		if n.err != nil {
-			return 0, n.err
+		if n.Err != nil {
+			return 0, n.Err
 		}
 	}
 	if count == 0 {
 		return 0, errors.New("the members counted no fsync")
 	}
 	return sum / count, nil
-}
-
-// numbers reads numbers and keeps the first error.
-type numbers struct{ err error }
-
-func (n *numbers) of(row map[string]string, column string) float64 {
-	v, err := strconv.ParseFloat(row[column], 64)
-	if err != nil && n.err == nil {
-		n.err = fmt.Errorf("column %s: %w", column, err)
-	}
-	return v
 }
 
 // reportCosts prints the ratios within pairs.

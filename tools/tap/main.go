@@ -10,21 +10,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 
 	"github.com/coreos/dbtester/pkg/stats/order"
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := tap(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "tap:", err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main("tap", tap) }
 
 func tap(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("tap", flag.ContinueOnError)
@@ -39,7 +32,7 @@ func tap(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintf(out, "# The tap on fsync\n\nFaults of kind `disk` pass the calls that put writes on disk through the agent of the member. Here are three members of etcd on one machine, in the process of `dbtester control --local`. Made by `make tap` on %d processors, %s.\n", runtime.NumCPU(), load())
+	fmt.Fprintf(out, "# The tap on fsync\n\nFaults of kind `disk` pass the calls that put writes on disk through the agent of the member. Here are three members of etcd on one machine, in the process of `dbtester control --local`. Made by `make tap` on %d processors, %s.\n", runtime.NumCPU(), experiment.Busy("before"))
 	var errs []error
 	if *n > 0 {
 		list, err := delayed(ctx, *program, filepath.Join(dir, "delayed"), *n)
@@ -56,17 +49,4 @@ func tap(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// load describes how busy the machine is, whose other work changes times.
-func load() string {
-	var one float64
-	text, err := os.ReadFile("/proc/loadavg")
-	if err == nil {
-		_, err = fmt.Sscan(string(text), &one)
-	}
-	if err != nil {
-		return "with an unknown load before"
-	}
-	return fmt.Sprintf("with a load of %.1f before", one)
 }

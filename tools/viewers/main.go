@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 
@@ -23,14 +22,7 @@ databases:
   etcd: {}
 `
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := viewers(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "viewers:", err)
-		os.Exit(1)
-	}
-}
+func main() { experiment.Main("viewers", viewers) }
 
 func viewers(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("viewers", flag.ContinueOnError)

@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -131,21 +129,19 @@ func (f *figures) ofSeconds(path string) (from, to float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	var n experiment.Numbers
 	var count, sum float64
 	for _, s := range seconds {
 		if s["phase"] != "measure" {
 			continue
 		}
-		var n [3]float64
-		for i, column := range []string{"second", "response_ok_count", "response_ok_sum_ns"} {
-			if n[i], err = strconv.ParseFloat(strings.TrimSpace(s[column]), 64); err != nil {
-				return 0, 0, fmt.Errorf("column %s: %w", column, err)
-			}
+		if to = n.Of(s, "second"); count == 0 {
+			from = to
 		}
-		if count == 0 {
-			from = n[0]
-		}
-		to, count, sum = n[0], count+n[1], sum+n[2]
+		count, sum = count+n.Of(s, "response_ok_count"), sum+n.Of(s, "response_ok_sum_ns")
+	}
+	if n.Err != nil {
+		return 0, 0, n.Err
 	}
 	if count == 0 {
 		return 0, 0, errors.New("no request was ok")
@@ -161,20 +157,15 @@ func processors(path string, from, to float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	var n experiment.Numbers
 	var at, used []float64
 	for _, s := range samples {
-		t, err := strconv.ParseFloat(s["UNIX-NANOSECOND"], 64)
-		if err != nil {
-			return 0, err
+		if t := n.Of(s, "UNIX-NANOSECOND") / 1e9; t >= from && t <= to {
+			at, used = append(at, t), append(used, n.Of(s, "CPU-SECONDS"))
 		}
-		if t /= 1e9; t < from || t > to {
-			continue
-		}
-		cpu, err := strconv.ParseFloat(s["CPU-SECONDS"], 64)
-		if err != nil {
-			return 0, err
-		}
-		at, used = append(at, t), append(used, cpu)
+	}
+	if n.Err != nil {
+		return 0, n.Err
 	}
 	last := len(at) - 1
 	if last < 1 || at[last] == at[0] {
