@@ -46,6 +46,9 @@ func fsync(f *Facts, at above) run.Measure {
 	return atLeast(m, whole*(1-f.suspended()))
 }
 
+// syncsUnsure is how much of the line may have been waits of the syncing thread for a processor.
+func syncsUnsure(f *Facts, m run.Measure) float64 { return m.Value * f.suspended() }
+
 // suspended is the largest part of the leader's syncs in which the syncing thread can have waited
 // for a processor: all of the time in which a thread of the leader waited, or in which it used all
 // processors that it may use, so that its runtime had none for another thread.

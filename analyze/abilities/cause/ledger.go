@@ -53,6 +53,8 @@ type Line struct {
 	Of func(*Facts, above) run.Measure
 	// inside means that it is time in the members.
 	inside bool
+	// unsure is how much of the line may have been waits for a processor.
+	unsure func(*Facts, run.Measure) float64
 }
 
 // above is what the lines above a line have found, in milliseconds.
@@ -81,13 +83,13 @@ const Unexplained = "LEDGER-UNEXPLAINED"
 // leader from what is known best to what is known worst.
 func Lines() []Line {
 	return []Line{
-		{nameClient, "delay that the client itself added: lateness before the sending, and stops of its process during calls", clientDelay, false},
-		{nameFreeClient, "wait from the due time for a free client, without the line above (rate only)", freeClient, false},
-		{nameOutside, "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer; low is without the time in which threads of clients or members waited for a processor, and if they share a machine, in which they ran", outside, false},
-		{nameThrottled, "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave; low counts stops on several processors at once as one, unless it was stopped in nearly every period", throttled, true},
-		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above and the next one leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor; low is one whole sync without these", fsync, true},
-		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of members waited for a processor and, for agreements or members that share a machine, in which they ran", peers, true},
-		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits that may be in the lines above as well", processors, true},
+		{nameClient, "delay that the client itself added: lateness before the sending, and stops of its process during calls", clientDelay, false, beyondLow},
+		{nameFreeClient, "wait from the due time for a free client, without the line above (rate only)", freeClient, false, beyondLow},
+		{nameOutside, "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer; low is without the time in which threads of clients or members waited for a processor, and if they share a machine, in which they ran", outside, false, beyondLow},
+		{nameThrottled, "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave; low counts stops on several processors at once as one, unless it was stopped in nearly every period", throttled, true, noWaits},
+		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above and the next one leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor; low is one whole sync without these", fsync, true, syncsUnsure},
+		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of members waited for a processor and, for agreements or members that share a machine, in which they ran", peers, true, beyondLow},
+		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits that may be in the lines above as well", processors, true, beyondLow},
 	}
 }
 
@@ -122,15 +124,8 @@ func Ledger(f *Facts) (entries []Entry, why run.Measure) {
 		m := l.Of(f, at)
 		if m.Known() {
 			at.left -= m.Value
-			low, _ := bounds(m)
-			most += m.Value - low
-			switch l.Name {
-			case nameThrottled:
-			case nameFsync:
-				at.unsure += m.Value * f.suspended()
-			default:
-				at.unsure += m.Value - low
-			}
+			most += beyondLow(f, m)
+			at.unsure += l.unsure(f, m)
 		}
 		if !l.inside {
 			at.within = at.left
@@ -149,6 +144,12 @@ func bounds(m run.Measure) (low, high float64) {
 		return m.Value, m.Value
 	}
 	return m.Low, m.High
+}
+
+// beyondLow is what a measure is over its lower bound.
+func beyondLow(_ *Facts, m run.Measure) float64 {
+	low, _ := bounds(m)
+	return m.Value - low
 }
 
 // atLeast returns a measure with a lower bound, which is positive or 0.
