@@ -294,8 +294,8 @@ func slowDelivery(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.Slow.Sent.P50) / 1e6, N: last.Slow.Sent.N}, text
 }
 
-// median returns the median of rising values.
-func median(values []float64) float64 { return values[min(len(values)/2, len(values)-1)] }
+// median returns the median of rising values, of which there is at least one; of an even number the upper one.
+func median(values []float64) float64 { return values[len(values)/2] }
 
 func catchUp(o *watchers.Outcome) (run.Measure, string) {
 	perSecond := func(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
