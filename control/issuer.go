@@ -43,21 +43,11 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 				return !slices.ContainsFunc(members, func(i int) bool { return !r.losses.Has(i) })
 			},
 			Watch: func(spec load.Spec) (load.Watch, error) {
-				return r.watch(func(half abilities.Half) (load.Watch, error) {
-					if w, ok := half.(abilities.Watcher); ok {
-						return w.Watch(spec)
-					}
-					return nil, nil
-				})
+				return watchOf(r.halves, func(w abilities.Watcher) (load.Watch, error) { return w.Watch(spec) })
 			},
 		},
 		Writes: func(spec load.Spec) (load.Watch, error) {
-			return r.watch(func(half abilities.Half) (load.Watch, error) {
-				if w, ok := half.(abilities.WriteWatcher); ok {
-					return w.WatchWrites(spec)
-				}
-				return nil, nil
-			})
+			return watchOf(r.halves, func(w abilities.WriteWatcher) (load.Watch, error) { return w.WatchWrites(spec) })
 		},
 		Connect: o.ConnectGenerator, Addrs: r.experiment.GeneratorAgents(), RunID: agents.RunID(), Owner: o.Owner, Version: o.Tool.Version, Lead: o.GeneratorLead, Dir: r.dir,
 		Sample: numbered("generator", r.sampled(o)),
@@ -82,11 +72,15 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	})
 }
 
-// watch returns a watch for all halves that want one.
-func (r *run) watch(of func(abilities.Half) (load.Watch, error)) (load.Watch, error) {
+// watchOf returns a watch for all halves of one kind that want one.
+func watchOf[W any](halves []abilities.Half, of func(W) (load.Watch, error)) (load.Watch, error) {
 	var all []load.Watch
-	for _, half := range r.halves {
-		one, err := of(half)
+	for _, half := range halves {
+		w, ok := half.(W)
+		if !ok {
+			continue
+		}
+		one, err := of(w)
 		if err != nil {
 			return nil, err
 		}
