@@ -149,14 +149,28 @@ func NewMachines(labels ...string) *Machines {
 	return m
 }
 
-// MachineMetric returns the name of a sampled metric without the common prefix. A counter's name
-// ends in _total.
-func MachineMetric(m metric.Metric) string {
-	name := "machine_" + string(m.Name)
+// MachineMetric returns the name of a sampled metric without the common prefix.
+func MachineMetric(m metric.Metric) string { return named("machine_", m) }
+
+// named returns the name of a metric with a prefix. A counter's name ends in _total.
+func named(prefix string, m metric.Metric) string {
+	name := prefix + string(m.Name)
 	if m.Kind == metric.Counter && !strings.HasSuffix(name, "_total") {
 		name += "_total"
 	}
 	return name
+}
+
+// sendKnown sends a value of a metric, unless it is unknown.
+func sendKnown(out chan<- prometheus.Metric, desc *prometheus.Desc, m metric.Metric, v float64, labels []string) {
+	if v == metric.Unknown {
+		return
+	}
+	kind := prometheus.GaugeValue
+	if m.Kind == metric.Counter {
+		kind = prometheus.CounterValue
+	}
+	Send(out, desc, kind, v, labels...)
 }
 
 // Describe sends the descriptions of all metrics.
@@ -170,15 +184,7 @@ func (m *Machines) Describe(out chan<- *prometheus.Desc) {
 // Send sends the metrics of a sample. Those that the machine could not read are left out.
 func (m *Machines) Send(out chan<- prometheus.Metric, s *results.Sample, labels ...string) {
 	for i, sampled := range metric.System().Metrics() {
-		v := s.Values.At(i)
-		if v == metric.Unknown {
-			continue
-		}
-		kind := prometheus.GaugeValue
-		if sampled.Kind == metric.Counter {
-			kind = prometheus.CounterValue
-		}
-		Send(out, m.sampled[i], kind, v, labels...)
+		sendKnown(out, m.sampled[i], sampled, s.Values.At(i), labels)
 	}
 	Send(out, m.timestamp, prometheus.GaugeValue, float64(s.UnixNano)/1e9, labels...)
 }
@@ -198,15 +204,8 @@ func NewMembers(labels ...string) *Members {
 	return m
 }
 
-// MemberMetric returns the name of a metric that members report, without the common prefix. A
-// counter's name ends in _total.
-func MemberMetric(m metric.Metric) string {
-	name := "member_" + string(m.Name)
-	if m.Kind == metric.Counter {
-		name += "_total"
-	}
-	return name
-}
+// MemberMetric returns the name of a metric that members report, without the common prefix.
+func MemberMetric(m metric.Metric) string { return named("member_", m) }
 
 // Describe sends the descriptions of all metrics.
 func (m *Members) Describe(out chan<- *prometheus.Desc) {
@@ -220,14 +219,8 @@ func (m *Members) Describe(out chan<- *prometheus.Desc) {
 // Send sends the metrics of a member's answer. Those that it does not report are left out.
 func (m *Members) Send(out chan<- prometheus.Metric, s *results.DatabaseSample, labels ...string) {
 	for i, reported := range metric.OfDatabase().Metrics() {
-		v := s.Values.At(i)
-		if v == metric.Unknown || reported.Kind == metric.Histogram {
-			continue
+		if reported.Kind != metric.Histogram {
+			sendKnown(out, m.descs[i], reported, s.Values.At(i), labels)
 		}
-		kind := prometheus.GaugeValue
-		if reported.Kind == metric.Counter {
-			kind = prometheus.CounterValue
-		}
-		Send(out, m.descs[i], kind, v, labels...)
 	}
 }
