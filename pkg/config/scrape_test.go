@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -41,24 +40,16 @@ func TestScrape(t *testing.T) {
 		{"one place for all", "scrape: {url: 'http://a/metrics'}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", membermetrics.Plan{}, "test.yaml:1:15: url must have {host}"},
 		{"a password", "scrape: {url: 'http://me:word@{host}/metrics'}\ndatabases: {etcd: {endpoints: ['a:1']}}\n", membermetrics.Plan{}, "test.yaml:1:15: url must have no user"},
 	} {
-		e, _, err := Parse("test.yaml", []byte(tc.text), catalog)
-		switch {
-		case tc.problem != "":
-			if err == nil || !strings.Contains(err.Error(), tc.problem) {
-				t.Errorf("%s: want %q, got %v", tc.name, tc.problem, err)
-			}
-		case err != nil:
-			t.Errorf("%s: %v", tc.name, err)
-		case membermetrics.Keys().Of(e.Databases[0].Abilities) != tc.want:
-			t.Errorf("%s: %+v, want %+v", tc.name, membermetrics.Keys().Of(e.Databases[0].Abilities), tc.want)
-		default:
-			shown, err := Show(e)
-			if err != nil {
-				t.Fatalf("%s: show: %v", tc.name, err)
-			}
-			if again, _, err := Parse("shown", shown, catalog); err != nil || membermetrics.Keys().Of(again.Databases[0].Abilities) != tc.want {
-				t.Errorf("%s: shown and read again it must be the same, got %v\n%s", tc.name, err, shown)
-			}
+		e := wantPlan(t, membermetrics.Keys(), catalog, tc.name, tc.text, tc.want, tc.problem)
+		if e == nil {
+			continue
+		}
+		shown, err := Show(e)
+		if err != nil {
+			t.Fatalf("%s: show: %v", tc.name, err)
+		}
+		if again, _, err := Parse("shown", shown, catalog); err != nil || membermetrics.Keys().Of(again.Databases[0].Abilities) != tc.want {
+			t.Errorf("%s: shown and read again it must be the same, got %v\n%s", tc.name, err, shown)
 		}
 	}
 }

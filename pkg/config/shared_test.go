@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/guard"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/database"
@@ -89,16 +90,26 @@ func TestMaintain(t *testing.T) {
 		{"too often", "maintain: {compact: 10ms}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{}, "test.yaml:1:21: compact must be at least 1s"},
 		{"a typing error", "maintain: {compct: 1m}\nhosts: [127.0.0.1]\ndatabases: {etcd: }\n", upkeep.Plan{}, `did you mean "compact"?`},
 	} {
-		e, _, err := Parse("test.yaml", []byte(tc.text), testCatalog())
-		switch {
-		case tc.problem != "":
-			if err == nil || !strings.Contains(err.Error(), tc.problem) {
-				t.Errorf("%s: want %q, got %v", tc.name, tc.problem, err)
-			}
-		case err != nil:
-			t.Errorf("%s: %v", tc.name, err)
-		case upkeep.Keys().Of(e.Databases[0].Abilities) != tc.want:
-			t.Errorf("%s: %+v, want %+v", tc.name, upkeep.Keys().Of(e.Databases[0].Abilities), tc.want)
-		}
+		wantPlan(t, upkeep.Keys(), testCatalog(), tc.name, tc.text, tc.want, tc.problem)
 	}
+}
+
+// wantPlan wants a file to give its first database a plan of an ability, or to be refused with a
+// problem. It returns the experiment with that plan, nil without one.
+func wantPlan[P comparable](t *testing.T, keys ability.Section[P], c Catalog, name, text string, want P, problem string) *Experiment {
+	t.Helper()
+	e, _, err := Parse("test.yaml", []byte(text), c)
+	switch {
+	case problem != "":
+		if err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: want %q, got %v", name, problem, err)
+		}
+	case err != nil:
+		t.Errorf("%s: %v", name, err)
+	case keys.Of(e.Databases[0].Abilities) != want:
+		t.Errorf("%s: %+v, want %+v", name, keys.Of(e.Databases[0].Abilities), want)
+	default:
+		return e
+	}
+	return nil
 }
