@@ -1,6 +1,7 @@
 package issue
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -44,13 +45,13 @@ func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
 // pass passes the moment on before which all writes have come, of generators that are not lost. What
 // a lost one has not sent is not known.
 func (r *relay) pass() error {
-	least := int64(1<<63 - 1)
+	least := int64(math.MaxInt64)
 	for i, p := range r.set.parts {
 		if p.lostBy() == nil {
 			least = min(least, r.before[i])
 		}
 	}
-	if least <= r.least || least == 1<<63-1 {
+	if least <= r.least || least == math.MaxInt64 {
 		return nil
 	}
 	r.least = least
