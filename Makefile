@@ -137,7 +137,7 @@ blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester >bin/tap.md; status=$$?; mv bin/tap.md test-results/tap.md && exit $$status
 
-viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them: test-results/viewers.md; ten minutes
+viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them at two rates: test-results/viewers.md; a quarter of an hour
 	$(GO) run ./tools/viewers -dbtester $(CURDIR)/bin/dbtester >bin/viewers.md; status=$$?; mv bin/viewers.md test-results/viewers.md && exit $$status
 
 CAUSES ?= 20

@@ -1,4 +1,4 @@
-// Command viewers measures what pages that look at a run cost it: pairs of runs of etcd at a rate,
+// Command viewers measures what pages that look at a run cost it: pairs of runs of etcd at two rates,
 // one with viewers of its live page and one without. Run it with `make viewers`.
 package main
 
@@ -17,17 +17,21 @@ import (
 
 const text = `title: viewers
 hosts: [127.0.4.1, 127.0.4.2, 127.0.4.3]
-load: {operation: write, rate: 1000, duration: 17s, warm_up: 2s, clients: 50, connections: 10, key_size: 32, value_size: 256}
+load: {operation: write, rate: %d, duration: 17s, warm_up: 2s, clients: 50, connections: 10, key_size: 32, value_size: 256}
 databases:
   etcd: {}
 `
+
+// rates are in writes per second. A viewer costs control the same at both: at the high one, runs differ
+// from one another by more than that, and at the low one the load takes too little for that.
+var rates = []int{1000, 50}
 
 func main() { experiment.Main("viewers", viewers) }
 
 func viewers(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("viewers", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
-	n := flags.Int("n", 10, "pairs")
+	n := flags.Int("n", 10, "pairs of each rate")
 	pages := flags.Int("viewers", 3, "viewers of a run")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -37,26 +41,34 @@ func viewers(ctx context.Context, args []string, out, progress io.Writer) error 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	measure := func(pages int) func() (figures, error) {
-		return func() (figures, error) {
-			into := filepath.Join(dir, "run")
-			defer os.RemoveAll(into)
-			return run(ctx, *program, into, pages)
+	heading(out, *n, *pages)
+	for _, rate := range rates {
+		measure := func(pages int) func() (figures, error) {
+			return func() (figures, error) {
+				into := filepath.Join(dir, "run")
+				defer os.RemoveAll(into)
+				return run(ctx, *program, into, rate, pages)
+			}
 		}
-	}
-	list, failed := experiment.Pairs(ctx, *n, measure(*pages), measure(0), func(number int, p experiment.Pair[figures]) {
-		fmt.Fprintf(progress, "pair %d: %.2f %% of a core with viewers, %.2f %% without\n", number, p.With.cpu, p.Without.cpu)
-	})
-	report(out, *pages, list, failed)
-	if len(list) < order.Least {
-		return fmt.Errorf("%d of %d pairs succeeded, too few for an interval: %v", len(list), *n, failed)
+		list, failed := experiment.Pairs(ctx, *n, measure(*pages), measure(0), func(number int, p experiment.Pair[figures]) {
+			fmt.Fprintf(progress, "%d/s, pair %d: %.2f %% of a core with viewers, %.2f %% without\n", rate, number, p.With.cpu, p.Without.cpu)
+		})
+		report(out, rate, list, failed)
+		if len(list) < order.Least {
+			return fmt.Errorf("%d of %d pairs succeeded, too few for an interval: %v", len(list), *n, failed)
+		}
 	}
 	return nil
 }
 
-// report prints what the pairs differ in.
-func report(out io.Writer, pages int, list []experiment.Pair[figures], failed []string) {
-	fmt.Fprintf(out, "# What looking at a run costs it\n\n%d pairs of runs whose order alternates, with a fresh cluster of three members of etcd each and 1,000 writes a second; one run of a pair has %d viewers of its [live page](../docs/live.md), which read all that it sends. Members, agents, viewers and the load share one machine with %d processors. Made by `make viewers`.\n\n", len(list), pages, runtime.NumCPU())
+// heading says what is measured.
+func heading(out io.Writer, n, pages int) {
+	fmt.Fprintf(out, "# What looking at a run costs it\n\nAt each rate, %d pairs of runs whose order alternates, with a fresh cluster of three members of etcd each; one run of a pair has %d viewers of its [live page](../docs/live.md), which read all that it sends. Members, agents, viewers and the load share one machine with %d processors, %s. Made by `make viewers`.\n\nThe ratio is the median of the ratios within pairs, with the interval of their order statistics. *Within noise* is one whose interval has 1; a wide one, as on a busy machine, excludes little.\n", n, pages, runtime.NumCPU(), experiment.Busy("before"))
+}
+
+// report prints what the pairs of a rate differ in.
+func report(out io.Writer, rate int, list []experiment.Pair[figures], failed []string) {
+	fmt.Fprintf(out, "\n## %d writes a second\n\n", rate)
 	experiment.Compare(out, "with viewers", "without", list, failed,
 		experiment.Figure[figures]{Name: "processor time of control and its agents, of a core", Unit: " %", Scale: 1, Of: func(f figures) float64 { return f.cpu }},
 		experiment.Figure[figures]{Name: "the load's lateness, p50", Unit: " ms", Scale: 1e3, Of: func(f figures) float64 { return f.late50 }},
@@ -67,5 +79,5 @@ func report(out io.Writer, pages int, list []experiment.Pair[figures], failed []
 		more = append(more, p.With.cpu-p.Without.cpu)
 	}
 	m := order.Of(more)
-	fmt.Fprintf(out, "\nViewers cost control %.2f %% of a core (%.2f to %.2f, %.1f %%): the median of the differences within pairs, and the interval of their order statistics. Above, *within noise* is a ratio whose interval has 1; a wide one, as on a busy machine, excludes little.\n", m.Is, m.Low, m.High, 100*m.Coverage)
+	fmt.Fprintf(out, "\nViewers cost control %.2f %% of a core (%.2f to %.2f, %.1f %%), the median of the differences within %d pairs.\n", m.Is, m.Low, m.High, 100*m.Coverage, len(list))
 }

@@ -61,8 +61,9 @@ func TestReport(t *testing.T) {
 		list = append(list, experiment.Pair[figures]{With: two, Without: one})
 	}
 	var out strings.Builder
-	report(&out, 3, list, []string{"busy"})
-	for _, want := range []string{"6 pairs of runs", "Viewers cost control 0.25 % of a core (0.25 to 0.25, 96.9 %)", "| the load's lateness, p99 | 2000 ms | 2000 ms | 1.000 |", "A pair failed and is not counted: busy"} {
+	heading(&out, 6, 3)
+	report(&out, 1000, list, []string{"busy"})
+	for _, want := range []string{"6 pairs of runs", "3 viewers", "## 1000 writes a second", "Viewers cost control 0.25 % of a core (0.25 to 0.25, 96.9 %), the median of the differences within 6 pairs", "| the load's lateness, p99 | 2000 ms | 2000 ms | 1.000 |", "A pair failed and is not counted: busy"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report has no %q:\n%s", want, out.String())
 		}

@@ -23,8 +23,9 @@ type figures struct {
 	response       float64 // mean response time of the ok requests, in seconds
 }
 
-// run makes a run with some viewers, and fails if one of them missed most of it.
-func run(ctx context.Context, program, dir string, pages int) (figures, error) {
+// run makes a run with a rate and some viewers, and fails if one of them missed most of it.
+func run(ctx context.Context, program, dir string, rate, pages int) (figures, error) {
+	text := fmt.Sprintf(text, rate)
 	if pages == 0 {
 		path, err := experiment.Run(ctx, program, dir, text, "manifest.json")
 		if err != nil {
