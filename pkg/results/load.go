@@ -234,14 +234,16 @@ type Spread struct {
 	Max  int64 `json:"max_ns"`
 }
 
-// SpreadOf returns the spread of some times, which it sorts; nil for none. They may be below 0.
+// SpreadOf returns the spread of some times, which it sorts; nil for none. They may be below 0. Their
+// percentiles are at the ranks of [histogram.Rank].
 func SpreadOf(times []int64) *Spread {
 	if len(times) == 0 {
 		return nil
 	}
 	slices.Sort(times)
-	at := func(q float64) int64 { return times[min(int(q*float64(len(times))), len(times)-1)] }
-	return &Spread{N: int64(len(times)), P50: at(.5), P99: at(.99), P999: at(.999), Max: times[len(times)-1]}
+	n := int64(len(times))
+	at := func(q float64) int64 { return times[histogram.Rank(q, n)-1] }
+	return &Spread{N: n, P50: at(.5), P99: at(.99), P999: at(.999), Max: times[n-1]}
 }
 
 // Enough reports whether there are enough values for the quantile q, as [histogram.Enough]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -71,5 +72,22 @@ func TestStepJSON(t *testing.T) {
 	}
 	if want := `{"index":1,"clients":2,"connections":1,"requests":3,"rate":4,"rate_end":5,"inside_ns":6}`; string(data) != want {
 		t.Errorf("got %s, want %s", data, want)
+	}
+}
+
+// TestSpreadOf: percentiles are the values at the nearest rank, as those of histograms are.
+func TestSpreadOf(t *testing.T) {
+	if got := SpreadOf(nil); got != nil {
+		t.Errorf("the spread of nothing is %+v", got)
+	}
+	for _, n := range []int64{1, 2, 3, 100, 1000, 1001} {
+		var times []int64
+		for v := n; v >= 1; v-- {
+			times = append(times, v)
+		}
+		want := Spread{N: n, P50: histogram.Rank(.5, n), P99: histogram.Rank(.99, n), P999: histogram.Rank(.999, n), Max: n}
+		if got := SpreadOf(times); *got != want {
+			t.Errorf("the spread of 1 to %d is %+v, want %+v", n, *got, want)
+		}
 	}
 }

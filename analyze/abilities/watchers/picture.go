@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
 // statistic is a line of a database.
@@ -104,7 +105,7 @@ func caughtUpByWrites(columns []abilities.Column) figure.Figure {
 					names, looks[name] = append(names, name), c
 				}
 				rates, written := slow.Rates(), slow.WriteRate()
-				points[name] = append(points[name], served{written, median(rates), rates[0]})
+				points[name] = append(points[name], served{written, order.Middle(rates), rates[0]})
 				least, most = min(least, written), max(most, written)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
 // Half is the half of reports.
@@ -294,14 +295,11 @@ func slowDelivery(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.Slow.Sent.P50) / 1e6, N: last.Slow.Sent.N}, text
 }
 
-// median returns the median of rising values, of which there is at least one; of an even number the upper one.
-func median(values []float64) float64 { return values[len(values)/2] }
-
 func catchUp(o *watchers.Outcome) (run.Measure, string) {
 	perSecond := func(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
 	last, text := slowly(o, func(s *watchers.SlowStage) bool { return len(s.Rates()) > 0 }, func(s *watchers.Stage) string {
 		rates := s.Slow.Rates()
-		text := fmt.Sprintf("p50 %s, least %s of %s", perSecond(median(rates)), perSecond(rates[0]), english.Plural(len(rates), "connection", ""))
+		text := fmt.Sprintf("p50 %s, least %s of %s", perSecond(order.Middle(rates)), perSecond(rates[0]), english.Plural(len(rates), "connection", ""))
 		if s.Slow.Written > 0 {
 			text += fmt.Sprintf("; %s were written meanwhile", perSecond(s.Slow.WriteRate()))
 		}
@@ -314,7 +312,7 @@ func catchUp(o *watchers.Outcome) (run.Measure, string) {
 		text += "; the newest value of each key alone: what a watcher misses is not kept for it"
 	}
 	rates := last.Slow.Rates()
-	return run.Measure{Value: median(rates), N: int64(len(rates))}, text
+	return run.Measure{Value: order.Middle(rates), N: int64(len(rates))}, text
 }
 
 // lags returns how long slow connections needed to catch up, and for how long the others were behind.
