@@ -28,6 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
@@ -38,7 +39,7 @@ import (
 )
 
 // DefaultLease is how long a session lives without a sign of its control.
-const DefaultLease = 15 * time.Second
+const DefaultLease = tenant.DefaultLease
 
 // Options are the inputs of an agent. They do not change after [New].
 type Options struct {

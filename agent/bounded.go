@@ -82,7 +82,7 @@ func (b bounded) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 func (a *Agent) life(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if s := a.session; s != nil && s.now.run == run && s.ctx.Err() == nil {
+	if s := a.session; s != nil && s.now.Run == run && s.ctx.Err() == nil {
 		return s.ctx
 	}
 	return a.ctx
@@ -92,7 +92,7 @@ func (a *Agent) life(run string) context.Context {
 func (a *Agent) keep(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if s := a.session; s != nil && s.now.run == run {
+	if s := a.session; s != nil && s.now.Run == run {
 		return s.kept
 	}
 	return a.ctx

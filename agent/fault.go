@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/process/tap"
@@ -44,7 +45,7 @@ func (v service) Fault(ctx context.Context, req *pb.FaultRequest) (*pb.FaultResp
 	}
 	asked := req.GetFault()
 	r := fault.Record{ID: req.GetId(), Kind: asked.GetKind(), Parameters: asked.GetParameters(), For: time.Duration(req.GetForNs())}
-	if !validRun.MatchString(r.ID) || r.For > longestFault {
+	if tenant.CheckRun(r.ID) != nil || r.For > longestFault {
 		return nil, status.Errorf(codes.InvalidArgument, "a fault needs an id of 1 to 64 letters, digits, - and _, and lasts at most %v; got %q and %v", longestFault, r.ID, r.For)
 	}
 	if err := v.agent.planner.allowsFault(r); err != nil {
@@ -96,7 +97,7 @@ func (a *planner) allowsFault(r fault.Record) error {
 func (a *planner) allowsFaults(req *pb.StartRequest) error {
 	for _, k := range req.GetFaults() {
 		if err := a.allowsFault(fault.Record{Kind: k.GetKind(), Parameters: k.GetParameters()}); err != nil {
-			if place := k.GetPlace(); place != "" && printable(place, maxPlace) {
+			if place := k.GetPlace(); place != "" && tenant.Printable(place, maxPlace) {
 				return status.Errorf(status.Code(err), "%s: %s", place, status.Convert(err).Message())
 			}
 			return err

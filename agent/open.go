@@ -1,32 +1,25 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
-
-var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
-
-// maxOwner bounds the text that names an owner, in bytes.
-const maxOwner = 256
 
 // Open reserves the agent for one run. It is refused while another run has a session
 // that is neither closed nor expired; a detached session can be taken over.
 func (v service) Open(ctx context.Context, req *pb.OpenRequest) (*pb.OpenResponse, error) {
 	a := v.agent
-	if !validRun.MatchString(req.GetRunId()) {
-		return nil, status.Errorf(codes.InvalidArgument, "run id %q is not 1 to 64 letters, digits, - and _", req.GetRunId())
-	}
-	if !printable(req.GetOwner(), maxOwner) {
-		return nil, status.Errorf(codes.InvalidArgument, "owner is not printable or longer than %d bytes", maxOwner)
+	if err := cmp.Or(tenant.CheckRun(req.GetRunId()), tenant.CheckName("owner", req.GetOwner())); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	for {
 		old, err := a.open(ctx, req)
@@ -58,8 +51,8 @@ func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error)
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case a.closed:
 		return nil, status.Error(codes.Unavailable, "the agent is closing")
-	case s != nil && !s.now.removing && s.now.run == req.GetRunId():
-		s.now.alive = time.Now()
+	case s != nil && !s.now.removing && s.now.Run == req.GetRunId():
+		s.now.Alive = time.Now()
 		return nil, nil
 	case req.GetTakeOver() != nil:
 		return nil, s.takeOver(req)
@@ -140,9 +133,9 @@ func (a *Agent) own(run string) (*session, error) {
 	switch {
 	case s == nil:
 		return nil, errIdle
-	case s.now.run != run:
+	case s.now.Run != run:
 		return nil, s.now.refusal(codes.PermissionDenied)
 	}
-	s.now.alive = time.Now()
+	s.now.Alive = time.Now()
 	return s, nil
 }

@@ -11,12 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
@@ -208,18 +207,12 @@ func within(tool, path string) bool {
 // checkTag refuses a tag that is not one plain, visible name of a folder.
 func checkTag(tag string) error {
 	switch {
-	case !printable(tag, maxTag) || tag == "":
+	case !tenant.Printable(tag, maxTag) || tag == "":
 		return fmt.Errorf("tag %q is not 1 to %d bytes of printable text", tag, maxTag)
 	case strings.ContainsAny(tag, `/\`) || strings.HasPrefix(tag, "."):
 		return fmt.Errorf("tag %q does not name a folder: it may not hold / or \\ nor begin with a dot", tag)
 	}
 	return nil
-}
-
-// printable reports whether text is at most limit bytes of printable UTF-8.
-func printable(text string, limit int) bool {
-	return len(text) <= limit && utf8.ValidString(text) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // hostsOf returns the cluster's hosts with every port filled in. It reports all problems.

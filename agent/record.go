@@ -83,9 +83,9 @@ func (s *session) currentRecord() (record, string) {
 	defer s.agent.mu.Unlock()
 	r := record{
 		Format:         recordFormat,
-		RunID:          s.now.run,
-		Owner:          s.now.owner,
-		Opened:         s.now.since.UTC(),
+		RunID:          s.now.Run,
+		Owner:          s.now.Owner,
+		Opened:         s.now.Since.UTC(),
 		Tag:            s.now.tag,
 		State:          stateWord(s.now.state),
 		BootID:         s.agent.bootID,

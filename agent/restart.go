@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/member"
@@ -166,7 +167,7 @@ func (a *Agent) recoveredSession(l leftover) *session {
 		ended: make(chan struct{}),
 		gone:  make(chan struct{}),
 		now: sessionState{
-			tenancy: tenancy{run: r.RunID, owner: r.Owner, since: r.Opened, alive: r.Opened, expired: true},
+			tenancy: tenancy{Tenant: tenant.Tenant{Run: r.RunID, Owner: r.Owner, Since: r.Opened, Alive: r.Opened}, expired: true},
 			faulted: faulted{faults: r.Faults},
 			remains: remains{sizes: sizes{apparent: r.ApparentBytes, allocated: r.AllocatedBytes}, exits: map[string]string{}},
 			state:   pb.State_STATE_STOPPED,

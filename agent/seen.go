@@ -47,7 +47,7 @@ func (a *Agent) Seen() Seen {
 func (s *session) seen() Seen {
 	now := &s.now
 	seen := Seen{
-		State: stateWord(now.state), Down: now.down && now.state == pb.State_STATE_RUNNING, Run: pb.RunHash(now.run), Tag: now.tag, Member: -1,
+		State: stateWord(now.state), Down: now.down && now.state == pb.State_STATE_RUNNING, Run: pb.RunHash(now.Run), Tag: now.tag, Member: -1,
 		Sample: s.newest.Load(), Faults: slices.Clone(now.faults),
 	}
 	if now.planned != nil {

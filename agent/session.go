@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
@@ -91,12 +92,10 @@ type sessionState struct {
 // tenancy is the owner of a session. Its run and owner change when a detached session is taken
 // over.
 type tenancy struct {
-	run, owner string
-	since      time.Time
-	alive      time.Time // last sign of the control
-	detached   bool
-	left       bool // the control has left: another may take over at once
-	expired    bool // the lease has ended: the next Open may have the agent
+	tenant.Tenant
+	detached bool
+	left     bool // the control has left: another may take over at once
+	expired  bool // the lease has ended: the next Open may have the agent
 }
 
 // faulted is the state of faults on a session's member.
@@ -145,7 +144,7 @@ func newSession(a *Agent, run, owner string) *session {
 		ended:    make(chan struct{}),
 		gone:     make(chan struct{}),
 		now: sessionState{
-			tenancy: tenancy{run: run, owner: owner, since: now, alive: now},
+			tenancy: tenancy{Tenant: tenant.Tenant{Run: run, Owner: owner, Since: now, Alive: now}},
 			remains: remains{sizes: sizes{apparent: -1, allocated: -1}},
 			state:   pb.State_STATE_OPEN,
 		},
@@ -274,7 +273,7 @@ func (s *session) set(state pb.State) {
 	s.now.state = state
 	if state == pb.State_STATE_STOPPED && s.now.detached {
 		// A detached session lives without its control; its remains get one lease.
-		s.now.alive = time.Now()
+		s.now.Alive = time.Now()
 	}
 }
 
@@ -332,13 +331,13 @@ func (s *session) takeOver(req *pb.OpenRequest) error {
 	switch {
 	case s == nil, s.now.removing, s.ctx.Err() != nil, s.now.state != pb.State_STATE_RUNNING, s.now.tag != want.GetTag():
 		return status.Errorf(codes.FailedPrecondition, "no detached session of %q is running on this agent", want.GetTag())
-	case !s.now.detached, !s.now.left && time.Since(s.now.alive) < s.agent.opts.Lease:
+	case !s.now.detached, !s.now.left && s.now.Left(s.agent.opts.Lease) > 0:
 		return s.now.refusal(codes.FailedPrecondition)
 	case !sameMember(s.now.attempt.req, want):
 		return status.Errorf(codes.FailedPrecondition, "the detached session of %q on this agent was started with hosts, options or versions that differ from this run's", want.GetTag())
 	}
 	s.log.Info("session taken over", "by", pb.RunHash(req.GetRunId()), "owner", req.GetOwner())
-	s.now.run, s.now.owner, s.now.alive = req.GetRunId(), req.GetOwner(), time.Now()
+	s.now.Run, s.now.Owner, s.now.Alive = req.GetRunId(), req.GetOwner(), time.Now()
 	s.now.left, s.now.detached = false, want.GetDetached()
 	return nil
 }

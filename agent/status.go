@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
@@ -103,7 +102,7 @@ func (s *session) snapshot() snapshot {
 	defer s.agent.mu.Unlock()
 	now := s.now
 	return snapshot{
-		run: now.run, state: now.state, owner: now.ownerMessage(), planned: now.planned, dir: now.dir, files: now.files,
+		run: now.Run, state: now.state, owner: now.ownerMessage(), planned: now.planned, dir: now.dir, files: now.files,
 		member: now.member, spawned: now.spawned, tails: now.tails, exits: now.exits,
 	}
 }
@@ -218,27 +217,16 @@ func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 
 // refusal returns the error for another run. It names the owner. agent.mu is held.
 func (now *sessionState) refusal(code codes.Code) error {
-	owner := now.ownerMessage()
-	text := fmt.Sprintf("the agent belongs to %s (run %s) since %s, last heard from %s ago",
-		now.owner, pb.RunHash(now.run), now.since.UTC().Format(time.RFC3339), time.Since(now.alive).Round(time.Millisecond))
+	more := ""
 	if now.detached {
-		text += fmt.Sprintf("; it runs %q detached, for a run that takes it over", now.tag)
+		more = fmt.Sprintf("; it runs %q detached, for a run that takes it over", now.tag)
 	}
-	st, err := status.New(code, text).WithDetails(owner)
-	if err != nil {
-		return status.Error(code, text)
-	}
-	return st.Err()
+	return now.Refusal(code, "agent", more, now.ownerMessage())
 }
 
 // ownerMessage returns the owner of the session as a message. agent.mu is held.
 func (now *sessionState) ownerMessage() *pb.Owner {
-	return &pb.Owner{
-		RunHash:             pb.RunHash(now.run),
-		Name:                now.owner,
-		SinceUnixNs:         now.since.UnixNano(),
-		LastHeartbeatUnixNs: now.alive.UnixNano(),
-		Tag:                 now.tag,
-		Detached:            now.detached,
-	}
+	m := now.Message()
+	m.Tag, m.Detached = now.tag, now.detached
+	return m
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -35,7 +36,7 @@ func checkPEM(name, path string) error {
 	switch {
 	case path == "":
 		return fmt.Errorf("tls %s is missing: a member needs all three files", name)
-	case !printable(path, maxPath) || !filepath.IsAbs(path) || filepath.Clean(path) != path:
+	case !tenant.Printable(path, maxPath) || !filepath.IsAbs(path) || filepath.Clean(path) != path:
 		return fmt.Errorf("tls %s %q is not a plain absolute path", name, path)
 	}
 	info, err := os.Stat(path)

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fault"
@@ -24,7 +25,7 @@ func (a *planner) upgraded(req *pb.StartRequest, p *planned) (map[string]*planne
 		}
 		next, err := a.upgrade(req, p, version)
 		if err != nil {
-			if place := f.GetPlace(); place != "" && printable(place, maxPlace) {
+			if place := f.GetPlace(); place != "" && tenant.Printable(place, maxPlace) {
 				return nil, status.Errorf(status.Code(err), "%s: %s", place, status.Convert(err).Message())
 			}
 			return nil, err

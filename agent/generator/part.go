@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -25,14 +22,11 @@ import (
 
 // Bounds of a request.
 const (
-	maxOwner     = 256  // bytes
 	maxPath      = 4096 // bytes
 	maxEndpoints = 1000
 	maxParts     = 10_000
 	maxClients   = 1 << 20 // of a part
 )
-
-var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
 // part is the load that a generator issues, and its target. It does not change.
 type part struct {
@@ -50,15 +44,12 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	p := &part{database: req.GetDatabase(), spec: load.Spec{
 		Seed: req.GetSeed(), FirstKey: req.GetFirstKey(), Part: schedule.Part{Index: int(req.GetPart()), Of: int(req.GetParts())},
 	}}
-	var errs []error
+	errs := []error{tenant.CheckRun(req.GetRunId()), tenant.CheckName("owner", req.GetOwner()), tenant.CheckName("tag", req.GetTag())}
 	refuse := func(bad bool, format string, args ...any) {
 		if bad {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	refuse(!validRun.MatchString(req.GetRunId()), "run id %q is not 1 to 64 letters, digits, - and _", req.GetRunId())
-	refuse(!printable(req.GetOwner(), maxOwner), "owner is not printable or longer than %d bytes", maxOwner)
-	refuse(!printable(req.GetTag(), maxOwner), "tag is not printable or longer than %d bytes", maxOwner)
 	refuse(req.GetParts() < 1 || req.GetParts() > maxParts, "parts must be from 1 to %d, got %d", maxParts, req.GetParts())
 	refuse(req.GetMaxBytes() < 0, "the largest request must be at least 0 bytes, got %d", req.GetMaxBytes())
 	if entry, err := registry.Get(req.GetDatabase()); err != nil {
@@ -109,8 +100,8 @@ func (p *part) setTarget(req *pb.PrepareRequest) error {
 		if _, _, err := net.SplitHostPort(e); err != nil {
 			return fmt.Errorf("an endpoint must be HOST:PORT: %w", err)
 		}
-		if !printable(e, maxOwner) {
-			return fmt.Errorf("an endpoint is not printable or longer than %d bytes", maxOwner)
+		if err := tenant.CheckName("an endpoint", e); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -138,16 +129,10 @@ func (p *part) readCredentials(req *pb.PrepareRequest) error {
 
 // checkPath refuses a path that is neither empty nor plain and absolute.
 func checkPath(name, path string) error {
-	if path == "" || printable(path, maxPath) && filepath.IsAbs(path) && filepath.Clean(path) == path {
+	if path == "" || tenant.Printable(path, maxPath) && filepath.IsAbs(path) && filepath.Clean(path) == path {
 		return nil
 	}
 	return fmt.Errorf("%s must be a plain absolute path on the generator's machine, got %q", name, path)
-}
-
-// printable reports whether text is at most limit bytes of printable UTF-8.
-func printable(text string, limit int) bool {
-	return len(text) <= limit && utf8.ValidString(text) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // share returns how many of all clients or connections belong to this part, at least one.

@@ -63,7 +63,7 @@ func (s *session) show(tag string) {
 	if tag == "" {
 		tag = s.part.database
 	}
-	s.shown = &shown{run: pb.RunHash(s.run), tag: tag, part: s.part.spec.Part.Index, load: exposition.NewPart(s.part.spec)}
+	s.shown = &shown{run: pb.RunHash(s.Run), tag: tag, part: s.part.spec.Part.Index, load: exposition.NewPart(s.part.spec)}
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	s.server.shown = s.shown

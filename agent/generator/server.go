@@ -45,12 +45,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 )
 
 // DefaultLease is how long a session lives without a verb of its run.
-const DefaultLease = 15 * time.Second
+const DefaultLease = tenant.DefaultLease
 
 // Options are the inputs of a generator. They do not change after [New].
 type Options struct {
@@ -171,12 +172,12 @@ func (s *Server) own(run string) (*session, error) {
 	switch {
 	case o == nil:
 		return nil, errFree
-	case o.run != run:
+	case o.Run != run:
 		return nil, o.refusal(codes.PermissionDenied)
 	case o.ctx.Err() != nil:
 		return nil, o.over()
 	}
-	o.now.alive = time.Now()
+	o.Alive = time.Now()
 	return o, nil
 }
 
@@ -215,7 +216,7 @@ func (v service) CloseLoad(ctx context.Context, req *pb.CloseLoadRequest) (*pb.C
 	v.server.mu.Lock()
 	s := v.server.session
 	var err error
-	if s != nil && s.run != req.GetRunId() {
+	if s != nil && s.Run != req.GetRunId() {
 		err = s.refusal(codes.PermissionDenied)
 	}
 	v.server.mu.Unlock()

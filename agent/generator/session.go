@@ -3,7 +3,6 @@ package generator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/judging"
@@ -32,11 +32,10 @@ var (
 
 // session is one part of one load. Its own goroutine, live, ends it.
 type session struct {
-	server *Server
-	log    *slog.Logger
-	run    string
-	owner  string
-	clock  sessionClock
+	tenant.Tenant // server.mu guards Alive
+	server        *Server
+	log           *slog.Logger
+	clock         sessionClock
 
 	// ctx ends when the session is to end. issuing, its child, ends when nothing more is to be
 	// issued. Their causes are the reasons.
@@ -71,7 +70,6 @@ const verbPrepare = "Prepare"
 
 // sessionState is the part of a session that changes, guarded by server.mu.
 type sessionState struct {
-	alive time.Time // the last verb of its run
 	state pb.LoadState
 	busy  string // the verb that uses the session, verbPrepare at first; "" if none does
 	// stopStep ends the running step; nil without one.
@@ -90,7 +88,7 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 		return nil, nil, status.Error(codes.Unavailable, errClosed.Error())
 	case o != nil && o.ctx.Err() != nil:
 		return nil, o, nil
-	case o != nil && o.run != req.GetRunId():
+	case o != nil && o.Run != req.GetRunId():
 		return nil, nil, o.refusal(codes.FailedPrecondition)
 	case o != nil && o.now.state == pb.LoadState_LOAD_STATE_RUNNING:
 		return nil, nil, status.Error(codes.FailedPrecondition, "a step of this run is running: stop it first")
@@ -98,24 +96,24 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 		o.end(errReplaced)
 		return nil, o, nil
 	}
-	now := time.Now()
+	clock := newSessionClock(s.opts.wall)
 	o = &session{
-		server: s, log: s.opts.Log.With("run", pb.RunHash(req.GetRunId())), run: req.GetRunId(), owner: req.GetOwner(), gone: make(chan struct{}),
-		clock: newSessionClock(s.opts.wall),
-		now:   sessionState{alive: now, state: pb.LoadState_LOAD_STATE_PREPARED, busy: verbPrepare},
+		Tenant: tenant.Tenant{Run: req.GetRunId(), Owner: req.GetOwner(), Since: clock.start(), Alive: time.Now()},
+		server: s, log: s.opts.Log.With("run", pb.RunHash(req.GetRunId())), gone: make(chan struct{}), clock: clock,
+		now: sessionState{state: pb.LoadState_LOAD_STATE_PREPARED, busy: verbPrepare},
 	}
 	o.ctx, o.end = context.WithCancelCause(s.ctx)
 	o.issuing, o.stop = context.WithCancelCause(o.ctx)
 	o.work.Add(1)
 	s.session = o
 	s.wg.Go(o.live)
-	o.log.Info("a load is prepared", "owner", o.owner)
+	o.log.Info("a load is prepared", "owner", o.Owner)
 	return o, nil, nil
 }
 
 // live waits for the end of the session and frees its resources.
 func (s *session) live() {
-	s.watchLease()
+	tenant.Await(s.ctx, s.server.opts.Lease, s.leaseLeft)
 	_ = s.state() // takes the lock: a verb accepted before has counted itself by then
 	s.work.Wait()
 	if err := s.free(); err != nil {
@@ -139,28 +137,16 @@ func (s *session) free() error {
 	return err
 }
 
-// watchLease ends the session when its control has been silent for the lease. It returns when the
-// session is to end.
-func (s *session) watchLease() {
-	timer := time.NewTimer(s.server.opts.Lease)
-	defer timer.Stop()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-timer.C:
-		}
-		s.server.mu.Lock()
-		left := s.server.opts.Lease - time.Since(s.now.alive)
-		if left <= 0 {
-			s.end(errLease) // under the lock, so no verb can come between
-		}
-		s.server.mu.Unlock()
-		if left <= 0 {
-			return
-		}
-		timer.Reset(left)
+// leaseLeft returns how long control may still be silent. At zero the session ends under the same
+// lock, so that no verb can come between.
+func (s *session) leaseLeft() time.Duration {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	left := s.Left(s.server.opts.Lease)
+	if left <= 0 {
+		s.end(errLease)
 	}
+	return left
 }
 
 // begin lets a verb use the session in one of some states, and sets its state meanwhile. The verb
@@ -264,15 +250,7 @@ func (s *session) over() error {
 
 // refusal returns the error for another run. It names the owner. server.mu is held.
 func (s *session) refusal(code codes.Code) error {
-	text := fmt.Sprintf("the generator belongs to %s (run %s) since %s, last heard from %s ago",
-		s.owner, pb.RunHash(s.run), s.clock.start().Format(time.RFC3339), time.Since(s.now.alive).Round(time.Millisecond))
-	st, err := status.New(code, text).WithDetails(&pb.Owner{
-		RunHash: pb.RunHash(s.run), Name: s.owner, SinceUnixNs: s.clock.start().UnixNano(), LastHeartbeatUnixNs: s.now.alive.UnixNano(),
-	})
-	if err != nil {
-		return status.Error(code, text)
-	}
-	return st.Err()
+	return s.Refusal(code, "generator", "", s.Message())
 }
 
 // stateWord returns the word for a state in errors.
