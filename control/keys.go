@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
@@ -125,7 +125,7 @@ func countBefore(ctx context.Context, r *run) error {
 	if !ok || !r.db.Load.Any(workload.Op.Creates) || r.db.Load.Any(workload.Op.Deletes) {
 		return nil
 	}
-	ctx, cancel := fleet.Within(ctx, countWithin(&r.db.Load))
+	ctx, cancel := remote.Within(ctx, countWithin(&r.db.Load))
 	defer cancel()
 	n, err := counter.CountKeys(ctx, r.target)
 	if err != nil {
@@ -162,7 +162,7 @@ func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	if r.db.Load.SameKey {
 		k.MinAdded, k.MaxAdded = 0, 1
 	}
-	ctx, cancel := fleet.Within(context.WithoutCancel(ctx), countWithin(&r.db.Load))
+	ctx, cancel := remote.Within(context.WithoutCancel(ctx), countWithin(&r.db.Load))
 	defer cancel()
 	n, err := r.driver.(database.Counter).CountKeys(ctx, r.target)
 	if err != nil {
@@ -184,7 +184,7 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	if !ok {
 		return fmt.Errorf("a load that creates keys on a running cluster needs the highest key in use, and the driver of %s cannot find it", r.db.Name)
 	}
-	ctx, cancel := fleet.Within(ctx, countWithin(&r.db.Load))
+	ctx, cancel := remote.Within(ctx, countWithin(&r.db.Load))
 	defer cancel()
 	highest, err := finder.HighestKey(ctx, r.target, l.KeySize)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -118,7 +118,7 @@ func (r *run) leaderNow(ctx context.Context) (int, error) {
 }
 
 func askLeader(ctx context.Context, ask func(context.Context) (int, error)) (int, error) {
-	ctx, cancel := fleet.Within(ctx, leaderTimeout)
+	ctx, cancel := remote.Within(ctx, leaderTimeout)
 	defer cancel()
 	return ask(ctx)
 }

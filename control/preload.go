@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -103,7 +103,7 @@ func (l *loader) countPreload(ctx context.Context) (int64, error) {
 	if !ok || l.run.db.Load.Preload == 0 {
 		return -1, nil
 	}
-	ctx, cancel := fleet.Within(ctx, countWithin(&l.run.db.Load))
+	ctx, cancel := remote.Within(ctx, countWithin(&l.run.db.Load))
 	defer cancel()
 	n, err := counter.CountKeys(ctx, l.run.target)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -85,14 +86,14 @@ func waitMember(ctx context.Context, probe func() error) error {
 
 // byAgent asks a member's agent, which also knows whether the member is running.
 func (p *probes) byAgent(ctx context.Context, i int) error {
-	ctx, cancel := fleet.Within(ctx, probeTimeout)
+	ctx, cancel := remote.Within(ctx, probeTimeout)
 	defer cancel()
 	return p.fleet.Probe(ctx, i)
 }
 
 // directly asks a member of a cluster without agents.
 func (p *probes) directly(ctx context.Context, i int) error {
-	ctx, cancel := fleet.Within(ctx, probeTimeout)
+	ctx, cancel := remote.Within(ctx, probeTimeout)
 	defer cancel()
 	err := p.run.driver.Ready(ctx, p.run.target, i)
 	if _, class := database.Classify(err); class == database.ClassDenied {
@@ -104,7 +105,7 @@ func (p *probes) directly(ctx context.Context, i int) error {
 // askMembers asks every member for its version and for the leader, and reports the
 // answers. Facts that the driver cannot ask for stay unknown.
 func (p *probes) askMembers(ctx context.Context) error {
-	ctx, cancel := fleet.Within(ctx, fleet.CallTimeout)
+	ctx, cancel := remote.Within(ctx, remote.CallTimeout)
 	defer cancel()
 	name, driver, target := p.run.asked()
 	if v, ok := driver.(database.Versioner); ok && !p.run.mute {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/results"
@@ -45,11 +46,11 @@ func (s *session) collect(ctx context.Context, dir string) (names []string, err 
 
 // files lists the agent's files of this run.
 func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
-	ctx, cancel := Within(ctx, CallTimeout)
+	ctx, cancel := remote.Within(ctx, remote.CallTimeout)
 	defer cancel()
-	reply, err := s.client.Status(ctx, &pb.StatusRequest{RunId: s.runID})
+	reply, err := s.Client.Status(ctx, &pb.StatusRequest{RunId: s.RunID})
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, s.Failed(ctx, err)
 	}
 	if err := s.belongs(reply); err != nil {
 		return nil, err
@@ -66,9 +67,9 @@ func (e *GoneError) Error() string { return e.Text }
 func (s *session) belongs(reply *pb.StatusResponse) error {
 	switch {
 	case reply.Owner == nil:
-		return &GoneError{fmt.Sprintf("agent %s: %s", s.addr, gone)}
-	case reply.Owner.GetRunHash() != pb.RunHash(s.runID):
-		return &GoneError{fmt.Sprintf("agent %s now belongs to %s", s.addr, reply.Owner.GetName())}
+		return &GoneError{fmt.Sprintf("agent %s: %s", s.Addr, gone)}
+	case reply.Owner.GetRunHash() != pb.RunHash(s.RunID):
+		return &GoneError{fmt.Sprintf("agent %s now belongs to %s", s.Addr, reply.Owner.GetName())}
 	default:
 		return nil
 	}
@@ -107,9 +108,9 @@ func (s *session) receive(ctx context.Context, index int32, w io.Writer) (sum []
 	defer cancel(nil)
 	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("nothing arrived for %v", stallTimeout)) })
 	defer stall.Stop()
-	stream, err := s.client.Collect(ctx, &pb.CollectRequest{RunId: s.runID, Index: index})
+	stream, err := s.Client.Collect(ctx, &pb.CollectRequest{RunId: s.RunID, Index: index})
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, s.Failed(ctx, err)
 	}
 	for {
 		chunk, err := stream.Recv()
@@ -117,7 +118,7 @@ func (s *session) receive(ctx context.Context, index int32, w io.Writer) (sum []
 		case errors.Is(err, io.EOF):
 			return sum, nil
 		case err != nil:
-			return nil, s.failed(ctx, err)
+			return nil, s.Failed(ctx, err)
 		}
 		stall.Reset(stallTimeout)
 		if len(chunk.Sha256) > 0 {

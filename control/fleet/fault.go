@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
@@ -18,8 +19,8 @@ const faultTimeout = time.Minute
 // Fault has a member's agent apply a fault. The run id is filled in.
 func (f *Fleet) Fault(ctx context.Context, member int, req *pb.FaultRequest) (*pb.FaultResponse, error) {
 	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
-		req.RunId = s.runID
-		return s.client.Fault(ctx, req)
+		req.RunId = s.RunID
+		return s.Client.Fault(ctx, req)
 	})
 }
 
@@ -27,7 +28,7 @@ func (f *Fleet) Fault(ctx context.Context, member int, req *pb.FaultRequest) (*p
 // agent never had the fault.
 func (f *Fleet) Heal(ctx context.Context, member int, id string) (*pb.FaultResponse, error) {
 	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
-		reply, err := s.client.Heal(ctx, &pb.HealRequest{RunId: s.runID, Id: id})
+		reply, err := s.Client.Heal(ctx, &pb.HealRequest{RunId: s.RunID, Id: id})
 		if status.Code(err) == codes.NotFound {
 			return &pb.FaultResponse{}, nil
 		}
@@ -40,11 +41,11 @@ func (f *Fleet) faulty(ctx context.Context, member int, ask func(context.Context
 		return nil, fmt.Errorf("there is no agent of member %d", member+1)
 	}
 	s := f.sessions[member]
-	ctx, cancel := Within(ctx, faultTimeout)
+	ctx, cancel := remote.Within(ctx, faultTimeout)
 	defer cancel()
 	reply, err := ask(ctx, s)
 	if err != nil {
-		return nil, s.failed(ctx, err)
+		return nil, s.Failed(ctx, err)
 	}
 	return reply, nil
 }

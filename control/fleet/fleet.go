@@ -4,19 +4,17 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/coreos/dbtester/control/fleet/claim"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
@@ -87,16 +85,16 @@ func (f *Fleet) Connect(ctx context.Context) error {
 	for i := range all {
 		all[i] = f.newSession(i)
 	}
-	errs := claim.Each(all, func(s *session) error { return s.dial(ctx, f.opts.Connect) })
-	f.sessions = slices.DeleteFunc(all, func(s *session) bool { return s.closer == nil })
+	errs := claim.Each(all, func(s *session) error { return s.Dial(ctx, f.opts.Connect) })
+	f.sessions = slices.DeleteFunc(all, func(s *session) bool { return !s.Connected() })
 	return errors.Join(errs...)
 }
 
 // newSession returns the session of a member, without a connection.
 func (f *Fleet) newSession(member int) *session {
 	return &session{
-		index: member, addr: f.opts.Agents[member], runID: f.opts.RunID, version: f.opts.Version,
-		nudge: make(chan struct{}, 1), opened: f.resumed,
+		Session: remote.Session[pb.AgentClient]{Kind: "agent", Addr: f.opts.Agents[member], RunID: f.opts.RunID, Reserved: f.resumed},
+		index:   member, version: f.opts.Version, nudge: make(chan struct{}, 1),
 	}
 }
 
@@ -117,7 +115,7 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 	if takeOver != nil {
 		giveBack = func(s *session) error { return s.leave(ctx) }
 	}
-	err := claim.All(ctx, f.byAddress(), func(s *session) (err error) {
+	err := claim.All(ctx, remote.ByAddress(f.sessions), func(s *session) (err error) {
 		var want *pb.StartRequest
 		if takeOver != nil {
 			want = takeOver(s.index)
@@ -128,10 +126,10 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 	if err != nil || opened == nil {
 		return err
 	}
-	for _, s := range f.byAddress() {
-		host, err := HostOf(replies[s.index].GetHost())
+	for _, s := range remote.ByAddress(f.sessions) {
+		host, err := remote.HostOf(replies[s.index].GetHost())
 		if err != nil {
-			return fmt.Errorf("agent %s: %w", s.addr, err)
+			return fmt.Errorf("%s: %w", s, err)
 		}
 		opened(s.index, host)
 	}
@@ -142,8 +140,8 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 // the others at once before it. Another control that gets this agent finds the others free. An
 // agent whose member still runs stops it.
 func (f *Fleet) Close(ctx context.Context) error {
-	return claim.Back(f.byAddress(), func(s *session) error {
-		defer s.closer.Close()
+	return claim.Back(remote.ByAddress(f.sessions), func(s *session) error {
+		defer s.Disconnect()
 		return s.close(ctx)
 	})
 }
@@ -151,29 +149,10 @@ func (f *Fleet) Close(ctx context.Context) error {
 // Leave closes the connections and leaves the members running, for a run that takes them over.
 // The order is as in Close.
 func (f *Fleet) Leave(ctx context.Context) error {
-	return claim.Back(f.byAddress(), func(s *session) error {
-		defer s.closer.Close()
+	return claim.Back(remote.ByAddress(f.sessions), func(s *session) error {
+		defer s.Disconnect()
 		return s.leave(ctx)
 	})
-}
-
-// byAddress returns the sessions in the order of their agents' addresses, whatever the spelling
-// of these.
-func (f *Fleet) byAddress() []*session {
-	return slices.SortedStableFunc(slices.Values(f.sessions), func(a, b *session) int { return CompareAgents(a.addr, b.addr) })
-}
-
-// CompareAgents orders the addresses of agents, whatever their spelling. All controls reserve
-// agents in this order.
-func CompareAgents(a, b string) int { return cmp.Compare(canonical(a), canonical(b)) }
-
-// canonical returns the canonical spelling of an agent's address.
-func canonical(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return addr
-	}
-	return net.JoinHostPort(address.Canonical(host), port)
 }
 
 // RunID returns the id of the sessions.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/control/fleet/fleettest"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
@@ -62,7 +63,8 @@ func scripted(taps ...*fleettest.Agent) *Fleet {
 	f := New(o)
 	for i, tap := range taps {
 		f.sessions = append(f.sessions, &session{
-			index: i, addr: o.Agents[i], client: tap, closer: io.NopCloser(nil), runID: o.RunID, opened: true, nudge: make(chan struct{}, 1),
+			Session: remote.Session[pb.AgentClient]{Kind: "agent", Addr: o.Agents[i], RunID: o.RunID, Client: tap, Reserved: true},
+			index:   i, nudge: make(chan struct{}, 1),
 		})
 	}
 	return f
@@ -79,7 +81,7 @@ func TestHungAgent(t *testing.T) {
 		within time.Duration
 	}{
 		{"stop", func(c *fleettest.Agent) { c.OnStop = hung }, "stop member 2: agent agent-2: no answer within 1m0s", stopTimeout},
-		{"status", func(c *fleettest.Agent) { c.OnStatus = hung }, "list files of member 2: agent agent-2: no answer within 10s", CallTimeout},
+		{"status", func(c *fleettest.Agent) { c.OnStatus = hung }, "list files of member 2: agent agent-2: no answer within 10s", remote.CallTimeout},
 		{
 			"collect", func(c *fleettest.Agent) {
 				c.OnCollect = func(ctx context.Context, _ *pb.CollectRequest) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
@@ -88,7 +90,7 @@ func TestHungAgent(t *testing.T) {
 			},
 			"collect logs/db.log of member 2: agent agent-2: nothing arrived for 15s", 3*time.Second + stallTimeout,
 		},
-		{"close", func(c *fleettest.Agent) { c.OnClose = hung }, "agent agent-2: no answer within 10s", CallTimeout},
+		{"close", func(c *fleettest.Agent) { c.OnClose = hung }, "agent agent-2: no answer within 10s", remote.CallTimeout},
 	} {
 		t.Run(tc.verb, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -137,11 +139,11 @@ func TestHungAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := scripted(answers("run"), answers("run"), answers("run"))
-		f.sessions[0].client.(*fleettest.Agent).OnStatus, f.sessions[2].client.(*fleettest.Agent).OnStatus = hung, hung
+		f.sessions[0].Client.(*fleettest.Agent).OnStatus, f.sessions[2].Client.(*fleettest.Agent).OnStatus = hung, hung
 		began := time.Now()
 		err := f.Reach(t.Context())
 		want := "agent agent-1: no answer within 10s\nagent agent-3: no answer within 10s"
-		if err == nil || err.Error() != want || time.Since(began) != CallTimeout {
+		if err == nil || err.Error() != want || time.Since(began) != remote.CallTimeout {
 			t.Errorf("after %v: %v, want %s", time.Since(began), err, want)
 		}
 	})
@@ -154,16 +156,16 @@ func TestReleaseOrder(t *testing.T) {
 	var order []string // the first two are closed at once
 	f := scripted(answers("run"), answers("run"), answers("run"))
 	for i, addr := range []string{"b", "c", "a"} {
-		f.sessions[i].addr = addr
-		f.sessions[i].client.(*fleettest.Agent).OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
+		f.sessions[i].Addr = addr
+		f.sessions[i].Client.(*fleettest.Agent).OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			order = append(order, addr)
 			return &pb.CloseResponse{}, nil
 		}
 	}
-	if err := f.Close(t.Context()); err != nil || len(order) != 3 || order[2] != "a" || f.sessions[0].addr != "b" {
-		t.Errorf("closed in the order %q (%v), want a after b and c; the first session is now that of %s, want b", order, err, f.sessions[0].addr)
+	if err := f.Close(t.Context()); err != nil || len(order) != 3 || order[2] != "a" || f.sessions[0].Addr != "b" {
+		t.Errorf("closed in the order %q (%v), want a after b and c; the first session is now that of %s, want b", order, err, f.sessions[0].Addr)
 	}
 }
 
@@ -171,7 +173,7 @@ func TestFailed(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errSignal)
-	a := &session{addr: "10.0.0.2:3500"}
+	a := &remote.Session[pb.AgentClient]{Kind: "agent", Addr: "10.0.0.2:3500"}
 	for _, tc := range []struct {
 		ctx  context.Context
 		err  error
@@ -190,11 +192,11 @@ func TestFailed(t *testing.T) {
 		{t.Context(), io.ErrUnexpectedEOF, "agent 10.0.0.2:3500: unexpected EOF"},
 		{ended, status.FromContextError(context.Canceled).Err(), "agent 10.0.0.2:3500: a signal came"},
 	} {
-		if got := a.failed(tc.ctx, tc.err); got.Error() != tc.want {
+		if got := a.Failed(tc.ctx, tc.err); got.Error() != tc.want {
 			t.Errorf("%v is %q, want %q", tc.err, got, tc.want)
 		}
 	}
-	if err := a.failed(ended, io.EOF); !errors.Is(err, errSignal) {
+	if err := a.Failed(ended, io.EOF); !errors.Is(err, errSignal) {
 		t.Errorf("%v hides its cause", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/clocks"
@@ -45,7 +46,7 @@ func (f *Fleet) Clocks() []results.Clock {
 	defer f.mu.Unlock()
 	list := make([]results.Clock, len(f.clocks))
 	for i := range f.clocks {
-		list[i] = ClockOf(&f.clocks[i])
+		list[i] = remote.ClockOf(&f.clocks[i])
 	}
 	return list
 }
@@ -60,7 +61,7 @@ func (f *Fleet) Beat(ctx context.Context, member int) {
 // beat sends one agent its heartbeats until ctx ends, the first at once.
 func (f *Fleet) beat(ctx context.Context, s *session) {
 	s.hurry()
-	Keep(ctx, s.nudge, func(ctx context.Context) error { return f.beatOnce(ctx, s) }, func(why error) {
+	remote.Keep(ctx, s.nudge, func(ctx context.Context) error { return f.beatOnce(ctx, s) }, func(why error) {
 		if f.watching.Load() {
 			f.opts.Losses.Add(s.index, why.Error())
 		}
@@ -68,14 +69,14 @@ func (f *Fleet) beat(ctx context.Context, s *session) {
 }
 
 func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
-	ctx, cancel := Within(ctx, HeartbeatTimeout)
+	ctx, cancel := remote.Within(ctx, remote.HeartbeatTimeout)
 	defer cancel()
 	sent := time.Now()
-	reply, err := s.client.Heartbeat(ctx, &pb.HeartbeatRequest{
-		RunId: s.runID, Clients: int32(f.clients.Load()), SentUnixNs: sent.UnixNano(), Sample: f.opts.Sample != nil,
+	reply, err := s.Client.Heartbeat(ctx, &pb.HeartbeatRequest{
+		RunId: s.RunID, Clients: int32(f.clients.Load()), SentUnixNs: sent.UnixNano(), Sample: f.opts.Sample != nil,
 	})
 	if err != nil {
-		return s.failed(ctx, err)
+		return s.Failed(ctx, err)
 	}
 	f.clock(s.index, sent, time.Now(), reply)
 	if sample, err := results.ParseSample(reply.Sample); err == nil && f.opts.Sample != nil {

@@ -12,7 +12,7 @@ import (
 
 // install has the agent obtain a release and reports its progress.
 func (s *session) install(ctx context.Context, database, version string, report func(text string)) error {
-	stream, err := s.client.Install(ctx, &pb.InstallRequest{RunId: s.runID, Database: database, Version: version})
+	stream, err := s.Client.Install(ctx, &pb.InstallRequest{RunId: s.RunID, Database: database, Version: version})
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (s *session) install(ctx context.Context, database, version string, report 
 		progress, err := stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF) && got != nil:
-			report(fmt.Sprintf("%s has %s %s (%s)", s.addr, got.Name, got.Version, got.Kind))
+			report(fmt.Sprintf("%s has %s %s (%s)", s.Addr, got.Name, got.Version, got.Kind))
 			return nil
 		case errors.Is(err, io.EOF):
 			return errors.New("the install ended without a release")
@@ -32,7 +32,7 @@ func (s *session) install(ctx context.Context, database, version string, report 
 				return err
 			}
 		default:
-			report(s.addr + ": " + progress.Text)
+			report(s.Addr + ": " + progress.Text)
 		}
 	}
 }

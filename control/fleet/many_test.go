@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet/fleettest"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -37,7 +38,7 @@ func TestManyAgents(t *testing.T) {
 		}
 		lowest := o.Agents[0] // "10.0.1.1:3500" sorts below "10.0.1.10:3500"
 		for _, addr := range o.Agents {
-			if CompareAgents(addr, lowest) < 0 {
+			if remote.Compare(addr, lowest) < 0 {
 				lowest = addr
 			}
 		}

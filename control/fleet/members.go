@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/coreos/dbtester/control/fleet/claim"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
@@ -19,10 +20,10 @@ import (
 // Install has all agents obtain a release at once and reports their progress.
 func (f *Fleet) Install(ctx context.Context, database, version string) error {
 	return f.each(func(s *session) error {
-		ctx, cancel := Within(ctx, installTimeout)
+		ctx, cancel := remote.Within(ctx, installTimeout)
 		defer cancel()
 		if err := s.install(ctx, database, version, f.opts.Report); err != nil {
-			return s.failed(ctx, err)
+			return s.Failed(ctx, err)
 		}
 		return nil
 	})
@@ -41,18 +42,18 @@ func (f *Fleet) Check(ctx context.Context, request func(member int) *pb.StartReq
 		req.DryRun = true
 		return req
 	}
-	return f.start(ctx, dry, CallTimeout)
+	return f.start(ctx, dry, remote.CallTimeout)
 }
 
 func (f *Fleet) start(ctx context.Context, request func(member int) *pb.StartRequest, timeout time.Duration) ([]*pb.StartResponse, error) {
 	replies := make([]*pb.StartResponse, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
-		ctx, cancel := Within(ctx, timeout)
+		ctx, cancel := remote.Within(ctx, timeout)
 		defer cancel()
 		req := request(s.index)
-		req.RunId = s.runID
-		if replies[s.index], err = s.client.Start(ctx, req); err != nil {
-			return s.failed(ctx, err)
+		req.RunId = s.RunID
+		if replies[s.index], err = s.Client.Start(ctx, req); err != nil {
+			return s.Failed(ctx, err)
 		}
 		return nil
 	})
@@ -86,7 +87,7 @@ type Stopped struct {
 // by this goroutine. A member that ended by itself is lost.
 func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped)) error {
 	expected := f.watching.Swap(false)
-	left := slices.DeleteFunc(slices.Clone(f.sessions), func(s *session) bool { return !s.opened })
+	left := slices.DeleteFunc(slices.Clone(f.sessions), func(s *session) bool { return !s.Reserved })
 	var errs []error
 	for len(left) > 0 {
 		n := max(len(left)/4, 1)
@@ -109,11 +110,11 @@ func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped))
 
 // stop stops one member. expected reports whether the member was last seen running.
 func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, error) {
-	ctx, cancel := Within(ctx, stopTimeout)
+	ctx, cancel := remote.Within(ctx, stopTimeout)
 	defer cancel()
-	reply, err := s.client.Stop(ctx, &pb.StopRequest{RunId: s.runID})
+	reply, err := s.Client.Stop(ctx, &pb.StopRequest{RunId: s.RunID})
 	if err != nil {
-		return Stopped{}, s.failed(ctx, err)
+		return Stopped{}, s.Failed(ctx, err)
 	}
 	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes, Problems: reply.Problems}
 	if how.Use, err = pb.ReadRecord[resources.Use]("the use of the limits", reply.Use); err != nil {
@@ -136,7 +137,7 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	names := make([][]string, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
-		if s.opened {
+		if s.Reserved {
 			names[s.index], err = s.collect(ctx, dir)
 		}
 		return err
@@ -154,7 +155,7 @@ func (e *DeadError) Error() string { return e.Text }
 // caller bounds ctx and makes one probe of a member at a time.
 func (f *Fleet) Probe(ctx context.Context, member int) error {
 	s := f.sessions[member]
-	reply, err := s.client.Status(ctx, &pb.StatusRequest{Probe: true, RunId: s.runID})
+	reply, err := s.Client.Status(ctx, &pb.StatusRequest{Probe: true, RunId: s.RunID})
 	if status.Code(err) != codes.Unavailable {
 		s.silent = time.Time{}
 	} else if s.silent.IsZero() {
@@ -162,14 +163,14 @@ func (f *Fleet) Probe(ctx context.Context, member int) error {
 	}
 	switch {
 	case err != nil && !s.silent.IsZero() && time.Since(s.silent) >= silentTimeout:
-		return &DeadError{fmt.Sprintf("member %d: its agent did not answer for %v: %v", member+1, silentTimeout, s.failed(ctx, err))}
+		return &DeadError{fmt.Sprintf("member %d: its agent did not answer for %v: %v", member+1, silentTimeout, s.Failed(ctx, err))}
 	case err != nil:
-		return s.failed(ctx, err)
+		return s.Failed(ctx, err)
 	case s.belongs(reply) != nil:
 		return &DeadError{fmt.Sprintf("member %d is gone: %v", member+1, s.belongs(reply))}
 	case reply.State == pb.State_STATE_STOPPED:
 		why := endOf(reply.Reason, reply.Children)
-		return &DeadError{fmt.Sprintf("member %d on %s is gone: %s", member+1, s.addr, obituary(why, reply.Children))}
+		return &DeadError{fmt.Sprintf("member %d on %s is gone: %s", member+1, s.Addr, obituary(why, reply.Children))}
 	case !reply.Ready:
 		return errors.New(reply.NotReady)
 	}

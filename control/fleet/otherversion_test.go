@@ -64,7 +64,7 @@ func TestOtherVersion(t *testing.T) {
 			opened := 0
 			err = f.Open(t.Context(), nil, nil)
 			for _, s := range f.sessions {
-				if s.opened {
+				if s.Reserved {
 					opened++
 				}
 			}

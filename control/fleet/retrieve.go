@@ -24,20 +24,20 @@ func Resume(o Options) *Fleet {
 // session, and trying again is useless.
 func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retrieved, err error) {
 	s := f.newSession(member)
-	if err := s.dial(ctx, f.opts.Connect); err != nil {
+	if err := s.Dial(ctx, f.opts.Connect); err != nil {
 		return got, err
 	}
 	if _, err := s.files(ctx); err != nil {
-		return got, errors.Join(err, s.closer.Close())
+		return got, errors.Join(err, s.Disconnect())
 	}
 	if got.Stopped, err = f.stop(ctx, s, false); err != nil {
-		return got, errors.Join(err, s.closer.Close())
+		return got, errors.Join(err, s.Disconnect())
 	}
 	files, err := s.collect(ctx, dir)
 	if err != nil {
-		return got, errors.Join(err, s.closer.Close())
+		return got, errors.Join(err, s.Disconnect())
 	}
 	got.Files = files
-	defer s.closer.Close()
+	defer s.Disconnect()
 	return got, s.close(ctx)
 }

@@ -26,9 +26,9 @@ func (s *Set) FailBack(ctx context.Context) (all load.FailedBack, err error) {
 }
 
 func (g *generator) failBack(ctx context.Context) (load.FailedBack, error) {
-	reply, err := g.client.FailBack(ctx, &pb.FailBackRequest{RunId: g.runID})
+	reply, err := g.Client.FailBack(ctx, &pb.FailBackRequest{RunId: g.RunID})
 	if err != nil {
-		return load.FailedBack{}, g.failed(ctx, err)
+		return load.FailedBack{}, g.Failed(ctx, err)
 	}
 	return load.FailedBack{Returned: int(reply.GetReturned()), Away: int(reply.GetAway())}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
@@ -30,13 +30,8 @@ import (
 // facts about its clock.
 type generator struct {
 	*part
-	set    *Set
-	addr   string
-	runID  string
-	client pb.GeneratorClient
-	closer io.Closer // nil without a connection
-	// prepared reports whether it is or may be reserved: a Prepare was sent.
-	prepared bool
+	remote.Session[pb.GeneratorClient]
+	set      *Set
 	holds    bool               // it was asked to hold sessions
 	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
 	samples  samplesFile
@@ -45,7 +40,7 @@ type generator struct {
 }
 
 func newGenerator(index int, addr, runID string) *generator {
-	g := &generator{addr: addr, runID: runID}
+	g := &generator{Session: remote.Session[pb.GeneratorClient]{Kind: "generator", Addr: addr, RunID: runID}}
 	g.part = &part{issuer: g, index: index, record: results.Generator{Addr: addr}}
 	return g
 }
@@ -60,34 +55,25 @@ const (
 	closeTimeout = 30 * time.Second
 )
 
-// dial connects to the generator's agent.
-func (g *generator) dial(ctx context.Context, dial func(context.Context, string) (pb.GeneratorClient, io.Closer, error)) error {
-	client, closer, err := dial(ctx, g.addr)
-	if err != nil {
-		return fmt.Errorf("generator %s: %w", g.addr, err)
-	}
-	g.client, g.closer = client, closer
-	return nil
-}
-
 // prepare reserves the generator for its part of a load.
 func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error {
-	ctx, cancel := fleet.Within(ctx, prepareTimeout)
-	defer cancel()
 	request := proto.Clone(whole).(*pb.PrepareRequest)
 	request.Part = int32(g.index)
-	reply, err := g.client.Prepare(ctx, request)
-	g.prepared = g.prepared || err == nil || ctx.Err() != nil // it may have carried out a Prepare whose answer did not arrive
+	var reply *pb.PrepareResponse
+	err := g.Reserve(ctx, prepareTimeout, func(ctx context.Context) (err error) {
+		reply, err = g.Client.Prepare(ctx, request)
+		return err
+	})
 	if err != nil {
-		return fleet.Held(err, g.failed(ctx, err))
+		return err
 	}
-	if g.record.Host, err = fleet.HostOf(reply.GetHost()); err != nil {
-		return fmt.Errorf("generator %s: %w", g.addr, err)
+	if g.record.Host, err = remote.HostOf(reply.GetHost()); err != nil {
+		return fmt.Errorf("%s: %w", g.part, err)
 	}
 	if data := reply.GetSelfCheck(); len(data) > 0 {
 		g.record.SelfCheck = &results.LoadCheck{}
 		if err := json.Unmarshal(data, g.record.SelfCheck); err != nil {
-			return fmt.Errorf("generator %s: decode its self-check: %w", g.addr, err)
+			return fmt.Errorf("generator %s: decode its self-check: %w", g.Addr, err)
 		}
 	}
 	return nil
@@ -95,18 +81,18 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 
 // preload has the generator write its part of the keys.
 func (g *generator) preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
-	stream, err := g.client.Preload(ctx, &pb.PreloadRequest{
-		RunId: g.runID, Clients: int32(p.Clients), Connections: int32(p.Connections), PerRequest: int32(p.PerRequest), Members: indexes(p.Members),
+	stream, err := g.Client.Preload(ctx, &pb.PreloadRequest{
+		RunId: g.RunID, Clients: int32(p.Clients), Connections: int32(p.Connections), PerRequest: int32(p.PerRequest), Members: indexes(p.Members),
 	})
 	if err != nil {
-		return g.failed(ctx, err)
+		return g.Failed(ctx, err)
 	}
 	for {
 		switch m, err := stream.Recv(); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return g.failed(ctx, err)
+			return g.Failed(ctx, err)
 		default:
 			progress(load.Progress{
 				Done: m.GetKeys(), Ended: m.GetEnded(), Faulty: m.GetFaulty(), InFlight: m.GetInFlight(), P99: time.Duration(m.GetP99Ns()),
@@ -120,15 +106,15 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
 	m, err := loadwire.StepMessage(step)
 	if err != nil {
-		return 0, nil, fmt.Errorf("generator %s: %w", g.addr, err)
+		return 0, nil, fmt.Errorf("%s: %w", g.part, err)
 	}
-	own, cancel := fleet.Within(ctx, connectTimeout)
+	own, cancel := remote.Within(ctx, connectTimeout)
 	defer cancel()
 	own, end := context.WithCancelCause(own)
 	defer end(nil)
 	g.calls(end)
 	defer g.calls(nil)
-	reply, err := g.client.Connect(own, &pb.ConnectRequest{RunId: g.runID, Step: m, Members: indexes(targets), Keep: keep})
+	reply, err := g.Client.Connect(own, &pb.ConnectRequest{RunId: g.RunID, Step: m, Members: indexes(targets), Keep: keep})
 	switch {
 	case err == nil:
 		var refused *refusal
@@ -140,7 +126,7 @@ func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targ
 		g.set.lose(g.part, broken(own, err))
 		return 0, nil, nil
 	}
-	return 0, nil, g.failed(own, err)
+	return 0, nil, g.Failed(own, err)
 }
 
 // absent are the statuses of a generator that cannot be reached, whose session ended, or that
@@ -150,50 +136,39 @@ var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondi
 // close ends the session, if there may be one, and the connection.
 func (g *generator) close(ctx context.Context) (*results.LoadSessions, error) {
 	err := g.samples.close()
-	if g.closer == nil {
-		return nil, err
-	}
-	defer func() {
-		g.closer.Close()
-		g.closer = nil
-	}()
+	defer g.Disconnect()
 	sessions, err2 := g.giveBack(ctx)
 	return sessions, errors.Join(err, err2)
 }
 
 // giveBack ends the session, if there may be one. The error is nil for a lost generator.
 func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error) {
-	if !g.prepared {
+	if !g.Reserved {
 		return nil, nil
 	}
 	within := closeTimeout
 	if g.set.spec.Any(workload.Op.OfSessions) {
 		within += issuer.EndTimeout
 	}
-	ctx, cancel := fleet.Within(ctx, within)
+	ctx, cancel := remote.Within(ctx, within)
 	defer cancel()
-	g.prepared = false
-	reply, err := g.client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.runID})
+	g.Reserved = false
+	reply, err := g.Client.CloseLoad(ctx, &pb.CloseLoadRequest{RunId: g.RunID})
 	switch {
 	case err != nil && g.lostBy() == nil:
-		return nil, g.failed(ctx, err)
+		return nil, g.Failed(ctx, err)
 	case err != nil || len(reply.GetSessions()) == 0:
 		return nil, nil
 	}
 	sessions := &results.LoadSessions{}
 	if err := json.Unmarshal(reply.GetSessions(), sessions); err != nil {
-		return nil, fmt.Errorf("generator %s: decode its sessions: %w", g.addr, err)
+		return nil, fmt.Errorf("generator %s: decode its sessions: %w", g.Addr, err)
 	}
 	return sessions, nil
 }
 
-// failed returns why a call failed, with the generator's name.
-func (g *generator) failed(ctx context.Context, err error) error {
-	return fleet.Explain(ctx, "generator "+g.addr, err)
-}
-
 // broken returns why a call failed, for a text that already names the generator.
-func broken(ctx context.Context, err error) error { return fleet.Explain(ctx, "its agent", err) }
+func broken(ctx context.Context, err error) error { return remote.Explain(ctx, "its agent", err) }
 
 // summary is the record with the results of the heartbeats.
 func (g *generator) summary() results.Generator {
@@ -204,7 +179,7 @@ func (g *generator) summary() results.Generator {
 		r.Lost = g.lost.Error()
 	}
 	if all := &g.clock.all; all.N() > 0 {
-		clock := fleet.ClockOf(all)
+		clock := remote.ClockOf(all)
 		r.Clock = &clock
 		r.ClockSet = g.clock.set
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results/clocks"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -27,7 +27,7 @@ type clockState struct {
 // one exchange.
 func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	var now clocks.Estimate
-	for missed := (fleet.Misses{}); now.N() < exchanges; {
+	for missed := (remote.Misses{}); now.N() < exchanges; {
 		e, err := s.heartbeat(ctx, g)
 		if err == nil {
 			now.Add(e)
@@ -67,7 +67,7 @@ func (s *Set) compareAll(ctx context.Context) error {
 func (s *Set) beat(ctx context.Context, g *generator) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	fleet.Keep(ctx, nil, func(ctx context.Context) error {
+	remote.Keep(ctx, nil, func(ctx context.Context) error {
 		_, err := s.heartbeat(ctx, g)
 		if err != nil && g.lostBy() != nil {
 			stop()
@@ -81,11 +81,11 @@ func (s *Set) beat(ctx context.Context, g *generator) {
 
 // heartbeat renews a generator's lease, passes on the lost members, and compares clocks.
 func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, error) {
-	ctx, cancel := fleet.Within(ctx, fleet.HeartbeatTimeout)
+	ctx, cancel := remote.Within(ctx, remote.HeartbeatTimeout)
 	defer cancel()
 	lost := indexes(s.opts.LostMembers())
 	sent := s.unix(time.Now())
-	reply, err := g.client.GeneratorHeartbeat(ctx, &pb.GeneratorHeartbeatRequest{RunId: g.runID, SentUnixNs: sent, LostMembers: lost})
+	reply, err := g.Client.GeneratorHeartbeat(ctx, &pb.GeneratorHeartbeatRequest{RunId: g.RunID, SentUnixNs: sent, LostMembers: lost})
 	if err != nil {
 		return clocks.Exchange{}, broken(ctx, err)
 	}

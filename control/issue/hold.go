@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/coordination/session"
 )
@@ -24,7 +24,7 @@ func (s *Set) Number() int { return len(s.gens) }
 // GrantSessions has each generator begin its part of the sessions that are held beside the load,
 // by the plans for them, in the order of the parts. A generator whose plan has none is not asked.
 func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error {
-	ctx, cancel := fleet.Within(ctx, grantTimeout)
+	ctx, cancel := remote.Within(ctx, grantTimeout)
 	defer cancel()
 	return each(s.gens, func(g *generator) error {
 		if g.holds = plans[g.index].Held > 0; !g.holds {
@@ -34,11 +34,11 @@ func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize
 		if err != nil {
 			return fmt.Errorf("encode the plan of sessions: %w", err)
 		}
-		_, err = g.client.GrantSessions(ctx, &pb.GrantSessionsRequest{
-			RunId: g.runID, Plan: plan, ValueSize: int32(valueSize), Workers: int32(max(workers/len(s.gens), 1)), OffsetNs: g.offset().OffsetNS,
+		_, err = g.Client.GrantSessions(ctx, &pb.GrantSessionsRequest{
+			RunId: g.RunID, Plan: plan, ValueSize: int32(valueSize), Workers: int32(max(workers/len(s.gens), 1)), OffsetNs: g.offset().OffsetNS,
 		})
 		if err != nil {
-			return g.failed(ctx, err)
+			return g.Failed(ctx, err)
 		}
 		return nil
 	})
@@ -48,29 +48,29 @@ func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize
 // when ctx ends. Generators that are lost are waited for no longer.
 func (s *Set) HoldSessions(ctx context.Context) error {
 	return each(s.gens, func(g *generator) error {
-		_, err := g.client.HoldSessions(ctx, &pb.HoldSessionsRequest{RunId: g.runID})
+		_, err := g.Client.HoldSessions(ctx, &pb.HoldSessionsRequest{RunId: g.RunID})
 		if err == nil || ctx.Err() != nil || g.lostBy() != nil {
 			return nil
 		}
-		return g.failed(ctx, err)
+		return g.Failed(ctx, err)
 	})
 }
 
 // EndSessions ends the sessions that are left, and returns what each generator knows of its own.
 func (s *Set) EndSessions(ctx context.Context) []session.Remote {
-	ctx, cancel := fleet.Within(context.WithoutCancel(ctx), endTimeout)
+	ctx, cancel := remote.Within(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	parts := make([]session.Remote, len(s.gens))
 	_ = each(s.gens, func(g *generator) error {
 		p := &parts[g.index]
-		p.Machine, p.ClockError = "generator "+g.addr, time.Duration(g.offset().ErrorNS)
+		p.Machine, p.ClockError = "generator "+g.Addr, time.Duration(g.offset().ErrorNS)
 		if !g.holds {
 			return nil
 		}
 		if p.Lost = g.lostBy(); p.Lost != nil {
 			return nil
 		}
-		reply, err := g.client.EndSessions(ctx, &pb.EndSessionsRequest{RunId: g.runID})
+		reply, err := g.Client.EndSessions(ctx, &pb.EndSessionsRequest{RunId: g.RunID})
 		switch {
 		case err != nil:
 			p.Lost = broken(ctx, err)

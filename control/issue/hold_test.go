@@ -36,7 +36,7 @@ func TestFewSessions(t *testing.T) {
 	for n := range machines {
 		g := newGenerator(n, "127.0.0.1:1", "run1")
 		if n < 2 {
-			g.client = &holder{}
+			g.Client = &holder{}
 		}
 		s.gens = append(s.gens, g)
 	}

@@ -22,13 +22,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/fleet/claim"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -184,7 +183,7 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	}
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopBeats = stop
-	if err := each(s.gens, func(g *generator) error { return g.dial(ctx, s.opts.Connect) }); err != nil {
+	if err := each(s.gens, func(g *generator) error { return g.Dial(ctx, s.opts.Connect) }); err != nil {
 		return err
 	}
 	if err := s.claim(ctx, beating, request); err != nil {
@@ -198,7 +197,7 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	}
 	return each(s.gens, func(g *generator) error {
 		if err := s.compareClocks(ctx, g); err != nil {
-			return fmt.Errorf("generator %s: compare clocks: %w", g.addr, err)
+			return fmt.Errorf("generator %s: compare clocks: %w", g.Addr, err)
 		}
 		return nil
 	})
@@ -208,7 +207,7 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 // once: of two controls that want the same generators, one gets them all. Each reserved generator
 // gets heartbeats until beating ends.
 func (s *Set) claim(ctx, beating context.Context, request *pb.PrepareRequest) error {
-	return claim.All(ctx, s.byAddress(), func(g *generator) error {
+	return claim.All(ctx, remote.ByAddress(s.gens), func(g *generator) error {
 		if err := g.prepare(ctx, request); err != nil {
 			return err
 		}
@@ -236,11 +235,6 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 		Tls: job.TLS, Auth: job.Auth, Reserved: job.Reserved, SamplePeriodNs: int64(job.Sample), Judging: job.Judging,
 		Writes: s.relay != nil,
 	}, nil
-}
-
-// byAddress returns the generators in the order of their addresses.
-func (s *Set) byAddress() []*generator {
-	return slices.SortedStableFunc(slices.Values(s.gens), func(a, b *generator) int { return fleet.CompareAgents(a.addr, b.addr) })
 }
 
 // each calls do for all elements of a list at once and joins every error.
@@ -354,7 +348,7 @@ func (s *Set) End() (Counts, error) {
 	}
 	for _, g := range s.gens {
 		if err := g.samples.err; err != nil {
-			errs = append(errs, fmt.Errorf("write the samples of generator %s on control's machine: %w", g.addr, err))
+			errs = append(errs, fmt.Errorf("write the samples of generator %s on control's machine: %w", g.Addr, err))
 		}
 	}
 	return c, errors.Join(errs...)
@@ -379,7 +373,7 @@ func (s *Set) Close(ctx context.Context) error {
 	if !s.Remote() {
 		return each(s.parts, func(p *part) error { return p.close(ctx) })
 	}
-	return claim.Back(s.byAddress(), func(g *generator) error { return g.part.close(ctx) })
+	return claim.Back(remote.ByAddress(s.gens), func(g *generator) error { return g.part.close(ctx) })
 }
 
 // Sessions returns, after Close, the counts of the sessions and locks that requests of all parts

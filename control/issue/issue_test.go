@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -415,7 +415,7 @@ func TestRefusedMember(t *testing.T) {
 				t.Errorf("connections went to the members %v, want to both, and then to the first", g.connects)
 			}
 		}
-		time.Sleep(2 * fleet.HeartbeatEvery)
+		time.Sleep(2 * remote.HeartbeatEvery)
 		b.mu.Lock()
 		if !slices.Equal(b.lost, []int32{1}) {
 			t.Errorf("heartbeats name the lost members %v, want the second", b.lost)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
@@ -23,7 +23,7 @@ func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]ju
 	back.Connections = max(back.Connections/max(len(s.gens), 1), 1)
 	err := each(s.gens, func(g *generator) (err error) {
 		if reports[g.index], err = g.judge(ctx, back, members); err != nil {
-			return fmt.Errorf("generator %s: %w", g.addr, err)
+			return fmt.Errorf("generator %s: %w", g.Addr, err)
 		}
 		return nil
 	})
@@ -41,10 +41,10 @@ func (g *generator) judge(ctx context.Context, back judging.Back, members []int)
 	if lost := g.lostBy(); lost != nil {
 		return nil, fmt.Errorf("it was lost: %w", lost)
 	}
-	ctx, cancel := fleet.Within(ctx, back.Within+judgeMargin)
+	ctx, cancel := remote.Within(ctx, back.Within+judgeMargin)
 	defer cancel()
-	stream, err := g.client.Judge(ctx, &pb.JudgeRequest{
-		RunId: g.runID, Read: string(back.Mode), Connections: int32(back.Connections), Members: indexes(members), WithinNs: int64(back.Within),
+	stream, err := g.Client.Judge(ctx, &pb.JudgeRequest{
+		RunId: g.RunID, Read: string(back.Mode), Connections: int32(back.Connections), Members: indexes(members), WithinNs: int64(back.Within),
 	})
 	if err != nil {
 		return nil, broken(ctx, err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/control/fleet"
+	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/issuer"
@@ -184,9 +184,9 @@ func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFu
 		if g.lostBy() != nil {
 			return nil
 		}
-		own, cancel := fleet.Within(ctx, fleet.CallTimeout)
+		own, cancel := remote.Within(ctx, remote.CallTimeout)
 		defer cancel()
-		if _, err := g.client.StopLoad(own, &pb.StopLoadRequest{RunId: g.runID, Step: step}); err != nil && ctx.Err() == nil {
+		if _, err := g.Client.StopLoad(own, &pb.StopLoadRequest{RunId: g.RunID, Step: step}); err != nil && ctx.Err() == nil {
 			s.lose(g.part, fmt.Errorf("it cannot be stopped: %w", broken(own, err)))
 		}
 		return nil

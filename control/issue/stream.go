@@ -32,8 +32,8 @@ func (g *generator) run(ctx context.Context, r running, out *intake) (*issuer.En
 	clock, step := g.offset(), g.step()
 	step.ClockOffsetNS, step.ClockErrorNS = clock.OffsetNS, clock.ErrorNS
 	defer func() { step.ClockMovedNS = int64(g.moved()) }()
-	stream, err := g.client.Run(ctx, &pb.RunRequest{
-		RunId: g.runID, Step: int32(r.step.Index), StartUnixNs: g.set.unix(r.start), OffsetNs: clock.OffsetNS, PreviousRequests: r.previous, Forget: r.forget,
+	stream, err := g.Client.Run(ctx, &pb.RunRequest{
+		RunId: g.RunID, Step: int32(r.step.Index), StartUnixNs: g.set.unix(r.start), OffsetNs: clock.OffsetNS, PreviousRequests: r.previous, Forget: r.forget,
 	})
 	if err != nil {
 		return nil, unfinished(ctx, err)
@@ -71,7 +71,7 @@ func (g *generator) over(e issuer.End, step int, out *intake) (*issuer.End, erro
 		return nil, err
 	}
 	if e.Error != "" {
-		return &e, fmt.Errorf("generator %s: %s", g.addr, e.Error)
+		return &e, fmt.Errorf("generator %s: %s", g.Addr, e.Error)
 	}
 	return &e, nil
 }
@@ -117,7 +117,7 @@ func (r *partReader) take(m *pb.RunResponse) error {
 		return r.gen.hold(record.Held)
 	case *pb.RunResponse_Event:
 		e := record.Event
-		r.gen.set.opts.Event(results.Event{Time: time.Unix(0, e.GetUnixNs()).UTC(), Kind: e.GetKind(), Member: int(e.GetMember()), Text: fmt.Sprintf("generator %s: %s", r.gen.addr, e.GetText())})
+		r.gen.set.opts.Event(results.Event{Time: time.Unix(0, e.GetUnixNs()).UTC(), Kind: e.GetKind(), Member: int(e.GetMember()), Text: fmt.Sprintf("generator %s: %s", r.gen.Addr, e.GetText())})
 	case *pb.RunResponse_Samples:
 		r.gen.samples.write(r.gen.set.opts.Dir, r.gen.index, record.Samples)
 		r.gen.sampled(record.Samples)

@@ -1,11 +1,11 @@
-package fleet
+package remote
 
 import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// HostOf decodes the machine in an agent's message; nil for none.
+// HostOf decodes the machine in a message; nil for none.
 func HostOf(data []byte) (*results.Host, error) {
 	return pb.ReadRecord[results.Host]("the machine", data)
 }
