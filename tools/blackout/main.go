@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -77,6 +78,7 @@ func blackout(ctx context.Context, args []string, out, progress io.Writer) error
 		return err
 	}
 	defer os.RemoveAll(dir)
+	busy := experiment.Busy("before")
 	var rows []row
 	var errs []error
 	for _, s := range stores() {
@@ -92,7 +94,7 @@ func blackout(ctx context.Context, args []string, out, progress io.Writer) error
 		}
 		rows = append(rows, of...)
 	}
-	report(out, rows)
+	report(out, busy, rows)
 	for _, r := range rows {
 		if !r.agrees() {
 			errs = append(errs, fmt.Errorf("%s, %s, repeat %d: probes %.3f s, the outside prober %.3f s", r.store, r.kind, r.repeat, r.probes, r.outside))
@@ -172,9 +174,9 @@ func (r row) agrees() bool {
 	return !r.failed && apart <= tolerance && apart >= -tolerance
 }
 
-// report prints the table.
-func report(out io.Writer, rows []row) {
-	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance)
+// report prints the table. Busy is how busy the machine was.
+func report(out io.Writer, busy string, rows []row) {
+	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. Members, agents, load and both probers share one machine with %d processors, %s. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance, runtime.NumCPU(), busy)
 	agree, most := 0, 0.0
 	for _, r := range rows {
 		note := ""

@@ -42,7 +42,7 @@ func TestRows(t *testing.T) {
 		t.Fatalf("rows %+v, %v", rows, err)
 	}
 	var out strings.Builder
-	report(&out, rows)
+	report(&out, "idle", rows)
 	for _, want := range []string{"| a | kill | 1 | 1.500 | 2.100 | 2.050 | +50 |", "**apart**", "1 of 2 agree"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, out.String())
