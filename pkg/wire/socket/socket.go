@@ -7,7 +7,11 @@
 // time of a client. These calls last microseconds, so they are not announced.
 package socket
 
-import "syscall"
+import (
+	"errors"
+	"io"
+	"syscall"
+)
 
 // Read reads once into b, which must not be empty. [syscall.EAGAIN] means that nothing has
 // arrived; 0 bytes without an error mean that nothing more will arrive.
@@ -16,6 +20,21 @@ func Read(fd uintptr, b []byte) (int, error) { return retry(read, fd, b) }
 // Write writes as much of b, which must not be empty, as the socket takes. [syscall.EAGAIN]
 // means that the socket takes nothing now.
 func Write(fd uintptr, b []byte) (int, error) { return retry(write, fd, b) }
+
+// Peek reports whether bytes have arrived, without taking any. The end of the connection is an error,
+// [io.EOF] if the other side has ended it.
+func Peek(fd uintptr) (waiting bool, err error) {
+	var one [1]byte
+	switch n, err := retry(peek, fd, one[:]); {
+	case errors.Is(err, syscall.EAGAIN):
+		return false, nil
+	case err != nil:
+		return false, err
+	case n == 0:
+		return false, io.EOF
+	}
+	return true, nil
+}
 
 // retry repeats calls that a signal interrupted.
 func retry(call func(uintptr, []byte) (int, error), fd uintptr, b []byte) (int, error) {

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"errors"
+	"io"
 	"syscall"
 	"testing"
 
@@ -41,6 +42,32 @@ func TestReadWrite(t *testing.T) {
 	}
 }
 
+// Peek takes nothing, and tells nothing from the end.
+func TestPeek(t *testing.T) {
+	a, b := pair(t)
+	if waiting, err := Peek(a); waiting || err != nil {
+		t.Errorf("Peek at a socket without data = %v, %v, want false", waiting, err)
+	}
+	if _, err := Write(b, []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if waiting, err := Peek(a); !waiting || err != nil {
+			t.Errorf("Peek at a socket with data = %v, %v, want true", waiting, err)
+		}
+	}
+	buf := make([]byte, 16)
+	if n, err := Read(a, buf); string(buf[:n]) != "hello" || err != nil {
+		t.Errorf("Read = %q, %v, want hello", buf[:n], err)
+	}
+	if err := unix.Shutdown(int(b), unix.SHUT_WR); err != nil {
+		t.Fatal(err)
+	}
+	if waiting, err := Peek(a); waiting || !errors.Is(err, io.EOF) {
+		t.Errorf("Peek at the end = %v, %v, want %v", waiting, err, io.EOF)
+	}
+}
+
 func TestWriteIsPartial(t *testing.T) {
 	a, _ := pair(t)
 	big := make([]byte, 64<<20)
@@ -59,5 +86,8 @@ func TestBadSocket(t *testing.T) {
 	}
 	if _, err := Write(none, make([]byte, 1)); !errors.Is(err, syscall.EBADF) {
 		t.Errorf("Write = %v, want EBADF", err)
+	}
+	if _, err := Peek(none); !errors.Is(err, syscall.EBADF) {
+		t.Errorf("Peek = %v, want EBADF", err)
 	}
 }
