@@ -19,12 +19,13 @@ var (
 	_ LowWater = (*shared)(nil)
 )
 
-// shared is a socket that the goroutine of a set reads.
+// shared is a socket that the goroutine of a set reads, or its user does.
 type shared struct {
 	set    *set
 	slot   int32
 	serial int32 // distinguishes it from earlier sockets in the slot
 	reader Reader
+	ready  func() // tells the user, who reads; nil with a reader
 
 	events atomic.Int32 // not yet seen by the goroutine that serves the socket; 0 without one
 	ended  atomic.Bool  // the other side has ended, or the socket has an error
@@ -49,13 +50,21 @@ func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) {
 }
 
 func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
-	fd, err := detach(nc)
+	c, err := s.take(nc, &shared{reader: r})
 	if err != nil {
 		return nil, err
 	}
-	c := &shared{set: s, reader: r, fd: fd, writable: make(chan struct{}, 1), closed: make(chan struct{})}
+	return c, nil
+}
+
+// take waits for a connection from now on.
+func (s *set) take(nc *net.TCPConn, c *shared) (_ *shared, err error) {
+	if c.fd, err = detach(nc); err != nil {
+		return nil, err
+	}
+	c.set, c.writable, c.closed = s, make(chan struct{}, 1), make(chan struct{})
 	if err := s.addSocket(c); err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
+		return nil, errors.Join(err, unix.Close(c.fd))
 	}
 	return c, nil
 }
@@ -89,6 +98,9 @@ func (c *shared) happened(what uint32) bool {
 	if what&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.ended.Store(true)
 	}
+	if c.ready != nil {
+		return what&^unix.EPOLLOUT != 0
+	}
 	return c.events.Add(1) == 1
 }
 
@@ -96,6 +108,10 @@ func (c *shared) happened(what uint32) bool {
 // that other sockets get their turn.
 func (c *shared) serve() {
 	const patience = 16 // reads
+	if c.ready != nil {
+		c.ready()
+		return
+	}
 	c.serving.Lock()
 	defer c.serving.Unlock()
 	for range patience {
@@ -108,21 +124,9 @@ func (c *shared) serve() {
 	go c.serve()
 }
 
-// read reads once, and reports whether that was all. A read that does not fill the room has taken
-// all bytes, because bytes that arrive later are another event. It has not taken the end, if that
-// came with the last bytes.
+// read reads once, and reports whether that was all.
 func (c *shared) read() (all bool) {
-	ended := c.ended.Load()
-	room := c.reader.Room()
-	n, err := socket.Read(uintptr(c.fd), room) // which Close leaves open while this runs
-	switch {
-	case errors.Is(err, syscall.EAGAIN):
-		n, err, ended = 0, nil, false
-	case err != nil:
-		err = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
-	case n == 0:
-		err = io.EOF
-	}
+	n, more, err := c.receive(c.reader.Room()) // from a socket that Close leaves open while this runs
 	if n > 0 || err == nil {
 		if bad := c.reader.Received(n); bad != nil {
 			err = bad
@@ -133,7 +137,24 @@ func (c *shared) read() (all bool) {
 		c.reader.Lost(err)
 		return true
 	}
-	return n < len(room) && !ended
+	return !more
+}
+
+// receive reads once, and reports whether there may be more. A read that does not fill the room has
+// taken all bytes, because bytes that arrive later are another event. It has not taken the end, if
+// that came with the last bytes.
+func (c *shared) receive(room []byte) (n int, more bool, err error) {
+	ended := c.ended.Load()
+	n, err = socket.Read(uintptr(c.fd), room)
+	switch {
+	case errors.Is(err, syscall.EAGAIN):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", err)}
+	case n == 0:
+		return 0, false, io.EOF
+	}
+	return n, n == len(room) || ended, nil
 }
 
 // TryWrite implements [Conn].
