@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"net"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/wire/exchange"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
 // openLean returns once a server has confirmed a session and accepted the credentials.
@@ -74,6 +75,7 @@ const startPause = 100 * time.Millisecond
 // connect opens a session for the running exchange, with the first endpoint that
 // confirms one.
 func (l *lean) connect(ctx context.Context) error {
+	fiber.Leave(ctx) // what follows waits
 	l.keepalive.stop()
 	retries := newRetries(len(l.endpoints))
 	for {
@@ -178,23 +180,16 @@ var errNoPong = errors.New("the server did not answer a ping")
 // session. It closes an idle connection whose last ping was not answered. While a
 // request waits, its own deadline limits the wait.
 func (l *lean) ping() (again bool) {
-	return l.conn.Keepalive(func(conn net.Conn, busy bool, since time.Duration) error {
+	return l.conn.Keepalive(func(w io.Writer, busy bool, since time.Duration) error {
 		switch {
 		case l.pingPending.Load() && !busy:
 			return errNoPong
 		case since < l.timeout/6: // the next call is soon enough
 			return nil
 		}
-		const within = 100 * time.Millisecond // to write 12 bytes
-		packet := sealed(appendHeader(nil, xidPing, opPing))
 		l.pingPending.Store(true)
-		if err := conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
-			return err
-		}
-		if _, err := conn.Write(packet); err != nil {
-			return err
-		}
-		return conn.SetWriteDeadline(time.Time{})
+		_, err := w.Write(sealed(appendHeader(nil, xidPing, opPing)))
+		return err
 	})
 }
 

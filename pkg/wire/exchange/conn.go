@@ -1,20 +1,30 @@
 // Package exchange is one connection that carries one exchange at a time, a request
 // and its answer, for clients that encode a protocol themselves. It starts no
 // goroutines: the caller writes and reads, and the end of the caller's context ends
-// the exchange.
+// the exchange. A caller that is a fiber waits for its answers as one, if the connection
+// is plaintext: see [Continues].
 package exchange
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/wire/fiber"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
+
+// Continues reports whether exchanges on connections with a config wait as fibers, if
+// their context is a [fiber.Context]. They still leave the goroutine that runs them to
+// connect, to write what the network does not take at once, and to wait with a deadline.
+func Continues(config *tls.Config) bool { return config == nil && poller.Attaches }
 
 // Conn carries one exchange at a time and keeps its connection for the next one. It
 // never sends a request twice. The zero Conn is not connected.
@@ -34,8 +44,9 @@ type Conn struct {
 	sent atomic.Bool // the request of the exchange was written
 
 	mu     sync.Mutex
-	net    net.Conn        // nil while not connected
+	net    net.Conn        // nil while not connected, and once polled is used instead
 	raw    syscall.RawConn // of net, below TLS
+	polled *polled         // nil before a fiber has used the connection
 	used   time.Time       // start of the running exchange, else end of the last one
 	busy   bool            // an exchange is running
 	broken bool            // net must be closed after the exchange
@@ -53,27 +64,66 @@ var errBusy = errors.New("another exchange is running on the connection")
 // connection for it. After an error, a [*net.OpError] of "dial", nothing was sent
 // and End must not be called.
 func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
+	f, _ := fiber.Of(ctx)
+	if f == nil {
+		fiber.Leave(ctx) // of the goroutine that may run here, and that a derived context does not wake
+	}
+	connected, waits, err := c.begin(ctx, f)
+	if !waits {
+		f.Leave()
+	}
+	return connected, err
+}
+
+// begin is Begin, and reports whether a fiber waits on the connection as one.
+func (c *Conn) begin(ctx context.Context, f *fiber.Fiber) (connected, waits bool, err error) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.closed:
-		return false, notSent(net.ErrClosed)
+		return false, true, notSent(net.ErrClosed)
 	case c.busy:
-		return false, notSent(errBusy)
+		return false, true, notSent(errBusy)
 	}
 	if ctx.Done() != c.watch.done {
 		c.watch.set(ctx, c.interrupt)
 	}
 	if c.watch.over {
-		return false, notSent(context.Cause(ctx))
+		return false, true, notSent(context.Cause(ctx))
 	}
-	if c.net != nil && now.Sub(c.used) > idleCheck && c.checkIdle() != nil {
+	looks := now.Sub(c.used) > idleCheck || c.polled != nil && c.polled.news()
+	if c.connected() && looks && c.checkIdle() != nil {
 		c.drop()
+	}
+	if f != nil {
+		c.attach()
+	}
+	if c.polled != nil {
+		c.polled.fiber = f
 	}
 	c.used, c.busy = now, true
 	c.sent.Store(false)
-	return c.net != nil, nil
+	return c.connected(), c.polled != nil, nil
+}
+
+// connected reports whether there is a connection. c is locked.
+func (c *Conn) connected() bool { return c.net != nil || c.polled != nil }
+
+// attach has a plain TCP connection polled. c is locked.
+func (c *Conn) attach() {
+	plain, ok := c.net.(*net.TCPConn)
+	if !ok || !poller.Attaches {
+		return
+	}
+	p, err := attach(plain)
+	if err != nil {
+		c.drop()
+		return
+	}
+	c.net, c.raw, c.polled = nil, nil, p
+	c.In.from = p
+	c.trip = roundTrip{conn: p, in: &c.In, sent: &c.sent}
 }
 
 // notSent wraps the error of a request that sent no byte.
@@ -90,7 +140,10 @@ func (c *Conn) interrupt(done <-chan struct{}) {
 
 // abort fails pending reads and writes. c is locked.
 func (c *Conn) abort() {
-	if c.net != nil {
+	switch {
+	case c.polled != nil:
+		c.polled.abort(errTimeout)
+	case c.net != nil:
 		_ = c.net.SetDeadline(time.Unix(1, 0)) // fails only on a closed connection
 	}
 }
@@ -98,6 +151,7 @@ func (c *Conn) abort() {
 // Connect replaces the connection of the running exchange, or makes the first one.
 // A nil config is plaintext.
 func (c *Conn) Connect(ctx context.Context, addr string, config *tls.Config) error {
+	fiber.Leave(ctx)
 	c.mu.Lock()
 	c.drop()
 	c.mu.Unlock()
@@ -121,7 +175,7 @@ func (c *Conn) adopt(conn net.Conn) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.net, c.raw, c.broken = conn, raw, false
+	c.net, c.raw, c.polled, c.broken = conn, raw, nil, false
 	switch {
 	case c.closed:
 		c.drop()
@@ -165,8 +219,12 @@ func (c *Conn) Write(pieces ...[]byte) error {
 func (c *Conn) SetReadDeadline(deadline time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.watch.over || c.net == nil {
+	switch {
+	case c.watch.over || !c.connected():
 		return os.ErrDeadlineExceeded
+	case c.polled != nil:
+		c.polled.until = deadline
+		return nil
 	}
 	return c.net.SetReadDeadline(deadline)
 }
@@ -179,6 +237,9 @@ func (c *Conn) End(reusable bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.used, c.busy = now, false
+	if c.polled != nil {
+		c.polled.fiber, c.polled.until = nil, time.Time{}
+	}
 	if !reusable || c.broken || c.watch.over {
 		c.drop()
 	}
@@ -190,20 +251,20 @@ func (c *Conn) End(reusable bool) {
 // and since is how long one has been running, or how long none has. An error of do
 // closes the connection.
 //
-// Exchanges can't begin or end while do runs, so do must write with a deadline. It
-// must not read.
-func (c *Conn) Keepalive(do func(conn net.Conn, busy bool, since time.Duration) error) (connected bool) {
+// Exchanges can't begin or end while do runs. do may write little, which fails if the
+// network does not take it soon.
+func (c *Conn) Keepalive(do func(w io.Writer, busy bool, since time.Duration) error) (connected bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.net == nil:
+	case !c.connected():
 		return false
 	case !c.busy:
-		if c.checkIdle() != nil || do(c.net, false, time.Since(c.used)) != nil {
+		if c.checkIdle() != nil || do(little{c}, false, time.Since(c.used)) != nil {
 			c.drop()
 			return false
 		}
-	case c.sent.Load() && !c.watch.over && do(c.net, true, time.Since(c.used)) != nil:
+	case c.sent.Load() && !c.watch.over && do(little{c}, true, time.Since(c.used)) != nil:
 		c.broken = true
 		c.abort()
 	}
@@ -217,13 +278,22 @@ func (c *Conn) Close() {
 	defer c.mu.Unlock()
 	c.closed = true
 	c.watch.clear()
+	if c.polled != nil && c.busy {
+		c.polled.abort(errClosed)
+		c.broken = true // End closes it
+		return
+	}
 	c.drop()
 }
 
-// drop closes the connection, if there is one. c is locked.
+// drop closes the connection, if there is one. c is locked. Data that is pending does not matter.
 func (c *Conn) drop() {
 	if c.net != nil {
-		_ = c.net.Close() // no data is pending that matters
+		_ = c.net.Close()
 		c.net, c.raw = nil, nil
+	}
+	if c.polled != nil {
+		_ = c.polled.socket.Close()
+		c.polled = nil
 	}
 }

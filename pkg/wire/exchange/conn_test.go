@@ -16,13 +16,40 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever)) }
+
+// way is how tests make exchanges.
+type way string
+
+const (
+	inGoroutine way = "goroutine"
+	inFiber     way = "fiber"
+	inTurn      way = "in turn" // a fiber and a goroutine
+)
+
+// eachWay runs a test in each way, without TLS and with it.
+func eachWay(t *testing.T, test func(t *testing.T, w way, secure bool)) {
+	for _, w := range []way{inGoroutine, inFiber, inTurn} {
+		for name, secure := range map[string]bool{"plain": false, "tls": true} {
+			t.Run(string(w)+"/"+name, func(t *testing.T) { test(t, w, secure) })
+		}
+	}
+}
 
 // echo is a server that answers every line with the same line. It answers "silence"
 // with nothing, closes the connection after "bye", and sends another line, without a
 // request, soon after "word".
 type echo struct {
 	addr  string
+	way   way // of asking
+	asked atomic.Int64
 	tls   *tls.Config // of its clients
 	conns atomic.Int64
 	lines atomic.Int64
@@ -30,13 +57,13 @@ type echo struct {
 	settled chan struct{}
 }
 
-func startEcho(t *testing.T, secure bool) *echo {
+func startEcho(t *testing.T, w way, secure bool) *echo {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.108.1.1:0")
 	if err != nil {
 		t.Fatalf("listen on loopback: %v", err)
 	}
-	e := &echo{addr: l.Addr().String(), settled: make(chan struct{}, 1<<10)}
+	e := &echo{addr: l.Addr().String(), way: w, settled: make(chan struct{}, 1<<10)}
 	if secure {
 		// It lends its certificate and a client that trusts it.
 		web := httptest.NewTLSServer(nil)
@@ -92,7 +119,15 @@ func (e *echo) serve(conn net.Conn) {
 }
 
 // ask makes one exchange.
-func (e *echo) ask(ctx context.Context, c *Conn, text string) error {
+func (e *echo) ask(ctx context.Context, c *Conn, text string) (err error) {
+	if n := e.asked.Add(1); e.way == inFiber || e.way == inTurn && n%2 == 0 {
+		fibertest.Do(ctx, func(ctx context.Context) { err = e.askOnce(ctx, c, text) })
+		return err
+	}
+	return e.askOnce(ctx, c, text)
+}
+
+func (e *echo) askOnce(ctx context.Context, c *Conn, text string) error {
 	connected, err := c.Begin(ctx)
 	if err != nil {
 		return err
@@ -116,8 +151,8 @@ func (e *echo) ask(ctx context.Context, c *Conn, text string) error {
 }
 
 func TestExchanges(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		e := startEcho(t, secure)
+	eachWay(t, func(t *testing.T, w way, secure bool) {
+		e := startEcho(t, w, secure)
 		var c Conn
 		for range 100 {
 			if err := e.ask(t.Context(), &c, "hello"); err != nil {
@@ -133,13 +168,15 @@ func TestExchanges(t *testing.T) {
 			t.Errorf("a request after Close returns %v, want a dial error that wraps net.ErrClosed", err)
 		}
 		c.Close()
-	}
+	})
 }
 
 // The end of a context ends its exchange and the connection, refuses the next
 // exchange, and hits no exchange under another context.
-func TestContexts(t *testing.T) {
-	e := startEcho(t, false)
+func TestContexts(t *testing.T) { eachWay(t, testContexts) }
+
+func testContexts(t *testing.T, w way, secure bool) {
+	e := startEcho(t, w, secure)
 	var c Conn
 	defer c.Close()
 	for round := range int64(3) {
@@ -172,23 +209,22 @@ func TestContexts(t *testing.T) {
 // A connection that the server closed, or sent unsolicited data on, is replaced
 // before the next request, unless the client handles that data.
 func TestIdle(t *testing.T) {
+	eachWay(t, testIdle)
+}
+
+func testIdle(t *testing.T, w way, secure bool) {
 	for _, tt := range []struct {
-		text          string
-		takes, secure bool
-		conns         int64
+		text  string
+		takes bool
+		conns int64
 	}{
-		{"hello", false, false, 1},
-		{"bye", false, false, 3},
-		{"bye", true, false, 3},
-		{"word", false, false, 3},
-		{"word", true, false, 1},
-		{"hello", false, true, 1},
-		{"bye", false, true, 3},
-		{"bye", true, true, 3},
-		{"word", false, true, 3},
-		{"word", true, true, 1},
+		{"hello", false, 1},
+		{"bye", false, 3},
+		{"bye", true, 3},
+		{"word", false, 3},
+		{"word", true, 1},
 	} {
-		e := startEcho(t, tt.secure)
+		e := startEcho(t, w, secure)
 		var c Conn
 		var heard bytes.Buffer
 		if tt.takes {
@@ -217,15 +253,13 @@ func TestIdle(t *testing.T) {
 // Keepalive runs while the connection is idle and while an answer is awaited; its
 // error ends either.
 func TestKeepalive(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		tends(t, startEcho(t, secure))
-	}
+	eachWay(t, func(t *testing.T, w way, secure bool) { tends(t, startEcho(t, w, secure)) })
 }
 
 func tends(t *testing.T, e *echo) {
 	var c Conn
 	defer c.Close()
-	refuse := func(net.Conn, bool, time.Duration) error { return io.ErrClosedPipe }
+	refuse := func(io.Writer, bool, time.Duration) error { return io.ErrClosedPipe }
 	if c.Keepalive(refuse) {
 		t.Error("Keepalive reports a connection before the first was made")
 	}
@@ -234,7 +268,7 @@ func tends(t *testing.T, e *echo) {
 	}
 	var was bool
 	var idle time.Duration
-	if !c.Keepalive(func(_ net.Conn, busy bool, d time.Duration) error { was, idle = busy, d; return nil }) || was || idle <= 0 {
+	if !c.Keepalive(func(_ io.Writer, busy bool, d time.Duration) error { was, idle = busy, d; return nil }) || was || idle <= 0 {
 		t.Errorf("busy is %v and idle time %v of an idle connection, want false and a positive time", was, idle)
 	}
 	first := c.Keepalive(refuse)
@@ -248,12 +282,12 @@ func tends(t *testing.T, e *echo) {
 		select {
 		case err = <-failed:
 		case <-time.After(time.Millisecond):
-			c.Keepalive(func(conn net.Conn, busy bool, _ time.Duration) error {
+			c.Keepalive(func(w io.Writer, busy bool, _ time.Duration) error {
 				if asked {
 					return io.ErrClosedPipe
 				}
 				asked = true
-				_, err := io.WriteString(conn, "silence\n")
+				_, err := io.WriteString(w, "silence\n")
 				if !busy {
 					t.Error("Keepalive calls its function while a request is being written")
 				}
@@ -273,12 +307,17 @@ func tends(t *testing.T, e *echo) {
 }
 
 // Close ends the running exchange, and a second exchange at the same time is refused.
-func TestCloseDuringExchange(t *testing.T) {
-	e := startEcho(t, false)
+func TestCloseDuringExchange(t *testing.T) { eachWay(t, testCloseDuringExchange) }
+
+func testCloseDuringExchange(t *testing.T, w way, secure bool) {
+	e := startEcho(t, w, secure)
 	var c Conn
+	if err := e.ask(t.Context(), &c, "hello"); err != nil {
+		t.Fatalf("ask the server: %v", err)
+	}
 	failed := make(chan error)
 	go func() { failed <- e.ask(t.Context(), &c, "silence") }()
-	for e.lines.Load() == 0 {
+	for e.lines.Load() < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	if _, err := c.Begin(t.Context()); !errors.Is(err, errBusy) {

@@ -3,11 +3,12 @@ package exchange
 import (
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
 // maxUnsolicited bounds, in bytes, an unsolicited message of a server.
@@ -22,7 +23,7 @@ var (
 // more. After an error the connection must not be used again. c is locked.
 func (c *Conn) checkIdle() error {
 	for {
-		waiting, err := readable(c.raw)
+		waiting, err := c.arrived()
 		switch {
 		case err != nil:
 			return err
@@ -44,7 +45,7 @@ func (c *Conn) checkIdle() error {
 
 // fillAvailable reads into In the bytes that have arrived.
 func (c *Conn) fillAvailable() error {
-	if _, plain := c.net.(*net.TCPConn); plain {
+	if _, plain := c.net.(*net.TCPConn); plain || c.polled != nil {
 		return c.In.Fill()
 	}
 	// The bytes may be less than a TLS record, or a record without application data.
@@ -59,26 +60,46 @@ func (c *Conn) fillAvailable() error {
 	return errors.Join(err, c.net.SetReadDeadline(time.Time{}))
 }
 
-// readable reports whether bytes have arrived. The end of the connection is an
-// error.
-func readable(raw syscall.RawConn) (waiting bool, err error) {
-	var n int
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		var b [1]byte
-		n, _, failed = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	})
-	switch {
-	case err != nil:
-		return false, err
-	case errors.Is(failed, syscall.EAGAIN), errors.Is(failed, syscall.EINTR):
-		return false, nil
-	case failed != nil:
-		return false, failed
-	case n == 0:
-		return false, io.EOF
+// arrived reports whether bytes have arrived. The end of the connection is an error.
+// c is locked.
+func (c *Conn) arrived() (waiting bool, err error) {
+	if c.polled != nil {
+		return c.polled.peek()
 	}
-	return true, nil
+	return readable(c.raw)
+}
+
+// readable is arrived for a socket.
+func readable(raw syscall.RawConn) (waiting bool, err error) {
+	var failed error
+	err = raw.Control(func(fd uintptr) { waiting, failed = socket.Peek(fd) })
+	if err != nil {
+		return false, err
+	}
+	return waiting, failed
+}
+
+// little writes a few bytes to a connection, which its Conn does not end meanwhile.
+type little struct{ conn *Conn }
+
+func (l little) Write(b []byte) (int, error) {
+	if p := l.conn.polled; p != nil {
+		n, err := p.socket.TryWrite(b)
+		if err == nil && n < len(b) {
+			err = errTimeout
+		}
+		return n, err
+	}
+	const within = 100 * time.Millisecond
+	conn := l.conn.net
+	if err := conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
+		return 0, err
+	}
+	n, err := conn.Write(b)
+	if err != nil {
+		return n, err
+	}
+	return n, conn.SetWriteDeadline(time.Time{})
 }
 
 // socketOf returns the socket of a connection, below TLS.

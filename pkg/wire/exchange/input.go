@@ -63,6 +63,12 @@ func (in *Input) added(n int) { in.buf = in.buf[:len(in.buf)+n] }
 
 // Fill reads once. The end of the connection is [io.EOF].
 func (in *Input) Fill() error {
+	if p, ok := in.from.(*polled); ok {
+		in.lend()
+		if err := p.await(); err != nil {
+			return err
+		}
+	}
 	n, err := in.from.Read(in.room())
 	in.added(n)
 	if n > 0 {

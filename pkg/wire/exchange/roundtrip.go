@@ -16,8 +16,8 @@ import (
 // wait of the runtime's poller. A usual Read begins with a system call that finds
 // nothing, because the answer can't have arrived yet.
 type roundTrip struct {
-	raw  syscall.RawConn // nil with TLS
-	conn net.Conn
+	raw  syscall.RawConn // nil with TLS, and for a polled connection
+	conn io.Writer
 	in   *Input
 	sent *atomic.Bool
 	step func(fd uintptr) bool // the method next, allocated once
