@@ -42,7 +42,8 @@ func Resent(c Client) int64 {
 
 // Continuer is optional on a [Client] whose calls wait as fibers, if their context is a
 // [github.com/coreos/dbtester/pkg/wire/fiber.Context]. Such a call no longer needs key and
-// value once it waits.
+// value once it waits, if together they have at most
+// [github.com/coreos/dbtester/pkg/wire/fiber.MostBorrowed] bytes.
 type Continuer interface {
 	// Continues reports whether the calls wait as fibers.
 	Continues() bool

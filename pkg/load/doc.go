@@ -49,10 +49,11 @@
 //
 // # Fibers
 //
-// In a closed loop whose database client supports it ([database.Continuer]), clients are
-// fibers. One goroutine reads all plain connections and continues the clients whose answers
-// it read; these record, and append their next requests, which it writes all at once. When
-// answers have come on many connections, other goroutines serve a part of them. A client
+// Where the database's client supports it ([database.Continuer]), clients are fibers. One
+// goroutine waits for all plain connections and continues the clients that got an answer; these
+// record, and make their next requests. It reads the answers and writes the requests of a connection
+// that clients share, the requests all at once; clients with a connection each do both themselves.
+// When answers have come on many connections, other goroutines serve a part of them. A client
 // leaves that goroutine before anything that may block, and after a request that failed.
 // Fibers and connections borrow memory for requests and answers, and return it before they
 // wait, so a thousand waiting clients hold little.

@@ -10,11 +10,13 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 )
 
 // BenchmarkClients measures the cost of a thousand clients, each with its own session,
 // for this process: CPU time per operation and per opened session, and memory per
-// client. Keys have 256 bytes, values 1 KiB. The server is another process and does not
+// client. Clients of the lean transport run as goroutines and as fibers; loads run them as
+// fibers. Keys have 256 bytes, values 1 KiB. The server is another process and does not
 // sync; trust cpu-us/op, not ns/op, and KiB/client only with one transport and operation
 // per run.
 func BenchmarkClients(b *testing.B) {
@@ -48,12 +50,20 @@ func BenchmarkClients(b *testing.B) {
 		driver := New()
 		driver.Transport = transport
 		for _, operation := range operations {
-			b.Run(string(transport)+"/"+operation.name, func(b *testing.B) { benchmarkClients(b, driver, c.To(0), operation.do) })
+			b.Run(string(transport)+"/"+operation.name, func(b *testing.B) {
+				benchmarkClients(b, driver, c.To(0), operation.do, func(ctx context.Context, group *sync.WaitGroup, run func(context.Context)) {
+					group.Go(func() { run(ctx) })
+				})
+			})
+			if transport == database.Lean {
+				b.Run("fibers/"+operation.name, func(b *testing.B) { benchmarkClients(b, driver, c.To(0), operation.do, fibertest.Go) })
+			}
 		}
 	}
 }
 
-func benchmarkClients(b *testing.B, driver *Options, target database.Target, operate func(context.Context, database.Client, []byte) error) {
+func benchmarkClients(b *testing.B, driver *Options, target database.Target, operate func(context.Context, database.Client, []byte) error,
+	start func(context.Context, *sync.WaitGroup, func(context.Context))) {
 	const clients = 1000
 	target.MaxBytes = 256 + 1024
 	idle, before := databasetest.AnonKiB(b), databasetest.ProcessCPU(b)
@@ -71,11 +81,11 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, ope
 	b.ReportAllocs()
 	b.ResetTimer()
 	before = databasetest.ProcessCPU(b)
+	// As the load does: one context until a deadline passes.
+	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+	defer cancel()
 	for _, c := range dialed {
-		wg.Go(func() {
-			// As the load does: one context until a deadline passes.
-			ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
-			defer cancel()
+		start(ctx, &wg, func(ctx context.Context) {
 			key := make([]byte, 0, 256)
 			for left.Add(-1) >= 0 {
 				if err := operate(ctx, c, key); err != nil {

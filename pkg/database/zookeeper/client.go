@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
+	"github.com/coreos/dbtester/pkg/wire/fiber"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -21,6 +23,7 @@ type client struct {
 	// updates means that the last Put found its key.
 	updates bool
 	path    []byte // of the last key
+	value   []byte // of the last Put by a fiber
 }
 
 var (
@@ -30,6 +33,7 @@ var (
 	_ database.Swapper      = (*client)(nil)
 
 	_ database.WriteVersioner = (*client)(nil)
+	_ database.Continuer      = (*client)(nil)
 )
 
 // Put creates key or sets its value. It first tries the request that the last Put of
@@ -61,6 +65,10 @@ func (c *client) put(ctx context.Context, key, value []byte, update bool) (updat
 	path := c.pathOf(key)
 	if err := c.checkSize(path, value); err != nil {
 		return update, err
+	}
+	if f, _ := fiber.Of(ctx); f != nil && len(value) <= fiber.MostBorrowed {
+		c.value = append(c.value[:0], value...) // the second request is made after a wait
+		value = c.value
 	}
 	// Two requests suffice unless others create and delete the same key meanwhile.
 	for range 3 {
@@ -134,6 +142,12 @@ func (c *client) WriteVersion() int64 {
 		return l.zxid
 	}
 	return -1
+}
+
+// Continues reports whether calls wait as fibers, which the lean transport's do without TLS.
+func (c *client) Continues() bool {
+	l, ok := c.requests.(*lean)
+	return ok && exchange.Continues(l.tls)
 }
 
 // Close ends the session.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
+	"github.com/coreos/dbtester/pkg/wire/poller"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -26,6 +28,33 @@ func openLeanTo(t testing.TB, target database.Target) *lean {
 	return l
 }
 
+// way runs a part of a test: as a goroutine, as a fiber, or in turn.
+type way func(ctx context.Context, run func(ctx context.Context))
+
+// eachWay runs a test in each way.
+func eachWay(t *testing.T, test func(t *testing.T, do way)) {
+	goroutine := func(ctx context.Context, run func(ctx context.Context)) { run(ctx) }
+	var turn atomic.Int64
+	for name, do := range map[string]way{
+		"goroutine": goroutine, "fiber": fibertest.Do,
+		"in turn": func(ctx context.Context, run func(ctx context.Context)) {
+			if turn.Add(1)%2 == 0 {
+				goroutine(ctx, run)
+			} else {
+				fibertest.Do(ctx, run)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { test(t, do) })
+	}
+}
+
+// set sends one request.
+func (w way) set(ctx context.Context, l *lean) (err error) {
+	w(ctx, func(ctx context.Context) { err = trySet(ctx, l) })
+	return err
+}
+
 // mustClass fails the test unless err is of a class and an outcome.
 func mustClass(t testing.TB, err error, wantClass database.Class, want workload.Outcome) {
 	t.Helper()
@@ -36,7 +65,9 @@ func mustClass(t testing.TB, err error, wantClass database.Class, want workload.
 
 // With a server that hangs, requests time out and the next one opens a new session.
 // Closing then waits for nobody.
-func TestLeanHungServer(t *testing.T) {
+func TestLeanHungServer(t *testing.T) { eachWay(t, testLeanHungServer) }
+
+func testLeanHungServer(t *testing.T, do way) {
 	var sessions atomic.Uint64
 	target := script{func(c *talk) { c.welcome(sessions.Add(1)); _, _ = io.Copy(io.Discard, c) }}.serve(t)
 	before := goleak.IgnoreCurrent()
@@ -44,7 +75,7 @@ func TestLeanHungServer(t *testing.T) {
 	try := func(times time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), times*5*time.Millisecond)
 		defer cancel()
-		return trySet(ctx, l)
+		return do.set(ctx, l)
 	}
 	mustClass(t, databasetest.Sent(try), database.ClassTimeout, workload.Unknown)
 	for i := 0; sessions.Load() < 3; i++ {
@@ -58,10 +89,10 @@ func TestLeanHungServer(t *testing.T) {
 	err := databasetest.Sent(func(times time.Duration) error {
 		ctx, cancel = context.WithCancel(t.Context())
 		defer time.AfterFunc(times*20*time.Millisecond, cancel).Stop()
-		return trySet(ctx, l)
+		return do.set(ctx, l)
 	})
 	mustClass(t, err, database.ClassCancelled, workload.Unknown)
-	mustClass(t, trySet(ctx, l), database.ClassCancelled, workload.Failed)
+	mustClass(t, do.set(ctx, l), database.ClassCancelled, workload.Failed)
 	for attempt := 1; ; attempt++ {
 		start := time.Now()
 		l.close()
@@ -74,8 +105,8 @@ func TestLeanHungServer(t *testing.T) {
 		l = openLeanTo(t, target)
 		mustClass(t, databasetest.Sent(try), database.ClassTimeout, workload.Unknown)
 	}
-	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed)
-	goleak.VerifyNone(t, before)
+	mustClass(t, do.set(t.Context(), l), database.ClassUnavailable, workload.Failed)
+	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction(poller.Forever))
 }
 
 // close waits a second for a server that hangs.
@@ -91,7 +122,9 @@ func TestLeanCloseOfHungServer(t *testing.T) {
 
 // An expired session, however reported, is replaced for the same client, and unsent
 // requests go to the next one.
-func TestLeanExpiredSession(t *testing.T) {
+func TestLeanExpiredSession(t *testing.T) { eachWay(t, testLeanExpiredSession) }
+
+func testLeanExpiredSession(t *testing.T, do way) {
 	const expired = -112
 	var sent atomic.Int64
 	target := script{
@@ -102,15 +135,15 @@ func TestLeanExpiredSession(t *testing.T) {
 		func(c *talk) { c.welcome(5); sent.Add(1); c.answer() },
 	}.serve(t)
 	l := openLeanTo(t, target)
-	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed)
-	mustClass(t, trySet(t.Context(), l), database.ClassUnavailable, workload.Failed) // nobody welcomes it
+	mustClass(t, do.set(t.Context(), l), database.ClassUnavailable, workload.Failed)
+	mustClass(t, do.set(t.Context(), l), database.ClassUnavailable, workload.Failed) // nobody welcomes it
 	if err := l.ensureSession(t.Context()); err != nil {                             // the third
 		t.Fatalf("open another session: %v", err)
 	}
 	l.conn.End(true)
 	time.Sleep(30 * time.Millisecond)
-	mustClass(t, trySet(t.Context(), l), database.ClassConnection, workload.Unknown)
-	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
+	mustClass(t, do.set(t.Context(), l), database.ClassConnection, workload.Unknown)
+	mustClass(t, do.set(t.Context(), l), database.ClassNotFound, workload.Failed)
 	if sent.Load() != 1 {
 		t.Errorf("%d sessions were opened for the last request, want 1", sent.Load())
 	}
@@ -144,23 +177,27 @@ func TestLeanNoSession(t *testing.T) {
 			if want := map[bool]int64{true: maxTries, false: 1}[name == "cuts"]; conns.Load() != want {
 				t.Errorf("%d connections, want %d: %v", conns.Load(), want, err)
 			}
-			goleak.VerifyNone(t, before)
+			goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction(poller.Forever))
 		})
 	}
 }
 
 // A client moves from a dead member to a live one.
-func TestLeanEndpoints(t *testing.T) {
+func TestLeanEndpoints(t *testing.T) { eachWay(t, testLeanEndpoints) }
+
+func testLeanEndpoints(t *testing.T, do way) {
 	target := script{func(c *talk) { c.welcome(1); c.answer() }}.serve(t)
 	target.Endpoints = append(target.Endpoints, "127.0.7.11:1", "127.0.7.11:2")
 	target.Prefer = -1
 	for range 10 {
-		mustClass(t, trySet(t.Context(), openLeanTo(t, target)), database.ClassNotFound, workload.Failed)
+		mustClass(t, do.set(t.Context(), openLeanTo(t, target)), database.ClassNotFound, workload.Failed)
 	}
 }
 
 // Every session sends the credentials before anything else.
-func TestLeanCredentials(t *testing.T) {
+func TestLeanCredentials(t *testing.T) { eachWay(t, testLeanCredentials) }
+
+func testLeanCredentials(t *testing.T, do way) {
 	packets := make(chan []byte, 10)
 	target := script{func(c *talk) {
 		c.welcome(1)
@@ -173,7 +210,7 @@ func TestLeanCredentials(t *testing.T) {
 	target.Auth = &database.Auth{User: "bench", Password: "hunter2"}
 	l := openLeanTo(t, target)
 	for range 2 {
-		_ = trySet(t.Context(), l)
+		_ = do.set(t.Context(), l)
 		shown := <-packets
 		if xid := int32(binary.BigEndian.Uint32(shown)); xid != xidAuth || !bytes.HasSuffix(shown, []byte("bench:hunter2")) {
 			t.Errorf("%d: %q", xid, shown)
@@ -193,9 +230,11 @@ func (c *talk) briefly(milliseconds uint32) {
 
 // Pings keep a session while it is idle and while an answer takes long, and no request
 // takes their answers. On a busy machine the session must be longer.
-func TestLeanPings(t *testing.T) {
+func TestLeanPings(t *testing.T) { eachWay(t, testLeanPings) }
+
+func testLeanPings(t *testing.T, do way) {
 	for milliseconds := uint32(60); ; milliseconds *= 5 {
-		conns, err := pingedSession(t, milliseconds)
+		conns, err := pingedSession(t, do, milliseconds)
 		if conns == 1 && err == nil {
 			return
 		}
@@ -207,7 +246,7 @@ func TestLeanPings(t *testing.T) {
 
 // pingedSession keeps a session by pings, and returns how many connections that took, and the error
 // of a request.
-func pingedSession(t *testing.T, milliseconds uint32) (connections int64, err error) {
+func pingedSession(t *testing.T, do way, milliseconds uint32) (connections int64, err error) {
 	var pings, conns atomic.Int64
 	target := script{func(c *talk) {
 		conns.Add(1)
@@ -232,7 +271,7 @@ func pingedSession(t *testing.T, milliseconds uint32) (connections int64, err er
 		for end := time.Now().Add(100 * time.Duration(milliseconds) * time.Millisecond); pings.Load() < want && time.Now().Before(end); {
 			time.Sleep(time.Millisecond) // while it is idle
 		}
-		one := trySet(t.Context(), l)
+		one := do.set(t.Context(), l)
 		if _, class := database.Classify(one); class != database.ClassNotFound {
 			err = one
 		}
@@ -242,7 +281,9 @@ func pingedSession(t *testing.T, milliseconds uint32) (connections int64, err er
 
 // A client leaves a server that answers no ping before the next request, which that
 // server never gets.
-func TestLeanNoPong(t *testing.T) {
+func TestLeanNoPong(t *testing.T) { eachWay(t, testLeanNoPong) }
+
+func testLeanNoPong(t *testing.T, do way) {
 	left := make(chan struct{})
 	target := script{
 		func(c *talk) {
@@ -258,12 +299,14 @@ func TestLeanNoPong(t *testing.T) {
 	}.serve(t)
 	l := openLeanTo(t, target)
 	<-left
-	mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
+	mustClass(t, do.set(t.Context(), l), database.ClassNotFound, workload.Failed)
 }
 
 // An invalid answer costs the connection, and it is unknown whether the request was
 // applied.
-func TestLeanMalformed(t *testing.T) {
+func TestLeanMalformed(t *testing.T) { eachWay(t, testLeanMalformed) }
+
+func testLeanMalformed(t *testing.T, do way) {
 	long := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 	for name, answer := range map[string][]byte{
 		"short":       append(long(8), make([]byte, 40)...),
@@ -281,9 +324,10 @@ func TestLeanMalformed(t *testing.T) {
 				func(c *talk) { c.welcome(2); c.answer() },
 			}.serve(t)
 			l := openLeanTo(t, target)
-			_, _, err := l.get(t.Context(), []byte("/k"))
+			var err error
+			do(t.Context(), func(ctx context.Context) { _, _, err = l.get(ctx, []byte("/k")) })
 			mustClass(t, err, database.ClassConnection, workload.Unknown)
-			mustClass(t, trySet(t.Context(), l), database.ClassNotFound, workload.Failed)
+			mustClass(t, do.set(t.Context(), l), database.ClassNotFound, workload.Failed)
 		})
 	}
 }
@@ -312,5 +356,5 @@ func TestKeepalive(t *testing.T) {
 	if beats.Load() != 0 {
 		t.Error("the keepalive runs after end")
 	}
-	goleak.VerifyNone(t, before)
+	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction(poller.Forever))
 }
