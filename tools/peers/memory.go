@@ -82,7 +82,8 @@ func (o *memoryOptions) sweeps() ([]sweep, error) {
 	return []sweep{
 		{name: "null client, 10 s", requests: many, run: o.null("rate")},
 		{name: "null client, closed loop", requests: many, run: o.null("closed")},
-		{name: "control, etcd", requests: many[:2], run: o.control},
+		{name: "control, etcd", requests: many[:2], run: o.control("load: {operation: write, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}")},
+		{name: "control, etcd, judged", requests: many[:2], run: o.control("load: {mix: {read: 50, update: 50}, keys: 10000, key_law: uniform, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}\nconsistency: true")},
 	}, nil
 }
 
@@ -122,8 +123,15 @@ func (o *memoryOptions) null(loop string) func(context.Context, int) (footprint,
 	}
 }
 
-// control runs dbtester control with one member of etcd, a process of its own.
-func (o *memoryOptions) control(ctx context.Context, requests int) (f footprint, err error) {
+// control returns a function that runs dbtester control with one member of etcd, a process of its
+// own. load is a line of the experiment file, with a verb for the number of requests.
+func (o *memoryOptions) control(load string) func(context.Context, int) (footprint, error) {
+	return func(ctx context.Context, requests int) (footprint, error) {
+		return o.controlOf(ctx, fmt.Sprintf(load, requests))
+	}
+}
+
+func (o *memoryOptions) controlOf(ctx context.Context, load string) (f footprint, err error) {
 	dir, err := os.MkdirTemp(o.dir, "control-")
 	if err != nil {
 		return f, err
@@ -137,12 +145,12 @@ func (o *memoryOptions) control(ctx context.Context, requests int) (f footprint,
 	config := filepath.Join(dir, "experiment.yaml")
 	text := fmt.Sprintf(`title: memory
 results: %s
-load: {operation: write, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}
+%s
 databases:
   etcd:
     endpoints: [%s]
     steps: {start: false, stop: false}
-`, filepath.Join(dir, "results"), requests, member.endpoints[0])
+`, filepath.Join(dir, "results"), load, member.endpoints[0])
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return f, err
 	}
@@ -276,7 +284,7 @@ func printFootprints(out io.Writer, sweeps []sweep) {
 	fmt.Fprint(out, `
 RssAnon as in /proc/PID/status, sampled every 20 ms; 1 MB is 10^6 bytes. "At most" is of the whole process, start and end included.
 
-The null client does nothing: its process is the engine, the recorder and the records' files, at a rate that makes every load ten seconds long, or in a closed loop. Control writes 16-byte keys and 64-byte values with 100 clients on 10 connections to the built-in etcd, one member in a process of its own with its data in memory; its loads last as long as they take, so the larger has about ten times the seconds too.
+The null client does nothing: its process is the engine, the recorder and the records' files, at a rate that makes every load ten seconds long, or in a closed loop. Control writes 16-byte keys and 64-byte values with 100 clients on 10 connections to the built-in etcd, one member in a process of its own with its data in memory; its loads last as long as they take, so the larger has about ten times the seconds too. The judged load reads and updates 10,000 keys, half and half, and the answer of each request is judged (consistency: true).
 
 Two things keep it so: garbage is collected during a load once there are 128 KiB of it, which takes about nine seconds whatever the rate is, and what a load needs is garbage when its classic files are derived, which therefore takes no memory on top.
 `)
