@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 	judge "github.com/coreos/dbtester/pkg/consistency"
+	"github.com/coreos/dbtester/pkg/consistency/recheck"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/databasetest"
@@ -175,4 +177,57 @@ databases: {weaker: {options: {lie: older, lie_every: 5}}}
 		t.Errorf("violations %+v, marks %+v of a mode that promises less", v.Counts.Violations, rec.run.Validity)
 	}
 	mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), "")
+}
+
+// TestConsistencySample: all requests on a few keys are recorded, and Porcupine finds a violation of
+// a key if and only if the judge of the run did.
+func TestConsistencySample(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		lie   fake.Lie
+		mix   string
+		wrong bool
+	}{
+		{fake.Honest, "{read: 50, update: 50}", false},
+		{fake.Honest, "{read: 40, update: 40, delete: 20}", false},
+		{fake.Honest, "{read: 50, txn: 50}", false},
+		{fake.Late, "{read: 50, update: 50}", false},
+		{fake.Older, "{read: 50, update: 50}", true},
+		{fake.Phantom, "{read: 50, update: 50}", true},
+	} {
+		t.Run(fmt.Sprintf("%s of %s", c.lie, c.mix), func(t *testing.T) {
+			r := newRig(t)
+			out, err := r.run(r.experiment(fmt.Sprintf(`
+load: {mix: %s, keys: 20, key_law: uniform, requests: 4000, clients: 8, connections: 8, timeout: 60s, key_size: 16, value_size: 32}
+consistency: true
+consistency_sample: 5
+databases: {fake: {options: {lie: %q, lie_every: 50}}}
+`, c.mix, c.lie)), nil)
+			if err != nil {
+				t.Fatalf("run: %v", err)
+			}
+			rec := r.read(out.Folders[0], 0)
+			v, err := consistency.Record().Of(rec.run.Records)
+			if err != nil || v.Sampled != 5 {
+				t.Fatalf("the verdict is %+v, %v, want requests of 5 keys recorded", v, err)
+			}
+			keys, wrong := 0, 0
+			for h, err := range consistency.Histories(filepath.Join(out.Folders[0], rec.run.Tag, consistency.FileHistory)) {
+				if err != nil {
+					t.Fatalf("read the requests: %v", err)
+				}
+				keys++
+				got, err := recheck.Check(h, time.Minute)
+				if err != nil || got == recheck.Unknown || (got == recheck.Violation) != (h.Violations > 0) || h.Until != judge.Whole || len(h.Ops) < 100 {
+					t.Errorf("key %d with %d requests and %d violations: %s, %v", h.Key, len(h.Ops), h.Violations, got, err)
+				}
+				if got == recheck.Violation {
+					wrong++
+				}
+			}
+			if keys != 5 || wrong > 0 != c.wrong {
+				t.Errorf("%d of %d keys have a violation", wrong, keys)
+			}
+		})
+	}
 }

@@ -17,13 +17,18 @@ import (
 
 func newConsistency(a *app) *cobra.Command {
 	var below string
+	var porcupine recheckFlags
 	most := 10
 	cmd := &cobra.Command{
 		Use:     "consistency RUN",
 		Short:   "Print the verdict on the answers of a run, and the requests that exclude each other",
-		Example: "  dbtester consistency LAST",
+		Example: "  dbtester consistency LAST\n  dbtester consistency LAST --porcupine",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := porcupine.limits()
+			if err != nil {
+				return err
+			}
 			folder, err := a.namedFolder(args, below)
 			if err != nil {
 				return err
@@ -32,31 +37,53 @@ func newConsistency(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var differing []string
 			for _, d := range m.Databases {
 				if err := printVerdict(a.out, folder.Path(d.Tag), d, most); err != nil {
 					return err
 				}
+				if !porcupine.on {
+					continue
+				}
+				found, err := a.recheck(cmd.Context(), folder.Path(d.Tag), d, l)
+				if err != nil {
+					return err
+				}
+				differing = append(differing, found...)
+			}
+			if len(differing) > 0 {
+				return &differenceError{differing}
 			}
 			return nil
 		},
 		ValidArgsFunction: completeRuns,
 	}
 	registerNewest(cmd.Flags(), &below)
+	porcupine.register(cmd.Flags())
 	cmd.Flags().IntVar(&most, "witnesses", most, "most violations to show of each database")
 	return cmd
 }
 
-// printVerdict prints the verdict on one database's run, from its records in a folder.
-func printVerdict(w io.Writer, dir string, d *results.DatabaseRun, most int) error {
-	say := func(format string, args ...any) {
+// sayer returns a function that prints a line in which text of others is safe to show.
+func sayer(w io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) {
 		fmt.Fprintln(w, plaintext.Line(fmt.Sprintf(format, args...)))
 	}
+}
+
+// printVerdict prints the verdict on one database's run, from its records in a folder.
+func printVerdict(w io.Writer, dir string, d *results.DatabaseRun, most int) error {
+	say := sayer(w)
 	v, err := consistency.Record().Of(d.Records)
 	if err != nil {
 		return err
 	}
 	if v.Form == "" {
 		say("%s: the records have no verdict on answers", d.Tag)
+		return nil
+	}
+	if v.Form == consistency.Unasked {
+		say("%s: answers were not judged: the file does not ask for it", d.Tag)
 		return nil
 	}
 	say("%s:", d.Tag)

@@ -29,7 +29,8 @@ func TestPrintVerdict(t *testing.T) {
 		verdict consistency.Verdict
 		want    string
 	}{
-		"none": {consistency.Verdict{}, "a: the records have no verdict on answers\n"},
+		"none":    {consistency.Verdict{}, "a: the records have no verdict on answers\n"},
+		"unasked": {consistency.Verdict{Form: consistency.Unasked}, "a: answers were not judged: the file does not ask for it\n"},
 		"violations": {consistency.Verdict{
 			Form: consistency.Judged, Read: workload.ReadLinearizable, Promise: "a quorum agrees", Since: 1000, TookNS: 5e8,
 			Counts: judge.Counts{Operations: 2000, Judged: 1999, Violations: judge.Violations{Stale: 2}}, Held: &judge.HeldKeys{Keys: 10, Read: 10, Older: 1},

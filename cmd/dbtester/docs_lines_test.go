@@ -58,6 +58,7 @@ func documented() map[string]tested {
 		}}},
 		"ci.md":            ciLines(),
 		"compare.md":       compareLines(),
+		"consistency.md":   {lines: []shown{{begins: "dbtester consistency LAST --porcupine", by: "TestSampledRun"}}},
 		"compatibility.md": {nil, []shown{{begins: "dbtester docs man", change: []string{"/usr/local/share/man/", ""}, want: "manual pages"}, {begins: "dbtester completion"}, {begins: "dbtester config schema", want: `"\$schema"`}}},
 		"kubernetes.md": {(*page).kubeFiles, []shown{
 			{begins: "make ", why: "writes an image; the tests of tools/kube write one"},

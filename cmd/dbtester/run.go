@@ -212,6 +212,7 @@ func newRoot(a *app) *cobra.Command {
 		newCheckDisk(a),
 		newVersion(a),
 		newServe(a),
+		newRecheckKey(a),
 	)
 	root.SetUsageFunc(usage)
 	for _, c := range withChildren(root) {

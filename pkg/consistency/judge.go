@@ -33,6 +33,9 @@ type Options struct {
 	MostUnknown int
 	// MostWitnesses bounds the kept witnesses. 0 means 100.
 	MostWitnesses int
+	// Sampled is how many keys, the first that requests take, have their requests recorded; see
+	// [Judge.Sampled].
+	Sampled int
 }
 
 // Judge judges the requests of a load. One goroutine at a time calls its methods.
@@ -63,6 +66,7 @@ type Judge struct {
 	replacer       replacer
 	totals, second Counts
 	witnesses      []Witness
+	sample         *sample // nil if no requests are recorded
 }
 
 // valueOf is a value of a key.
@@ -84,6 +88,7 @@ func New(o Options) *Judge {
 	}
 	j := &Judge{opts: o, before: math.MinInt64, latest: math.MinInt64, revisits: revisits{always: o.Weaker || o.Deletes}, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
 	j.keys = newTable(o)
+	j.sample = newSample(o.Sampled, o.Initial)
 	return j
 }
 
@@ -93,6 +98,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	j.second = Counts{}
 	late := j.before
 	j.before = max(j.before, before)
+	j.sample.add(batch)
 	j.begin(batch, late)
 	for n := range j.batch {
 		j.take(int32(n), late, n < len(j.batch)-len(batch))
@@ -113,6 +119,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	j.second.Keys = int64(j.keys.count)
 	j.second.UnknownWrites = int64(len(j.unknown))
 	j.totals.Add(&j.second)
+	j.sample.close(j.before)
 	return j.second
 }
 

@@ -101,6 +101,7 @@ func (j *Judge) replacedAgain(k *key, before Replaced, again *replacement) {
 	}
 	again.reported = true
 	j.second.DoubleSwaps++
+	j.sample.violated(k.number, 1)
 	if len(j.witnesses) < j.opts.MostWitnesses {
 		j.witnesses = append(j.witnesses, Witness{Class: DoubleSwap, Key: k.number, Replaced: []Replaced{before, again.Replaced}, Reads: 1})
 	}

@@ -82,6 +82,7 @@ type Event struct {
 // violate counts a violation and keeps its witness.
 func (j *Judge) violate(k *key, c Class, older, newer *zone, reads int64) {
 	*j.second.of(c) += reads
+	j.sample.violated(k.number, reads)
 	if len(j.witnesses) >= j.opts.MostWitnesses {
 		return
 	}
@@ -95,6 +96,7 @@ func (j *Judge) violate(k *key, c Class, older, newer *zone, reads int64) {
 
 func (j *Judge) doubleSwap(k *key, z *zone, o *Op) {
 	j.second.DoubleSwaps++
+	j.sample.violated(k.number, 1)
 	if len(j.witnesses) < j.opts.MostWitnesses {
 		j.witnesses = append(j.witnesses, Witness{Class: DoubleSwap, Key: k.number, Older: z.value(), Swaps: []int64{z.taker - 1, o.Request}, Reads: 1})
 	}

@@ -46,7 +46,7 @@ func judged(runs []*run.Run) string {
 	for _, r := range runs {
 		v, err := consistency.Record().Of(r.Info.Record.Records)
 		switch {
-		case err != nil || v.Form == "":
+		case err != nil || v.Form == "" || v.Form == consistency.Unasked:
 			continue
 		case v.Form != consistency.Judged:
 			without++
@@ -89,6 +89,8 @@ func cell(of func(*consistency.Verdict) (run.Measure, string)) func(*run.Run) (r
 			return run.Missing("%v", err), ""
 		case v.Form == "":
 			return run.Inapplicable("the records have no verdict"), ""
+		case v.Form == consistency.Unasked:
+			return run.Inapplicable("the file asks for no verdict"), ""
 		}
 		return of(&v)
 	}
@@ -173,7 +175,7 @@ func (Half) Facts() []abilities.Fact {
 		switch v.Form {
 		case consistency.Judged, consistency.Measured:
 			return "yes"
-		case consistency.Unjudged:
+		case consistency.Unjudged, consistency.Unasked:
 			return "no"
 		}
 		return ""

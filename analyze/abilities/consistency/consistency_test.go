@@ -19,6 +19,7 @@ func TestCells(t *testing.T) {
 		value       float64
 	}{
 		{consistency.Verdict{}, "", "", "", 0},
+		{consistency.Verdict{Form: consistency.Unasked}, "", "", "no", 0},
 		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 1200, Judged: 1200}}, "no violation among all 1,200", "", "yes", 0},
 		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10}}, "no violation among 10 judged of 12", "", "yes", 0},
 		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 12, Judged: 10, Violations: judge.Violations{Phantom: 1}}}, "1 violation among 10 judged of 12: phantom 1", "", "yes", 1},
@@ -31,7 +32,7 @@ func TestCells(t *testing.T) {
 		}
 		r := &run.Run{Info: run.Info{Record: record}}
 		m, text := (Half{}).Rows()[0].Cell(r)
-		if text != c.text || m.Words != c.words || m.Inapplicable != (c.verdict.Form == "") || m.Value != c.value {
+		if text != c.text || m.Words != c.words || m.Inapplicable != (c.verdict.Form == "" || c.verdict.Form == consistency.Unasked) || m.Value != c.value {
 			t.Errorf("%+v: cell %+v, %q", c.verdict, m, text)
 		}
 		if got := (Half{}).Facts()[0].Of(r); got != c.fact {
@@ -60,6 +61,7 @@ func TestJudged(t *testing.T) {
 		want string
 	}{
 		{of(consistency.Verdict{}), ""},
+		{of(consistency.Verdict{Form: consistency.Unasked}), ""},
 		{of(good, good), "no violation among 20 judged of 24"},
 		{of(good, bad), "2 violations among 15 judged of 17"},
 		{of(stale), "not judged"},

@@ -69,6 +69,8 @@ func (p *packer) rule(file string) rule {
 		return rule{treat: (*packer).events}
 	case name == consistency.FileWitness:
 		return rule{why: "requests whose answers exclude each other, which the manifest counts"}
+	case name == consistency.FileHistory:
+		return rule{why: "each request on a few keys, which the manifest counts"}
 	case member == results.FileAgentLog, name == results.FileAgentLog:
 		return rule{why: "the log of an agent"}
 	case name == results.FileControlLog:

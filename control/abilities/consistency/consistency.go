@@ -31,9 +31,9 @@ type Half struct {
 	report  *judging.Report // nil before End
 }
 
-// New returns the verdict of a run, which is empty unless the file asks for one.
+// New returns the half of a run, which judges nothing unless the file asks for it.
 func New(r *abilities.Run) *Half {
-	h := &Half{run: r}
+	h := &Half{run: r, verdict: consistency.Verdict{Form: consistency.Unasked}}
 	if consistency.Keys().Of(r.DB.Abilities).Wanted() {
 		h.verdict = planned(r)
 	}
@@ -93,7 +93,11 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.judges() {
 		return nil, nil
 	}
-	l, err := judging.New(judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: h.verdict.Form == consistency.Measured})
+	o := judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: h.verdict.Form == consistency.Measured}
+	if !o.Weaker {
+		o.Sampled = consistency.Sampled().Of(h.run.DB.Abilities)
+	}
+	l, err := judging.New(o)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +131,7 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	v := &h.verdict
 	v.Counts, v.Waits, v.WaitedNS, v.TookNS = r.Counts, i.Waits.Count, i.Waits.NS, r.TookNS
 	v.Back, v.Held, v.BackNS, v.NotReadBack = back.Mode, r.Held, r.BackNS, r.NotRead
+	v.Sampled = len(r.Sampled)
 	if v.Form == consistency.Judged && i.Resent > 0 {
 		v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice", i.Resent)
 	}
@@ -161,12 +166,11 @@ func (h *Half) strongest() workload.ReadMode {
 
 // Finish writes the files, the record and the marks of the verdict.
 func (h *Half) Finish() error {
-	if h.verdict.Form == "" {
-		return nil
-	}
 	var errs []error
 	if h.report != nil {
-		errs = append(errs, h.write(), h.histogram(), consistency.WriteWitnesses(filepath.Join(h.run.Dir, consistency.FileWitness), h.report.Witnesses))
+		errs = append(errs, h.write(), h.histogram(),
+			consistency.WriteWitnesses(filepath.Join(h.run.Dir, consistency.FileWitness), h.report.Witnesses),
+			consistency.WriteHistories(filepath.Join(h.run.Dir, consistency.FileHistory), h.report.Sampled))
 		h.mark()
 	}
 	return errors.Join(append(errs, consistency.Record().Set(&h.run.Record.Records, h.verdict))...)

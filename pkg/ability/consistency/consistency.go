@@ -3,6 +3,7 @@
 package consistency
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
@@ -15,7 +16,9 @@ import (
 
 // Ability is the declaration.
 func Ability() ability.Ability {
-	return ability.Ability{Name: "consistency", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
+	return ability.Ability{
+		Name: "consistency", More: []ability.Keys{Keys()}, Keys: Sampled(), Record: Record(), Observes: []observation.Group{Observed()},
+	}
 }
 
 // Wish is a file's wish for a verdict.
@@ -60,6 +63,29 @@ func Keys() ability.Single[Wish] {
 	}
 }
 
+// Sampled is the key in an experiment file for how many keys have their requests recorded.
+func Sampled() ability.Single[int] {
+	return ability.Single[int]{
+		About: yamlfile.Row{Name: "consistency_sample", Preset: "0", Meaning: fmt.Sprintf("how many keys, up to %d, have their requests recorded: `dbtester consistency --porcupine` [checks](consistency.md) them", MostSampled)},
+		Kind:  yamlfile.SmallKind(),
+		Resolved: func(r *yamlfile.Reader, is int, at *yamlfile.Node, d *ability.Database, v ability.Values) int {
+			wish := Keys().Of(v)
+			switch {
+			case is == 0 || wish == Off:
+				return 0
+			case is > MostSampled:
+				r.Errorf(at, "consistency_sample must be at most %d keys, got %d", MostSampled, is)
+			case !wish.Wanted():
+				r.Errorf(at, "consistency_sample: answers of %s are not judged: give consistency: true", d.ID)
+			case d.Generators > 0:
+				r.Errorf(at, "consistency_sample: requests that generators issue are not recorded: leave generators or consistency_sample out of %s", d.ID)
+			}
+			return is
+		},
+		Shown: func(is int) bool { return is > 0 },
+	}
+}
+
 // LeastValue is the size in bytes of the smallest values that can name the requests that wrote
 // them.
 const LeastValue = 16
@@ -79,6 +105,9 @@ const (
 	Measured Form = "staleness"
 	// Unjudged answers have neither, for the reason in Why.
 	Unjudged Form = "none"
+	// Unasked answers have neither, as the file asks for none. Records of releases without
+	// verdicts have no form.
+	Unasked Form = "off"
 )
 
 // Verdict is the entry in a run's record.
@@ -90,7 +119,7 @@ type Verdict struct {
 	Read    workload.ReadMode `json:"read,omitempty"`
 	Promise string            `json:"promise,omitempty"`
 	// Counts count over the whole load.
-	Counts consistency.Counts `json:"counts"`
+	Counts consistency.Counts `json:"counts,omitzero"`
 	// Parts is how many generators judged the load, each its own keys; 0 if control did.
 	Parts int `json:"parts,omitempty"`
 	// Staleness is the staleness of stale reads, in nanoseconds; nil without any.
@@ -101,11 +130,13 @@ type Verdict struct {
 	Back        workload.ReadMode     `json:"back,omitempty"`
 	BackNS      int64                 `json:"back_ns,omitempty"`
 	NotReadBack string                `json:"not_read_back,omitempty"`
+	// Sampled is how many keys have their requests in [FileHistory].
+	Sampled int `json:"sampled,omitempty"`
 	// TookNS is how long the judge worked, in parallel with the clients. Waits and WaitedNS are
 	// about clients that waited for it.
-	TookNS   int64 `json:"took_ns"`
-	Waits    int64 `json:"waits"`
-	WaitedNS int64 `json:"waited_ns"`
+	TookNS   int64 `json:"took_ns,omitempty"`
+	Waits    int64 `json:"waits,omitempty"`
+	WaitedNS int64 `json:"waited_ns,omitempty"`
 	// Since is the Unix time in nanoseconds from which the times of witnesses are shown.
 	Since int64 `json:"since_unix_ns,omitempty"`
 }
@@ -118,8 +149,7 @@ func (v *Verdict) Violations() int64 {
 	return v.Counts.Violations.All()
 }
 
-// Record is the verdict of a run. Its form is "" in records of releases without verdicts, and if
-// the file asks for none.
+// Record is the verdict of a run. Its form is "" in records of releases without verdicts.
 func Record() ability.Record[Verdict] { return ability.Record[Verdict]{Key: "consistency"} }
 
 // The values by second.

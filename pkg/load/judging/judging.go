@@ -22,6 +22,8 @@ type Options struct {
 	// Weaker is set if the load's reads promise less than linearizability. Such reads get a
 	// staleness and no verdict.
 	Weaker bool
+	// Sampled is how many keys have their requests recorded.
+	Sampled int
 }
 
 // Check returns an error if a load cannot be judged.
@@ -73,7 +75,7 @@ func New(o Options) (*Load, error) {
 			}
 			return consistency.Absent
 		},
-		Wrote: l.wrote, Deletes: l.deletes, Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce),
+		Wrote: l.wrote, Deletes: l.deletes, Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce), Sampled: o.Sampled,
 	})
 	return l, nil
 }

@@ -30,6 +30,8 @@ type Report struct {
 	Witnesses []consistency.Witness `json:"witnesses,omitempty"`
 	// Stale holds the staleness in nanoseconds of a weaker mode's stale reads; nil without any.
 	Stale *hdrhistogram.Histogram `json:"-"`
+	// Sampled are the recorded requests of a load that one process issued.
+	Sampled []consistency.History `json:"-"`
 	// Held counts the written keys by their values after the load; nil if no key was read back.
 	// BackNS is how long that took, NotRead why some keys were not read.
 	Held    *consistency.HeldKeys `json:"held,omitempty"`
@@ -57,7 +59,7 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 	from := time.Now()
 	j := l.Finish()
 	l.took += time.Since(from)
-	r := Report{Counts: j.Totals(), Seconds: l.seconds, Witnesses: j.Witnesses(), Stale: j.Stale(), TookNS: int64(l.took)}
+	r := Report{Counts: j.Totals(), Seconds: l.seconds, Witnesses: j.Witnesses(), Stale: j.Stale(), Sampled: j.Sampled(), TookNS: int64(l.took)}
 	if ctx.Err() != nil {
 		r.NotRead = "the load was interrupted"
 		return r

@@ -1,0 +1,128 @@
+package consistency
+
+import (
+	"cmp"
+	"slices"
+)
+
+// History is the recorded requests on one key.
+type History struct {
+	Key int64
+	// Initial is the number of the value before the first request, or Absent.
+	Initial int64
+	// Until is the moment up to which every request on the key is recorded: those that were sent
+	// by then, and nothing that was sent later. It is [Whole] if the key has no later requests.
+	Until int64
+	// Ops are the requests, by when they were sent.
+	Ops []Op
+	// Violations were found among the key's requests until all recorded ones were judged.
+	Violations int64
+	// Missing requests belong to the history and are not recorded.
+	Missing int64
+}
+
+// Whole is the Until of a history with all requests on its key.
+const Whole = never
+
+const (
+	// sampledRequests is how many requests on a key are recorded, besides those that were
+	// running meanwhile.
+	sampledRequests = 10_000
+	// mostSampled bounds the recorded requests of a key.
+	mostSampled = 4 * sampledRequests
+)
+
+// sample records the requests on the first keys.
+type sample struct {
+	keys    int
+	most    int // requests of a key
+	initial func(key int64) int64
+	all     map[int64]*sampled
+}
+
+// sampled is the history of a key while it is recorded.
+type sampled struct {
+	History
+	latest int64 // end of a request
+	closed bool  // nothing more belongs to it
+}
+
+func newSample(keys int, initial func(int64) int64) *sample {
+	if keys <= 0 {
+		return nil
+	}
+	return &sample{keys: keys, most: sampledRequests, initial: initial, all: map[int64]*sampled{}}
+}
+
+// add records the requests of a batch.
+func (s *sample) add(batch []Op) {
+	if s == nil {
+		return
+	}
+	for n := range batch {
+		o := &batch[n]
+		if o.Kind == Other {
+			continue
+		}
+		h := s.all[o.Key]
+		if h == nil {
+			if len(s.all) >= s.keys {
+				continue
+			}
+			h = &sampled{History: History{Key: o.Key, Initial: s.initial(o.Key), Until: Whole}, latest: earliest}
+			s.all[o.Key] = h
+		}
+		h.add(o, s.most)
+	}
+}
+
+// add records a request. A full history gets those requests that were sent before its last one
+// ended: the rest of the requests that may have changed what it has read.
+func (h *sampled) add(o *Op, most int) {
+	switch {
+	case o.Sent > h.Until:
+		return
+	case h.closed, o.End < o.Sent, len(h.Ops) >= mostSampled:
+		h.Missing++
+		return
+	}
+	h.Ops = append(h.Ops, *o)
+	h.latest = max(h.latest, o.End)
+	if h.Until == Whole && len(h.Ops) >= most {
+		h.Until = h.latest
+	}
+}
+
+// close ends the histories whose requests have all been recorded and judged: every request that was
+// sent before a moment.
+func (s *sample) close(before int64) {
+	if s == nil {
+		return
+	}
+	for _, h := range s.all {
+		h.closed = h.closed || before > h.Until
+	}
+}
+
+// violated counts violations of a key.
+func (s *sample) violated(key, violations int64) {
+	if s == nil {
+		return
+	}
+	if h := s.all[key]; h != nil && !h.closed {
+		h.Violations += violations
+	}
+}
+
+// Sampled returns the histories of the first keys, by key. Call it after Finish.
+func (j *Judge) Sampled() (list []History) {
+	if j.sample == nil {
+		return nil
+	}
+	for _, h := range j.sample.all {
+		slices.SortFunc(h.Ops, func(a, b Op) int { return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Request, b.Request)) })
+		list = append(list, h.History)
+	}
+	slices.SortFunc(list, func(a, b History) int { return cmp.Compare(a.Key, b.Key) })
+	return list
+}
