@@ -120,5 +120,5 @@ databases: {etcd: {options: {log_level: error}}}
 	show := p.start("consistency", p.runs()[0].Dir(), "--porcupine")
 	show.exits(exitDone, patience)
 	wantText(t, "dbtester consistency --porcupine", show.out.String(),
-		`LINEARIZABLE: no violation among all 3,000`, `PORCUPINE: of 3 keys with [0-9]+ recorded requests, 3 ok, 0 with a violation, 0 unknown`)
+		`LINEARIZABLE: no violation among all 3,000`, `the requests on 3 keys are recorded in history.jsonl`, `PORCUPINE: of 3 keys with [0-9]+ recorded requests, 3 ok, 0 with a violation, 0 unknown`)
 }
