@@ -240,7 +240,8 @@ func (l *loader) reportProgress(p load.Progress) {
 		l.run.journal.update(u)
 		return
 	}
-	for _, s := range l.run.db.Load.Stretches() {
+	u.Steps = l.run.db.Load.Stretches()
+	for _, s := range u.Steps {
 		u.Total += s.Requests
 		u.Duration += s.Duration
 	}

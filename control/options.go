@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Options are the inputs of [Run]. They do not change while it runs.
@@ -90,6 +91,8 @@ type Update struct {
 	Load     *load.Progress
 	Total    int64
 	Duration time.Duration
+	// Steps are those of the whole load; nil for a search, which does not know them.
+	Steps []workload.Step
 }
 
 // Audience receives what a run measures while it does. Its functions are called from several

@@ -61,7 +61,7 @@ func (v *audience) update(u control.Update) {
 	}
 	of := live.Of{Trial: u.Trial, Trials: u.Trials, Tag: u.Tag}
 	if u.Load != nil {
-		v.run.Load(of, *u.Load, u.Total, u.Duration)
+		v.run.Load(of, *u.Load, live.Ahead{Requests: u.Total, Length: u.Duration, Steps: u.Steps})
 		return
 	}
 	v.run.Say(of, u.Text, u.Step)

@@ -125,6 +125,9 @@ func (p *progress) prefix(u control.Update) string {
 func (p *progress) line(u control.Update) string {
 	l := u.Load
 	var b strings.Builder
+	if n := len(u.Steps); n > 1 {
+		fmt.Fprintf(&b, "step %d/%d, ", l.Step.Index+1, n)
+	}
 	fmt.Fprintf(&b, "%s, %s", english.Plural(l.Step.Clients, "client", ""), humanize.Comma(l.Done))
 	if u.Total > 0 {
 		fmt.Fprintf(&b, "/%s", humanize.Comma(u.Total))

@@ -21,7 +21,7 @@ func BenchmarkSecond(b *testing.B) {
 		for _, name := range []string{"client", "member 1", "member 2", "member 3"} {
 			r.Sample(of, name, sampleOf(r.clock(), float64(second)*1e6))
 		}
-		r.Load(of, progress(second, 100, 0), 0, 2*minutes*time.Minute)
+		r.Load(of, progress(second, 100, 0), Ahead{Length: 2 * minutes * time.Minute})
 	}
 	s, at := served(b, r)
 	var lines []func()
@@ -38,12 +38,11 @@ func BenchmarkSecond(b *testing.B) {
 	}
 	before := cpu(b)
 	for b.Loop() {
-		state := s.run.state()
-		frame, err := state.frame(1)
+		e, err := s.second()
 		if err != nil {
 			b.Fatal(err)
 		}
-		s.viewers.send(event{"second", frame})
+		s.viewers.send(e)
 		for _, read := range lines {
 			read()
 		}

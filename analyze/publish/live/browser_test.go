@@ -51,7 +51,7 @@ func TestInBrowser(t *testing.T) {
 	r.mu.Lock()
 	r.clock = time.Now
 	r.mu.Unlock()
-	r.Load(Of{1, 1, "consul"}, progress(4, 200, 0), 1000, 10*time.Second)
+	r.Load(Of{1, 1, "consul"}, progress(4, 200, 0), Ahead{Requests: 1000, Length: 10 * time.Second})
 	want("the next second comes", until(`document.querySelector('#loads tbody tr:last-child td:nth-child(3)').textContent === '200'`), true)
 	want("it stays hidden", `document.querySelector('#figure-live-throughput .legend button').getAttribute('aria-pressed')`, "false")
 	want("lines that are drawn", `document.querySelectorAll('#figure-live-throughput .live [data-series]').length`, 3.0)

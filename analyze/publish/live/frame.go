@@ -20,10 +20,10 @@ type frame struct {
 	Number int    `json:"number"`
 	Step   string `json:"step"`
 	// Line is the progress of the load.
-	Line    string            `json:"line"`
-	Figures []json.RawMessage `json:"figures"`
-	Tables  []table           `json:"tables"`
-	Said    []note            `json:"said"` // the newest first
+	Line   string  `json:"line"`
+	Tables []table `json:"tables"`
+	Said   []note  `json:"said"` // the newest first
+	// The field "figures" follows, see [page.LiveData].
 }
 
 // table is a table of texts, by the id of its element.
@@ -39,24 +39,27 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// frame returns the content of a run's page.
-func (s *state) frame(number int) ([]byte, error) {
+// frame appends the content of a run's page.
+func (s *state) frame(b []byte, number int) ([]byte, error) {
 	f := frame{Number: number, Step: visible(s.place(s.now) + s.step), Line: s.line(), Tables: []table{s.loadsTable(), s.machinesTable()}, Said: []note{}}
-	for _, one := range s.figures() {
-		data, err := page.LiveData(one)
-		if err != nil {
-			return nil, err
-		}
-		f.Figures = append(f.Figures, data)
-	}
 	for _, n := range slices.Backward(s.said) {
 		f.Said = append(f.Said, note{n.at.UTC().Format("15:04:05 UTC"), visible(s.place(n.of) + n.text)})
 	}
-	b, err := json.Marshal(f)
+	head, err := json.Marshal(f)
 	if err != nil {
 		return nil, fmt.Errorf("encode a second of the run: %w", err)
 	}
-	return b, nil
+	// The points are encoded already, so the figures are joined as texts.
+	b = append(append(b, head[:len(head)-1]...), `,"figures":[`...)
+	for i, p := range s.plots() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = page.LiveData(b, p.Figure, p.lines); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, "]}"...), nil
 }
 
 // visible makes an untrusted text safe to show, on one line.
@@ -81,14 +84,37 @@ func (s *state) line() string {
 		return ""
 	}
 	text := humanize.Comma(l.last.Done)
-	if l.total > 0 {
-		text += " of " + humanize.Comma(l.total)
+	if l.ahead.Requests > 0 {
+		text += " of " + humanize.Comma(l.ahead.Requests)
 	}
-	text += " requests, " + stepText(l.last.Step)
+	text += " requests, "
+	if n := len(l.ahead.Steps); n > 1 {
+		text += fmt.Sprintf("step %d of %d: ", l.last.Step.Index+1, n)
+	}
+	text += stepText(l.last.Step.Step)
 	if left, known := l.left(s.at); known {
 		text += fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
-	return text
+	return text + l.next()
+}
+
+// mostNext bounds the steps ahead that a page names.
+const mostNext = 3
+
+// next returns the steps that are ahead, "" without any.
+func (l *oneLoad) next() string {
+	steps := l.ahead.Steps[min(l.last.Step.Index+1, len(l.ahead.Steps)):]
+	if len(steps) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, one := range steps[:min(len(steps), mostNext)] {
+		texts = append(texts, stepText(one))
+	}
+	if more := len(steps) - mostNext; more > 0 {
+		texts = append(texts, fmt.Sprintf("%d more", more))
+	}
+	return "; then " + strings.Join(texts, "; ")
 }
 
 // loadsTable has the last second of each database's load, and its counts.
@@ -96,10 +122,10 @@ func (s *state) loadsTable() table {
 	t := table{ID: "loads", Head: []string{"database", "offered/s", "ended/s", "p50", "p99", "in flight", "requests", "errors", "declined"}, Rows: [][]string{}}
 	for i := range s.loads {
 		l := &s.loads[i]
-		if len(l.seconds) == 0 {
+		if l.lines.ended.Empty() {
 			continue
 		}
-		last := l.seconds[len(l.seconds)-1]
+		last := l.second
 		t.Rows = append(t.Rows, []string{
 			l.of.Tag, whole(last.offered), whole(last.ended), latencyText(last.p50), latencyText(last.p99),
 			humanize.Comma(l.last.InFlight), humanize.Comma(l.last.Done), humanize.Comma(l.last.Errors), humanize.Comma(l.last.Declined),
@@ -117,7 +143,7 @@ func (s *state) machinesTable() table {
 	}
 	for _, name := range l.names() {
 		m := l.machines[name]
-		last := m.points[len(m.points)-1]
+		last := m.point
 		written := bytesText(last.written)
 		if last.written != metric.Unknown {
 			written += "/s"
@@ -126,7 +152,10 @@ func (s *state) machinesTable() table {
 		if last.percent != metric.Unknown {
 			percent = whole(last.percent) + " %"
 		}
-		t.Rows = append(t.Rows, []string{name, percent, bytesText(last.resident), written, bytesText(m.last.Get(metric.DiskFree))})
+		if name == l.leaderName() {
+			name += ", leader"
+		}
+		t.Rows = append(t.Rows, []string{name, percent, bytesText(last.resident), written, bytesText(m.sample.Get(metric.DiskFree))})
 	}
 	return t
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,10 +34,19 @@ func (l *oneLoad) happen(e results.Event) {
 			l.faults[first].to = e.Time
 		}
 	case results.EventLeader:
+		l.leader = e.Member + 1
 		if len(l.leaders) < mostHappened {
 			l.leaders = append(l.leaders, e.Time)
 		}
 	}
+}
+
+// leaderName is the name of the member that leads, "" if that is unknown.
+func (l *oneLoad) leaderName() string {
+	if l.leader <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("member %d", l.leader)
 }
 
 // mark draws the current load's faults as bands, as far as the load goes, and its leaders as marks
@@ -47,8 +57,8 @@ func (s *state) mark(f *figure.Figure, key int) {
 		return
 	}
 	end := s.at.Sub(l.start).Seconds()
-	if n := len(l.seconds); n > 0 {
-		end = l.seconds[n-1].x
+	if !l.lines.ended.Empty() {
+		end = l.second.x
 	}
 	at := func(t time.Time) float64 { return t.Sub(l.start).Seconds() }
 	for _, one := range l.faults {

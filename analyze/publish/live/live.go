@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Of names the load of a database in a trial.
@@ -82,12 +83,19 @@ func (r *Run) Say(of Of, text string, step bool) {
 	}
 }
 
-// Load records a second of a load with total requests and a total length; 0 means unknown.
-func (r *Run) Load(of Of, p load.Progress, total int64, length time.Duration) {
+// Ahead is what is known of a whole load while it runs.
+type Ahead struct {
+	Requests int64         // 0 if unknown
+	Length   time.Duration // 0 if unknown
+	Steps    []workload.Step
+}
+
+// Load records a second of a load.
+func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now, r.step = of, "load"
-	r.of(of).second(r.clock(), p, total, length)
+	r.of(of).progress(r.clock(), p, ahead)
 }
 
 // Count shows the counts of a load as metrics.

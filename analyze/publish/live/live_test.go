@@ -2,7 +2,6 @@ package live
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,14 +62,14 @@ func around(now time.Time) *Run {
 	r.clock = func() time.Time { return now }
 	first, second := Of{1, 1, "etcd"}, Of{1, 1, "consul"}
 	r.Say(first, "start members", true)
-	r.Load(first, progress(1, 90, 0), 300, 0)
+	r.Load(first, progress(1, 90, 0), Ahead{Requests: 300})
 	r.Count(first, counted(90, 0))
 	r.Say(second, "member 2 is lost\nby <b>name</b>", false)
 	for i := 1; i <= 3; i++ {
 		r.clock = func() time.Time { return now.Add(time.Duration(i) * time.Second) }
 		r.Sample(second, "member 1", sampleOf(r.clock(), float64(i)*1e6))
 		r.Sample(second, "client", sampleOf(r.clock(), 0))
-		r.Load(second, progress(i, 100, int64(i)), 1000, 10*time.Second)
+		r.Load(second, progress(i, 100, int64(i)), Ahead{Requests: 1000, Length: 10 * time.Second})
 	}
 	r.Count(second, counted(100, 1, 2, 3))
 	answer := results.NewDatabaseSample()
@@ -104,11 +103,8 @@ func frameOf(t *testing.T, r *Run) (f struct {
 	Figures    []struct {
 		Name   string
 		Xs     [][]float64
-		Series []struct {
-			Name string
-			At   int
-			Y    []*float64
-		}
+		Ys     [][]*float64
+		Series []struct{ Name string }
 	}
 	Tables []table
 	Said   []note
@@ -116,7 +112,7 @@ func frameOf(t *testing.T, r *Run) (f struct {
 ) {
 	t.Helper()
 	s := r.state()
-	b, err := s.frame(1)
+	b, err := s.frame(nil, 1)
 	if err == nil {
 		err = json.Unmarshal(b, &f)
 	}
@@ -136,16 +132,16 @@ func TestFrame(t *testing.T) {
 	}
 	var lines []string
 	for _, one := range f.Figures {
-		for _, s := range one.Series {
+		for i, s := range one.Series {
 			var y []string
-			for _, v := range s.Y {
+			for _, v := range one.Ys[i] {
 				if v == nil {
 					y = append(y, "-")
 					continue
 				}
 				y = append(y, fmt.Sprintf("%g", *v))
 			}
-			lines = append(lines, fmt.Sprintf("%s %s %v: %s", one.Name, s.Name, one.Xs[s.At], strings.Join(y, " ")))
+			lines = append(lines, fmt.Sprintf("%s %s %v: %s", one.Name, s.Name, one.Xs[i], strings.Join(y, " ")))
 		}
 	}
 	want := `LIVE-THROUGHPUT etcd [1]: 90
@@ -199,14 +195,14 @@ func TestHappened(t *testing.T) {
 	r.Happen(of, results.Event{Kind: "fault over", Member: 1, Time: at(2.5)})
 	for i, s := range []state{before, r.state()} {
 		to := []float64{3, 2.5}[i]
-		for _, f := range s.figures() {
+		for _, f := range s.plots() {
 			if len(f.Grey) != 2 || f.Grey[0] != (figure.Stretch{From: .5, To: 2, Tinted: true}) || f.Grey[1] != (figure.Stretch{From: 1, To: to, Tinted: true}) {
 				t.Errorf("%s has the bands %+v, want .5 to 2 and 1 to %g", f.Name, f.Grey, to)
 			}
 			if len(f.Events) != 1 || f.Events[0].X != 1.5 {
 				t.Errorf("%s has the marks %+v, want one leader at 1.5", f.Name, f.Events)
 			}
-			if _, err := page.LiveData(f); err != nil {
+			if _, err := page.LiveData(nil, f.Figure, f.lines); err != nil {
 				t.Error(err)
 			}
 		}
@@ -222,8 +218,78 @@ func TestSamples(t *testing.T) {
 	restarted := sampleOf(at.Add(time.Second), 9e6)
 	restarted.PID = 8
 	l.sample("client", restarted)
-	if got := l.machines["client"].points; len(got) != 2 || got[1].written != metric.Unknown {
-		t.Errorf("got the points %+v, want two, the second without a rate", got)
+	if got := l.machines["client"]; len(got.before) != 2 || got.point.written != metric.Unknown {
+		t.Errorf("got the points %+v, want two, the second without a rate", got.before)
+	}
+	// Those since the start of the load are drawn, however long it was prepared.
+	for i := range 5 * mostBefore {
+		l.sample("client", sampleOf(at.Add(time.Duration(i)*time.Second), 0))
+	}
+	l.progress(at.Add((5*mostBefore-1)*time.Second), progress(2, 100, 0), Ahead{})
+	if xs := numbersOf(t, l.machines["client"].lines.percent); fmt.Sprint(xs) != "[0 1 2]" {
+		t.Errorf("samples are drawn at %v, want those since the start", xs)
+	}
+}
+
+// numbersOf are the x of a line's points.
+func numbersOf(t *testing.T, l page.Line) []float64 {
+	t.Helper()
+	b, err := page.LiveData(nil, figure.Figure{Series: []figure.Series{{}}}, []page.Line{l})
+	var f struct{ Xs [][]float64 }
+	if err == nil {
+		err = json.Unmarshal(b, &f)
+	}
+	if err != nil || len(f.Xs) != 1 {
+		t.Fatalf("encode a line: %v, %s", err, b)
+	}
+	return f.Xs[0]
+}
+
+// The page names the step of the load, what comes after it, and who leads.
+func TestAhead(t *testing.T) {
+	r := around(time.Unix(1_700_000_000, 0))
+	of := Of{1, 1, "consul"}
+	r.Happen(of, results.Event{Kind: results.EventLeader, Member: 0, Time: r.clock()})
+	steps := []workload.Step{{Clients: 1}, {Clients: 10, Rate: 100}, {Clients: 20, Rate: 200}, {Clients: 30}, {Clients: 40}, {Clients: 50}, {Clients: 60}}
+	p := progress(4, 100, 0)
+	p.Step.Index = 1
+	r.Load(of, p, Ahead{Steps: steps})
+	f := frameOf(t, r)
+	if want := "400 requests, step 2 of 7: 10 clients, 100/s; then 20 clients, 200/s; 30 clients; 40 clients; 2 more"; f.Line != want {
+		t.Errorf("the line is %q, want %q", f.Line, want)
+	}
+	if got := f.Tables[1].Rows[1][0]; got != "member 1, leader" {
+		t.Errorf("the leader is shown as %q", got)
+	}
+	p.Step.Index = len(steps) - 1
+	r.Load(of, p, Ahead{Steps: steps})
+	if f := frameOf(t, r); strings.Contains(f.Line, "then") {
+		t.Errorf("after the last step comes %q", f.Line)
+	}
+}
+
+// The frames of a run that takes long grow to a bound, and so does the memory for them.
+func TestLongRun(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	r := New("long")
+	sizes := map[int]int{}
+	for second := 1; second <= 100_000; second++ {
+		r.clock = func() time.Time { return now.Add(time.Duration(second) * time.Second) }
+		for _, name := range []string{"client", "member 1"} {
+			r.Sample(Of{1, 1, "etcd"}, name, sampleOf(r.clock(), float64(second)*1e6))
+		}
+		r.Load(Of{1, 1, "etcd"}, progress(second, int64(second%100), 0), Ahead{})
+		if second%10_000 == 0 {
+			s := r.state()
+			b, err := s.frame(nil, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes[second] = len(b)
+		}
+	}
+	if sizes[10_000] < 10_000 || sizes[100_000] > 3*sizes[10_000] {
+		t.Errorf("frames have %v bytes by second: they must not grow with the run", sizes)
 	}
 }
 
@@ -232,11 +298,11 @@ func TestTrials(t *testing.T) {
 	r := New("")
 	for trial := 1; trial <= 2; trial++ {
 		for _, tag := range []string{"a", "b"} {
-			r.Load(Of{trial, 2, tag}, progress(1, 50, 0), 0, 0)
+			r.Load(Of{trial, 2, tag}, progress(1, 50, 0), Ahead{})
 		}
 	}
 	s := r.state()
-	if len(s.loads) != 2 || s.loads[0].of != (Of{2, 2, "a"}) || len(s.loads[0].seconds) != 1 {
+	if len(s.loads) != 2 || s.loads[0].of != (Of{2, 2, "a"}) || fmt.Sprint(numbersOf(t, s.loads[0].lines.ended)) != "[1]" {
 		t.Errorf("got %d loads, the first %+v; want two, of the second trial", len(s.loads), s.loads[0].of)
 	}
 }
@@ -258,7 +324,11 @@ func families(t *testing.T, h http.Handler) map[string]*dto.MetricFamily {
 }
 
 func TestMetrics(t *testing.T) {
-	h, err := exposition.Handler(newCollector(around(time.Unix(1_700_000_000, 0))))
+	r := around(time.Unix(1_700_000_000, 0))
+	for _, member := range []int{0, 2} {
+		r.Happen(Of{1, 1, "consul"}, results.Event{Kind: results.EventLeader, Member: member, Time: r.clock()})
+	}
+	h, err := exposition.Handler(newCollector(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,6 +367,7 @@ func TestMetrics(t *testing.T) {
 		{"dbtester_machine_write_bytes_total", []string{"machine", "member 1"}, 3e6},
 		{"dbtester_machine_rss_bytes", []string{"machine", "client"}, 5e6},
 		{"dbtester_member_fsyncs_total", []string{"database", "consul", "trial", "1", "machine", "member 1"}, 7},
+		{"dbtester_leader", []string{"database", "consul", "trial", "1", "machine", "member 3"}, 1},
 		{"dbtester_member_connections", []string{"machine", "member 1"}, 2},
 	} {
 		if got := value(c.name, c.labels...); got != c.want {
@@ -492,16 +563,16 @@ func TestManyViewers(t *testing.T) {
 		t.Errorf("%d viewers were let in, want %d", len(all), mostViewers)
 	}
 	for i := range 100 {
-		v.send(event{name: fmt.Sprint(i)})
+		v.send(event(fmt.Sprint(i)))
 	}
-	if e := <-all[0].events; e.name != "99" {
-		t.Errorf("a slow viewer gets event %s, want the last", e.name)
+	if e := <-all[0].events; string(e) != "99" {
+		t.Errorf("a slow viewer gets event %s, want the last", e)
 	}
 	v.remove(all[0])
 	if v.add() == nil {
 		t.Error("no viewer takes the place of one that left")
 	}
-	v.end(event{name: "report"}, true)
+	v.end(event("report"), true)
 	for range mostViewers {
 		select {
 		case <-v.idle:
@@ -537,7 +608,7 @@ func TestSlowViewers(t *testing.T) {
 		t.Errorf("a page beyond the bound got %d, want %d", code, http.StatusServiceUnavailable)
 	}
 	// Far more than the buffers of a connection hold.
-	large := event{"large", bytes.Repeat([]byte("x"), 1<<20)}
+	large := newEvent("large", strings.Repeat("x", 1<<20))
 	for range 32 {
 		s.viewers.send(large)
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "event: ") { // a second of the run may replace it

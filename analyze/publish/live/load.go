@@ -2,8 +2,10 @@ package live
 
 import (
 	"maps"
+	"math"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/publish/page"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -16,13 +18,15 @@ type oneLoad struct {
 	of       Of
 	start    time.Time // when the first second of the load began; zero before
 	last     load.Progress
-	total    int64         // requests of the whole load, 0 if unknown
-	length   time.Duration // of the whole load, 0 if unknown
-	seconds  []second
+	ahead    Ahead
+	second   second // the last one; zero before the first
+	rated    bool   // a step had a rate
+	lines    loadLines
 	steps    []boundary
 	machines map[string]machine // by name
 	faults   []lasted           // in the order in which they began
 	leaders  []time.Time        // when others were elected
+	leader   int                // the member that leads, from 1; 0 is unknown
 	counts   *exposition.Part   // nil before the load
 	// reported are the members' newest answers, by their names.
 	reported map[string]results.DatabaseSample
@@ -33,7 +37,17 @@ type second struct {
 	x                      float64 // seconds from the start of the load to the end of this one
 	offered, ended, faulty float64 // requests per second
 	p50, p99               float64 // milliseconds; 0 without an ok answer
-	rated                  bool    // the step has a rate
+}
+
+// loadLines are the seconds of a load as lines of figures.
+type loadLines struct{ ended, offered, faulty, p50, p99 page.Line }
+
+func (l *loadLines) add(s second) {
+	l.ended.Add(s.x, s.ended)
+	l.offered.Add(s.x, s.offered)
+	l.faulty.Add(s.x, s.faulty)
+	l.p50.Add(s.x, gapIf(s.p50 == 0, s.p50))
+	l.p99.Add(s.x, gapIf(s.p99 == 0, s.p99))
 }
 
 // boundary is where a step began.
@@ -44,9 +58,15 @@ type boundary struct {
 
 // machine holds the samples of a machine.
 type machine struct {
-	last   results.Sample
-	points []point
+	sample results.Sample // the newest
+	point  point          // the same, in the units of figures
+	// before are the points before the load has begun: its first second is reported at its end.
+	before []point
+	lines  machineLines
 }
+
+// machineLines are the samples of a machine during the load as lines of figures.
+type machineLines struct{ percent, resident, written page.Line }
 
 // point is a sample in the units of figures.
 type point struct {
@@ -55,32 +75,68 @@ type point struct {
 	resident, written float64 // bytes, and bytes per second; metric.Unknown if unknown
 }
 
-// second adds a second that was reported at that time.
-func (l *oneLoad) second(at time.Time, p load.Progress, total int64, length time.Duration) {
+// mostBefore bounds the points before the load has begun.
+const mostBefore = 10
+
+// add adds a point, unless it is from before the start.
+func (l *machineLines) add(p point, start time.Time) {
+	x := p.at.Sub(start).Seconds()
+	if x < 0 {
+		return
+	}
+	l.percent.Add(x, gapIf(p.percent == metric.Unknown, p.percent))
+	l.resident.Add(x, gapIf(p.resident == metric.Unknown, p.resident))
+	l.written.Add(x, gapIf(p.written == metric.Unknown, p.written))
+}
+
+// progress adds a second that was reported at that time.
+func (l *oneLoad) progress(at time.Time, p load.Progress, ahead Ahead) {
 	if l.start.IsZero() {
-		l.start = at.Add(-p.Elapsed)
+		l.begin(at.Add(-p.Elapsed))
 	}
 	x := at.Sub(l.start).Seconds()
 	if len(l.steps) == 0 || l.steps[len(l.steps)-1].step.Index != p.Step.Index {
 		l.steps = append(l.steps, boundary{max(x-p.Elapsed.Seconds(), 0), p.Step})
 	}
-	l.last, l.total, l.length = p, total, length
+	l.last, l.ahead = p, ahead
 	if p.PerSecond(1) == 0 { // too short for a rate
 		return
 	}
 	rate := func(n int64) float64 { return float64(n) / p.Span.Seconds() }
-	l.seconds = append(l.seconds, second{
+	l.second = second{
 		x: x, offered: rate(p.Offered), ended: rate(p.Ended), faulty: rate(p.Faulty),
-		p50: milliseconds(p.P50), p99: milliseconds(p.P99), rated: p.Step.Rate > 0,
-	})
+		p50: milliseconds(p.P50), p99: milliseconds(p.P99),
+	}
+	l.rated = l.rated || p.Step.Rate > 0
+	l.lines.add(l.second)
+}
+
+// begin sets when the load began, and draws the samples since then.
+func (l *oneLoad) begin(at time.Time) {
+	l.start = at
+	for name, m := range l.machines {
+		for _, p := range m.before {
+			m.lines.add(p, at)
+		}
+		m.before = nil
+		l.machines[name] = m
+	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
+// gapIf is a value, or a gap in a line.
+func gapIf(gap bool, v float64) float64 {
+	if gap {
+		return math.NaN()
+	}
+	return v
+}
+
 // sample adds a sample of a machine, unless it repeats the previous one.
 func (l *oneLoad) sample(name string, s results.Sample) {
 	m := l.machines[name]
-	before := m.last
+	before := m.sample
 	if s.UnixNano <= before.UnixNano {
 		return
 	}
@@ -89,7 +145,15 @@ func (l *oneLoad) sample(name string, s results.Sample) {
 	if had >= 0 && wrote >= had && s.PID == before.PID {
 		p.written = (wrote - had) / (float64(s.UnixNano-before.UnixNano) / float64(time.Second))
 	}
-	m.last, m.points = s, append(m.points, p)
+	m.sample, m.point = s, p
+	switch {
+	case !l.start.IsZero():
+		m.lines.add(p, l.start)
+	case len(m.before) < mostBefore:
+		m.before = append(m.before, p)
+	default:
+		m.before = append(m.before[1:mostBefore:mostBefore], p)
+	}
 	if l.machines == nil {
 		l.machines = map[string]machine{}
 	}

@@ -14,12 +14,14 @@ type collector struct {
 	parts    *exposition.Parts
 	machines *exposition.Machines
 	members  *exposition.Members
+	leader   *prometheus.Desc
 }
 
 func newCollector(r *Run) *collector {
 	return &collector{
 		run: r, parts: exposition.NewParts("database", "trial"),
 		machines: exposition.NewMachines("database", "trial", "machine"), members: exposition.NewMembers("database", "trial", "machine"),
+		leader: prometheus.NewDesc(exposition.Prefix+"leader", "1 for the member that leads, as it was found last.", []string{"database", "trial", "machine"}, nil),
 	}
 }
 
@@ -28,6 +30,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	c.parts.Describe(out)
 	c.machines.Describe(out)
 	c.members.Describe(out)
+	out <- c.leader
 }
 
 // Collect implements [prometheus.Collector].
@@ -40,8 +43,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			c.parts.Send(out, l.counts, tag, trial)
 		}
 		for _, name := range l.names() {
-			last := l.machines[name].last
+			last := l.machines[name].sample
 			c.machines.Send(out, &last, tag, trial, name)
+		}
+		if l.leader > 0 {
+			out <- prometheus.MustNewConstMetric(c.leader, prometheus.GaugeValue, 1, tag, trial, l.leaderName())
 		}
 		for name, last := range l.reported {
 			c.members.Send(out, &last, tag, trial, name)

@@ -32,6 +32,7 @@ type Server struct {
 
 	viewers viewers
 	frames  int
+	size    int // room for the next frame, in bytes
 	report  atomic.Pointer[report]
 	cancel  context.CancelFunc
 	tasks   sync.WaitGroup
@@ -47,8 +48,8 @@ type report struct {
 func Serve(l net.Listener, r *Run) (*Server, error) {
 	var empty state
 	var figures []page.Figure
-	for _, f := range empty.figures() {
-		figures = append(figures, page.Figure{Figure: f, Alt: f.Title + " by second of the load"})
+	for _, p := range empty.plots() {
+		figures = append(figures, page.Figure{Figure: p.Figure, Alt: p.Title + " by second of the load"})
 	}
 	markup, err := page.Live(r.title, figures)
 	if err != nil {
@@ -85,11 +86,22 @@ func (s *Server) tick(ctx context.Context) {
 
 // sendSecond sends the current content of the page. Only tick calls it.
 func (s *Server) sendSecond() {
-	state := s.run.state()
 	s.frames++
-	if b, err := state.frame(s.frames); err == nil { // else the page keeps its content
-		s.viewers.send(event{"second", b})
+	if e, err := s.second(); err == nil { // else the page keeps its content
+		s.viewers.send(e)
 	}
+}
+
+// second encodes the current content once for all viewers. The next second takes about as much room.
+func (s *Server) second() (event, error) {
+	state := s.run.state()
+	b, err := state.frame(beginEvent("second", s.size), s.frames)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, endEvent...)
+	s.size = len(b) + len(b)/8
+	return b, nil
 }
 
 // Finish turns the run's pages into the report with that page. After an error, or without a call of
@@ -105,7 +117,7 @@ func (s *Server) Finish(reportPage string) error {
 	if err != nil {
 		return fmt.Errorf("serve the report: %w", err)
 	}
-	s.viewers.end(event{"report", address}, true)
+	s.viewers.end(newEvent("report", string(address)), true)
 	return nil
 }
 
@@ -114,7 +126,7 @@ func (s *Server) Finish(reportPage string) error {
 func (s *Server) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, linger)
 	defer cancel()
-	s.viewers.end(event{"over", []byte("{}")}, false)
+	s.viewers.end(newEvent("over", "{}"), false)
 	select {
 	case <-s.viewers.idle:
 	case <-ctx.Done():
@@ -160,7 +172,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	write := func(e event) error {
 		_ = out.SetWriteDeadline(time.Now().Add(spectators.WriteTimeout))
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.name, e.data); err != nil {
+		if _, err := w.Write(e); err != nil {
 			return err
 		}
 		return out.Flush()

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/trust/spectators"
@@ -22,11 +23,21 @@ type viewers struct {
 // viewer is one page. Its buffer holds one event: a slow page misses seconds and delays nobody.
 type viewer struct{ events chan event }
 
-// event is a server-sent event.
-type event struct {
-	name string
-	data []byte
+// event is a server-sent event as it is written to every viewer.
+type event []byte
+
+// newEvent returns an event with data that has no line breaks.
+func newEvent(name, data string) event {
+	return append(append(beginEvent(name, 0), data...), endEvent...)
 }
+
+// beginEvent returns the beginning of an event, with room for data of that size.
+func beginEvent(name string, size int) event {
+	return fmt.Appendf(make(event, 0, size+len(name)+20), "event: %s\ndata: ", name)
+}
+
+// endEvent ends an event after its data.
+const endEvent = "\n\n"
 
 // add returns a new viewer; nil if there are too many, or the run is over.
 func (v *viewers) add() *viewer {

@@ -14,7 +14,7 @@ import (
 //go:embed live.html.tmpl
 var liveMarkup string
 
-// liveBins is the number of bins per line of a live page, which gets all points every second.
+// liveBins is the largest number of bins per line of a live page, which gets all points every second.
 const liveBins = 300
 
 // liveStyle is the style of live pages only: more figures side by side, and headings on one line.
@@ -56,11 +56,18 @@ func Live(title string, figures []Figure) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// LiveData returns a figure in the form that the script of [Live] reads.
-func LiveData(f figure.Figure) (json.RawMessage, error) {
-	b, err := json.Marshal(dataOf(thinned(f, liveBins)))
+// LiveData appends a figure in the form that the script of [Live] reads. Each series has the points
+// of one line, in the order of the series, and none of its own.
+func LiveData(b []byte, f figure.Figure, lines []Line) ([]byte, error) {
+	if len(lines) != len(f.Series) {
+		return nil, fmt.Errorf("encode figure %s: it must have a line for each series, got %d for %d", f.Name, len(lines), len(f.Series))
+	}
+	d := dataOf(f)
+	d.Xs = nil
+	one, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("encode figure %s: %w", f.Name, err)
 	}
-	return b, nil
+	b = append(append(b, one[:len(one)-1]...), ',')
+	return append(appendLines(b, lines), '}'), nil
 }

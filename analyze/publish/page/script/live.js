@@ -8,6 +8,7 @@ function show(second) {
   line.textContent = second.line;
   second.figures.forEach((data, i) => {
     const c = charts[i];
+    data.series.forEach((s, n) => { s.at = n; s.y = data.ys[n]; });
     if (!c || c.dragged()) return;
     c.figure.hidden = !data.series.length;
     c.take(data);
