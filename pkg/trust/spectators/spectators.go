@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -53,6 +55,8 @@ func New(ctx context.Context, l net.Listener, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: guarded(h, isLoopback(l.Addr())), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		// Callers decide how often they fail, for example with no certificate: that is not for our log.
+		ErrorLog: log.New(io.Discard, "", 0),
 	}
 }
 
