@@ -3,26 +3,38 @@
 #
 #	scripts/action.sh install    a release into RUNNER_TEMP, verified by its checksum
 #	scripts/action.sh compare    dbtester compare, with a report in OUTPUT and a summary
-#	scripts/action.sh comment    on a pull request; one that is there is updated
+#	scripts/action.sh comment    on a pull request; the comment of the same NAME is updated
 #	scripts/action.sh gate       fails if VERDICT is one of FAIL_ON
 #
-# Environment: install VERSION, RELEASES (where releases are); compare ARGS, OUTPUT, and
-# GITHUB_STEP_SUMMARY and GITHUB_OUTPUT, the files of the job's summary and of outputs; comment
-# OUTPUT, TOKEN, PULL_REQUEST, GITHUB_REPOSITORY, GITHUB_API_URL; gate FAIL_ON, VERDICT.
+# Environment: install VERSION, RELEASES (where releases are), and FAIL_ON to check its words before
+# anything runs; compare ARGS, OUTPUT, and GITHUB_STEP_SUMMARY and GITHUB_OUTPUT, the files of the
+# job's summary and of outputs; comment OUTPUT, TOKEN, PULL_REQUEST, GITHUB_REPOSITORY,
+# GITHUB_API_URL, NAME (by default dbtester-compare); gate FAIL_ON, VERDICT.
 # Needs curl and tar; comment needs jq.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
-
-marker='<!-- dbtester compare -->'
 
 fail() {
 	echo "::error::$*" >&2
 	exit 1
 }
 
+# read_fail_on reads the words of FAIL_ON. One that is no verdict would never fail a job.
+read_fail_on() {
+	local word
+	read -r -d '' -a fail_on <<<"${FAIL_ON//,/ }" || true # read fails at the end of what it reads
+	for word in "${fail_on[@]}"; do
+		case $word in
+		worse | invalid | inconclusive) ;;
+		*) fail "fail-on must have the words worse, invalid and inconclusive, got ${word@Q}" ;;
+		esac
+	done
+}
+
 install_release() {
 	local arch name folder=$RUNNER_TEMP/dbtester
+	[ -z "${FAIL_ON-}" ] || read_fail_on
 	case $(uname -m) in
 	x86_64) arch=amd64 ;;
 	aarch64 | arm64) arch=arm64 ;;
@@ -50,7 +62,7 @@ excluded() {
 compare() {
 	local code=0 verdict args
 	mkdir -p "$OUTPUT"
-	read -r -a args <<<"$ARGS" # no pattern of a name is expanded
+	read -r -d '' -a args <<<"$ARGS" || true # of any number of lines; no pattern of a name is expanded
 	dbtester compare "${args[@]}" --output "$OUTPUT" --format markdown >"$OUTPUT/comment.md" || code=$?
 	case $code in
 	0) verdict=$(sed -n '1s/^### Compare: //p' "$OUTPUT/comment.md") ;;
@@ -75,13 +87,20 @@ api() {
 }
 
 comment() {
-	local body found
+	local name=${NAME:-dbtester-compare} body list found page marker
 	[[ $PULL_REQUEST =~ ^[0-9]+$ ]] || fail "PULL_REQUEST must be a number, got ${PULL_REQUEST@Q}"
+	[[ $name =~ ^[A-Za-z0-9._-]+$ ]] || fail "the name of a comparison must have letters, digits, '.', '_' and '-' only, got ${name@Q}"
+	marker="<!-- $name -->"
+	# A stranger may write a comment with our marker. GitHub's own word says who wrote one.
+	for page in {1..30}; do
+		list=$(api GET "issues/$PULL_REQUEST/comments?per_page=100&page=$page")
+		found=$(jq --arg marker "$marker" 'map(select((.body // "" | startswith($marker)) and
+			(.user.type == "Bot" or (.author_association | IN("OWNER", "MEMBER", "COLLABORATOR"))))) | first | .id // empty' <<<"$list")
+		[ -z "$found" ] && [ "$(jq length <<<"$list")" = 100 ] || break
+	done
 	body=$(mktemp)
 	# A comment of GitHub holds 65,536 characters.
 	{ echo "$marker"; head -c 60000 "$OUTPUT/comment.md"; } | jq --raw-input --slurp '{body: .}' >"$body"
-	found=$(api GET "issues/$PULL_REQUEST/comments?per_page=100" |
-		jq --arg marker "$marker" 'map(select(.body | startswith($marker))) | first | .id // empty')
 	if [ -n "$found" ]; then
 		api PATCH "issues/comments/$found" "$body" >/dev/null
 	else
@@ -91,9 +110,11 @@ comment() {
 }
 
 gate() {
-	case ",$FAIL_ON,error," in
-	*",$VERDICT,"*) fail "dbtester compare: $VERDICT" ;;
-	esac
+	local word
+	read_fail_on
+	for word in "${fail_on[@]}" error; do
+		[ "$VERDICT" != "$word" ] || fail "dbtester compare: $VERDICT"
+	done
 	[ -n "$VERDICT" ] || fail "dbtester compare printed no verdict"
 	[ "$VERDICT" != inconclusive ] || echo "::notice::dbtester compare: inconclusive"
 }

@@ -9,6 +9,8 @@
 #	VERSION        the release; by default what git describe reports
 #	COMMIT, EPOCH  the commit, and its time in seconds since 1970, for a tree without
 #	               git; by default those of HEAD, in a tree without changes
+#	BINARY         an executable that is packed for the only target in place of a build,
+#	               and compressed less: for tests
 #	GO             the go command
 #
 # Needs GNU tar, gzip and sha256sum.
@@ -41,14 +43,19 @@ unset GOOS GOARCH GOEXPERIMENT
 export LC_ALL=C TZ=UTC CGO_ENABLED=0 GOWORK=off GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off
 
 "$GO" build -trimpath -buildvcs=false -o "$work/sbom" ./tools/sbom
-files=()
+files=() level=9
 for target in $TARGETS; do
 	name=dbtester-$VERSION-${target%/*}-${target#*/}
 	mkdir "$work/$name"
-	echo "build $name with $("$GO" env GOVERSION)"
-	GOOS=${target%/*} GOARCH=${target#*/} "$GO" build -trimpath -buildvcs=false \
-		-ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT -X main.date=$date" \
-		-o "$work/$name/dbtester" ./cmd/dbtester
+	if [ -n "${BINARY:-}" ]; then
+		cp "$BINARY" "$work/$name/dbtester"
+		level=1
+	else
+		echo "build $name with $("$GO" env GOVERSION)"
+		GOOS=${target%/*} GOARCH=${target#*/} "$GO" build -trimpath -buildvcs=false \
+			-ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT -X main.date=$date" \
+			-o "$work/$name/dbtester" ./cmd/dbtester
+	fi
 	"$work/sbom" -version "$VERSION" -created "$date" "$work/$name/dbtester" >"$out/$name.cdx.json"
 	"$work/sbom" -notices -modules "$("$GO" env GOMODCACHE)" -goroot "$("$GO" env GOROOT)" "$work/$name/dbtester" >"$work/$name/NOTICES"
 	cp LICENSE README.md "$work/$name/"
@@ -57,7 +64,7 @@ for target in $TARGETS; do
 		cp scripts/machine-{common,server,client}.sh "$work/$name/scripts/"
 	fi
 	tar --create --format=ustar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
-		--directory="$work" "$name" | gzip -n -9 >"$out/$name.tar.gz"
+		--directory="$work" "$name" | gzip -n "-$level" >"$out/$name.tar.gz"
 	files+=("$name.cdx.json" "$name.tar.gz")
 done
 cd "$out"

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,12 +11,19 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/process/namespacetest"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // action holds the parts of action.yml that the test reads.
@@ -33,234 +36,468 @@ type action struct {
 		Using string
 		Steps []struct {
 			ID, Shell, Run, Uses, If string
-			Env                      map[string]string
+			Env, With                map[string]string
 		}
 	}
 }
 
-// github represents a runner of GitHub, its releases and its API.
-type github struct {
+// Folders of the runner, as those of GitHub.
+const (
+	runnerHome  = "/home/runner"
+	runnerTemp  = runnerHome + "/work/_temp"
+	runnerFiles = runnerTemp + "/_runner_file_commands"
+	actionDir   = runnerHome + "/work/_actions/coreos/dbtester/v9.9.9"
+	workspace   = runnerHome + "/work/store/store"
+	runnerUser  = 1001
+)
+
+// comment is a comment of a pull request, in the form of GitHub's API.
+type comment struct {
+	ID   int    `json:"id"`
+	Body string `json:"body"`
+	User struct {
+		Type string `json:"type"`
+	} `json:"user"`
+	Association string `json:"author_association"`
+}
+
+// api is GitHub's API for the comments of pull request 7 of me/store.
+type api struct {
 	t        *testing.T
-	dir      string // of the job: its home, its folder and its temporary folder
-	url      string
-	inputs   map[string]string
-	outputs  map[string]string // of the step compare
-	program  []byte
-	broken   bool // the checksum of the release
 	mu       sync.Mutex
-	comments []string
+	comments []comment
+	calls    []string // that changed something
 }
 
-// archive packs the program as a release.
-func (g *github) archive(name string) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
-	if err := w.WriteHeader(&tar.Header{Name: name + "/dbtester", Mode: 0o755, Size: int64(len(g.program))}); err != nil {
-		g.t.Fatalf("pack the release: %v", err)
-	}
-	for _, write := range []func() error{func() error { _, err := w.Write(g.program); return err }, w.Close, z.Close} {
-		if err := write(); err != nil {
-			g.t.Fatalf("pack the release: %v", err)
-		}
-	}
-	return b.Bytes()
-}
-
-func (g *github) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name := "dbtester-v9.9.9-linux-" + runtime.GOARCH
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case r.URL.Path == "/releases/v9.9.9/"+name+".tar.gz":
-		_, _ = w.Write(g.archive(name))
-	case r.URL.Path == "/releases/v9.9.9/SHA256SUMS":
-		sum := sha256.Sum256(g.archive(name))
-		if g.broken {
-			sum[0]++
-		}
-		fmt.Fprintf(w, "%x  %s.tar.gz\n", sum, name)
-	case r.Header.Get("Authorization") != "Bearer secret":
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer secret" {
 		http.Error(w, "no token", http.StatusUnauthorized)
+		return
+	}
+	id, changes := strings.CutPrefix(r.URL.Path, "/repos/me/store/issues/comments/")
+	switch {
 	case r.Method == http.MethodGet && r.URL.Path == "/repos/me/store/issues/7/comments":
-		list := []map[string]any{{"id": 1, "body": "a comment of a person"}}
-		for i, body := range g.comments {
-			list = append(list, map[string]any{"id": 10 + i, "body": body})
+		page, err := strconv.Atoi(r.URL.Query().Get("page"))
+		if err != nil || r.URL.Query().Get("per_page") != "100" {
+			a.t.Errorf("comments were requested by %s", r.URL)
 		}
-		_ = json.NewEncoder(w).Encode(list)
+		from := min(max(page-1, 0)*100, len(a.comments))
+		_ = json.NewEncoder(w).Encode(a.comments[from:min(from+100, len(a.comments))])
 	case r.Method == http.MethodPost && r.URL.Path == "/repos/me/store/issues/7/comments":
-		g.comments = append(g.comments, g.body(r))
-	case r.Method == http.MethodPatch && r.URL.Path == "/repos/me/store/issues/comments/10":
-		g.comments[0] = g.body(r)
+		a.calls = append(a.calls, "create")
+		a.write("Bot", "NONE", a.body(r))
+	case r.Method == http.MethodPatch && changes:
+		a.calls = append(a.calls, "update "+id)
+		n, err := strconv.Atoi(id)
+		if err != nil || n < 1 || n > len(a.comments) {
+			http.NotFound(w, r)
+			return
+		}
+		a.comments[n-1].Body = a.body(r)
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-func (g *github) body(r *http.Request) string {
+// write adds a comment.
+func (a *api) write(user, association, body string) {
+	c := comment{ID: len(a.comments) + 1, Body: body, Association: association}
+	c.User.Type = user
+	a.comments = append(a.comments, c)
+}
+
+func (a *api) body(r *http.Request) string {
 	data, err := io.ReadAll(r.Body)
 	var sent struct{ Body string }
 	if err == nil {
 		err = json.Unmarshal(data, &sent)
 	}
 	if err != nil {
-		g.t.Errorf("a comment: %v in %q", err, data)
+		a.t.Errorf("a comment: %v in %q", err, data)
 	}
 	return sent.Body
 }
 
-// value replaces the expressions of a step.
-func (g *github) value(text string) string {
-	return regexp.MustCompile(`\$\{\{ *([a-z_.-]+) *\}\}`).ReplaceAllStringFunc(text, func(expression string) string {
-		name := strings.Trim(expression, "${} ")
-		if input, is := strings.CutPrefix(name, "inputs."); is {
-			return g.inputs[input]
+// runner runs jobs of the action's steps in a root of its own, as GitHub's runner does.
+type runner struct {
+	t      *testing.T
+	root   *namespacetest.Root
+	action action
+	api    *api
+	url    string // of the server that has releases and the API
+}
+
+// newRunner makes a runner with the programs that the documentation names and those that any Linux
+// has, the files of the action, and nothing else.
+func newRunner(t *testing.T, releases string) *runner {
+	t.Helper()
+	r := &runner{t: t, api: &api{t: t, comments: []comment{}}}
+	r.root = namespacetest.NewRoot(t, "bash", "env", "curl", "tar", "jq", "gzip", "sha256sum", "grep", "sed", "awk", "cat", "head", "mkdir", "mktemp", "rm", "uname", "dirname")
+	r.root.Write("/etc/passwd", fmt.Sprintf("runner:x:%d:%[1]d::%s:/usr/bin/bash\n", runnerUser, runnerHome))
+	for _, name := range []string{"action.yml", "scripts/action.sh", "scripts/help.sh"} {
+		r.root.Mkdir(filepath.Dir(filepath.Join(actionDir, name)))
+		r.root.Add(filepath.Join("..", "..", name), filepath.Join(actionDir, name))
+	}
+	text, err := os.ReadFile(r.root.Path(actionDir + "/action.yml"))
+	if err != nil {
+		t.Fatalf("read the action: %v", err)
+	}
+	if err := yaml.Unmarshal(text, &r.action); err != nil || r.action.Runs.Using != "composite" {
+		t.Fatalf("the action: %v, %+v", err, r.action.Runs)
+	}
+	r.root.Mkdir(workspace)
+	mux := http.NewServeMux()
+	mux.Handle("/releases/", http.StripPrefix("/releases/", http.FileServer(http.Dir(releases))))
+	mux.Handle("/", r.api)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	r.url = server.URL
+	return r
+}
+
+// of returns the runner for a part of the test.
+func (r *runner) of(t *testing.T) *runner {
+	one := *r
+	one.t = t
+	return &one
+}
+
+// job is one job of the action. The maps are of texts that expressions name.
+type job struct {
+	*runner
+	inputs, event, outputs map[string]string
+	artifacts              map[string]string // folders of the root, by name
+}
+
+// job returns a job of a pull request of a branch.
+func (r *runner) job(inputs map[string]string) *job {
+	j := &job{runner: r, inputs: map[string]string{}, outputs: map[string]string{}, artifacts: map[string]string{}}
+	j.event = map[string]string{
+		"github.event_name": "pull_request", "github.event.pull_request.number": "7", "github.token": "secret",
+		"github.event.pull_request.head.repo.full_name": "me/store", "github.repository": "me/store",
+	}
+	for name, input := range r.action.Inputs {
+		j.inputs[name] = j.expand(input.Default)
+	}
+	j.inputs["version"], j.inputs["releases"], j.inputs["comment"] = "v9.9.9", r.url+"/releases", "true"
+	for name, value := range inputs {
+		if _, known := j.inputs[name]; !known {
+			r.t.Fatalf("the action has no input %s", name)
 		}
-		if output, is := strings.CutPrefix(name, "steps.compare.outputs."); is {
-			return g.outputs[output]
-		}
-		switch name {
-		case "github.event.pull_request.number":
-			return "7"
-		case "github.token":
-			return "secret"
-		}
-		g.t.Fatalf("the test does not know %s", expression)
-		return ""
+		j.inputs[name] = value
+	}
+	return j
+}
+
+// value returns what an operand of an expression is.
+func (j *job) value(operand string) string {
+	operand = strings.TrimSpace(operand)
+	if text, is := strings.CutPrefix(operand, "'"); is {
+		return strings.TrimSuffix(text, "'")
+	}
+	if input, is := strings.CutPrefix(operand, "inputs."); is {
+		return j.inputs[input]
+	}
+	if output, is := strings.CutPrefix(operand, "steps.compare.outputs."); is {
+		return j.outputs[output]
+	}
+	value, known := j.event[operand]
+	if !known {
+		j.t.Fatalf("the test does not know %s", operand)
+	}
+	return value
+}
+
+// expand replaces the expressions in a text.
+func (j *job) expand(text string) string {
+	return regexp.MustCompile(`\$\{\{[^}]*\}\}`).ReplaceAllStringFunc(text, func(expression string) string {
+		return j.value(strings.Trim(expression, "${} "))
 	})
 }
 
-// lines reads a file of a step's outputs; a missing file has none.
-func (g *github) lines(name string) []string {
-	data, err := os.ReadFile(filepath.Join(g.dir, name))
-	if err != nil {
-		return nil
+// runs reports whether a step's condition holds. Without always() a step does not run after a
+// failure.
+func (j *job) runs(condition string, failed bool) bool {
+	if !strings.Contains(condition, "always()") && failed {
+		return false
 	}
-	return strings.Fields(string(data))
+	for term := range strings.SplitSeq(condition, "&&") {
+		term = strings.TrimSpace(term)
+		if term == "" || term == "always()" {
+			continue
+		}
+		a, b, equal := strings.Cut(term, "==")
+		if !equal {
+			a, b, _ = strings.Cut(term, "!=")
+		}
+		if (j.value(a) == j.value(b)) != equal {
+			return false
+		}
+	}
+	return true
 }
 
-// step runs one step in an environment without any of the test's variables.
-func (g *github) step(run string, env map[string]string) (string, error) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		g.t.Fatalf("find the action: %v", err)
+// read reads a file of the root; one that is not there is empty.
+func (r *runner) read(path string) string {
+	data, err := os.ReadFile(r.root.Path(path))
+	if err != nil && !os.IsNotExist(err) {
+		r.t.Fatalf("read a file of the root: %v", err)
 	}
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run)
-	cmd.Dir = filepath.Join(g.dir, "work")
-	cmd.Env = []string{
-		"PATH=" + strings.Join(append(g.lines("path"), "/usr/bin", "/bin"), ":"), "HOME=" + filepath.Join(g.dir, "home"), "RUNNER_TEMP=" + filepath.Join(g.dir, "temp"),
-		"GITHUB_ACTION_PATH=" + root, "GITHUB_PATH=" + filepath.Join(g.dir, "path"), "GITHUB_OUTPUT=" + filepath.Join(g.dir, "output"),
-		"GITHUB_STEP_SUMMARY=" + filepath.Join(g.dir, "summary"), "GITHUB_REPOSITORY=me/store", "GITHUB_API_URL=" + g.url,
-	}
-	for name, value := range env {
-		cmd.Env = append(cmd.Env, name+"="+g.value(value))
-	}
+	return string(data)
+}
+
+// shell runs a script in the workspace, as an ordinary user in an environment of its own.
+func (r *runner) shell(script string, env ...string) (string, error) {
+	cmd := r.root.Command(runnerUser, "/usr/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+	cmd.Dir = workspace
+	path := strings.Join(append(strings.Fields(r.read(runnerFiles+"/path")), "/usr/bin"), ":")
+	cmd.Env = append([]string{
+		"CI=true", "PATH=" + path, "HOME=" + runnerHome, "RUNNER_TEMP=" + runnerTemp, "GITHUB_WORKSPACE=" + workspace, "GITHUB_ACTION_PATH=" + actionDir,
+		"GITHUB_PATH=" + runnerFiles + "/path", "GITHUB_OUTPUT=" + runnerFiles + "/output", "GITHUB_STEP_SUMMARY=" + runnerFiles + "/summary",
+		"GITHUB_REPOSITORY=me/store", "GITHUB_API_URL=" + r.url,
+	}, env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// job runs the steps of the action in turn, as a runner does, until one fails.
-func (g *github) job(a action) (string, error) {
-	for _, dir := range []string{"work", "home", "temp"} {
-		if err := os.MkdirAll(filepath.Join(g.dir, dir), 0o755); err != nil {
-			g.t.Fatalf("make a folder: %v", err)
+// run runs the steps in turn, and returns the output of the one that failed.
+func (j *job) run() (failed string, err error) {
+	for _, dir := range []string{runnerTemp, filepath.Join(workspace, j.inputs["output"])} {
+		if err := os.RemoveAll(j.root.Path(dir)); err != nil {
+			j.t.Fatalf("clean the runner: %v", err)
 		}
 	}
-	for name, input := range a.Inputs {
-		if _, given := g.inputs[name]; !given {
-			g.inputs[name] = g.value(input.Default)
+	j.root.Mkdir(runnerFiles)
+	for _, s := range j.action.Runs.Steps {
+		switch {
+		case !j.runs(s.If, err != nil):
+		case strings.HasPrefix(s.Uses, "actions/upload-artifact@"):
+			j.artifacts[j.expand(s.With["name"])] = filepath.Join(workspace, j.expand(s.With["path"]))
+		case s.Uses != "" || s.Shell != "bash":
+			j.t.Fatalf("the test does not know the step %+v", s)
+		default:
+			var env []string
+			for name, value := range s.Env {
+				env = append(env, name+"="+j.expand(value))
+			}
+			out, e := j.shell(s.Run, env...)
+			if e != nil && err == nil {
+				failed, err = out, e
+			}
+			for line := range strings.Lines(j.read(runnerFiles + "/output")) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+				j.outputs[name] = value
+			}
 		}
 	}
-	for _, s := range a.Runs.Steps {
-		if s.Run == "" { // the upload of the report
-			continue
-		}
-		out, err := g.step(s.Run, s.Env)
-		if err != nil {
-			return out, err
-		}
-		for _, line := range g.lines("output") {
-			name, value, _ := strings.Cut(line, "=")
-			g.outputs[name] = value
-		}
-	}
-	return "", nil
+	return failed, err
 }
 
-// theAction reads action.yml, and the program instead of a release.
-func theAction(t *testing.T) (a action, program []byte) {
+// wants runs the job, whose verdict must be that one, and which must fail with a text; "" means that
+// it passes.
+func (j *job) wants(verdict, fails string) {
+	j.t.Helper()
+	out, err := j.run()
+	if (err != nil) != (fails != "") || !strings.Contains(out, fails) {
+		j.t.Errorf("the job ended with %v, want %q:\n%s", err, fails, out)
+	}
+	if j.outputs["verdict"] != verdict {
+		j.t.Errorf("verdict %q, want %q:\n%s", j.outputs["verdict"], verdict, out)
+	}
+}
+
+// release packs the program of this test as the release v9.9.9, and serves a changed archive and
+// incomplete sums too.
+func release(t *testing.T) (folder string) {
 	t.Helper()
-	for _, tool := range []string{"curl", "jq", "tar"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is needed: apt-get install -y %s", tool, tool)
-			}
-			t.Skipf("%s is not on this machine", tool)
-		}
-	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
-	if err != nil {
-		t.Fatalf("read the action: %v", err)
-	}
-	if err := yaml.Unmarshal(text, &a); err != nil || a.Runs.Using != "composite" {
-		t.Fatalf("the action: %v, %+v", err, a.Runs)
-	}
-	path, err := exec.LookPath("dbtester")
+	folder = t.TempDir()
+	program, err := os.Executable()
 	if err != nil {
 		t.Fatalf("find the program: %v", err)
 	}
-	return a, []byte("#!/bin/sh\nexec '" + path + "' \"$@\"\n") // the tests' own is large
+	good := filepath.Join(folder, "v9.9.9")
+	cmd := exec.Command(filepath.Join("..", "..", "scripts", "release.sh"), good)
+	cmd.Env = append(os.Environ(), "BINARY="+program, "VERSION=v9.9.9", "COMMIT="+strings.Repeat("0", 40), "EPOCH=1700000000", "TARGETS=linux/"+runtime.GOARCH)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("make a release: %v\n%s", err, out)
+	}
+	sums, err := os.ReadFile(filepath.Join(good, "SHA256SUMS"))
+	if err != nil {
+		t.Fatalf("read the sums: %v", err)
+	}
+	for dir, text := range map[string]string{"changed": string(sums), "unnamed": "", "none": "<html>"} {
+		dir = filepath.Join(folder, dir, "v9.9.9")
+		err := os.MkdirAll(dir, 0o755)
+		for name, text := range map[string]string{"SHA256SUMS": text, "dbtester-v9.9.9-linux-" + runtime.GOARCH + ".tar.gz": "changed"} {
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
+			}
+		}
+		if err != nil {
+			t.Fatalf("make a wrong release: %v", err)
+		}
+	}
+	return folder
 }
 
-// TestAction runs the steps of action.yml with a file server instead of the releases, in separate
-// folders and an environment without any of the test's variables.
+// TestAction runs the steps of action.yml as an ordinary user in a root file system of its own. The
+// root has the programs that the steps need and the action's files. Its network has nothing but a
+// server for a release, which scripts/release.sh packed, and for GitHub's API.
 func TestAction(t *testing.T) {
 	t.Parallel()
-	a, program := theAction(t)
-	slow, fast := recordedRuns(t, "a", 4, 3*time.Millisecond, nil), recordedRuns(t, "b", 4, 2*time.Millisecond, nil)
-	sides := func(a, b []string) string {
-		return "--metric p50 " + strings.Join(a, " ") + " --to " + strings.Join(b, " ")
+	defer func() {
+		if t.Skipped() && os.Getenv("CI") == "true" {
+			t.Error("skipped under CI")
+		}
+	}()
+	if !namespacetest.Again(t, syscall.CLONE_NEWNS|syscall.CLONE_NEWNET, 0) {
+		return
 	}
-	for _, tt := range []struct {
-		name, args, failOn string
-		broken             bool
-		verdict, fails     string
-	}{
-		{"better", sides(slow, fast), "worse,invalid", false, "better", ""},
-		{"worse", sides(fast, slow), "worse,invalid", false, "worse", "dbtester compare: worse"},
-		{"worse, allowed", sides(fast, slow), "invalid", false, "worse", ""},
-		{"undecided is neutral", sides(fast[:1], slow[:1]), "worse,invalid", false, "inconclusive", ""},
-		{"undecided, forbidden", sides(fast[:1], slow[:1]), "worse,inconclusive", false, "inconclusive", "dbtester compare: inconclusive"},
-		{"a wrong argument", "--nonsense", "worse", false, "error", "dbtester compare: error"},
-		{"a changed release", sides(slow, fast), "worse", true, "", "is not the file that SHA256SUMS names"},
+	for _, tool := range []string{"curl", "jq", "tar"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not on this machine", tool)
+		}
+	}
+	r := newRunner(t, release(t))
+	t.Run("runs", func(t *testing.T) { r.of(t).makesRuns() })
+	t.Run("gate", func(t *testing.T) { r.of(t).gates() })
+	t.Run("comments", func(t *testing.T) { r.of(t).commentsOnce() })
+	t.Run("releases", func(t *testing.T) { r.of(t).verifies() })
+}
+
+// makesRuns is a job that compares by real runs.
+func (r *runner) makesRuns() {
+	t := r.t
+	r.root.Write(workspace+"/compare.yaml", "title: compare\nhosts: [127.0.0.1]\nload: {requests: 200, clients: 2}\ndatabases:\n  etcd: {options: {log_level: error}}\n")
+	r.root.Write(workspace+"/branch", "#!/usr/bin/bash\nexec dbtester serve etcd \"$@\"\n")
+	if err := os.Chmod(r.root.Path(workspace+"/branch"), 0o755); err != nil {
+		t.Fatalf("make a program: %v", err)
+	}
+	j := r.job(map[string]string{"args": "--local --config compare.yaml\n--b-exec ./branch --pairs 2 --results runs", "fail-on": ""})
+	out, err := j.run()
+	// Two pairs decide nothing, and a busy machine may make a run invalid.
+	if verdict := j.outputs["verdict"]; err != nil || verdict != "inconclusive" && verdict != "invalid" {
+		t.Errorf("the job ended with %v and the verdict %q:\n%s", err, verdict, out)
+	}
+	runs, err := filepath.Glob(r.root.Path(workspace + "/runs/[ab]/*/*/manifest.json"))
+	if err != nil || len(runs) != 4 {
+		t.Errorf("runs %q, %v, want 4", runs, err)
+	}
+	if summary := r.read(runnerFiles + "/summary"); !strings.Contains(summary, "Compare: "+j.outputs["verdict"]) {
+		t.Errorf("summary: %s", summary)
+	}
+	if len(r.api.comments) != 1 || !strings.Contains(r.api.comments[0].Body, "Compare: "+j.outputs["verdict"]) {
+		t.Errorf("comments %+v, want one with the verdict", r.api.comments)
+	}
+	if j.artifacts["dbtester-compare"] != workspace+"/dbtester-compare" {
+		t.Errorf("artifacts %q", j.artifacts)
+	}
+	for _, name := range []string{"comment.md", "compare.md", "compare.png", "junit.xml"} {
+		if r.read(workspace+"/dbtester-compare/"+name) == "" {
+			t.Errorf("the report has no %s", name)
+		}
+	}
+}
+
+// sides copies recorded runs into the root, and returns arguments that compare them.
+func (r *runner) sides(a, b []string) string {
+	args := "--metric p50"
+	for i, side := range [][]string{a, b} {
+		if i == 1 {
+			args += " --to"
+		}
+		for _, folder := range side {
+			to := "recorded/" + filepath.Base(folder)
+			if err := os.CopyFS(r.root.Path(filepath.Join(workspace, to)), os.DirFS(folder)); err != nil && !os.IsExist(err) {
+				r.t.Fatalf("copy a run: %v", err)
+			}
+			args += " " + to
+		}
+	}
+	return args
+}
+
+// gates has a job of each verdict.
+func (r *runner) gates() {
+	t := r.t
+	slow, fast := recordedRuns(t, "slow", 4, 3*time.Millisecond, nil), recordedRuns(t, "fast", 4, 2*time.Millisecond, nil)
+	invalid := recordedRuns(t, "invalid", 4, 3*time.Millisecond, func(_ *runtest.Fixture, run *results.DatabaseRun) {
+		run.Validity = []results.Mark{{Code: "server lost", Invalid: true, Text: "member 1"}}
+	})
+	for _, tt := range []struct{ name, args, failOn, verdict, fails string }{
+		{"better", r.sides(slow, fast), "worse,invalid", "better", ""},
+		{"worse", r.sides(fast, slow), "worse, invalid", "worse", "dbtester compare: worse"},
+		{"worse, allowed", r.sides(fast, slow), "invalid", "worse", ""},
+		{"undecided is neutral", r.sides(fast[:1], slow[:1]), "worse,invalid", "inconclusive", ""},
+		{"undecided, forbidden", r.sides(fast[:1], slow[:1]), "worse,inconclusive", "inconclusive", "dbtester compare: inconclusive"},
+		{"not valid", r.sides(invalid, slow), "worse,invalid", "invalid", "dbtester compare: invalid"},
+		{"not valid, allowed", r.sides(invalid, slow), "", "invalid", ""},
+		{"a wrong argument", "--nonsense", "", "error", "dbtester compare: error"},
+		{"a wrong word", r.sides(slow, fast), "worst", "", `fail-on must have the words worse, invalid and inconclusive, got 'worst'`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g := &github{t: t, dir: t.TempDir(), outputs: map[string]string{}, program: program, broken: tt.broken}
-			server := httptest.NewServer(g)
-			defer server.Close()
-			g.url = server.URL
-			g.inputs = map[string]string{"args": tt.args, "version": "v9.9.9", "releases": server.URL + "/releases", "fail-on": tt.failOn, "comment": "true"}
-			for range 2 { // the second time updates the comment
-				out, err := g.job(a)
-				if (err != nil) != (tt.fails != "") || !strings.Contains(out, tt.fails) {
-					t.Errorf("the job ended with %v, want %q:\n%s", err, tt.fails, out)
-				}
-			}
-			if g.outputs["verdict"] != tt.verdict {
-				t.Errorf("verdict %q, want %q", g.outputs["verdict"], tt.verdict)
-			}
-			if tt.verdict == "" {
-				return
-			}
-			if len(g.comments) != 1 || !strings.HasPrefix(g.comments[0], "<!-- dbtester compare -->\n") {
-				t.Errorf("comments %q, want one that was updated", g.comments)
-			}
-			if summary := strings.Join(g.lines("summary"), " "); tt.verdict != "error" && !strings.Contains(summary, "Compare: "+tt.verdict) {
+			j := r.of(t).job(map[string]string{"args": tt.args, "fail-on": tt.failOn})
+			j.wants(tt.verdict, tt.fails)
+			if summary := r.read(runnerFiles + "/summary"); tt.verdict != "" && tt.verdict != "error" && !strings.Contains(summary, "Compare: "+tt.verdict) {
 				t.Errorf("summary: %s", summary)
 			}
-			if _, err := os.Stat(filepath.Join(g.dir, "work", "dbtester-compare", "junit.xml")); (err == nil) != (tt.verdict != "error") {
-				t.Errorf("junit.xml: %v", err)
+			if report := r.read(workspace + "/dbtester-compare/junit.xml"); (report != "") != (tt.verdict != "" && tt.verdict != "error") {
+				t.Errorf("junit.xml: %s", report)
+			}
+			if _, uploaded := j.artifacts["dbtester-compare"]; uploaded != (tt.verdict != "") {
+				t.Errorf("artifacts %q", j.artifacts)
 			}
 		})
+	}
+}
+
+// commentsOnce has jobs of pull request 7 after 100 other comments, of which a stranger's looks like
+// ours: one comment stays for each name. A job of a fork or of a push writes none.
+func (r *runner) commentsOnce() {
+	t := r.t
+	slow, fast := recordedRuns(t, "slow", 4, 3*time.Millisecond, nil), recordedRuns(t, "fast", 4, 2*time.Millisecond, nil)
+	better, worse := r.sides(slow, fast), r.sides(fast, slow)
+	r.api.comments, r.api.calls = []comment{}, nil
+	r.api.write("User", "NONE", "<!-- dbtester-compare -->\nmine")
+	for range 100 {
+		r.api.write("User", "OWNER", "a comment of a person")
+	}
+	other := map[string]string{"args": better, "name": "second"}
+	fork, push := r.job(map[string]string{"args": better}), r.job(map[string]string{"args": better})
+	fork.event["github.event.pull_request.head.repo.full_name"], push.event["github.event_name"] = "stranger/store", "push"
+	for _, j := range []*job{r.job(map[string]string{"args": worse, "fail-on": ""}), r.job(map[string]string{"args": better}), r.job(other), push, fork} {
+		if out, err := j.run(); err != nil {
+			t.Fatalf("the job ended with %v:\n%s", err, out)
+		}
+	}
+	if want := []string{"create", "update 102", "create"}; !slices.Equal(r.api.calls, want) {
+		t.Errorf("calls %q, want %q", r.api.calls, want)
+	}
+	if got := r.api.comments[101].Body; !strings.HasPrefix(got, "<!-- dbtester-compare -->\n### Compare: better") {
+		t.Errorf("the comment is %q, want the second verdict", got)
+	}
+	// The second workflow of docs/ci.md has the report of the fork's job and a number.
+	out, err := r.shell(actionDir+"/scripts/action.sh comment", "OUTPUT="+fork.artifacts["dbtester-compare"], "TOKEN=secret", "PULL_REQUEST=7")
+	if n := len(r.api.calls); err != nil || r.api.calls[n-1] != "update 102" || n != 4 {
+		t.Errorf("the comment of a fork: %v, calls %q:\n%s", err, r.api.calls, out)
+	}
+	if out, err := r.shell(actionDir+"/scripts/action.sh comment", "OUTPUT=.", "TOKEN=secret", "PULL_REQUEST=7/../8"); err == nil || !strings.Contains(out, "PULL_REQUEST must be a number") {
+		t.Errorf("a wrong number: %v\n%s", err, out)
+	}
+}
+
+// verifies has jobs whose release is not what its sums name, or is not there.
+func (r *runner) verifies() {
+	for name, text := range map[string]string{
+		"changed": "is not the file that SHA256SUMS names", "unnamed": "is not the file that SHA256SUMS names", "none": "is not the file that SHA256SUMS names",
+		"nowhere": "cannot download",
+	} {
+		j := r.job(map[string]string{"args": "--help", "releases": r.url + "/releases/" + name})
+		j.wants("", text)
+		if path := r.read(runnerFiles + "/path"); path != "" {
+			r.t.Errorf("%s: a program is in the path: %s", name, path)
+		}
 	}
 }
