@@ -91,6 +91,8 @@ comment() {
 	[[ $PULL_REQUEST =~ ^[0-9]+$ ]] || fail "PULL_REQUEST must be a number, got ${PULL_REQUEST@Q}"
 	[[ $name =~ ^[A-Za-z0-9._-]+$ ]] || fail "the name of a comparison must have letters, digits, '.', '_' and '-' only, got ${name@Q}"
 	marker="<!-- $name -->"
+	# An artifact of a fork has what its author wants, so it must not lead to a file of this machine.
+	[ -f "$OUTPUT/comment.md" ] && [ ! -L "$OUTPUT" ] && [ ! -L "$OUTPUT/comment.md" ] || fail "$OUTPUT/comment.md must be a file, and no link"
 	# A stranger may write a comment with our marker. GitHub's own word says who wrote one.
 	for page in {1..30}; do
 		list=$(api GET "issues/$PULL_REQUEST/comments?per_page=100&page=$page")

@@ -483,8 +483,22 @@ func (r *runner) commentsOnce() {
 	if n := len(r.api.calls); err != nil || r.api.calls[n-1] != "update 102" || n != 4 {
 		t.Errorf("the comment of a fork: %v, calls %q:\n%s", err, r.api.calls, out)
 	}
-	if out, err := r.shell(actionDir+"/scripts/action.sh comment", "OUTPUT=.", "TOKEN=secret", "PULL_REQUEST=7/../8"); err == nil || !strings.Contains(out, "PULL_REQUEST must be a number") {
-		t.Errorf("a wrong number: %v\n%s", err, out)
+	r.root.Mkdir(workspace + "/fork")
+	if err := os.Symlink("/proc/self/environ", r.root.Path(workspace+"/fork/comment.md")); err != nil {
+		t.Fatalf("make a link: %v", err)
+	}
+	for want, env := range map[string][]string{
+		"PULL_REQUEST must be a number, got '7/../8'": {"OUTPUT=dbtester-compare", "PULL_REQUEST=7/../8"},
+		"fork/comment.md must be a file, and no link": {"OUTPUT=fork", "PULL_REQUEST=7"},
+		"none/comment.md must be a file, and no link": {"OUTPUT=none", "PULL_REQUEST=7"},
+		"the name of a comparison must have letters":  {"OUTPUT=dbtester-compare", "PULL_REQUEST=7", "NAME=a --> b"},
+	} {
+		if out, err := r.shell(actionDir+"/scripts/action.sh comment", append(env, "TOKEN=secret")...); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%q: %v, want %q:\n%s", env, err, want, out)
+		}
+	}
+	if n := len(r.api.calls); n != 4 {
+		t.Errorf("calls %q, want none that failed", r.api.calls)
 	}
 }
 
