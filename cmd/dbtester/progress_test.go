@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // second is the progress of a load after some seconds of 100 requests each.
@@ -44,6 +45,17 @@ func TestProgressInFile(t *testing.T) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	})
+}
+
+// The line has the number of the step if there are several.
+func TestProgressOfStep(t *testing.T) {
+	var out bytes.Buffer
+	u := second(1)
+	u.Load.Step.Index, u.Steps = 1, make([]workload.Step, 5)
+	newProgress(&out, false).report(u)
+	if want := "etcd: step 2/5, 1 client, 100/2,000 requests"; !strings.Contains(out.String(), want) {
+		t.Errorf("got %q, want %q in it", out.String(), want)
+	}
 }
 
 // On a terminal there is one line, never wider than the terminal, which is erased before

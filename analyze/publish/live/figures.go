@@ -135,7 +135,10 @@ func (s *state) current() *oneLoad {
 }
 
 // names returns the names of the machines in order: the client, generators and members by number.
-func (l *oneLoad) names() []string {
+func (l *oneLoad) names() []string { return slices.SortedFunc(maps.Keys(l.machines), byKindAndNumber) }
+
+// byKindAndNumber orders names of machines, such as "member 2".
+func byKindAndNumber(a, b string) int {
 	number := func(name string) int {
 		_, text, _ := strings.Cut(name, " ")
 		n, err := strconv.Atoi(text)
@@ -144,11 +147,9 @@ func (l *oneLoad) names() []string {
 		}
 		return n
 	}
-	return slices.SortedFunc(maps.Keys(l.machines), func(a, b string) int {
-		kindA, _, _ := strings.Cut(a, " ")
-		kindB, _, _ := strings.Cut(b, " ")
-		return cmp.Or(cmp.Compare(kindA, kindB), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
-	})
+	kindA, _, _ := strings.Cut(a, " ")
+	kindB, _, _ := strings.Cut(b, " ")
+	return cmp.Or(cmp.Compare(kindA, kindB), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }
 
 // left returns the remaining time of the load, if its length is known.

@@ -41,7 +41,7 @@ type note struct {
 
 // frame appends the content of a run's page.
 func (s *state) frame(b []byte, number int) ([]byte, error) {
-	f := frame{Number: number, Step: visible(s.place(s.now) + s.step), Line: s.line(), Tables: []table{s.loadsTable(), s.machinesTable()}, Said: []note{}}
+	f := frame{Number: number, Step: visible(s.place(s.now) + s.step), Line: s.line(), Tables: []table{s.loadsTable(), s.machinesTable(), s.reportedTable()}, Said: []note{}}
 	for _, n := range slices.Backward(s.said) {
 		f.Said = append(f.Said, note{n.at.UTC().Format("15:04:05 UTC"), visible(s.place(n.of) + n.text)})
 	}

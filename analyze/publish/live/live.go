@@ -116,11 +116,7 @@ func (r *Run) Sample(of Of, machine string, s results.Sample) {
 func (r *Run) Report(of Of, member string, s results.DatabaseSample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.of(of)
-	if l.reported == nil {
-		l.reported = map[string]results.DatabaseSample{}
-	}
-	l.reported[member] = s
+	r.of(of).report(member, s)
 }
 
 // Happen records an event of a database's run. Figures show faults and leaders.

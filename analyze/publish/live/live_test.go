@@ -268,6 +268,41 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// Members of a cluster that runs already are shown by their own account; the growth of counters needs
+// two answers.
+func TestReported(t *testing.T) {
+	r := New("")
+	of := Of{1, 1, "etcd"}
+	r.Load(of, progress(1, 100, 0), Ahead{})
+	answer := func(at, syncs, took float64, err string) {
+		s := results.NewDatabaseSample()
+		s.UnixNano, s.Error = int64(at*1e9), err
+		if err == "" {
+			s.Values.Set(metric.Fsyncs, syncs)
+			s.Values.Set(metric.FsyncSeconds, took)
+			s.Values.Set(metric.DBBytes, 5e6)
+			s.Values.Set(metric.IsLeader, 1)
+		}
+		r.Report(of, "member 10", s)
+	}
+	r.Report(of, "member 9", results.NewDatabaseSample())
+	for _, c := range []struct {
+		at, syncs, took float64
+		err, want       string
+	}{
+		{100, 50, 1, "", "[[member 9 – – – – –] [member 10, leader 5.0 MB – – – –]]"},
+		{110, 1050, 3, "", "[[member 9 – – – – –] [member 10, leader 5.0 MB – – 100/s 2 ms]]"},
+		{115, 0, 0, "refused", "[[member 9 – – – – –] [member 10 – – – – –]]"},
+		{120, 1050, 3, "", "[[member 9 – – – – –] [member 10, leader 5.0 MB – – 0/s –]]"},
+		{130, 5, 1, "", "[[member 9 – – – – –] [member 10, leader 5.0 MB – – – –]]"}, // it was started again
+	} {
+		answer(c.at, c.syncs, c.took, c.err)
+		if got := fmt.Sprint(frameOf(t, r).Tables[2].Rows); got != c.want {
+			t.Errorf("at %v the answers are %s, want %s", c.at, got, c.want)
+		}
+	}
+}
+
 // The frames of a run that takes long grow to a bound, and so does the memory for them.
 func TestLongRun(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
@@ -638,11 +673,14 @@ func TestTick(t *testing.T) {
 		if s.frames != 0 {
 			t.Errorf("%d seconds were made for nobody", s.frames)
 		}
-		one := s.viewers.add()
+		one, other := s.viewers.add(), s.viewers.add()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if s.frames != 10 || len(one.events) != 1 {
+		if s.frames != 10 || len(one.events) != 1 || len(other.events) != 1 {
 			t.Errorf("%d seconds were made in 10 s, and %d wait", s.frames, len(one.events))
+		}
+		if a, b := <-one.events, <-other.events; &a[0] != &b[0] {
+			t.Error("a second was encoded for each viewer")
 		}
 		cancel()
 		s.tasks.Wait()

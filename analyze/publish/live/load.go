@@ -28,8 +28,7 @@ type oneLoad struct {
 	leaders  []time.Time        // when others were elected
 	leader   int                // the member that leads, from 1; 0 is unknown
 	counts   *exposition.Part   // nil before the load
-	// reported are the members' newest answers, by their names.
-	reported map[string]results.DatabaseSample
+	reported map[string]answers // by the members' names
 }
 
 // second holds the rates in a second of a load, or in a step's part of that second.

@@ -49,8 +49,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		if l.leader > 0 {
 			out <- prometheus.MustNewConstMetric(c.leader, prometheus.GaugeValue, 1, tag, trial, l.leaderName())
 		}
-		for name, last := range l.reported {
-			c.members.Send(out, &last, tag, trial, name)
+		for name, a := range l.reported {
+			c.members.Send(out, &a.last, tag, trial, name)
 		}
 	}
 }
