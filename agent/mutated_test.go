@@ -66,7 +66,7 @@ func (quietSessions) Grant(_ context.Context, ttl time.Duration) (database.Sessi
 	return quietSession{ttl}, nil
 }
 
-func (quietSessions) Watch(ctx context.Context, ready func(), _ func(database.Gone)) error {
+func (quietSessions) Watch(ctx context.Context, ready func(), _ func(database.Change)) error {
 	ready()
 	sleep.For(ctx, 10*time.Millisecond)
 	return errors.New("the watch was lost")

@@ -31,6 +31,9 @@ type SessionFacts struct {
 	// Requests are the requests of a [Leaser]'s methods. NoRequests is the reason why clients
 	// are no Leasers. One of the two is empty.
 	Requests, NoRequests string
+	// Beside is another way by which users of the database find dead clients, and which is not
+	// measured. It is empty if sessions are the way.
+	Beside string
 }
 
 // Granted returns the TTL that members grant for a requested one.
@@ -39,6 +42,34 @@ func (f SessionFacts) Granted(ttl time.Duration) time.Duration {
 		ttl = min(ttl, f.Most)
 	}
 	return (ttl + f.Step - 1) / f.Step * f.Step
+}
+
+// LongestTTL returns the longest TTL with which a session ends by the rule within a time after its
+// last renewal. If there is none, it returns the shortest TTL and false.
+func (f SessionFacts) LongestTTL(within time.Duration) (ttl time.Duration, kept bool) {
+	keeps := func(ttl time.Duration) bool {
+		_, latest := f.Ends(ttl, 1)
+		return latest <= within
+	}
+	least := f.Granted(f.Least)
+	most := within / f.Step
+	if f.Most > 0 {
+		most = min(most, f.Most/f.Step)
+	}
+	// The latest end grows with the TTL, and never comes before its end.
+	low, high := least/f.Step, max(most, least/f.Step)
+	if !keeps(least) {
+		return least, false
+	}
+	for low < high {
+		middle := (low + high + 1) / 2
+		if keeps(middle * f.Step) {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low * f.Step, true
 }
 
 // Bounds describes the TTLs that members grant.
@@ -74,10 +105,12 @@ var ErrNoSession = errors.New("the session has ended")
 type Sessions interface {
 	// Grant begins a session with a TTL, which members may change: see [Session.TTL].
 	Grant(ctx context.Context, ttl time.Duration) (Session, error)
-	// Watch reports the ends of session keys below the target's prefix until ctx ends, which is
-	// no error. It calls ready once, and misses no later end of a key that existed then. One
-	// goroutine calls both functions, which must not block.
-	Watch(ctx context.Context, ready func(), gone func(Gone)) error
+	// Watch reports new session keys below the target's prefix, and their ends, until ctx ends,
+	// which is no error. It calls ready once, and reports no key that existed then as new. It
+	// misses no later change, except of keys that end right after they began, and reports every
+	// change before later ones that it does not know at the same time. One goroutine calls both
+	// functions, which must not block.
+	Watch(ctx context.Context, ready func(), changed func(Change)) error
 	// Close closes the connections. It ends no session.
 	Close() error
 }
@@ -98,11 +131,13 @@ type Session interface {
 	Release(ctx context.Context) error
 }
 
-// Gone is the end of a key, by its name in [Session.Attach].
-type Gone struct {
+// Change is the end of a key, or a new key, by its name in [Session.Attach].
+type Change struct {
 	Key []byte
-	// At is when the end was known. Since is when the key surely still existed; it is zero if
-	// a member reports the end by itself.
+	// New means that the key is new. Otherwise it has ended.
+	New bool
+	// At is when the change was known. Since is when it surely had not happened; it is zero if a
+	// member reports the change by itself.
 	Since, At time.Time
 }
 
@@ -148,8 +183,8 @@ const SessionKeys = "sessions/"
 
 // WatchList implements [Sessions.Watch] by polling a database for the names of all keys. After
 // each answer it waits as long as the answer took, and at least least.
-func WatchList(ctx context.Context, least time.Duration, list func(context.Context) ([]string, error), ready func(), gone func(Gone)) error {
-	listed := NewListed(ready, gone)
+func WatchList(ctx context.Context, least time.Duration, list func(context.Context) ([]string, error), ready func(), changed func(Change)) error {
+	listed := NewListed(ready, changed)
 	for {
 		sent := time.Now()
 		names, err := list(ctx)
@@ -174,17 +209,20 @@ func WatchList(ctx context.Context, least time.Duration, list func(context.Conte
 // Listed compares each list of all key names with the previous list. It is not safe for
 // concurrent use.
 type Listed struct {
-	ready func() // nil after the first list
-	gone  func(Gone)
-	names map[string]struct{}
-	sent  time.Time // when the last list was asked for
+	ready   func() // nil after the first list
+	changed func(Change)
+	names   map[string]struct{}
+	sent    time.Time // when the last list was asked for
 }
 
 // NewListed returns a comparison without any list, for the two functions of [Sessions.Watch].
-func NewListed(ready func(), gone func(Gone)) *Listed { return &Listed{ready: ready, gone: gone} }
+func NewListed(ready func(), changed func(Change)) *Listed {
+	return &Listed{ready: ready, changed: changed}
+}
 
-// Next reports the keys that the list lacks and the previous one had. After the first list it
-// reports that the watch is ready. The list was requested at sent and answered at at.
+// Next reports the keys that the list lacks and the previous one had, and then those that only the
+// list has. After the first list it reports that the watch is ready. The list was requested at sent
+// and answered at at.
 func (l *Listed) Next(names []string, sent, at time.Time) {
 	now := make(map[string]struct{}, len(names))
 	for _, name := range names {
@@ -192,7 +230,12 @@ func (l *Listed) Next(names []string, sent, at time.Time) {
 	}
 	for name := range l.names {
 		if _, still := now[name]; !still {
-			l.gone(Gone{Key: []byte(name), Since: l.sent, At: at})
+			l.changed(Change{Key: []byte(name), Since: l.sent, At: at})
+		}
+	}
+	for name := range now {
+		if _, before := l.names[name]; !before && l.ready == nil {
+			l.changed(Change{Key: []byte(name), New: true, Since: l.sent, At: at})
 		}
 	}
 	if l.names, l.sent = now, sent; l.ready != nil {
@@ -201,5 +244,5 @@ func (l *Listed) Next(names []string, sent, at time.Time) {
 	}
 }
 
-// Unchanged notes that all keys of the last list still existed at a time.
+// Unchanged notes that nothing had changed since the last list at a time.
 func (l *Listed) Unchanged(until time.Time) { l.sent = until }

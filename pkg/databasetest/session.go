@@ -17,24 +17,37 @@ import (
 // session later is not tested for expiry.
 const slowestExpiry = 8 * time.Second
 
-// ends holds the ends of keys that a watch saw.
+// ends holds the ends of keys that a watch saw, and the new keys.
 type ends struct {
-	mu   sync.Mutex
-	seen map[string]database.Gone
+	mu         sync.Mutex
+	seen, came map[string]database.Change
 }
 
 // of returns the end of a key, if it was seen.
-func (e *ends) of(key string) (database.Gone, bool) {
+func (e *ends) of(key string) (database.Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	g, ok := e.seen[key]
 	return g, ok
 }
 
-// await waits for the end of a key.
-func (e *ends) await(t *testing.T, key string) database.Gone {
+// awaitNew waits until a key is reported as new.
+func (e *ends) awaitNew(t *testing.T, key string) {
 	t.Helper()
-	var is database.Gone
+	until(t, opWithin, 10*time.Millisecond, func() error {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if _, ok := e.came[key]; !ok {
+			return fmt.Errorf("the new key %s was not reported", key)
+		}
+		return nil
+	})
+}
+
+// await waits for the end of a key.
+func (e *ends) await(t *testing.T, key string) database.Change {
+	t.Helper()
+	var is database.Change
 	until(t, opWithin, 10*time.Millisecond, func() error {
 		var ok bool
 		if is, ok = e.of(key); !ok {
@@ -67,21 +80,25 @@ func openSessions(t *testing.T, f *fixture, prefix string) database.Sessions {
 // watched starts a watch, and returns its ends once it misses none. The test ends the watch.
 func watched(t *testing.T, s database.Sessions) *ends {
 	t.Helper()
-	e := &ends{seen: map[string]database.Gone{}}
+	e := &ends{seen: map[string]database.Change{}, came: map[string]database.Change{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, over := make(chan struct{}), make(chan error, 1)
 	go func() {
-		over <- s.Watch(ctx, func() { close(ready) }, func(g database.Gone) {
+		over <- s.Watch(ctx, func() { close(ready) }, func(c database.Change) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			g.Key = append([]byte(nil), g.Key...)
-			e.seen[string(g.Key)] = g
+			c.Key = append([]byte(nil), c.Key...)
+			if c.New {
+				e.came[string(c.Key)] = c
+				return
+			}
+			e.seen[string(c.Key)] = c
 		})
 	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-over; err != nil {
-			t.Errorf("watch the ends of keys: %v", err)
+			t.Errorf("watch keys of sessions: %v", err)
 		}
 	})
 	select {
@@ -121,7 +138,7 @@ func released(t *testing.T, one database.Session) {
 }
 
 // sessionsCase: a released session ends at once, an abandoned one not before its TTL, a
-// renewed one not at all, and a watch sees only the keys below its prefix.
+// renewed one not at all, and a watch sees new keys, and only those below its prefix.
 func sessionsCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
 	prefix := ""
@@ -134,6 +151,10 @@ func sessionsCase(t *testing.T, f *fixture) {
 		theirs := granted(t, others, ttl, "theirs")
 		one, left := granted(t, ours, ttl, "one"), granted(t, ours, ttl, "left")
 		sees := watched(t, ours)
+		late := granted(t, ours, ttl, "late")
+		sees.awaitNew(t, "late")
+		released(t, late)
+		sees.await(t, "late")
 		released(t, theirs)
 		released(t, one)
 		left.Abandon()

@@ -86,7 +86,7 @@ type held struct {
 	abandoned  bool
 	released   bool
 	keys       map[int]bool // that are gone
-	end        database.Gone
+	end        database.Change
 	// stopped is for how long this process was stopped before the end was read, from stop on.
 	stop    time.Time
 	stopped time.Duration
@@ -339,7 +339,10 @@ func (h *Holder) count() {
 }
 
 // ended notes the end of a key.
-func (h *Holder) ended(g database.Gone) {
+func (h *Holder) ended(g database.Change) {
+	if g.New {
+		return
+	}
 	now := h.clock.Now()
 	h.stops.Seen(h.heard, now)
 	h.heard = now

@@ -47,10 +47,10 @@ func (s *store) Grant(_ context.Context, ttl time.Duration) (database.Session, e
 	return o, nil
 }
 
-func (s *store) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+func (s *store) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	return database.WatchList(ctx, s.every, func(context.Context) ([]string, error) {
 		return s.table.Names("", time.Now()), nil
-	}, ready, gone)
+	}, ready, changed)
 }
 
 func (s *store) Close() error     { return nil }
@@ -204,7 +204,7 @@ func TestUnrenewed(t *testing.T) {
 	})
 	start := time.Unix(1000, 0)
 	h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Seen: func(string, time.Time, int64) {}})
-	h.all = []*held{{is: &one{ttl: 8 * time.Second}, sent: start, answered: start, end: database.Gone{At: start.Add(9 * time.Second)}}}
+	h.all = []*held{{is: &one{ttl: 8 * time.Second}, sent: start, answered: start, end: database.Change{At: start.Add(9 * time.Second)}}}
 	if o := h.Outcome(); o.Missed != 1 || o.Unrenewed+o.Early > 0 {
 		t.Errorf("a session that the client did not renew in time is %d missed, %d without an answer, %d early; want 1, 0 and 0", o.Missed, o.Unrenewed, o.Early)
 	}
@@ -221,7 +221,7 @@ func TestStop(t *testing.T) {
 		dog := h.stops.Watchdog()
 		h.heard = h.clock.Now()
 		time.Sleep(900 * time.Millisecond) // the process is stopped: nothing beats
-		h.ended(database.Gone{Key: []byte(h.key(0, 0)), At: time.Now()})
+		h.ended(database.Change{Key: []byte(h.key(0, 0)), At: time.Now()})
 		dog.End()
 		o := h.Outcome()
 		// The watchdog was due 10 ms after the stop began.

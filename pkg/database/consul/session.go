@@ -41,6 +41,7 @@ func sessionFacts() *database.SessionFacts {
 		},
 		Renewal: "a PUT of /v1/session/renew by Consul's own client", Watch: "a blocking query of their keys and a list after each change",
 		Requests: "PUTs of /v1/session/create, renew and destroy",
+		Beside:   "services that its agents register and check by health checks",
 	}
 }
 
@@ -95,13 +96,13 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 }
 
 // Watch waits for changes of the keys with blocking queries, and lists the keys after each.
-func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	client, idle, err := s.open(1)
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
 	}
 	defer idle.CloseIdleConnections()
-	listed := database.NewListed(ready, gone)
+	listed := database.NewListed(ready, changed)
 	for {
 		sent := time.Now()
 		names, index, err := s.names(ctx, client, "", 0)

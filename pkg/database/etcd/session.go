@@ -108,18 +108,18 @@ const (
 )
 
 // watching is a watch over successive streams. Each stream continues after the last revision that
-// the previous one has seen, so no deletion is missed.
+// the previous one has seen, so no change is missed.
 type watching struct {
-	on    *leases
-	ready func() // nil after it was called
-	gone  func(database.Gone)
-	next  int64     // revision; 0 before the first stream
-	alive time.Time // when all deletions before next were known
+	on      *leases
+	ready   func() // nil after it was called
+	changed func(database.Change)
+	next    int64     // revision; 0 before the first stream
+	alive   time.Time // when all changes before next were known
 }
 
-// Watch watches for deletions of keys.
-func (l *leases) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
-	w := &watching{on: l, ready: ready, gone: gone}
+// Watch watches for new and deleted keys.
+func (l *leases) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
+	w := &watching{on: l, ready: ready, changed: changed}
 	for {
 		err := w.stream(ctx)
 		switch outcome, class := database.Classify(err); {
@@ -143,17 +143,14 @@ func (w *watching) stream(ctx context.Context) error {
 		return answer.Classify(err, true)
 	}
 	prefix := w.on.prefix
-	create := &pb.WatchCreateRequest{
-		Key: []byte(prefix), RangeEnd: []byte(behind(prefix)), StartRevision: w.next,
-		Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT},
-	}
+	create := &pb.WatchCreateRequest{Key: []byte(prefix), RangeEnd: []byte(behind(prefix)), StartRevision: w.next}
 	if err := stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
 		return answer.Classify(err, true)
 	}
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	behindUntil := int64(0) // deletions up to this revision happened while there was no stream
+	behindUntil := int64(0) // changes up to this revision happened while there was no stream
 	for {
 		resp, err := stream.Recv()
 		at := time.Now()
@@ -178,19 +175,20 @@ func (w *watching) stream(ctx context.Context) error {
 	}
 }
 
-// take reports the deletions in an answer.
+// take reports the changes in an answer.
 func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64) {
 	for _, e := range resp.Events {
 		w.next = max(w.next, e.Kv.ModRevision+1)
 		name, ours := strings.CutPrefix(string(e.Kv.Key), w.on.prefix)
-		if !ours || e.Type != mvccpb.DELETE {
+		appears := e.Type == mvccpb.PUT && e.Kv.CreateRevision == e.Kv.ModRevision
+		if !ours || !appears && e.Type != mvccpb.DELETE {
 			continue
 		}
-		g := database.Gone{Key: []byte(name), At: at}
+		c := database.Change{Key: []byte(name), New: appears, At: at}
 		if e.Kv.ModRevision <= behindUntil {
-			g.Since = w.alive
+			c.Since = w.alive
 		}
-		w.gone(g)
+		w.changed(c)
 	}
 	if len(resp.Events) == 0 { // progress: all earlier events have arrived
 		w.next = max(w.next, resp.Header.Revision+1)

@@ -31,10 +31,14 @@ func TestWatchGoesOn(t *testing.T) {
 	watched := dial()
 	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
-	ready, ends := make(chan struct{}), make(chan database.Gone, 10)
+	ready, ends := make(chan struct{}), make(chan database.Change, 10)
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
-		if err := watched.Watch(ctx, func() { close(ready) }, func(g database.Gone) { ends <- g }); err != nil {
+		if err := watched.Watch(ctx, func() { close(ready) }, func(c database.Change) {
+			if !c.New {
+				ends <- c
+			}
+		}); err != nil {
 			t.Errorf("watch: %v", err)
 		}
 	})
@@ -51,7 +55,7 @@ func TestWatchGoesOn(t *testing.T) {
 		}
 		held = append(held, lease)
 	}
-	end := func(i int) database.Gone {
+	end := func(i int) database.Change {
 		t.Helper()
 		if err := held[i].Release(ctx); err != nil {
 			t.Errorf("release: %v", err)
@@ -64,7 +68,7 @@ func TestWatchGoesOn(t *testing.T) {
 			return g
 		case <-ctx.Done():
 			t.Fatal("the end of a key was not seen")
-			return database.Gone{}
+			return database.Change{}
 		}
 	}
 	if g := end(0); !g.Since.IsZero() {
@@ -100,8 +104,8 @@ func TestExpiredLeases(t *testing.T) {
 	ready, over := make(chan struct{}), make(chan struct{})
 	var tasks sync.WaitGroup
 	tasks.Go(func() {
-		err := s.Watch(ctx, func() { close(ready) }, func(database.Gone) {
-			if ends.Add(1) == held {
+		err := s.Watch(ctx, func() { close(ready) }, func(c database.Change) {
+			if !c.New && ends.Add(1) == held {
 				close(over)
 			}
 		})

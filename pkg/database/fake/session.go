@@ -96,14 +96,14 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 }
 
 // Watch polls the list of keys.
-func (s *sessions) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	return database.WatchList(ctx, 2*time.Millisecond, func(ctx context.Context) (names []string, err error) {
 		data, err := s.do(ctx, opSessions, nil, []byte(s.prefix))
 		if err == nil {
 			err = json.Unmarshal(data, &names)
 		}
 		return names, err
-	}, ready, gone)
+	}, ready, changed)
 }
 
 // Close closes the connections.

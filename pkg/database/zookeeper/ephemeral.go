@@ -93,7 +93,7 @@ func (h *holders) Grant(ctx context.Context, ttl time.Duration) (database.Sessio
 }
 
 // Watch lists the children again after each change.
-func (h *holders) Watch(ctx context.Context, ready func(), gone func(database.Gone)) error {
+func (h *holders) Watch(ctx context.Context, ready func(), report func(database.Change)) error {
 	s, err := openFor(ctx, h.target, h.buffers, maxListing)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -102,7 +102,7 @@ func (h *holders) Watch(ctx context.Context, ready func(), gone func(database.Go
 		return fmt.Errorf("watch: %w", err)
 	}
 	defer s.close()
-	listed := database.NewListed(ready, gone)
+	listed := database.NewListed(ready, report)
 	for {
 		sent, over := time.Now(), s.network.current()
 		names, changed, err := s.childrenWatched(ctx, h.parent)
