@@ -27,6 +27,24 @@ type Machines struct {
 	diskFile bool
 }
 
+// Leader returns the member that led during the whole load, or why it is not known.
+func (r *Run) Leader() (leader *Machine, why string) {
+	leaders := r.Machines.Leaders
+	if len(leaders) == 0 {
+		leaders = []int{r.Info.Record.Leader}
+	}
+	switch at := leaders[0]; {
+	case r.Info.Unattended():
+		return nil, NoAgents
+	case len(leaders) > 1:
+		return nil, "another member became the leader during the load"
+	case at < 0 || at >= len(r.Machines.Servers):
+		return nil, "the leader is not known"
+	default:
+		return &r.Machines.Servers[at], ""
+	}
+}
+
 // EachRow calls each with the servers' readings for seconds consecutive seconds starting at first;
 // i counts from 0. A row is valid until the next call.
 func (m *Machines) EachRow(first int64, seconds int, each func(i int, row Row)) {

@@ -30,7 +30,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	text, recorded := r.SharedHost()
 	f.Pending, f.Shared, f.Together = pending(g), r.ClientShares(), text != "" || !recorded
 	spans := r.SpansOf(g)
-	leader, why := leaderOf(r)
+	leader, why := r.Leader()
 	if why != "" {
 		f.Throttled, f.Waiting = unrecorded(why), unrecorded(why)
 		f.setWrites(unrecorded(why))
@@ -157,24 +157,6 @@ func known(m run.Measure) run.Measure {
 		return m
 	}
 	return unrecorded(m.Missing)
-}
-
-// leaderOf returns the member that led during the whole load.
-func leaderOf(r *run.Run) (leader *run.Machine, why string) {
-	leaders := r.Machines.Leaders
-	if len(leaders) == 0 {
-		leaders = []int{r.Info.Record.Leader}
-	}
-	switch at := leaders[0]; {
-	case r.Info.Unattended():
-		return nil, run.NoAgents
-	case len(leaders) > 1:
-		return nil, "another member became the leader during the load"
-	case at < 0 || at >= len(r.Machines.Servers):
-		return nil, "the leader is not known"
-	default:
-		return &r.Machines.Servers[at], ""
-	}
 }
 
 // writesOnly reports whether all requests of a stage replace, add or remove keys.
