@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/ability/discovery"
 	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/config"
@@ -14,8 +15,8 @@ import (
 // CheckSpeed returns an error for every database on a shared cluster whose load has a step
 // without a rate: a closed loop takes all of the cluster's throughput. Unless full speed is
 // allowed, it also refuses more than [deaths.MostShared] sessions there, held or of the load,
-// more than [locks.MostShared] contenders for locks, and more than [watchers.MostShared]
-// watchers.
+// more than [locks.MostShared] contenders for locks, more than [watchers.MostShared] watchers, and
+// more than [discovery.MostShared] instances and consumers of a service.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
 	for i := range e.Databases {
@@ -40,6 +41,9 @@ func CheckSpeed(e *config.Experiment, allowed bool) error {
 		}
 		if n := locks.Keys().Of(db.Abilities).Most(); !allowed && len(db.Endpoints) > 0 && n > locks.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: locks must have at most %d contenders at the same time, got %d; give fewer, or pass --full-speed", db.ID, locks.MostShared, n))
+		}
+		if p := discovery.Keys().Of(db.Abilities); !allowed && len(db.Endpoints) > 0 && p.Instances+p.Consumers > discovery.MostShared {
+			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: discovery may have at most %d instances and consumers, got %d; give fewer, or pass --full-speed", db.ID, discovery.MostShared, p.Instances+p.Consumers))
 		}
 		if n := watchers.Keys().Of(db.Abilities).Most(); !allowed && len(db.Endpoints) > 0 && n > watchers.MostShared {
 			errs = append(errs, fmt.Errorf("%s: others may use these endpoints: watch must have at most %d watchers, got %d; give fewer, or pass --full-speed", db.ID, watchers.MostShared, n))

@@ -158,6 +158,14 @@ type ledOptions struct {
 	Watched   `yaml:"-" json:"-"`
 }
 
+// ends is a rule by which a session ends after so many TTLs, and at most some time later.
+func ends(ttls int, more time.Duration) func(time.Duration, int) (earliest, latest time.Duration) {
+	return func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
+		ttl *= time.Duration(ttls)
+		return ttl, ttl + more
+	}
+}
+
 // testCatalog has databases with fewer options than those of their names.
 func testCatalog() Catalog {
 	common := []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"}
@@ -171,7 +179,7 @@ func testCatalog() Catalog {
 				Reads:      []workload.ReadMode{"linearizable", "stale"},
 				Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create", "grant", "keepalive", "revoke", "lock"},
 				Lists:      []workload.RangeMode{workload.RangeKeys, workload.RangeCount, workload.RangePages},
-				Sessions:   &database.SessionFacts{Least: 2 * time.Second, Step: time.Second},
+				Sessions:   &database.SessionFacts{Least: 2 * time.Second, Step: time.Second, Ends: ends(1, 501*time.Millisecond)},
 				Failover:   "next",
 				Ports:      map[string]int{"client": 2379, "peer": 2380},
 				SharedConn: true,
@@ -193,7 +201,7 @@ func testCatalog() Catalog {
 				Reads:      []workload.ReadMode{"sync+get", "stale"},
 				Operations: common,
 				Failover:   "next",
-				Sessions:   &database.SessionFacts{Least: time.Second, Step: time.Millisecond, NoRequests: "a session is a connection"},
+				Sessions:   &database.SessionFacts{Least: time.Second, Step: time.Millisecond, NoRequests: "a session is a connection", Ends: ends(1, 3*time.Second)},
 				Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 				MaxValue:   1_000_000,
 				Locks:      testLocks(""),
@@ -208,7 +216,7 @@ func testCatalog() Catalog {
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
 				Operations: append(common[:len(common):len(common)], "grant", "keepalive", "revoke", "lock"),
-				Sessions:   &database.SessionFacts{Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond},
+				Sessions:   &database.SessionFacts{Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond, Ends: ends(2, 0)},
 				Failover:   "none",
 				Ports:      map[string]int{"client": 8500, "server": 8300},
 				TLS:        true,

@@ -150,6 +150,7 @@ func accessFields() []field[fileSpec] {
 // stepFields declares the load, and the steps of a run.
 func stepFields(c Catalog) []field[fileSpec] {
 	return []field[fileSpec]{
+		scenarioField(),
 		part[fileSpec, loadSpec]{
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},
 			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },

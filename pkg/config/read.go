@@ -74,6 +74,7 @@ func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 		r.variant.Capacity.over(r, &f.Is)
 		return r.resolve(name, true, f)
 	default:
+		root = r.expand(root)
 		f := s.Read(r.Reader, "", "the file", root)
 		f.Is.root, f.Is.uploadKey = root, "upload.url"
 		r.variant.Capacity.over(r, &f.Is)

@@ -52,7 +52,7 @@ type Sentence struct {
 
 // Kinds lists every mark in the order of the documentation.
 func Kinds() []Kind {
-	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
+	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), discoveryMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
 }
 
 // Of returns the declaration of a code.

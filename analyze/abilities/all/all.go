@@ -7,6 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/abilities/consistency"
 	"github.com/coreos/dbtester/analyze/abilities/deaths"
+	"github.com/coreos/dbtester/analyze/abilities/discovery"
 	"github.com/coreos/dbtester/analyze/abilities/faults"
 	"github.com/coreos/dbtester/analyze/abilities/locks"
 	"github.com/coreos/dbtester/analyze/abilities/membermetrics"
@@ -20,7 +21,7 @@ import (
 // Halves returns the part of each ability in reports. If several abilities disturbed a load, the
 // first one has the sentence: next to faults, a compaction is no news.
 func Halves() []abilities.Half {
-	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}}
+	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}}
 }
 
 // Rows returns the rows of all abilities, each after the row that it names.

@@ -5,6 +5,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/ability/discovery"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/ability/guard"
 	"github.com/coreos/dbtester/pkg/ability/locks"
@@ -17,5 +18,5 @@ import (
 
 // Abilities returns all abilities, in the order in which files and schemas have their keys.
 func Abilities() []ability.Ability {
-	return []ability.Ability{guard.Ability(), membermetrics.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), resources.Ability()}
+	return []ability.Ability{guard.Ability(), membermetrics.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), discovery.Ability(), resources.Ability()}
 }

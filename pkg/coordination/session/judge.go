@@ -16,9 +16,9 @@ import (
 // shownSurvivors bounds the points of the curve of survivors.
 const shownSurvivors = 200
 
-// slack is what an end may come before the earliest time that the rule allows: members count
+// Slack is what an end may come before the earliest time that the rule allows: members count
 // TTLs with clocks of their own, in milliseconds.
-func slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
+func Slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
 
 // Outcome is what became of the sessions, after End.
 func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
@@ -61,7 +61,7 @@ func (h *Holder) judge(s *held, p *Part) {
 		p.Abandoned++
 	}
 	switch {
-	case ended && s.end.At.Before(s.sent.Add(earliest-slack(s.is.TTL()))):
+	case ended && s.end.At.Before(s.sent.Add(earliest-Slack(s.is.TTL()))):
 		p.Early++
 		h.Seen(deaths.ValueEarly, s.end.At, 1)
 	case ended && !s.abandoned && s.unanswered:

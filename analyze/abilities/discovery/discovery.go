@@ -1,0 +1,279 @@
+// Package discovery shows how soon all consumers of a service knew that an instance had died, or was
+// deployed.
+package discovery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// Half is the half of reports.
+type Half struct{}
+
+var (
+	_ abilities.Tabler = Half{}
+	_ abilities.Sayer  = Half{}
+	_ abilities.Carder = Half{}
+	_ abilities.Actor  = Half{}
+	_ abilities.Drawer = Half{}
+)
+
+// Name is the kind of experiment.
+func (Half) Name() string { return "discovery" }
+
+// Acted reports whether instances registered beside the load.
+func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
+
+// outcome returns the outcome of a run, nil without instances.
+func outcome(r *run.Run) *discovery.Outcome {
+	o, err := discovery.Record().Of(r.Info.Record.Records)
+	if err != nil || o.Registered.Registered == 0 {
+		return nil
+	}
+	return &o
+}
+
+// Rows are the rows of the table.
+func (Half) Rows() []abilities.Row {
+	row := func(name, after, unit, definition string, of func(*run.Run, *discovery.Outcome) (run.Measure, string)) abilities.Row {
+		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
+	}
+	return []abilities.Row{
+		row("DISCOVERY", "LOST-WRITES", "instances", "instances of a service that were registered during the load, by sessions with the TTL that members granted, the database's rule for their end, and the consumers that watched all of them to the end", registered),
+		row("DISCOVERY-DEATHS", "DISCOVERY", "ms", "time from the death of an instance until the last consumer knew: the median, and how many deaths all knew, within the promised time where the file names one. For fewer than 300 deaths there is no p99", deaths),
+		row("DISCOVERY-DEATH-PARTS", "DISCOVERY-DEATHS", "ms", "the parts of the same times, which add up for each death: what was left of the TTL, counted from the sending of the last renewal; from the end of the TTL until the first consumer knew; and from the first consumer to the last: the median of the last part", parts),
+		row("DISCOVERY-DEPLOYS", "DISCOVERY-DEATH-PARTS", "ms", "time from the release of a deployed instance until the last consumer knew its new key: the median, and the parts until the new key was requested and from then on", deploys),
+		row("DISCOVERY-WRONG", "DISCOVERY-DEPLOYS", "changes", "registrations that ended before the rule allows, and changes that a consumer never heard of, both of which make the run invalid; and those that ended although their instances lived, or were not known by the end", wrong),
+		row("DISCOVERY-RENEWALS", "DISCOVERY-WRONG", "renewals", "renewals of registrations that were answered, their response times, and how many were not answered or were sent late by this client", renewals),
+		row("DISCOVERY-IDLE-CPU", "DISCOVERY-RENEWALS", "% of a core", "processor time of the leader's processes before the first death and deploy, while nothing happened to the instances: their renewals, and the load beside them", idle),
+	}
+}
+
+// cell returns a function that formats a part of the record.
+func cell(of func(*run.Run, *discovery.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
+	return func(r *run.Run) (run.Measure, string) {
+		o, err := discovery.Record().Of(r.Info.Record.Records)
+		switch {
+		case err != nil:
+			return run.Missing("%v", err), ""
+		case o.Registered.Registered == 0:
+			return run.Inapplicable("no instances were registered"), ""
+		}
+		return of(r, &o)
+	}
+}
+
+func count(n int) string { return humanize.Comma(int64(n)) }
+
+// seconds formats a time of about a session's TTL, and short one of a fan-out.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
+
+func short(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d)/1e6) }
+
+// percentiles formats a distribution: with fewer than 300 times p95 and the largest are in place of
+// p99.
+func percentiles(t discovery.Times, text func(time.Duration) string) string {
+	if t.N == 1 {
+		return text(t.Max)
+	}
+	list := []string{"p50 " + text(t.P50), "p95 " + text(t.P95)}
+	if t.P99 > 0 {
+		list = append(list, "p99 "+text(t.P99))
+	}
+	return strings.Join(append(list, "longest "+text(t.Max)), ", ")
+}
+
+// measure is the median in milliseconds.
+func measure(t discovery.Times) run.Measure {
+	return run.Measure{Value: float64(t.P50) / 1e6, N: int64(t.N)}
+}
+
+// times returns the distribution of a part of the changes of a kind that all consumers knew.
+func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) time.Duration) discovery.Times {
+	return discovery.TimesOf(o.Of(k), part)
+}
+
+// The parts of a change.
+func whole(c *discovery.Change) time.Duration  { return c.Whole }
+func left(c *discovery.Change) time.Duration   { return c.Left }
+func late(c *discovery.Change) time.Duration   { return c.Late }
+func again(c *discovery.Change) time.Duration  { return c.Again }
+func fanOut(c *discovery.Change) time.Duration { return c.FanOut }
+
+func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	text := fmt.Sprintf("%s, TTL %v", count(o.Registered.Registered), o.TTL)
+	if o.TTL != o.Plan.TTL {
+		text += fmt.Sprintf(" (asked %v)", o.Plan.TTL)
+	}
+	text += fmt.Sprintf("; a %s ends %s; %.0f registered/s; %s consumers, by %s", o.What, o.Rule, o.PerSecond, count(o.Watching), o.Watch)
+	if o.NotRegistered > 0 {
+		text += fmt.Sprintf("; %s not registered: %s", count(o.NotRegistered), o.Why)
+	}
+	if o.Broken > 0 {
+		text += fmt.Sprintf("; %s consumers stopped: %s", count(o.Broken), o.BrokenWhy)
+	}
+	if o.Beside != "" {
+		text += "; not measured: " + o.Beside
+	}
+	return run.Counted(int64(o.Registered.Registered)), text
+}
+
+// known is how many changes of a kind all consumers knew.
+func known(o *discovery.Outcome, k discovery.Kind) string {
+	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
+}
+
+// promise is how the notice of the plan was kept, "" without one.
+func promise(o *discovery.Outcome) string {
+	if o.Plan.Notice <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s of %s within %v", count(o.Kept()), count(o.Count(discovery.Death)), o.Plan.Notice)
+	if o.Latest > o.Plan.Notice {
+		text += fmt.Sprintf(" (the rule may take %v)", o.Latest)
+	}
+	return text
+}
+
+func deaths(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	t := times(o, discovery.Death, whole)
+	switch {
+	case o.Count(discovery.Death) == 0:
+		return run.Inapplicable("no instance died"), ""
+	case t.N == 0:
+		return run.Missing("no death was known to all consumers by the end of the load"), ""
+	}
+	text := percentiles(t, seconds) + "; " + known(o, discovery.Death) + " known to all"
+	if kept := promise(o); kept != "" {
+		text += ", " + kept
+	}
+	if o.Delayed > 0 {
+		text += fmt.Sprintf("; %s reports were read after a stop of this client of at most %v", count(o.Delayed), o.LongestStop.Round(time.Millisecond))
+	}
+	return measure(t), text
+}
+
+func parts(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	f := times(o, discovery.Death, fanOut)
+	if f.N == 0 {
+		return run.Inapplicable("no death was known to all consumers"), ""
+	}
+	return measure(f), fmt.Sprintf("of the TTL left %s; session ended late by %s; to the last consumer %s; known to %s",
+		percentiles(times(o, discovery.Death, left), seconds), percentiles(times(o, discovery.Death, late), seconds), percentiles(f, short), short(o.Resolution))
+}
+
+func deploys(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	t := times(o, discovery.Deploy, whole)
+	switch {
+	case o.Count(discovery.Deploy) == 0:
+		return run.Inapplicable("no instance was deployed"), ""
+	case t.N == 0:
+		return run.Missing("no new key was known to all consumers by the end of the load"), ""
+	}
+	return measure(t), fmt.Sprintf("%s; until the new key was requested %s, to the last consumer %s; %s known to all",
+		percentiles(t, short), percentiles(times(o, discovery.Deploy, again), short), percentiles(times(o, discovery.Deploy, fanOut), short), known(o, discovery.Deploy))
+}
+
+func wrong(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	return run.Counted(int64(o.Early + o.Lost)), fmt.Sprintf("%s ended early (%s alive), %s never heard of by a consumer; %s ended unanswered, %s missed by this client; %s not known by the end; of %s changes told",
+		count(o.Early), count(o.Alive), count(o.Lost), count(o.Unrenewed), count(o.Missed), count(o.Behind), humanize.Comma(o.Told))
+}
+
+func renewals(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	k := o.Keeps
+	if k == nil {
+		return run.Missing("no renewal was answered"), ""
+	}
+	list := []string{humanize.Comma(k.N)}
+	if k.Enough(.5) {
+		list = append(list, "p50 "+short(time.Duration(k.P50)))
+	}
+	if k.Enough(.99) {
+		list = append(list, "p99 "+short(time.Duration(k.P99)))
+	}
+	list = append(list, "longest "+short(time.Duration(k.Max)), humanize.Comma(o.KeepsLost)+" lost", humanize.Comma(o.KeepsLate)+" sent late")
+	return run.Counted(k.N), strings.Join(list, ", ") + "; by " + o.Renewal
+}
+
+// idle is the leader's processor time before the first change.
+func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	m := idleCPU(r, o)
+	if !m.Known() {
+		return m, ""
+	}
+	return m, fmt.Sprintf("%s of a core in %v, with %.1f renewals/s and the load beside them", percent(m), o.Quiet, float64(o.Registered.Registered)/o.Plan.Keep.Seconds())
+}
+
+func percent(m run.Measure) string { return fmt.Sprintf("%.1f %%", m.Value) }
+
+// idleCPU is that time in percent of a core.
+func idleCPU(r *run.Run, o *discovery.Outcome) run.Measure {
+	leader, why := r.Leader()
+	if why != "" {
+		return run.Missing("%s", why)
+	}
+	from := o.Began.UnixNano()
+	return leader.ShareWithin([]run.Span{{From: from, To: from + int64(o.Quiet)}}, metric.CPUSeconds).Times(100)
+}
+
+// outcomes returns the outcomes of runs with instances, and the runs.
+func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
+	for _, r := range runs {
+		if o := outcome(r); o != nil {
+			list, of = append(list, o), append(of, r)
+		}
+	}
+	return list, of
+}
+
+// Say returns the sentence about when all consumers knew of a death.
+func (Half) Say(names []string, runs [][]*run.Run) string {
+	var said, unknown, beside []string
+	consumers := 0
+	for i, name := range names {
+		list, _ := outcomes(runs[i])
+		var medians []time.Duration
+		for _, o := range list {
+			consumers = max(consumers, o.Watching)
+			if t := times(o, discovery.Death, whole); t.N > 0 {
+				medians = append(medians, t.P50)
+			}
+		}
+		if len(medians) == 0 {
+			unknown = append(unknown, name)
+			continue
+		}
+		slices.Sort(medians)
+		text := fmt.Sprintf("%s %.1f s", name, medians[0].Seconds())
+		if last := medians[len(medians)-1]; len(medians) > 1 {
+			text += fmt.Sprintf(" to %.1f s (medians of %d trials)", last.Seconds(), len(medians))
+		} else {
+			t := times(list[0], discovery.Death, whole)
+			text += fmt.Sprintf(" (longest %.1f s of %s)", t.Max.Seconds(), count(t.N))
+		}
+		said = append(said, text)
+		if way := list[0].Beside; way != "" {
+			beside = append(beside, fmt.Sprintf("%s has another way, %s, which was not measured", name, way))
+		}
+	}
+	if len(said) == 0 {
+		return "No death of an instance was known to all consumers by the end of the load."
+	}
+	text := fmt.Sprintf("A dead instance is known to all %s consumers after %s.", count(consumers), strings.Join(said, ", "))
+	if len(unknown) > 0 {
+		text += " Not known by the end of the load: " + strings.Join(unknown, ", ") + "."
+	}
+	if len(beside) > 0 {
+		text += " No loser is named: " + strings.Join(beside, "; ") + "."
+	}
+	return text
+}

@@ -1,0 +1,241 @@
+// Package discovery declares the instances of a service that register themselves beside a load, and
+// the consumers that follow which there are: how soon all of them know that an instance died, or was
+// deployed.
+package discovery
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Ability is the declaration.
+func Ability() ability.Ability {
+	return ability.Ability{Name: "discovery", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
+}
+
+// Plan describes the instances, their consumers and what happens to them; no instances is none.
+type Plan struct {
+	// Instances register a key of a session each. Consumers watch all of these keys.
+	Instances int `json:"instances"`
+	Consumers int `json:"consumers"`
+	// Notice is the time in which all consumers are to know of a death, 0 if the file names none.
+	Notice time.Duration `json:"notice_ns,omitempty"`
+	// TTL is the requested TTL of the sessions, and Keep the time between two renewals of one.
+	TTL  time.Duration `json:"ttl_ns"`
+	Keep time.Duration `json:"keep_ns"`
+	// Deaths instances die, and Deploys others are released and register again, at random times of
+	// Within, which begins After the start of the load.
+	Deaths  int           `json:"deaths"`
+	Deploys int           `json:"deploys"`
+	After   time.Duration `json:"after_ns"`
+	Within  time.Duration `json:"within_ns"`
+}
+
+// Wanted reports whether there are instances.
+func (p Plan) Wanted() bool { return p.Instances > 0 }
+
+// Kind is what happens to an instance.
+type Kind string
+
+// The kinds.
+const (
+	Death  Kind = "death"
+	Deploy Kind = "deploy"
+)
+
+// Act is what happens to an instance, and how long after the start of the load.
+type Act struct {
+	Kind     Kind
+	Instance int
+	At       time.Duration
+}
+
+// Acts returns what happens to the instances of a plan, in the order of times. No instance has two
+// acts. The same seed gives the same acts.
+func (p Plan) Acts(seed uint64) (acts []Act) {
+	random := rand.New(rand.NewPCG(seed, uint64(p.Instances)))
+	order := random.Perm(p.Instances)
+	for _, part := range []struct {
+		kind Kind
+		n    int
+	}{{Death, p.Deaths}, {Deploy, p.Deploys}} {
+		for i := range min(part.n, len(order)) {
+			at := (float64(i) + random.Float64()) / float64(part.n) * float64(p.Within)
+			acts = append(acts, Act{part.kind, order[i], p.After + time.Duration(at)})
+		}
+		order = order[min(part.n, len(order)):]
+	}
+	slices.SortStableFunc(acts, func(a, b Act) int { return cmp.Compare(a.At, b.At) })
+	return acts
+}
+
+// The bounds of a plan.
+const (
+	mostInstances = 100_000
+	mostConsumers = 10_000
+	// mostTold bounds the changes that are recorded of each consumer.
+	mostTold = 10_000_000
+	// margin is the time between the latest end of a session and the end of the load.
+	margin = 5 * time.Second
+	// MostShared is how many instances and consumers a shared cluster may have without --full-speed.
+	MostShared = 1000
+)
+
+// Keys are the keys in an experiment file.
+func Keys() ability.Section[Plan] {
+	return ability.Section[Plan]{
+		Key: "discovery", Meaning: "[instances of a service](scenarios.md) that register during the load, die and are deployed, and consumers that watch them: the [keys of discovery](#keys-of-discovery)",
+		Fields: section, Resolved: resolve,
+		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
+			if !p.Wanted() {
+				return nil
+			}
+			return section().Show(&p).Flow()
+		},
+	}
+}
+
+func section() yamlfile.Section[Plan] {
+	number := func(row yamlfile.Row, at func(*Plan) *int) yamlfile.Field[Plan] {
+		return yamlfile.Key[Plan, int]{Row: row, Kind: yamlfile.SmallKind(), At: at}.Field()
+	}
+	length := func(row yamlfile.Row, at func(*Plan) *time.Duration) yamlfile.Field[Plan] {
+		return yamlfile.Key[Plan, time.Duration]{Row: row, Kind: yamlfile.DurationKind(), At: at, Shown: func(p *Plan) bool { return *at(p) != 0 }}.Field()
+	}
+	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
+		number(yamlfile.Row{Name: "instances", Usually: "required", Meaning: fmt.Sprintf("number of instances, each with a session and a key of the size of the load's values, from 1 to %d; more than %d instances and consumers on a cluster that others use need --full-speed", mostInstances, MostShared)},
+			func(p *Plan) *int { return &p.Instances }),
+		number(yamlfile.Row{Name: "consumers", Preset: "10", Meaning: fmt.Sprintf("number of clients that watch all instances, each over a connection of its own, from 1 to %d", mostConsumers)},
+			func(p *Plan) *int { return &p.Consumers }),
+		length(yamlfile.Row{Name: "notice", Usually: "none", Meaning: "time in which all consumers are to know that an instance died: `ttl` is then the longest with which the database's rule keeps it"},
+			func(p *Plan) *time.Duration { return &p.Notice }),
+		length(yamlfile.Row{Name: "ttl", Usually: "from `notice`", Meaning: "time without a renewal after which a session is to end; what members granted stands in the report"},
+			func(p *Plan) *time.Duration { return &p.TTL }),
+		length(yamlfile.Row{Name: "keep", Usually: "a third of `ttl`", Meaning: "time between two renewals of a session, less than `ttl`"},
+			func(p *Plan) *time.Duration { return &p.Keep }),
+		number(yamlfile.Row{Name: "deaths", Preset: "0", Meaning: "number of instances that die at random times, without a goodbye"},
+			func(p *Plan) *int { return &p.Deaths }),
+		number(yamlfile.Row{Name: "deploys", Preset: "0", Meaning: "number of other instances that are released at random times and register again under a new name"},
+			func(p *Plan) *int { return &p.Deploys }),
+		length(yamlfile.Row{Name: "after", Usually: "a fifth of the load's `duration`", Meaning: "time from the start of the load in which nothing happens to the instances"},
+			func(p *Plan) *time.Duration { return &p.After }),
+		length(yamlfile.Row{Name: "within", Usually: "what is left of the load", Meaning: "time after `after` in which instances die and are deployed: the load must last for the latest end of a session after that"},
+			func(p *Plan) *time.Duration { return &p.Within }),
+	}}
+}
+
+// resolve resolves the instances of a database. A database without sessions is a problem, also if
+// the keys are those of the whole file: all databases of a file are to do the same.
+func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
+	if !own.Given() && !all.Given() {
+		return Plan{}
+	}
+	w := section().Over(own, all)
+	at := cmp.Or(own.Node, all.Node)
+	place := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), at) }
+	facts := database.SessionFactsOf(d.Info, d.Options)
+	if _, can := d.Options.(database.SessionDialer); !can || facts == nil {
+		r.Errorf(at, "discovery: instances cannot register in %s: %s", d.Name, cmp.Or(d.Info.NoSessions, "it has no sessions"))
+		return Plan{}
+	}
+	if !w.Has("instances") {
+		// A value that cannot be read is already reported.
+		if !gives(own, "instances") && !gives(all, "instances") {
+			r.Errorf(at, "discovery needs instances: how many register, such as instances: 200")
+		}
+		return Plan{}
+	}
+	p := section().Filled(w)
+	if !w.Has("ttl") && !p.promise(r, place, gives(own, "notice") || gives(all, "notice"), facts, d.Name) {
+		return Plan{}
+	}
+	if !w.Has("keep") {
+		p.Keep = p.TTL / 3
+	}
+	p.check(r, place, d)
+	p.checkTimes(r, w, place, d, facts)
+	return p
+}
+
+// gives reports whether a mapping of the file has a key, whatever its value.
+func gives(w yamlfile.Written[Plan], key string) bool {
+	return w.Given() && yamlfile.HasKey(w.Node, key)
+}
+
+// promise sets the longest TTL that keeps the notice by the database's rule, or the shortest there
+// is with a warning. It reports a plan without a notice.
+func (p *Plan) promise(r *yamlfile.Reader, place func(string) *yamlfile.Node, given bool, facts *database.SessionFacts, name string) bool {
+	if p.Notice <= 0 {
+		if !given || p.Notice < 0 {
+			r.Errorf(place("notice"), "discovery needs notice, the time in which all consumers are to know of a death, such as notice: 20s, or the ttl of the sessions")
+		}
+		return false
+	}
+	ttl, kept := facts.LongestTTL(p.Notice)
+	if p.TTL = ttl; !kept {
+		_, latest := facts.Ends(ttl, 1)
+		r.Warnf(place("notice"), "discovery: %s cannot promise that a death is known within %v: its shortest TTL is %v, and a session ends up to %v after its last renewal", name, p.Notice, ttl, latest)
+	}
+	return true
+}
+
+// check reports impossible numbers.
+func (p *Plan) check(r *yamlfile.Reader, place func(string) *yamlfile.Node, d *ability.Database) {
+	if p.Instances < 1 || p.Instances > mostInstances {
+		r.Errorf(place("instances"), "discovery: instances must be from 1 to %d, got %d", mostInstances, p.Instances)
+	}
+	if p.Consumers < 1 || p.Consumers > mostConsumers {
+		r.Errorf(place("consumers"), "discovery: consumers must be from 1 to %d, got %d", mostConsumers, p.Consumers)
+	}
+	switch {
+	case p.Deaths < 0 || p.Deploys < 0:
+		r.Errorf(place("deaths"), "discovery: deaths and deploys must be at least 0, got %d and %d", p.Deaths, p.Deploys)
+	case p.Deaths+p.Deploys > p.Instances:
+		r.Errorf(place("deaths"), "discovery: an instance dies or is deployed once: deaths and deploys must be at most the %d instances together, got %d and %d", p.Instances, p.Deaths, p.Deploys)
+	case (p.Deaths+2*p.Deploys)*p.Consumers > mostTold:
+		r.Errorf(place("deaths"), "discovery: at most %d changes are recorded of all consumers, %d deaths and %d deploys with %d consumers are more", mostTold, p.Deaths, p.Deploys, p.Consumers)
+	}
+	if p.TTL <= 0 {
+		r.Errorf(place("ttl"), "discovery: ttl must be positive, got %v", p.TTL)
+	} else if p.Keep <= 0 || p.Keep >= p.TTL {
+		r.Errorf(place("keep"), "discovery: keep must be positive and less than the ttl of %v, got %v", p.TTL, p.Keep)
+	}
+	if d.Searched {
+		r.Errorf(place("instances"), "discovery: a search for a capacity has no time for it")
+	}
+}
+
+// checkTimes completes the times of the plan, and reports a load that is too short for them.
+func (p *Plan) checkTimes(r *yamlfile.Reader, w yamlfile.Written[Plan], place func(string) *yamlfile.Node, d *ability.Database, facts *database.SessionFacts) {
+	l := &d.Load
+	if l.Duration <= 0 || l.Requests > 0 || len(l.Steps) > 0 {
+		r.Errorf(place("instances"), "discovery: instances die in a part of the load's duration: give the load a duration and neither requests nor steps")
+		return
+	}
+	if !w.Has("after") {
+		p.After = l.Duration / 5
+	}
+	granted := facts.Granted(p.TTL)
+	_, latest := facts.Ends(granted, p.Deaths)
+	latest = max(latest, p.Notice) + margin
+	left := l.Duration - p.After - latest
+	if !w.Has("within") {
+		p.Within = left
+	}
+	if p.After <= 0 || p.Within <= 0 || p.Within > left {
+		r.Errorf(place("within"), "discovery: the load must last for %v (after %v, %v in which instances die, and %v until the last death is known), it lasts %v",
+			p.After+max(p.Within, 1*time.Second)+latest, p.After, max(p.Within, 1*time.Second), latest, l.Duration)
+	}
+	if w.Has("ttl") && granted != p.TTL {
+		r.Warnf(place("ttl"), "discovery: %s grants TTLs of %s: its sessions get %v", d.Name, facts.Bounds(), granted)
+	}
+}

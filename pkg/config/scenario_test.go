@@ -1,0 +1,147 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/ability/discovery"
+)
+
+const threeStores = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"
+
+// A scenario is its expansion: the file that config show prints is the same experiment. Each
+// database gets the longest TTL with which its rule keeps the promise.
+func TestScenario(t *testing.T) {
+	e, warnings, err := Parse("x.yaml", []byte("scenario: {name: service-discovery, instances: 100, consumers: 7, notice: 20s, deaths: 3}\n"+threeStores), testCatalog())
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("parse: %v, warnings %v", err, warnings)
+	}
+	for i, ttl := range []time.Duration{19 * time.Second, 17 * time.Second, 10 * time.Second} {
+		want := discovery.Plan{
+			Instances: 100, Consumers: 7, Notice: 20 * time.Second, TTL: ttl, Keep: ttl / 3, Deaths: 3, Deploys: 5, After: 18 * time.Second, Within: 47 * time.Second,
+		}
+		if diff := cmp.Diff(want, discovery.Keys().Of(e.Databases[i].Abilities)); diff != "" {
+			t.Errorf("the plan of %s (-want +got):\n%s", e.Databases[i].ID, diff)
+		}
+		if l := e.Databases[i].Load; l.Duration != 90*time.Second || l.Operation != "update" || l.Rate != 20 {
+			t.Errorf("the load of %s is %+v", e.Databases[i].ID, l)
+		}
+	}
+	shown, err := Show(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(shown), "scenario") || !strings.Contains(string(shown), "discovery: {instances: 100, consumers: 7, notice: 20s, ttl: 19s,") {
+		t.Errorf("the experiment is shown as\n%s", shown)
+	}
+	again, _, err := Parse("x.yaml", shown, testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range e.Databases {
+		if diff := cmp.Diff(e.Databases[i].Abilities, again.Databases[i].Abilities); diff != "" {
+			t.Errorf("%s, read again (-scenario +shown):\n%s", e.Databases[i].ID, diff)
+		}
+		if diff := cmp.Diff(e.Databases[i].Load, again.Databases[i].Load); diff != "" {
+			t.Errorf("the load of %s, read again (-scenario +shown):\n%s", e.Databases[i].ID, diff)
+		}
+	}
+}
+
+// The file's own load, and a database's own keys, precede those of the scenario.
+func TestScenarioOwnKeys(t *testing.T) {
+	e, _, err := Parse("x.yaml", []byte("scenario: {name: service-discovery, ttl: 4s}\nload: {workload: ycsb-a, rate: 5, duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: {discovery: {consumers: 3}}}\n"), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := e.Databases[0]
+	p := discovery.Keys().Of(d.Abilities)
+	if d.Load.Rate != 5 || d.Load.Duration != time.Minute || d.Load.Clients != 4 || p.Consumers != 3 || p.TTL != 4*time.Second || p.Instances != 200 || p.Deaths != 20 || p.Notice != 0 {
+		t.Errorf("the load is %+v, the plan %+v", d.Load, p)
+	}
+}
+
+// Wrong values are reported where the scenario gives them, and databases that cannot are named.
+func TestScenarioProblems(t *testing.T) {
+	for _, test := range []struct {
+		name, file string
+		want       []string
+	}{
+		{"no name", "scenario: {instances: 10}\n" + threeStores, []string{"x.yaml:1:11: scenario needs a name, such as name: service-discovery"}},
+		{"another name", "scenario: {name: service-discovry}\n" + threeStores, []string{
+			`x.yaml:1:18: scenario: name must be one of service-discovery, got "service-discovry" (did you mean "service-discovery"?)`}},
+		{"an unknown key", "scenario: {name: service-discovery, instance: 10}\n" + threeStores, []string{`x.yaml:1:37: unknown key "instance" (did you mean "instances"?)`}},
+		{"no number", "scenario: {name: service-discovery, instances: many}\n" + threeStores, []string{`x.yaml:1:48: instances: want a whole number, got "many"`}},
+		{"twice", "scenario: {name: service-discovery}\ndiscovery: {instances: 5, ttl: 10s}\nload: {duration: 60s}\n" + threeStores, []string{
+			"x.yaml:2:1: the scenario service-discovery stands for discovery: give its keys in the scenario, or leave the scenario out"}},
+		{"a database without sessions", "scenario: {name: service-discovery}\nhosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zetcd: }\n", []string{
+			"x.yaml:1:11: discovery: instances cannot register in zetcd: the proxy renews by itself"}},
+		{"one of a database's own", "hosts: [10.0.0.1]\nload: {duration: 60s}\ndatabases: {cetcd: {discovery: {instances: 3, ttl: 3s}}}\n", []string{
+			"x.yaml:3:32: discovery: instances cannot register in cetcd: it has no sessions"}},
+		{"more changes than instances", "scenario: {name: service-discovery, instances: 4, deaths: 3, deploys: 2}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:59: discovery: an instance dies or is deployed once: deaths and deploys must be at most the 4 instances together, got 3 and 2"}},
+		{"a load that is too short", "scenario: {name: service-discovery}\nload: {duration: 20s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:11: discovery: the load must last for 30s (after 4s, 1s in which instances die, and 25s until the last death is known), it lasts 20s"}},
+		{"no promise", "discovery: {instances: 5}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:12: discovery needs notice, the time in which all consumers are to know of a death, such as notice: 20s, or the ttl of the sessions"}},
+		{"a renewal that is too late", "discovery: {instances: 5, ttl: 3s, keep: 3s}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:42: discovery: keep must be positive and less than the ttl of 3s, got 3s"}},
+		{"no duration", "discovery: {instances: 5, ttl: 3s}\nload: {requests: 100}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:24: discovery: instances die in a part of the load's duration: give the load a duration and neither requests nor steps"}},
+	} {
+		_, _, err := Parse("x.yaml", []byte(test.file), testCatalog())
+		var got []string
+		if err != nil {
+			got = strings.Split(err.Error(), "\n")
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// A promise that a database cannot keep is a warning, and it gets the shortest TTL.
+func TestScenarioPromise(t *testing.T) {
+	e, warnings, err := Parse("x.yaml", []byte("scenario: {name: service-discovery, notice: 15s}\n"+threeStores), testCatalog())
+	const want = "x.yaml:1:45: warning: discovery: consul cannot promise that a death is known within 15s: its shortest TTL is 10s, and a session ends up to 20s after its last renewal"
+	if err != nil || len(warnings) != 1 || warnings[0].String() != want {
+		t.Fatalf("%v, warnings %v; want %q", err, warnings, want)
+	}
+	for i, ttl := range []time.Duration{14 * time.Second, 12 * time.Second, 10 * time.Second} {
+		if got := discovery.Keys().Of(e.Databases[i].Abilities).TTL; got != ttl {
+			t.Errorf("%s gets a TTL of %v, want %v", e.Databases[i].ID, got, ttl)
+		}
+	}
+}
+
+// The page on scenarios has a scenario and what it stands for: both are the same experiment.
+func TestScenarioDoc(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "scenarios.md"))
+	if err != nil {
+		t.Fatalf("read the page: %v", err)
+	}
+	blocks := strings.Split(string(page), "```yaml\n")[1:]
+	if len(blocks) != 2 {
+		t.Fatalf("the page has %d examples, want a scenario and what it stands for", len(blocks))
+	}
+	var experiments []*Experiment
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		e, _, err := Parse("x.yaml", []byte(text+threeStores), testCatalog())
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		experiments = append(experiments, e)
+	}
+	for i, d := range experiments[0].Databases {
+		other := experiments[1].Databases[i]
+		if diff := cmp.Diff(d.Abilities, other.Abilities) + cmp.Diff(d.Load, other.Load); diff != "" {
+			t.Errorf("%s (-scenario +what it stands for):\n%s", d.ID, diff)
+		}
+	}
+}

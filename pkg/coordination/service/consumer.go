@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// consumer watches all instances over a connection of its own.
+type consumer struct {
+	of    *Service
+	n     int
+	on    database.Sessions
+	ready chan struct{} // closed when it misses nothing any more
+	over  chan struct{} // closed when it watches no more
+	err   error         // why it stopped before its end; set before over is closed
+	last  int64         // when it was last told of something, for the goroutine of the watch
+}
+
+// heard is when consumers were told of a change, in nanoseconds of the clock.
+type heard struct {
+	at          []int64 // by consumer, 0 for those that were not
+	n           int
+	first, last int64
+	// resolution is the longest time between the last look without the change and the first with it.
+	resolution time.Duration
+}
+
+// followTimeout bounds the begin of a watch.
+const followTimeout = 30 * time.Second
+
+// begin connects, and returns when the consumer watches, until watching is over.
+func (c *consumer) begin(ctx, watching context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, followTimeout)
+	defer cancel()
+	on, err := c.of.Dial(ctx, 1+c.n)
+	if err != nil {
+		c.err = fmt.Errorf("dial for consumer %d: %w", c.n, err)
+		close(c.over)
+		return c.err
+	}
+	c.on = on
+	c.of.watching.Go(func() {
+		defer c.of.tell()
+		defer close(c.over)
+		err := on.Watch(watching, func() { close(c.ready) }, c.changed)
+		if watching.Err() == nil {
+			if err == nil {
+				err = errors.New("the watch ended")
+			}
+			c.err = err
+		}
+	})
+	select {
+	case <-c.ready:
+		return nil
+	case <-c.over:
+		return fmt.Errorf("watch instances: %w", c.err)
+	case <-ctx.Done():
+		return fmt.Errorf("watch instances: %w", context.Cause(ctx))
+	}
+}
+
+// changed notes what the consumer is told.
+func (c *consumer) changed(change database.Change) {
+	s := c.of
+	now := s.clock.Now()
+	s.stops.Seen(c.last, now)
+	c.last = now
+	n, ok := s.named(string(change.Key))
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.all[n]
+	if r == nil {
+		return
+	}
+	s.reports.told++
+	if _, length := s.stops.Before(now); length > 0 {
+		s.reports.delayed++
+		s.reports.stopped = max(s.reports.stopped, length)
+	}
+	of := &r.gone
+	if change.New {
+		of = &r.came
+	}
+	if *of == nil {
+		*of = &heard{at: make([]int64, len(s.consumers))}
+	}
+	(*of).by(c.n, max(s.clock.Since(change.At), 1), change)
+	if n == s.markerName() {
+		s.tell()
+	}
+	s.Seen(discovery.ValueTold, change.At, 1)
+}
+
+// by notes that a consumer was told at a moment. The first time counts.
+func (h *heard) by(consumer int, at int64, change database.Change) {
+	if h.at[consumer] != 0 {
+		return
+	}
+	h.at[consumer] = at
+	if h.n++; h.n == 1 || at < h.first {
+		h.first = at
+	}
+	h.last = max(h.last, at)
+	if !change.Since.IsZero() {
+		h.resolution = max(h.resolution, change.At.Sub(change.Since))
+	}
+}
+
+// knows reports whether the consumer was told of a new registration.
+func (c *consumer) knows(r *registration) bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	return r.came != nil && r.came.at[c.n] != 0
+}
+
+// ended reports whether the consumer watches no more.
+func (c *consumer) ended() bool {
+	select {
+	case <-c.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// lasted reports whether the consumer watched until the end.
+func (c *consumer) lasted() bool { return c.err == nil }

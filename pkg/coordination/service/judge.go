@@ -1,0 +1,171 @@
+package service
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/coordination/session"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+)
+
+// shownFaults is how many wrong changes a record names.
+const shownFaults = 20
+
+// Outcome is what became of the instances, after End.
+func (s *Service) Outcome() discovery.Outcome {
+	f := s.Facts
+	o := discovery.Outcome{
+		Plan: s.Plan, Facts: discovery.Facts{What: f.What, Rule: f.Rule, Renewal: f.Renewal, Watch: f.Watch, Beside: f.Beside},
+		Began: s.began.UTC(), Quiet: s.Plan.After, BehindWhy: text(s.end.behind), Delayed: s.reports.delayed, LongestStop: s.reports.stopped,
+		Registered: discovery.Registered{
+			Why: text(s.why), Keeps: s.renewals.spread(), KeepsLost: s.renewals.lost, KeepsLate: s.renewals.late, Left: s.end.left, WhyLeft: text(s.end.why),
+		},
+		Counts: discovery.Counts{Told: s.reports.told},
+	}
+	for _, c := range s.consumers {
+		if c.lasted() {
+			o.Watching++
+		} else {
+			o.Broken++
+			o.BrokenWhy = cmp.Or(o.BrokenWhy, text(c.err))
+		}
+	}
+	all := slices.SortedFunc(maps.Values(s.all), func(a, b *registration) int {
+		return cmp.Or(cmp.Compare(a.instance, b.instance), cmp.Compare(a.generation, b.generation))
+	})
+	for _, r := range all {
+		if r.generation == 0 && r.instance < s.Plan.Instances {
+			o.Registered.Registered++
+			o.TTL = r.is.TTL()
+		}
+		s.judge(r, &o)
+	}
+	o.NotRegistered = s.Plan.Instances - o.Registered.Registered
+	if s.took > 0 {
+		o.PerSecond = float64(o.Registered.Registered) / s.took.Seconds()
+	}
+	o.Earliest, o.Latest = f.Ends(o.TTL, 1)
+	for _, a := range s.acts {
+		o.Changes = append(o.Changes, s.change(a, &o))
+	}
+	return o
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// spread is that of the times of renewals that were answered, nil without any.
+func (r *renewals) spread() *results.Spread {
+	at := func(q float64) int64 { return min(histogram.Quantile(r.times, q), int64(r.longest)) }
+	return results.Spread{N: r.times.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(r.longest)}.OrNil()
+}
+
+// judge judges the end of a registration that consumers were told of.
+func (s *Service) judge(r *registration, o *discovery.Outcome) {
+	if r.gone == nil {
+		return
+	}
+	ttl := r.is.TTL()
+	earliest, _ := s.Facts.Ends(ttl, 1)
+	at := s.clock.Instant(r.gone.first)
+	alive := r.ended.IsZero() || at.Before(r.ended)
+	switch after := at.Sub(r.sent); {
+	case !alive && !r.dead: // it was released
+	case after < earliest-session.Slack(ttl):
+		o.Early++
+		if alive {
+			o.Alive++
+		}
+		s.Seen(discovery.ValueEarly, at, 1)
+		s.witness(o, discovery.Witness{Fault: discovery.Early, Instance: r.instance, Consumer: -1, After: after})
+	case alive && r.unanswered:
+		o.Unrenewed++
+	case alive:
+		o.Missed++
+	}
+}
+
+// witness records a wrong change, unless there are enough.
+func (s *Service) witness(o *discovery.Outcome, w discovery.Witness) {
+	if len(o.Witnesses) < shownFaults {
+		o.Witnesses = append(o.Witnesses, w)
+	}
+}
+
+// change is what became of a death or a deploy.
+func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
+	c := discovery.Change{Kind: a.Kind, Instance: a.Instance, At: a.sent.Sub(s.began), Why: text(a.err)}
+	known := a.before.gone
+	if a.Kind == discovery.Deploy {
+		s.missing(a.before, known, o) // the release
+		if known = nil; a.after != nil {
+			known = a.after.came
+			s.missing(a.after, known, o)
+			o.Resolution = max(o.Resolution, resolution(known))
+		}
+	} else {
+		s.missing(a.before, known, o)
+		o.Resolution = max(o.Resolution, resolution(known), a.before.answered.Sub(a.before.sent))
+	}
+	if known == nil {
+		return c
+	}
+	c.Heard, c.All = known.n, true
+	last := int64(0)
+	for n, one := range s.consumers {
+		if one.lasted() {
+			c.All = c.All && known.at[n] != 0
+			last = max(last, known.at[n])
+		}
+	}
+	first, end := s.clock.Instant(known.first), s.clock.Instant(last)
+	if c.All = c.All && last > 0 && !first.Before(a.sent); !c.All { // a session may have ended before its instance
+		return c
+	}
+	c.Whole = end.Sub(a.sent)
+	if a.Kind == discovery.Deploy {
+		c.Again, c.FanOut = a.again.Sub(a.sent), end.Sub(a.again)
+		s.Seen(discovery.ValueDeploy, end, int64(c.Whole))
+	} else {
+		over := a.before.sent.Add(a.before.is.TTL())
+		c.Left, c.Late, c.FanOut = over.Sub(a.sent), first.Sub(over), end.Sub(first)
+		s.Seen(discovery.ValueDeath, end, int64(c.Whole))
+	}
+	s.Seen(discovery.ValueFanOut, end, int64(c.FanOut))
+	return c
+}
+
+func resolution(h *heard) time.Duration {
+	if h == nil {
+		return 0
+	}
+	return h.resolution
+}
+
+// missing counts the consumers that were not told of a change. It is lost for those that were told
+// of the instance that was registered after the load, unless the change had not happened before.
+func (s *Service) missing(r *registration, known *heard, o *discovery.Outcome) {
+	if known == nil {
+		o.Behind += len(s.consumers) // the database has not noticed it, or nobody was told
+		return
+	}
+	for n, one := range s.consumers {
+		switch {
+		case known.at[n] != 0 || !one.lasted():
+		case s.marker == nil || s.marker.came == nil || s.marker.came.at[n] == 0 || known.first > s.clock.Since(s.marker.begun):
+			o.Behind++
+		default:
+			o.Lost++
+			s.Seen(discovery.ValueLost, s.clock.Instant(known.first), 1)
+			s.witness(o, discovery.Witness{Fault: discovery.Lost, Instance: r.instance, Consumer: n})
+		}
+	}
+}

@@ -1,0 +1,286 @@
+// Package service registers the instances of a service, has consumers follow which there are, lets
+// instances die and be deployed, and judges when all consumers knew.
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load/clock"
+	"github.com/coreos/dbtester/pkg/load/stops"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/sleep"
+)
+
+// Options are of a [Service].
+type Options struct {
+	// Dial opens connection n: 0 is that of the instances, and each consumer has one of its own.
+	Dial  func(ctx context.Context, n int) (database.Sessions, error)
+	Facts database.SessionFacts
+	Plan  discovery.Plan
+	// Seed decides which instances die and are deployed, and when.
+	Seed uint64
+	// ValueSize is that of the keys' values in bytes.
+	ValueSize int
+	// Name begins the names of all keys, which are of this run alone.
+	Name string
+	// Workers is how many requests for sessions run at the same time.
+	Workers int
+	// Seen records what is observed, under the names of package discovery. It is safe for concurrent
+	// use.
+	Seen func(name string, at time.Time, number int64)
+}
+
+// Service has the instances and the consumers of a run. Its methods are called one after the other:
+// Register, Follow, Run, End, Outcome.
+type Service struct {
+	Options
+	on        database.Sessions
+	consumers []*consumer
+	queue     chan *registration // by the time of their next renewal
+	keep      context.CancelFunc
+	watch     context.CancelFunc
+	tasks     sync.WaitGroup // renewals
+	watching  sync.WaitGroup
+	clock     clock.Clock
+	stops     *stops.Stops
+
+	// news wakes the barrier when a consumer knows the marker, or has ended.
+	news   chan struct{}
+	marker *registration // the instance of the barrier
+
+	took  time.Duration // of all registrations
+	began time.Time
+	acts  []*act
+
+	mu       sync.Mutex // of what follows
+	all      map[name]*registration
+	why      error // the first failure of a registration
+	renewals renewals
+	reports  reports
+	end      ending
+}
+
+// renewals are those of all sessions.
+type renewals struct {
+	times   *hdrhistogram.Histogram // of those that were answered
+	longest time.Duration           // of them
+	lost    int64
+	late    int64
+}
+
+// reports are those to all consumers. Delayed ones were read after a stop of this process, of at most
+// stopped.
+type reports struct {
+	told    int64
+	delayed int
+	stopped time.Duration
+}
+
+// ending is how all of it ended: left sessions could not be ended, the first because of why. Behind is
+// why consumers may not have heard of everything.
+type ending struct {
+	left        int
+	why, behind error
+}
+
+// name is of a registration: each deploy makes the next generation of an instance.
+type name struct{ instance, generation int }
+
+// act is what happened to an instance.
+type act struct {
+	discovery.Act
+	before *registration
+	sent   time.Time // when it died, or just before the release was sent
+	// again is just before the new key was requested, of deploys.
+	again time.Time
+	after *registration
+	err   error
+}
+
+// New returns a service without instances.
+func New(o Options) *Service {
+	s := &Service{Options: o, renewals: renewals{times: histogram.New()}, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1)}
+	s.stops = stops.New(s.clock)
+	s.queue = make(chan *registration, o.Plan.Instances+o.Plan.Deploys+1)
+	s.Workers = max(min(o.Workers, o.Plan.Instances), 1)
+	return s
+}
+
+// parallel calls do with the numbers below n, several at a time.
+func (s *Service) parallel(n int, do func(int)) {
+	var group errgroup.Group
+	group.SetLimit(s.Workers)
+	for i := range n {
+		group.Go(func() error { do(i); return nil })
+	}
+	_ = group.Wait() // no call has an error
+}
+
+// Register registers the instances, and renews their sessions until End. The error is of the first
+// that failed if none was registered.
+func (s *Service) Register(ctx context.Context) (err error) {
+	if s.on, err = s.Dial(ctx, 0); err != nil {
+		return fmt.Errorf("dial for instances: %w", err)
+	}
+	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.keep = cancel
+	s.tasks.Go(func() { s.stops.Watch(keeping, func(int64) {}) })
+	for range s.Workers {
+		s.tasks.Go(func() { s.keepUp(keeping) })
+	}
+	start := time.Now()
+	s.parallel(s.Plan.Instances, func(i int) {
+		if ctx.Err() == nil {
+			_, _ = s.register(ctx, name{instance: i}) // the first error is kept
+		}
+	})
+	s.took = time.Since(start)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) == 0 {
+		return fmt.Errorf("register %d instances: %w", s.Plan.Instances, cmp.Or(s.why, context.Cause(ctx), errors.New("none was registered")))
+	}
+	return nil
+}
+
+// Follow has the consumers watch the instances. The error is of the first that cannot.
+func (s *Service) Follow(ctx context.Context) error {
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.watch = cancel
+	for n := range s.Plan.Consumers {
+		s.consumers = append(s.consumers, &consumer{of: s, n: n, ready: make(chan struct{}), over: make(chan struct{})})
+	}
+	errs := make([]error, len(s.consumers))
+	s.parallel(len(s.consumers), func(n int) { errs[n] = s.consumers[n].begin(ctx, watching) })
+	return errors.Join(errs...)
+}
+
+// Run has instances die and be deployed when that is due. It returns when all of that has happened,
+// whether it is known or not, or ctx is over.
+func (s *Service) Run(ctx context.Context) error {
+	s.began = time.Now()
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, one := range s.Plan.Acts(s.Seed) {
+		if !sleep.For(ctx, time.Until(s.began.Add(one.At))) {
+			return nil
+		}
+		s.mu.Lock()
+		before := s.all[name{instance: one.Instance}]
+		s.mu.Unlock()
+		if before == nil { // it was not registered
+			continue
+		}
+		a := &act{Act: one, before: before}
+		s.acts = append(s.acts, a)
+		running.Go(func() { s.perform(ctx, a) })
+	}
+	return nil
+}
+
+// endTimeout bounds the wait for what consumers are to hear after the load, and the end of all
+// sessions.
+const endTimeout = time.Minute
+
+// End waits until the consumers have heard of all that happened, as far as they do, and ends the
+// sessions that are left, also after ctx is over.
+func (s *Service) End(ctx context.Context) {
+	if s.on == nil {
+		return
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	if s.end.behind = context.Cause(ctx); s.end.behind == nil && len(s.consumers) > 0 {
+		s.end.behind = s.barrier(within)
+	}
+	if s.watch != nil {
+		s.watch()
+		s.watching.Wait()
+	}
+	s.keep()
+	s.tasks.Wait()
+	s.release(within)
+	s.parallel(len(s.consumers), func(n int) {
+		if on := s.consumers[n].on; on != nil {
+			_ = on.Close() // nothing is sent any more
+		}
+	})
+	_ = s.on.Close()
+}
+
+// release ends the sessions that are left.
+func (s *Service) release(ctx context.Context) {
+	s.mu.Lock()
+	var list []*registration
+	for _, r := range s.all {
+		list = append(list, r)
+	}
+	s.mu.Unlock()
+	s.parallel(len(list), func(i int) {
+		r := list[i]
+		if r.gone != nil && r.died() {
+			return // it has ended, and its holder was abandoned
+		}
+		if err := r.is.Release(ctx); err != nil && r.gone == nil {
+			s.mu.Lock()
+			s.end.left, s.end.why = s.end.left+1, cmp.Or(s.end.why, err)
+			s.mu.Unlock()
+		}
+	})
+}
+
+// barrier registers another instance, and waits until all consumers know it. Consumers are told of
+// changes in their order, so that they have heard of all earlier ones then.
+func (s *Service) barrier(ctx context.Context) (err error) {
+	if s.marker, err = s.register(ctx, s.markerName()); err != nil {
+		return fmt.Errorf("register an instance after the load: %w", err)
+	}
+	for {
+		waits := slices.IndexFunc(s.consumers, func(c *consumer) bool { return !c.ended() && !c.knows(s.marker) })
+		if waits < 0 {
+			return nil
+		}
+		select {
+		case <-s.news:
+		case <-ctx.Done():
+			return fmt.Errorf("consumer %d has not heard of an instance that was registered after the load: %w", waits, context.Cause(ctx))
+		}
+	}
+}
+
+// markerName is the name of the instance that is registered after the load.
+func (s *Service) markerName() name { return name{instance: s.Plan.Instances} }
+
+// tell wakes the barrier.
+func (s *Service) tell() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// key is the name of a registration's key, and named its inverse.
+func (s *Service) key(n name) string {
+	return fmt.Sprintf("%s-%d-%d", s.Name, n.instance, n.generation)
+}
+
+func (s *Service) named(key string) (n name, ok bool) {
+	rest, ours := strings.CutPrefix(key, s.Name+"-")
+	a, b, two := strings.Cut(rest, "-")
+	instance, err := strconv.Atoi(a)
+	generation, err2 := strconv.Atoi(b)
+	return name{instance, generation}, ours && two && err == nil && err2 == nil
+}

@@ -1,0 +1,310 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/fake/expiry"
+)
+
+// store grants sessions of a table in no time, and tells watchers of changes a time after they
+// happened, which differs by watcher.
+type store struct {
+	table *expiry.Table
+	// every is the time between two looks at the table.
+	every time.Duration
+	// delay is the time until a watcher is told, by its number.
+	delay func(watcher int) time.Duration
+	// loses reports whether a watcher is never told of a change, and breaks whether its watch ends.
+	loses  func(watcher int, c database.Change) bool
+	breaks func(watcher int, c database.Change) bool
+	// deaf means that renewals have no answer.
+	deaf bool
+
+	mu   sync.Mutex
+	open map[int64]bool
+}
+
+// client is the connection of a watcher, or of all instances.
+type client struct {
+	*store
+	watcher int
+}
+
+type one struct {
+	on  *store
+	id  int64
+	ttl time.Duration
+}
+
+func (s *store) Grant(_ context.Context, ttl time.Duration) (database.Session, error) {
+	o := &one{s, s.table.Grant(ttl, time.Now()), ttl}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[o.id] = true
+	return o, nil
+}
+
+var errBroken = errors.New("the connection ended")
+
+func (s *client) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
+	n := s.watcher
+	var later []database.Change
+	var broken bool
+	listed := database.NewListed(ready, func(c database.Change) {
+		c.At, c.Since = c.At.Add(s.delay(n)), time.Time{}
+		broken = broken || s.breaks != nil && s.breaks(n, c)
+		if s.loses == nil || !s.loses(n, c) {
+			later = append(later, c)
+		}
+	})
+	for {
+		now := time.Now()
+		if look := now.Truncate(s.every); look.Equal(now) { // all watchers look at the same times
+			listed.Next(s.table.Names("", now), now, now)
+		}
+		for len(later) > 0 && !later[0].At.After(now) {
+			changed(later[0])
+			later = later[1:]
+		}
+		if broken {
+			return errBroken
+		}
+		wait := time.Until(now.Truncate(s.every).Add(s.every))
+		if len(later) > 0 {
+			wait = min(wait, time.Until(later[0].At))
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *store) Close() error { return nil }
+
+func (o *one) TTL() time.Duration { return o.ttl }
+
+func (o *one) closed() {
+	o.on.mu.Lock()
+	defer o.on.mu.Unlock()
+	delete(o.on.open, o.id)
+}
+
+func (o *one) Abandon() { o.closed() }
+
+func (o *one) Release(context.Context) error {
+	o.closed()
+	o.on.table.Release(o.id)
+	return nil
+}
+
+func (o *one) Attach(_ context.Context, key, _ []byte) error {
+	o.on.table.Attach(o.id, string(key), time.Now())
+	return nil
+}
+
+func (o *one) Keep(context.Context) error {
+	o.on.mu.Lock()
+	defer o.on.mu.Unlock()
+	switch {
+	case o.on.deaf:
+		return errors.New("no answer")
+	case !o.on.table.Keep(o.id, time.Now()):
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return nil
+}
+
+func plan() discovery.Plan {
+	return discovery.Plan{
+		Instances: 40, Consumers: 5, Notice: 10 * time.Second, TTL: 8 * time.Second, Keep: 3 * time.Second,
+		Deaths: 10, Deploys: 5, After: 5 * time.Second, Within: 20 * time.Second,
+	}
+}
+
+// run has a service on a store for a load of a minute.
+func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left int) {
+	t.Helper()
+	if s.open = map[int64]bool{}; s.delay == nil {
+		s.delay = func(int) time.Duration { return 0 }
+	}
+	h := New(Options{
+		Dial:  func(_ context.Context, n int) (database.Sessions, error) { return &client{s, n - 1}, nil },
+		Facts: database.SessionFacts{What: "session", Rule: expiry.Exact.Rule(), Ends: expiry.Exact.Ends}, Plan: p, Name: "r", Workers: 8, Seed: 7,
+		Seen: func(string, time.Time, int64) {},
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := h.Register(ctx); err != nil {
+		t.Fatalf("register: %v", err)
+	}
+	if err := h.Follow(ctx); err != nil {
+		t.Fatalf("follow: %v", err)
+	}
+	if err := h.Run(ctx); err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	time.Sleep(p.TTL + 2*time.Second) // the rest of the load
+	h.End(t.Context())
+	if len(s.open) > 0 {
+		t.Errorf("%d sessions were neither abandoned nor released", len(s.open))
+	}
+	return h.Outcome(), len(s.table.Names("", time.Now()))
+}
+
+func exactly(early int) *store {
+	return &store{table: expiry.NewTable(expiry.Exact, early, time.Now()), every: 10 * time.Millisecond}
+}
+
+// near fails unless a time is what it must be, to 1 % and the time between two looks at the store.
+func near(t *testing.T, what string, got, want, look time.Duration) {
+	t.Helper()
+	if off := time.Duration(math.Abs(float64(got - want))); off > want/100+look {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// The laws of a store are found again: when sessions end, and how much later the last consumer is
+// told. The parts of each change add up to the whole.
+func TestLaws(t *testing.T) {
+	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
+		t.Run(fmt.Sprint(delay), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := exactly(0)
+				s.delay = func(n int) time.Duration { return delay * time.Duration(n) / 4 } // the first at once, the last after all of it
+				p := plan()
+				o, left := run(t, s, p)
+				if o.Registered.Registered != 40 || o.Watching != 5 || o.Count(discovery.Death) != 10 || len(o.Of(discovery.Death)) != 10 || len(o.Of(discovery.Deploy)) != 5 || left > 0 {
+					t.Fatalf("%d instances, %d consumers, changes %+v; %d keys are left", o.Registered.Registered, o.Watching, o.Changes, left)
+				}
+				if c := o.Counts; c.Early+c.Alive+c.Unrenewed+c.Missed+c.Lost+c.Behind > 0 || o.BehindWhy != "" || o.Left > 0 || len(o.Witnesses) > 0 {
+					t.Errorf("an honest store has %+v, %q, %+v", c, o.BehindWhy, o.Witnesses)
+				}
+				for _, c := range o.Changes {
+					look := time.Duration(0)
+					if c.Kind == discovery.Deploy { // it begins between two looks
+						look = s.every
+					}
+					near(t, "the fan-out", c.FanOut, delay, look)
+					if sum := c.Left + c.Late + c.Again + c.FanOut; sum != c.Whole {
+						t.Errorf("the parts of %+v add up to %v", c, sum)
+					}
+					if c.Kind == discovery.Death {
+						near(t, "the end of the session after its TTL", c.Left+c.Late, c.Left, s.every)
+						if c.Left < p.TTL-p.Keep || c.Left > p.TTL {
+							t.Errorf("%v of the TTL were left, want between %v and %v", c.Left, p.TTL-p.Keep, p.TTL)
+						}
+					}
+					if c.At < p.After || c.At > p.After+p.Within {
+						t.Errorf("a change happened after %v, want from %v on for %v", c.At, p.After, p.Within)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A registration that ends before its TTL is found, with how early it was, whether its instance lives
+// or not.
+func TestEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := run(t, exactly(9), plan()) // each ninth session of forty ends after half of its TTL
+		if o.Early < 1 || o.Missed+o.Unrenewed+o.Lost > 0 || len(o.Witnesses) != o.Early {
+			t.Fatalf("counts %+v, witnesses %+v; want instances that were declared dead early", o.Counts, o.Witnesses)
+		}
+		for _, w := range o.Witnesses {
+			if w.Fault != discovery.Early || w.After < 3900*time.Millisecond || w.After > 4100*time.Millisecond {
+				t.Errorf("witness %+v, want an end after half of the TTL", w)
+			}
+		}
+	})
+}
+
+// A consumer that is never told of a change is found, if it is told of later ones.
+func TestLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := exactly(0)
+		lost := ""
+		s.loses = func(n int, c database.Change) bool {
+			if n != 3 || c.New {
+				return false
+			}
+			if lost == "" {
+				lost = string(c.Key)
+			}
+			return string(c.Key) == lost
+		}
+		o, _ := run(t, s, plan())
+		if o.Lost != 1 || o.Behind+o.Early+o.Missed > 0 || len(o.Witnesses) != 1 || o.Witnesses[0].Fault != discovery.Lost || o.Witnesses[0].Consumer != 3 {
+			t.Fatalf("counts %+v, witnesses %+v; want one change that consumer 3 lost", o.Counts, o.Witnesses)
+		}
+		if lost != fmt.Sprintf("r-%d-0", o.Witnesses[0].Instance) {
+			t.Errorf("consumer 3 was not told of %s, found is %+v", lost, o.Witnesses[0])
+		}
+	})
+}
+
+// A consumer whose watch ends is left out, and what others knew still counts.
+func TestBroken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := exactly(0)
+		s.breaks = func(n int, c database.Change) bool { return n == 2 && !c.New }
+		o, _ := run(t, s, plan())
+		if o.Broken != 1 || o.Watching != 4 || o.BrokenWhy != errBroken.Error() || o.Lost > 0 || len(o.Of(discovery.Death)) != 10 {
+			t.Errorf("%d consumers broke (%s), counts %+v, %d deaths were known", o.Broken, o.BrokenWhy, o.Counts, len(o.Of(discovery.Death)))
+		}
+	})
+}
+
+// Instances whose renewals have no answer end, which is not early.
+func TestDeaf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := exactly(0)
+		go func() {
+			time.Sleep(time.Second)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.deaf = true
+		}()
+		p := plan()
+		p.Deaths, p.Deploys = 0, 0
+		p.After, p.Within = 5*time.Second, 30*time.Second
+		o, _ := run(t, s, p)
+		if o.Early+o.Missed > 0 || o.Unrenewed != 40 || o.KeepsLost < 40 {
+			t.Errorf("counts %+v, %d renewals lost; want all instances to end because renewals had no answer", o.Counts, o.KeepsLost)
+		}
+	})
+}
+
+// An interrupted load has no barrier: what is not known may still come.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := exactly(0)
+		s.open, s.delay = map[int64]bool{}, func(int) time.Duration { return 0 }
+		p := plan()
+		h := New(Options{
+			Dial:  func(_ context.Context, n int) (database.Sessions, error) { return &client{s, n - 1}, nil },
+			Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: p, Name: "r", Workers: 8, Seen: func(string, time.Time, int64) {},
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := errors.Join(h.Register(ctx), h.Follow(ctx), h.Run(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		h.End(ctx)
+		if o := h.Outcome(); o.Lost > 0 || o.BehindWhy == "" || len(o.Changes) == 0 || len(s.table.Names("", time.Now())) > 0 {
+			t.Errorf("the outcome is %+v, want changes of which nothing is known to be lost", o)
+		}
+	})
+}
