@@ -33,6 +33,7 @@ var (
 	_ Swapper      = (*Below)(nil)
 	_ Transactor   = (*Below)(nil)
 	_ ManyVersions = (*Below)(nil)
+	_ Continuer    = (*Below)(nil)
 )
 
 // NewBelow returns a client for the keys below the target's prefix.
@@ -118,6 +119,9 @@ func (b *Below) Versions(ctx context.Context, keys [][]byte, versions []int64) e
 	}
 	return b.on.Versions(ctx, own, versions)
 }
+
+// Continues implements [Continuer] with the client that applies the operations.
+func (b *Below) Continues() bool { return Continues(b.on) }
 
 // Close closes the connection.
 func (b *Below) Close() error { return b.on.Close() }

@@ -10,11 +10,13 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // BenchmarkClients measures the cost of a thousand clients, each on its own connection,
-// for this process: CPU time per operation and memory per client. Keys have 256 bytes,
+// for this process: CPU time per operation and memory per client. Clients of the lean
+// transport run as goroutines and as fibers; loads run them as fibers. Keys have 256 bytes,
 // values 1 KiB. The server is another process; trust cpu-us/op, not ns/op, and
 // KiB/client only with one transport and operation per run.
 func BenchmarkClients(b *testing.B) {
@@ -23,12 +25,20 @@ func BenchmarkClients(b *testing.B) {
 		driver := New()
 		driver.Transport = transport
 		for _, op := range []string{"put", "get"} {
-			b.Run(string(transport)+"/"+op, func(b *testing.B) { benchmarkClients(b, driver, c.Target(), op) })
+			b.Run(string(transport)+"/"+op, func(b *testing.B) {
+				benchmarkClients(b, driver, c.Target(), op, func(ctx context.Context, group *sync.WaitGroup, run func(context.Context)) {
+					group.Go(func() { run(ctx) })
+				})
+			})
+			if transport == database.Lean {
+				b.Run("fibers/"+op, func(b *testing.B) { benchmarkClients(b, driver, c.Target(), op, fibertest.Go) })
+			}
 		}
 	}
 }
 
-func benchmarkClients(b *testing.B, driver *Options, target database.Target, op string) {
+func benchmarkClients(b *testing.B, driver *Options, target database.Target, op string,
+	start func(context.Context, *sync.WaitGroup, func(context.Context))) {
 	const clients = 1000
 	idle := databasetest.AnonKiB(b)
 	dialed := make([]database.Client, clients)
@@ -47,11 +57,11 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 	b.ReportAllocs()
 	b.ResetTimer()
 	before := databasetest.ProcessCPU(b)
+	// As the load does: one context until a deadline passes.
+	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+	defer cancel()
 	for _, client := range dialed {
-		wg.Go(func() {
-			// As the load does: one context until a deadline passes.
-			ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
-			defer cancel()
+		start(ctx, &wg, func(ctx context.Context) {
 			value := make([]byte, 1024)
 			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
 				var err error

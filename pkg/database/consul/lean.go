@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -32,9 +33,10 @@ type lean struct {
 }
 
 var (
-	_ database.Client  = (*lean)(nil)
-	_ database.Deleter = (*lean)(nil)
-	_ database.Swapper = (*lean)(nil)
+	_ database.Client    = (*lean)(nil)
+	_ database.Deleter   = (*lean)(nil)
+	_ database.Swapper   = (*lean)(nil)
+	_ database.Continuer = (*lean)(nil)
 )
 
 // keepBytes bounds the buffers for requests, and those that a lean client keeps for answers. A
@@ -136,6 +138,9 @@ func (c *lean) Swap(ctx context.Context, key, old, value []byte) error {
 	}
 	return err
 }
+
+// Continues reports whether calls wait as fibers, which they do without TLS.
+func (c *lean) Continues() bool { return exchange.Continues(c.conn.tls) }
 
 // Close closes the connection.
 func (c *lean) Close() error {

@@ -165,7 +165,7 @@ func TestRequests(t *testing.T) {
 	o := New()
 	o.Transport = database.Lean
 	got := make(chan string, 1)
-	c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
+	c := openTo(t, way{o, false}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got <- fmt.Sprint(r.Method, " ", r.URL, " ", r.Header.Get("Accept-Encoding"), r.Header.Get("X-Consul-Token"), " ", r.ContentLength, " ", string(body))
 		_, _ = io.WriteString(w, "true")
@@ -196,9 +196,9 @@ func TestLeanBadToken(t *testing.T) {
 
 // One context serves many requests; its end ends the one in flight and refuses the
 // next; and a context that ended after its request hits no other.
-func TestLeanContexts(t *testing.T) {
-	o := New()
-	o.Transport = database.Lean
+func TestLeanContexts(t *testing.T) { overLean(t, testLeanContexts) }
+
+func testLeanContexts(t *testing.T, o way) {
 	var silent atomic.Bool
 	var from atomic.Value // the client's address
 	asked := make(chan struct{}, 1)
@@ -239,7 +239,9 @@ const idleFor = 20 * time.Millisecond
 
 // A connection that the server closed while it was idle is replaced before the next
 // request.
-func TestLeanIdleClose(t *testing.T) {
+func TestLeanIdleClose(t *testing.T) { overLean(t, testLeanIdleClose) }
+
+func testLeanIdleClose(t *testing.T, o way) {
 	for _, name := range []string{"closed", "408 before it closes"} {
 		t.Run(name, func(t *testing.T) {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -267,8 +269,6 @@ func TestLeanIdleClose(t *testing.T) {
 					closed <- struct{}{}
 				}
 			}()
-			o := New()
-			o.Transport = database.Lean
 			c := open(t, o, listener.Addr().String())
 			for range 5 {
 				mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), "", workload.OK)
@@ -284,7 +284,9 @@ func TestLeanIdleClose(t *testing.T) {
 }
 
 // A server that sends no "100 Continue" gets a large body after a while.
-func TestLeanNoContinue(t *testing.T) {
+func TestLeanNoContinue(t *testing.T) { overLean(t, testLeanNoContinue) }
+
+func testLeanNoContinue(t *testing.T, o way) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen on loopback: %v", err)
@@ -303,8 +305,6 @@ func TestLeanNoContinue(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
 		}
 	}()
-	o := New()
-	o.Transport = database.Lean
 	c := open(t, o, listener.Addr().String())
 	mustClass(t, c.Put(t.Context(), []byte("secret"), make([]byte, 2*expectBytes)), "", workload.OK)
 	if n := <-arrived; n != 2*expectBytes {
@@ -322,7 +322,9 @@ func inputOf(from io.Reader) input {
 // After an unsolicited answer it is unknown which answer belongs to which request. The
 // connection is closed, and the write may have been applied. The next write gets a new
 // connection.
-func TestLeanUnsolicitedAnswer(t *testing.T) {
+func TestLeanUnsolicitedAnswer(t *testing.T) { overLean(t, testLeanUnsolicitedAnswer) }
+
+func testLeanUnsolicitedAnswer(t *testing.T, o way) {
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"
 	addr := scripted(t, func(number int, conn net.Conn, r *bufio.Reader) {
 		for {
@@ -336,8 +338,6 @@ func TestLeanUnsolicitedAnswer(t *testing.T) {
 			_, _ = io.WriteString(conn, text)
 		}
 	})
-	o := New()
-	o.Transport = database.Lean
 	c := open(t, o, addr)
 	mustClass(t, c.Put(t.Context(), []byte("secret"), []byte("v")), database.ClassConnection, workload.Unknown)
 	for range 3 {
@@ -379,7 +379,7 @@ func TestEndlessAnswers(t *testing.T) {
 		"one endless word": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n[{\"Value\":\"",
 	} {
 		t.Run(name, func(t *testing.T) {
-			overBoth(t, func(t *testing.T, o *Options) {
+			overBoth(t, func(t *testing.T, o way) {
 				o.KVMaxValueSize = 100_000
 				addr := scripted(t, func(_ int, conn net.Conn, r *bufio.Reader) {
 					if _, err := http.ReadRequest(r); err != nil {

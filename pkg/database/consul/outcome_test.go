@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -65,7 +66,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			overBoth(t, func(t *testing.T, o *Options) {
+			overBoth(t, func(t *testing.T, o way) {
 				c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(io.Discard, r.Body)
 					w.Header().Set("Location", "/elsewhere")
@@ -84,7 +85,7 @@ func TestOutcomes(t *testing.T) {
 
 // A swap whose read failed was surely not applied.
 func TestSwapOutcomes(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "leadership lost while committing log", http.StatusInternalServerError)
 		})
@@ -114,7 +115,7 @@ func TestSwapOutcomes(t *testing.T) {
 
 // The refusal of a large value is understood even if the server does not read the value.
 func TestTooLarge(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			if r.ContentLength > maxValue {
 				http.Error(w, "too large", http.StatusRequestEntityTooLarge)
@@ -144,7 +145,7 @@ func TestTooLarge(t *testing.T) {
 // A write whose connection ends without an answer is unknown. A write without a
 // server to connect to has failed. No write is sent twice.
 func TestLostConnection(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		var requests atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if requests.Add(1) > 1 {
@@ -166,7 +167,7 @@ func TestLostConnection(t *testing.T) {
 
 // A truncated answer is a lost connection.
 func TestHalfAnswer(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `[{"Key":"secret"`)
@@ -179,7 +180,7 @@ func TestHalfAnswer(t *testing.T) {
 // A request to a server that sends nothing, or stops within an answer, ends with its
 // context.
 func TestSilence(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		for _, body := range []string{"", `[{"Key":`} {
 			c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 				if body != "" {
@@ -208,7 +209,7 @@ func TestSilence(t *testing.T) {
 
 // The client reconnects to a server that closes the connection after each answer.
 func TestServerCloses(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
 			_, _ = io.WriteString(w, "true")
@@ -221,7 +222,7 @@ func TestServerCloses(t *testing.T) {
 
 // Read modes are sent as Consul's parameters, without a request for compression.
 func TestReadModes(t *testing.T) {
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		requests := make(chan *http.Request, 1)
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 			requests <- r
@@ -247,32 +248,88 @@ func TestReadModes(t *testing.T) {
 	})
 }
 
-// overBoth runs a test over each transport.
-func overBoth(t *testing.T, run func(*testing.T, *Options)) {
-	for _, transport := range []database.Transport{database.Standard, database.Lean} {
-		t.Run(string(transport), func(t *testing.T) {
+// way is a transport, and how the test sends requests.
+type way struct {
+	*Options
+	fibers bool
+}
+
+// overBoth runs a test over each transport, and over the lean one as goroutines and as fibers.
+func overBoth(t *testing.T, run func(*testing.T, way)) {
+	t.Run(string(database.Standard), func(t *testing.T) {
+		o := New()
+		o.Transport = database.Standard
+		run(t, way{o, false})
+	})
+	overLean(t, run)
+}
+
+// overLean runs a test over the lean transport.
+func overLean(t *testing.T, run func(*testing.T, way)) {
+	for name, fibers := range map[string]bool{"lean": false, "lean in fibers": true} {
+		t.Run(name, func(t *testing.T) {
 			o := New()
-			o.Transport = transport
-			run(t, o)
+			o.Transport = database.Lean
+			run(t, way{o, fibers})
 		})
 	}
 }
 
+// inFibers sends each request as a fiber.
+type inFibers struct{ *lean }
+
+// newInFibers connects the client, because a fiber waits as one from the second exchange of a
+// connection on.
+func newInFibers(t *testing.T, c *lean) *inFibers {
+	t.Helper()
+	if _, err := c.conn.Begin(t.Context()); err != nil {
+		t.Fatalf("begin to connect: %v", err)
+	}
+	err := c.conn.Connect(t.Context(), c.conn.addr, c.conn.tls)
+	if c.conn.End(err == nil); err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	return &inFibers{c}
+}
+
+func (f *inFibers) Put(ctx context.Context, key, value []byte) (err error) {
+	fibertest.Do(ctx, func(ctx context.Context) { err = f.lean.Put(ctx, key, value) })
+	return err
+}
+
+func (f *inFibers) Get(ctx context.Context, key []byte, mode workload.ReadMode) (value []byte, err error) {
+	fibertest.Do(ctx, func(ctx context.Context) { value, err = f.lean.Get(ctx, key, mode) })
+	return value, err
+}
+
+func (f *inFibers) Delete(ctx context.Context, key []byte) (err error) {
+	fibertest.Do(ctx, func(ctx context.Context) { err = f.lean.Delete(ctx, key) })
+	return err
+}
+
+func (f *inFibers) Swap(ctx context.Context, key, old, value []byte) (err error) {
+	fibertest.Do(ctx, func(ctx context.Context) { err = f.lean.Swap(ctx, key, old, value) })
+	return err
+}
+
 // openTo returns a client of a server that the test plays.
-func openTo(t *testing.T, o *Options, handler http.HandlerFunc) allOps {
+func openTo(t *testing.T, o way, handler http.HandlerFunc) allOps {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return open(t, o, server.Listener.Addr().String())
 }
 
-func open(t *testing.T, o *Options, addr string) allOps {
+func open(t *testing.T, o way, addr string) allOps {
 	t.Helper()
 	c, err := o.members(database.Target{Endpoints: []string{addr}}).client(0)
 	if err != nil {
 		t.Fatalf("make a client: %v", err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
+	if o.fibers {
+		return newInFibers(t, c.(*lean))
+	}
 	return c.(allOps)
 }
 

@@ -125,7 +125,7 @@ func TestTLS(t *testing.T) {
 	s.Addrs = []string{"127.0.5.6", "127.0.5.7"}
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
 	c := databasetest.Start(t, s, 2)
-	overBoth(t, func(t *testing.T, o *Options) {
+	overBoth(t, func(t *testing.T, o way) {
 		for member := range s.Addrs {
 			conn, err := o.Dial(t.Context(), c.To(member))
 			if err != nil {

@@ -88,9 +88,6 @@ func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.
 	return b.on.RangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
 }
 
-// Continues implements [database.Continuer] with the client that applies the operations.
-func (b *below) Continues() bool { return database.Continues(b.on) }
-
 // Resent implements [database.Resender] with the client that applies the operations.
 func (b *below) Resent() int64 { return database.Resent(b.on) }
 
