@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/issuer"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -113,6 +115,10 @@ type Set struct {
 	beats     sync.WaitGroup
 	stopBeats context.CancelFunc // nil unless heartbeats are sent
 
+	// decoders are enough to keep the processors busy: a decoder has 221 kB for each histogram of a
+	// second, and there may be a thousand streams.
+	decoders *loadwire.Decoders
+
 	stopping atomic.Bool // the load was interrupted
 	relay    *relay      // nil unless somebody watches those of generators
 
@@ -142,7 +148,7 @@ func New(o Options) *Set {
 	if o.Lead == 0 {
 		o.Lead = DefaultLead
 	}
-	s := &Set{opts: o}
+	s := &Set{opts: o, decoders: loadwire.NewDecoders(runtime.GOMAXPROCS(0))}
 	for i, addr := range o.Addrs {
 		g := newGenerator(i, addr, o.RunID)
 		g.set = s

@@ -91,24 +91,27 @@ func unfinished(ctx context.Context, err error) error {
 type partReader struct {
 	gen *generator
 	out *intake
-	dec loadwire.Decoder
 }
 
 // take receives one record.
 func (r *partReader) take(m *pb.RunResponse) error {
 	switch record := m.GetRecord().(type) {
 	case *pb.RunResponse_Second:
-		second, err := r.dec.Second(record.Second)
-		if err != nil {
-			return err
-		}
-		return r.out.Second(second)
+		return r.gen.set.decoders.Use(func(d *loadwire.Decoder) error {
+			second, err := d.Second(record.Second)
+			if err != nil {
+				return err
+			}
+			return r.out.Second(second)
+		})
 	case *pb.RunResponse_Member:
-		total, err := r.dec.Member(record.Member)
-		if err != nil {
-			return err
-		}
-		return r.out.Member(total)
+		return r.gen.set.decoders.Use(func(d *loadwire.Decoder) error {
+			total, err := d.Member(record.Member)
+			if err != nil {
+				return err
+			}
+			return r.out.Member(total)
+		})
 	case *pb.RunResponse_Writes:
 		if w := r.gen.set.relay; w != nil {
 			return w.take(r.gen.index, record.Writes)
