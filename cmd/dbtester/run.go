@@ -219,8 +219,22 @@ func newRoot(a *app) *cobra.Command {
 		if c.Args != nil {
 			c.Args = usageArgs(c.Args)
 		}
+		if c.Example == "" {
+			c.Example = firstExamples(c)
+		}
 	}
 	return root
+}
+
+// firstExamples returns the first example of each command below one.
+func firstExamples(c *cobra.Command) string {
+	var lines []string
+	for _, child := range c.Commands() {
+		if first, _, _ := strings.Cut(child.Example, "\n"); first != "" {
+			lines = append(lines, first)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func withChildren(c *cobra.Command) []*cobra.Command {
