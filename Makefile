@@ -29,8 +29,10 @@ quickstart: build ## benchmark three members of the embedded etcd on this machin
 # Each process would wait a second for reports of races before it exits: minutes in all.
 # pick -e -ve: the packages that are PLAIN (-e: are, -ve: are not) and not ALONE.
 test: export GORACE ?= atexit_sleep_ms=50
+# Members of built-in databases run without the race detector, which takes several times their CPU time.
+test: export DBTESTER_MEMBER = $(CURDIR)/bin/member
 test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
-	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/testrun ./tools/testrun
+	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/ ./tools/testrun ./tools/member
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; pick() { echo "$$all" | grep -E $$1 "/($(PLAIN))$$" | grep -E $$2 "/($(ALONE))$$"; }; status=0; \
 	run() { flags=$$1; shift; test $$# = 0 || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- $$flags -vet=off -timeout 60m $$@ || status=1; }; \
 	$(GO) list -test -export $$(pick -e -e) >/dev/null; : compile on all processors, link nothing; \
@@ -60,8 +62,9 @@ test-fast: tools-build ## tests without the race detector and without databases 
 # What a change is compared with: the published branch, or else what is not committed.
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || echo HEAD)
 check: export GORACE ?= atexit_sleep_ms=50
+check: export DBTESTER_MEMBER = $(CURDIR)/bin/member
 check: verify ## verify, and tests of the packages that changes since BASE reach, as make test runs them, without databases to install
-	@mkdir -p bin && $(GO) build -o bin/reached ./tools/reached
+	@mkdir -p bin && $(GO) build -o bin/ ./tools/reached ./tools/member
 	@all=$$(bin/reached -go '$(GO)' -since $(BASE)) || exit 1; status=0; \
 	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 30m $$@ || status=1; }; \
 	run '' $$(echo "$$all" | grep -E '/($(PLAIN))$$'); run -race $$(echo "$$all" | grep -vE '/($(PLAIN))$$'); exit $$status

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
@@ -119,7 +120,7 @@ func TestInstall(t *testing.T) {
 func TestEmbeddedVersion(t *testing.T) {
 	r := newRigOf(t, releasedRegistry(t))
 	rec := r.read(r.mustRun(r.experiment(small+"databases: {released: {version: v1.0.0}}\n"), nil).Folders[0], 0)
-	if m := rec.run.Members[0]; m.Release != nil || m.Argv[0][0] != os.Args[0] || rec.run.Built != "built-in" {
+	if m := rec.run.Members[0]; m.Release != nil || m.Argv[0][0] != databasetest.Self()[0] || rec.run.Built != "built-in" {
 		t.Errorf("built %q, member %+v", rec.run.Built, m)
 	}
 }

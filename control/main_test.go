@@ -17,9 +17,7 @@ import (
 
 // The test binary is a member's server when it is started as one.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "serve" {
-		databasetest.Main(m, database.NewRegistry(fake.Database(), etcd.Database()))
-	}
+	databasetest.Serve(database.NewRegistry(fake.Database(), etcd.Database()))
 	if len(os.Args) > 2 && os.Args[1] == "play" {
 		if err := play(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

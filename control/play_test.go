@@ -25,6 +25,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/fault"
 )
 
@@ -76,7 +77,7 @@ const playedLease = 5 * time.Second
 func playAgent(ctx context.Context, addr, workDir string) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ag, err := agent.New(agent.Options{
-		Registry: played(), WorkDir: workDir, Self: []string{os.Args[0], "serve"}, Interface: "lo", Lease: playedLease, Log: log,
+		Registry: played(), WorkDir: workDir, Self: databasetest.Self(), Interface: "lo", Lease: playedLease, Log: log,
 		AllowFaults: fault.Possible(), Disk: diskOf(workDir),
 	})
 	if err != nil {

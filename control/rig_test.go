@@ -27,6 +27,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
@@ -101,7 +102,7 @@ func (r *rig) serve(a *rigAgent, allowed ...string) {
 	t := r.t
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ag, err := agent.New(agent.Options{
-		Registry: r.registry, WorkDir: a.workDir, Cache: r.cache, Self: []string{os.Args[0], "serve"}, Interface: "lo", AllowFaults: allowed,
+		Registry: r.registry, WorkDir: a.workDir, Cache: r.cache, Self: databasetest.Self(), Interface: "lo", AllowFaults: allowed,
 		Deadlines: process.Deadlines{Interrupt: 30 * time.Second, Terminate: 5 * time.Second, Kill: 10 * time.Second}, // together less than control waits
 		Version:   "v0-test", Log: log,
 	})

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -237,15 +236,11 @@ func (c *Cluster) start(index int, fresh bool) {
 	if !fresh {
 		plan.DataDirs = nil // listed directories would be emptied
 	}
-	self, err := os.Executable()
-	if err != nil {
-		c.t.Fatalf("find this executable: %v", err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
+	var err error
 	c.members[index], err = member.Start(ctx, member.Options{
-		Plan: plan, Dir: c.memberDir(index), LogDir: filepath.Join(c.memberDir(index), "logs"),
-		Self: []string{self, "serve"},
+		Plan: plan, Dir: c.memberDir(index), LogDir: filepath.Join(c.memberDir(index), "logs"), Self: Self(),
 	})
 	if err != nil {
 		c.t.Fatalf("start member %d: %v", index, err)

@@ -81,18 +81,43 @@ func (s Suite) cases() string {
 	return "testdata/cases.txt"
 }
 
-// Main runs the tests of a package, or one member of a built-in server if the binary was
-// started as "serve NAME ARGS...". It does not return.
+// Main runs the tests of a package, or one member as [Serve] does. It does not return.
 func Main(m *testing.M, r *database.Registry) {
+	Serve(r)
 	flag.Bool("update", false, "rewrite the files that results are compared with")
 	flag.Bool("record", false, "record answers of a real member again, in tests that replay some")
 	flag.Int("neighbour-keys", neighbourKeys, "number of others' keys that a load below a prefix must not touch")
-	if len(os.Args) < 3 || os.Args[1] != "serve" {
-		// In a binary built with -race, every member would sleep a second before it exits.
-		if os.Getenv("GORACE") == "" {
-			_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
+	// In a binary built with -race, every member would sleep a second before it exits.
+	if os.Getenv("GORACE") == "" {
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
+	_ = flag.Set("test.parallel", "4") // tests mostly wait for members; -parallel on the command line is parsed later
+	os.Exit(m.Run())
+}
+
+// MemberEnv names a program that serves members of built-in databases in place of the test binary,
+// started like it as "serve NAME ARGS...". make test sets it: built with the race detector, a
+// server takes several times the CPU time, and is not what is tested.
+const MemberEnv = "DBTESTER_MEMBER"
+
+// Self returns the command line, without a database's name and arguments, that serves a member of
+// a built-in database: that of the program in [MemberEnv], or of the test binary.
+func Self() []string {
+	program := os.Getenv(MemberEnv)
+	if program == "" {
+		program = os.Args[0]
+		if own, err := os.Executable(); err == nil { // which stays right in another directory
+			program = own
 		}
-		os.Exit(m.Run())
+	}
+	return []string{program, "serve"}
+}
+
+// Serve runs one member of a built-in server and does not return, if the program was started as
+// "serve NAME ARGS...".
+func Serve(r *database.Registry) {
+	if len(os.Args) < 3 || os.Args[1] != "serve" {
+		return
 	}
 	if err := serve(r, os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintf(os.Stderr, "serve %s: %v\n", os.Args[2], err)

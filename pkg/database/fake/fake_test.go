@@ -2,6 +2,7 @@ package fake_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	_ = os.Unsetenv(databasetest.MemberEnv) // the server is what is tested here
 	databasetest.Main(m, database.NewRegistry(fake.Database()))
 }
 
