@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	// Tests mostly wait for processes, heartbeats, leases and the ends of loads.
-	_ = flag.Set("test.parallel", "4") // -parallel on the command line is parsed later
+	_ = flag.Set("test.parallel", "6") // -parallel on the command line is parsed later
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }
 
