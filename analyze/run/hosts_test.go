@@ -1,9 +1,14 @@
 package run
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
+	"github.com/coreos/dbtester/analyze/run/packed"
+	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -42,5 +47,38 @@ func TestSharedHost(t *testing.T) {
 		if text != tc.want || !known || r.ClientShares() != tc.shares {
 			t.Errorf("%s: %q (known %v), the client shares: %v; want %q and %v", tc.name, text, known, r.ClientShares(), tc.want, tc.shares)
 		}
+	}
+}
+
+// TestUsedAt: what members and the client on one machine used is added up, and what is elsewhere
+// is not.
+func TestUsedAt(t *testing.T) {
+	used := func(boot string, perSecond float64) packed.Samples {
+		var samples []results.Sample
+		for second := range 11 {
+			s := runtest.Sampled(float64(second), 1, perSecond*float64(second), 10)
+			s.BootID = boot
+			s.Set(metric.CPUSeconds, perSecond*float64(second))
+			samples = append(samples, s)
+		}
+		return packed.Of(samples...)
+	}
+	r := &Run{}
+	r.Info.Record = &results.DatabaseRun{}
+	r.Machines.Client = Machine{Name: "client", Samples: used("a", .5)}
+	for i, boot := range []string{"a", "a", "b"} {
+		r.Machines.Servers = append(r.Machines.Servers, Machine{Name: fmt.Sprintf("member %d", i+1), Samples: used(boot, .25)})
+	}
+	at := r.Machines.Client.Samples.Times
+	whole := []Span{{at[1], at[9]}}
+	for member, want := range []float64{1, 1, .25} {
+		if got := r.UsedAt(member, whole); !got.Known() || math.Abs(got.Value-want) > 1e-9 {
+			t.Errorf("beside member %d %+v processors were used, want %g", member+1, got, want)
+		}
+	}
+	// Generators issue the load in place of control.
+	r.Info.Record.Generators = []results.Generator{{Host: &results.Host{BootID: "a"}}}
+	if got := r.UsedAt(0, whole); !got.Known() || math.Abs(got.Value-.5) > 1e-9 {
+		t.Errorf("beside a generator %+v processors were used, want those of two members", got)
 	}
 }

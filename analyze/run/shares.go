@@ -14,6 +14,32 @@ func (m *Machine) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return m.GrowthWithin(w, Of(n)) })
 }
 
+// UsedAt is how many processors this run used on the machine of a member, on average over the windows:
+// those of all members there, and of the client if it is there. What generators used is left out.
+func (r *Run) UsedAt(server int, windows []Span) Measure {
+	sum := Measured(0, 0)
+	for _, g := range r.sharing().hosts() {
+		if !slices.Contains(g.members, server) {
+			continue
+		}
+		machines := []*Machine{}
+		for _, i := range g.members {
+			machines = append(machines, &r.Machines.Servers[i])
+		}
+		if g.client != "" && !r.Info.Record.ByGenerators() {
+			machines = append(machines, &r.Machines.Client)
+		}
+		for _, m := range machines {
+			one := m.ShareWithin(windows, metric.CPUSeconds)
+			if !one.Known() {
+				return one
+			}
+			sum.Value, sum.N = sum.Value+one.Value, sum.N+one.N
+		}
+	}
+	return sum
+}
+
 // ShareWithin is the same of a counter that the member reports. The answers must still be there.
 func (o *Own) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return o.growthWithin(w, n) })

@@ -38,9 +38,53 @@ func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 		return nil
 	}
 	if found {
-		e.Sentence = "Where the mean response time went: " + strings.Join(texts, "; ") + "."
+		e.Sentence = "Where the mean response time went: " + cmp.Or(alike(e.Databases), strings.Join(texts, "; ")) + "."
 	}
 	return e
+}
+
+// alike returns the part of the sentence about several databases with one and the same cause each, "" for others.
+func alike(databases []abilities.Explained) string {
+	var texts []string
+	for _, d := range databases {
+		if len(d.Causes) != 1 || d.Causes[0].Words != databases[0].Causes[0].Words || d.Causes[0].Verdict != databases[0].Causes[0].Verdict {
+			return ""
+		}
+		texts = append(texts, label(d)+" "+share(d, d.Causes[0]))
+	}
+	if len(texts) < 2 {
+		return ""
+	}
+	return degree(databases[0].Causes[0]) + ": " + strings.Join(texts, ", ")
+}
+
+// label returns a database's name, with its step if there are several.
+func label(d abilities.Explained) string {
+	if d.Step == "" {
+		return d.Database
+	}
+	return d.Database + " with " + d.Step
+}
+
+// degree returns what a cause is called.
+func degree(c abilities.Cause) string {
+	if c.Verdict == verdictPartly {
+		return "partly " + c.Words
+	}
+	return c.Words
+}
+
+// share returns the share of a cause, and in how many runs of a database it was found if not in all.
+func share(d abilities.Explained, c abilities.Cause) string {
+	low, high := math.Round(c.Low), math.Round(c.High)
+	text := fmt.Sprintf("%.0f to %.0f %%", low, high)
+	if low == high {
+		text = fmt.Sprintf("%.0f %%", high)
+	}
+	if c.Runs < d.Runs {
+		text += fmt.Sprintf(" (%d of %d runs)", c.Runs, d.Runs)
+	}
+	return text
 }
 
 // explained returns what at least half of a database's runs with a ledger have in common.
@@ -92,31 +136,16 @@ func explained(runs []*run.Run) abilities.Explained {
 func sentence(e abilities.Explained, several bool) string {
 	var parts []string
 	for _, c := range e.Causes {
-		text := c.Words
-		if c.Verdict == verdictPartly {
-			text = "partly " + text
-		}
-		if low, high := math.Round(c.Low), math.Round(c.High); low == high {
-			text += fmt.Sprintf(", %.0f %%", high)
-		} else {
-			text += fmt.Sprintf(", %.0f to %.0f %%", low, high)
-		}
-		if c.Runs < e.Runs {
-			text += fmt.Sprintf(" (%d of %d runs)", c.Runs, e.Runs)
-		}
-		parts = append(parts, text)
+		parts = append(parts, degree(c)+", "+share(e, c))
 	}
 	text := strings.Join(parts, ", and ")
 	if text == "" {
 		text = verdictNone
 	}
-	of := e.Database
 	if !several {
-		of = ""
+		e.Database = ""
 	}
-	if e.Step != "" {
-		of = strings.TrimSpace(of + " with " + e.Step)
-	}
+	of := strings.TrimSpace(label(e))
 	if of != "" {
 		text = of + ": " + text
 	}

@@ -32,7 +32,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	spans := r.SpansOf(g)
 	leader, why := r.Leader()
 	if why != "" {
-		f.Throttled, f.Waiting = unrecorded(why), unrecorded(why)
+		f.Throttled, f.Waiting, f.Busy = unrecorded(why), unrecorded(why), unrecorded(why)
 		f.setWrites(unrecorded(why))
 		return f
 	}
@@ -107,10 +107,11 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	f.Waiting = known(leader.ShareWithin(spans, metric.RunDelay))
 	f.Used = known(leader.ShareWithin(spans, metric.CPUSeconds))
 	f.Processors = unrecorded("the number of processors is not known")
-	f.Allowed, f.Periods = f.Processors, unrecorded("members have no quota")
+	f.Allowed, f.Busy, f.Periods = f.Processors, f.Processors, unrecorded("members have no quota")
 	for i, m := range r.Info.Record.Members {
 		if i < len(r.Machines.Servers) && &r.Machines.Servers[i] == leader && m.Host != nil && m.Host.CPUs > 0 {
 			f.Processors, f.Allowed = run.Counted(int64(m.Host.CPUs)), run.Measured(m.Host.AllowedCPUs(), 0)
+			f.Busy = known(r.UsedAt(i, spans)).Times(1 / float64(m.Host.CPUs))
 		}
 	}
 	if l := r.Info.Record.Resources; l != nil && l.CPUs > 0 {

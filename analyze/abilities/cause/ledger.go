@@ -35,7 +35,10 @@ type Facts struct {
 	// Used is the mean number of processors that the leader used. Processors are those of its
 	// machine, Allowed those that it may use at once.
 	Used, Processors, Allowed run.Measure
-	// Members and Clients are the same of all members, and of the clients.
+	// Busy is the share of the processors of the leader's machine, from 0 to 1, that this run used:
+	// the members there, and the clients if they are there.
+	Busy run.Measure
+	// Members and Clients are what all members and the clients required.
 	Members, Clients Load
 	// Shared means that clients and members share a machine, Together that members do.
 	Shared, Together bool

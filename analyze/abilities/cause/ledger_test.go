@@ -29,6 +29,7 @@ func TestPlanted(t *testing.T) {
 		"far members":                 {model{clients: 4, sync: 1, outside: .2, peers: 10}, "peers"},
 		"far members, agreements":     {model{clients: 4, sync: 1, outside: .2, peers: 10, inside: true, agrees: true}, "peers"},
 		"slow disks of all":           {model{clients: 1, sync: 11, outside: .2, peers: .4, follower: 11}, "fsync"},
+		"too few processors":          {model{clients: 16, sync: 1, outside: .2, work: 1}, "processors"},
 		"far members and slow disk":   {model{clients: 4, sync: 8, outside: .2, peers: 17, agrees: true, inside: true}, ",peers,fsync"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestNeverAWrongName(t *testing.T) {
 	found := map[string]int{}
 	for i := range models {
 		m := model{
-			clients: int(pick(1, 2, 4, 16)), sync: some(), outside: some(), peers: some(), follower: pick(0, some()), work: pick(.01, .1, .3), busy: pick(0, 0, .1, .3, .6, .9),
+			clients: int(pick(1, 1, 2, 4, 16, 64)), sync: some(), outside: some(), peers: some(), follower: pick(0, some()), work: pick(.01, .01, .1, .3, 4), busy: pick(0, 0, .1, .3, .6, .9),
 			lock: pick(0, 0, some(), 4*some()), stopped: pick(0, 0, 0, .2, .75), seed: uint64(i), inside: random.IntN(2) == 0, agrees: random.IntN(2) == 0,
 		}
 		if random.IntN(4) == 0 {
@@ -113,8 +114,8 @@ func TestNeverAWrongName(t *testing.T) {
 		}
 	}
 	t.Logf("named in %d models: %v", models, found)
-	for _, name := range []string{"outside", "quota", "fsync", "peers"} {
-		if found[name] < models/50 {
+	for _, name := range []string{"outside", "quota", "fsync", "peers", "processors"} {
+		if found[name] < models/100 {
 			t.Errorf("%s was named %d times in %d models", name, found[name], models)
 		}
 	}

@@ -30,7 +30,7 @@ type model struct {
 // leader's totals.
 type spent struct {
 	model
-	outside, stopped, syncing, peers, processors, rest, all float64
+	outside, stopped, syncing, peers, processors, work, rest, all float64
 
 	answered, batches      int
 	length, halted, inside float64
@@ -189,7 +189,7 @@ func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	case b.work > 0:
 		b.work -= step
 		s.used += step
-		return &s.rest
+		return &s.work
 	}
 	b.asked = true
 	s.syncs += step
@@ -210,11 +210,15 @@ func (s *spent) facts() *Facts {
 	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }
 	perBatch := func(v float64) run.Measure { return of(v / float64(max(s.batches, 1))) }
 	share := func(v float64) run.Measure { return of(v / s.length) }
+	service := run.Inapplicable("a closed loop")
+	if s.rate > 0 {
+		service = of(s.all / float64(n))
+	}
 	f := &Facts{
-		Response: of(s.all / float64(n)), Service: run.Inapplicable("a closed loop"), Pending: share(s.all), Client: of(0),
+		Response: of(s.all / float64(n)), Service: service, Pending: share(s.all), Client: of(0),
 		Throttled: share(s.halted), Periods: of(0), Syncing: share(s.syncs), Sync: perBatch(s.syncs),
 		Inside: none, FollowersSync: none, Queue: none, Agreement: none, Trip: none,
-		Waiting: share(s.waiting[0]), Used: share(s.used), Processors: of(1), Allowed: of(1),
+		Waiting: share(s.waiting[0]), Used: share(s.used), Busy: share(s.used), Processors: of(1), Allowed: of(1),
 		Members: Load{share(s.waiting[0] + s.waiting[1]), share(s.used)}, Clients: Load{share(s.waiting[2]), of(0)},
 		Shared: true, Together: true,
 	}
@@ -234,6 +238,10 @@ func (s *spent) facts() *Facts {
 }
 
 // truth is the share of the response time that a resource took, in percent, by the words of rules.
+// Processors that all clients wait for take the work too.
 func (s *spent) truth(name string) float64 {
+	if name == "processors" && s.facts().saturated() {
+		return 100 / s.all * (s.processors + s.work)
+	}
 	return 100 / s.all * map[string]float64{"outside": s.outside, "quota": s.stopped, "fsync": s.syncing, "peers": s.peers, "processors": s.processors}[name]
 }

@@ -10,8 +10,32 @@ import (
 func processorsRule() Rule {
 	return Rule{
 		Name: "processors", Words: "too few processors for the leader", Shared: sharedProcessors, Lines: []string{nameProcessors}, Over: over, Partly: partly,
-		Numbers: func(f *Facts) string { return fmt.Sprintf("%.1f of its threads waited at any time", f.Waiting.Value) },
+		Numbers: func(f *Facts) string {
+			if f.saturated() {
+				return fmt.Sprintf("%.0f %% of the %.0f were used", 100*f.Busy.Value, f.Processors.Value)
+			}
+			return fmt.Sprintf("%.1f of its threads waited at any time", f.Waiting.Value)
+		},
+		AtLeast: func(f *Facts) float64 {
+			if !f.saturated() {
+				return 0
+			}
+			return 100 * min(f.Busy.Value, 1)
+		},
 	}
+}
+
+// saturation is the share of the processors from which on they hold a closed loop back, whatever else
+// takes time.
+const saturation = .75
+
+// saturated reports whether the clients of a closed loop use nearly all processors. If each of N
+// clients always has a request, and a request needs D processor seconds of m processors, then the mean
+// response time is at least N*D/m, though nothing else took any time. Of the time that requests took
+// that is the share of the processors that was used (asymptotic bounds: Denning and Buzen, The
+// Operational Analysis of Queueing Network Models, ACM Computing Surveys 10, 1978).
+func (f *Facts) saturated() bool {
+	return !f.Service.Known() && f.Busy.Known() && f.Busy.Value >= saturation
 }
 
 // processors is an upper bound, so that its lower one is 0.

@@ -22,6 +22,8 @@ type Rule struct {
 	Over, Partly float64
 	// Numbers returns the numbers behind the lines, all of which have a value.
 	Numbers func(*Facts) string
+	// AtLeast returns a share, in percent, that follows from something else than lines; nil for none.
+	AtLeast func(*Facts) float64
 }
 
 // The usual shares, in percent, and the least one of what is mentioned besides, unless it may be
@@ -96,10 +98,16 @@ func Judge(f *Facts, entries []Entry) *Verdict {
 		if f.Shared {
 			r.Words = cmp.Or(r.Shared, r.Words)
 		}
-		v.add(Suspect{Rule: r, Share: share.Times(100 / all), Text: r.Numbers(f)})
+		v.add(f, Suspect{Rule: r, Share: share.Times(100 / all), Text: r.Numbers(f)})
 	}
 	for i := range v.Suspects {
 		s := &v.Suspects[i]
+		if s.AtLeast != nil {
+			least := s.AtLeast(f)
+			more := max(least-s.Share.Value, 0) // of the rest, if there is as much
+			v.Unexplained -= min(more, max(v.Unexplained, 0))
+			s.Share.Value, s.Share.Low, s.Share.High = s.Share.Value+more, max(s.Share.Low, least), max(s.Share.High, least)
+		}
 		s.Share.Value, s.Share.High = min(s.Share.Value, 100), min(s.Share.High, 100)
 		switch {
 		case s.Share.Low > s.Over:
@@ -115,16 +123,16 @@ func Judge(f *Facts, entries []Entry) *Verdict {
 }
 
 // add adds a suspect, to one with the same words if there is one.
-func (v *Verdict) add(s Suspect) {
+func (v *Verdict) add(f *Facts, s Suspect) {
 	for i := range v.Suspects {
 		o := &v.Suspects[i]
 		if o.Words != s.Words {
 			continue
 		}
-		if s.Share.Value > o.Share.Value {
+		if s.Share.Value > o.Share.Value || s.AtLeast != nil && s.AtLeast(f) > 0 {
 			o.Text = s.Text
 		}
-		o.Name = s.Name // the later one is further inside, and says less
+		o.Name, o.AtLeast = s.Name, s.AtLeast // the later one is further inside, and says less
 		o.Share.Value, o.Share.Low, o.Share.High = o.Share.Value+s.Share.Value, o.Share.Low+s.Share.Low, o.Share.High+s.Share.High
 		return
 	}

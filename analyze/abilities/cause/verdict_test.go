@@ -43,6 +43,13 @@ func TestVerdict(t *testing.T) {
 		"shared": {func(f *Facts) {
 			f.Shared, f.Client, f.Waiting, f.Sync, f.FollowersSync = true, run.Measured(6, 100), run.Measured(3, 9), run.Measured(2, 50), run.Measured(2, 50)
 		}, "processors, shared with the clients 67 % [60 .. 100]: 6 ms of a request; then syncs of the leader's log 28 % [0 .. 28], the other members and the way to them 5 % [0 .. 5]"},
+		// A request cannot take less than 90 % of this, whatever else takes no time.
+		"saturated": {func(f *Facts) { f.Busy = run.Measured(.9, 9) },
+			"too few processors for the leader 90 %: 90 % of the 2 were used; syncs of the leader's log 74 % [61 .. 74]: 7 ms a sync, for 80 % of the time; then the other members and the way to them 5 % [0 .. 5]"},
+		"saturated and shared": {func(f *Facts) { f.Shared, f.Busy, f.Waiting = true, run.Measured(.9, 9), run.Measured(3, 9) },
+			"processors, shared with the clients 90 % [90 .. 100]: 90 % of the 2 were used; then syncs of the leader's log 74 % [0 .. 74], the other members and the way to them 5 % [0 .. 5]"},
+		"saturated at a rate": {func(f *Facts) { f.Busy, f.Service = run.Measured(.9, 9), run.Measured(10, 100) },
+			"syncs of the leader's log 74 % [61 .. 74]: 7 ms a sync"},
 		// Half of 20 ms is the wait for a free client, which is long because of the rest.
 		"queued": {func(f *Facts) { f.Response, f.Service = run.Measured(20, 100), run.Measured(10, 100) },
 			"syncs of the leader's log 75 % [60 .. 75]: 7 ms a sync, for 80 % of the time; then unexplained 18 %; all without the wait for a free client, 49 % of AVG-LATENCY"},
