@@ -84,6 +84,7 @@ func TestSecure(t *testing.T) {
 // When a password changes, members drop the tokens of that user. Clients request new
 // tokens, and no request fails because of it.
 func TestForgottenTokens(t *testing.T) {
+	t.Parallel()
 	c := databasetest.Start(t, secure(t, database.Lean, "127.0.2.14"), 1)
 	byTransport(t, func(t *testing.T, transport database.Transport) { forgottenTokens(t, c, transport) })
 }
@@ -117,6 +118,7 @@ func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport database.T
 // Impossible credentials, and credentials for a cluster without users, are denied, not
 // ignored.
 func TestUselessAuth(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "")
 	byTransport(t, func(t *testing.T, transport database.Transport) {
 		driver := New()

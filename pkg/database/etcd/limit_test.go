@@ -10,6 +10,7 @@ import (
 // A flag that changes the size of requests also changes the size of values, for the
 // server and for every client.
 func TestLimitOfFlags(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"4000000", "4096"} {
 		t.Run(flag, func(t *testing.T) {
 			c := startOne(t, "{unsafe_no_fsync: true, flags: [--max-request-bytes="+flag+"]}")

@@ -51,6 +51,7 @@ func TestQueueName(t *testing.T) {
 
 // A holder learns that its lease ended, and has lost the lock. The contender is then useless.
 func TestLostLock(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "")
 	for _, recipe := range lockFacts().Names() {
 		t.Run(recipe, func(t *testing.T) {

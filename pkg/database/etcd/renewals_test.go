@@ -208,6 +208,7 @@ func TestLeanRenewalsDial(t *testing.T) {
 // Over both kinds of streams a member renews each of many leases, many at a time, and continues
 // after it was killed and restarted.
 func TestManyRenewals(t *testing.T) {
+	t.Parallel()
 	each(t, []database.Transport{database.Lean, database.Standard}, func(t *testing.T, transport database.Transport) {
 		const held, rounds, workers = 1000, 5, 20
 		c := startOne(t, "{unsafe_no_fsync: true}")

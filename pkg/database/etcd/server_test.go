@@ -72,6 +72,7 @@ func each(t *testing.T, transports []database.Transport, run func(*testing.T, da
 // The limit is exact: computed from the bits of the member's id, the largest value
 // passes and one byte more does not.
 func TestExactLimit(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "")
 	status, err := statusOf(t.Context(), c.Target(), 0)
 	if err != nil {
@@ -99,6 +100,7 @@ func TestExactLimit(t *testing.T) {
 // A full store refuses writes and serves reads. It applies the write that exceeds the
 // quota, but returns the same error as for refused ones, so each may have been applied.
 func TestNoSpace(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "quota_backend_bytes: 1000000")
 	kept := []byte("kept")
 	if err := dialBy(t, database.Lean, c.Target()).Put(t.Context(), kept, nil); err != nil {
@@ -139,6 +141,7 @@ func TestNoSpace(t *testing.T) {
 
 // The rules find events in a real server's log.
 func TestLogRules(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "snapshot_count: 20")
 	conn := dialBy(t, database.Lean, c.Target())
 	for i := range 60 {
@@ -175,6 +178,7 @@ func eventsIn(t *testing.T, c *databasetest.Cluster) []string {
 // A connection that prefers a member talks to it alone; without preference it
 // talks to all in turn.
 func TestPrefer(t *testing.T) {
+	t.Parallel()
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Addrs: []string{"127.0.2.5", "127.0.2.6", "127.0.2.7"},
 	}, 3)
@@ -237,6 +241,7 @@ func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 // A request that no connection took was surely not applied; one whose connection
 // was cut may have been.
 func TestLostServer(t *testing.T) {
+	t.Parallel()
 	byTransport(t, func(t *testing.T, transport database.Transport) {
 		c := startOne(t, "")
 		conn := dialBy(t, transport, c.Target())

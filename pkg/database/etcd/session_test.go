@@ -19,6 +19,7 @@ import (
 // A watch continues after its member was killed and restarted. It reports the ends in between, with
 // the interval in which each happened.
 func TestWatchGoesOn(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "")
 	dial := func() database.Sessions {
 		s, err := c.Driver().(database.SessionDialer).DialSessions(t.Context(), c.Target())
@@ -91,6 +92,7 @@ func TestWatchGoesOn(t *testing.T) {
 
 // The watch reports one end for each lease that nobody renews, and the member counts as many.
 func TestExpiredLeases(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "")
 	s, err := c.Driver().(database.SessionDialer).DialSessions(t.Context(), c.Target())
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 // With TLS, members and clients need a certificate of the CA.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	files := databasetest.Certificates(t, "127.0.2.8")
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Addrs: []string{"127.0.2.8"}, TLS: files,

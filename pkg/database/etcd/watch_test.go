@@ -55,6 +55,7 @@ func TestWatchMessages(t *testing.T) {
 // A watcher that resumes after a revision that was compacted is told of the gap and gets everything
 // behind it; others of the connection miss nothing. A barrier ends after all of that.
 func TestWatchCompacted(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")
 	for _, transport := range []database.Transport{database.Lean, database.Standard} {
 		t.Run(string(transport), func(t *testing.T) {

@@ -51,6 +51,7 @@ func writing(ctx context.Context, t *testing.T, c *databasetest.Cluster, l *work
 // Of four watchers of three members one reads nothing for a second: all get every write, and the record
 // of how that one caught up holds together.
 func TestWatchCatchUp(t *testing.T) {
+	t.Parallel()
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}", Addrs: []string{"127.0.2.63", "127.0.2.64", "127.0.2.65"},
 	}, 3)

@@ -18,6 +18,7 @@ import (
 // A watch over one stream with a small window delivers each of 100,000 events once and in order, of
 // transactions and of single puts.
 func TestWatchStream(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")
 	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
