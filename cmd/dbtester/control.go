@@ -240,6 +240,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags,
 		shown = io.Discard
 	}
 	progress := newProgress(shown, f.verbose)
+	progress.servers = view.servers
 	defer progress.end()
 	report := func(u control.Update) {
 		if u.Folder != "" {

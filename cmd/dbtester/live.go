@@ -82,6 +82,14 @@ func (v *audience) of() control.Audience {
 	}
 }
 
+// servers has the members' machines in a few words, for the line on the terminal.
+func (v *audience) servers() string {
+	if v == nil {
+		return ""
+	}
+	return v.run.Servers()
+}
+
 // written shows the report instead of the run.
 func (v *audience) written(page string) error {
 	if v == nil {

@@ -21,8 +21,9 @@ import (
 // plainEvery.
 type progress struct {
 	out     io.Writer
-	columns func() int // of the terminal; nil if out is not a terminal
-	verbose bool       // a line for each step on a terminal too
+	columns func() int    // of the terminal; nil if out is not a terminal
+	verbose bool          // a line for each step on a terminal too
+	servers func() string // what is known of the members' machines; nil or "" for nothing
 	started time.Time
 
 	mu    sync.Mutex
@@ -146,6 +147,11 @@ func (p *progress) line(u control.Update) string {
 	}
 	if left := p.left(u); left > 0 {
 		fmt.Fprintf(&b, ", %v left", left.Round(time.Second))
+	}
+	if p.servers != nil {
+		if text := p.servers(); text != "" {
+			fmt.Fprintf(&b, "; %s", text)
+		}
 	}
 	return b.String()
 }

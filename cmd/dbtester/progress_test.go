@@ -47,6 +47,17 @@ func TestProgressInFile(t *testing.T) {
 	})
 }
 
+// The line ends with what is known of the members' machines.
+func TestProgressOfServers(t *testing.T) {
+	var out bytes.Buffer
+	p := newProgress(&out, false)
+	p.servers = func() string { return "members 85/40 % of a core" }
+	p.report(second(1))
+	if want := ", 19s left; members 85/40 % of a core\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("got %q, want %q at its end", out.String(), want)
+	}
+}
+
 // The line has the number of the step if there are several.
 func TestProgressOfStep(t *testing.T) {
 	var out bytes.Buffer

@@ -245,6 +245,28 @@ func numbersOf(t *testing.T, l page.Line) []float64 {
 	return f.Xs[0]
 }
 
+// A line has the last samples of the members' machines, and not of the client's.
+func TestServers(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if got := New("a title").Servers(); got != "" {
+		t.Errorf("the members before a run are %q", got)
+	}
+	r, of := around(now), Of{1, 1, "consul"}
+	if got, want := r.Servers(), "members 42 % of a core, 5.0 MB in memory, 1.0 MB/s written"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// Of a member with one sample nobody knows how much it writes each second.
+	r.Sample(of, "member 2", sampleOf(now.Add(3*time.Second), 1e6))
+	r.Happen(of, results.Event{Kind: results.EventLeader, Member: 1, Time: now})
+	if got, want := r.Servers(), "members 42/42 % of a core, 10 MB in memory, member 2 leads"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Say(Of{1, 1, "etcd"}, "start members", true)
+	if got := r.Servers(); got != "" {
+		t.Errorf("the members of a database without samples are %q", got)
+	}
+}
+
 // The page names the step of the load, what comes after it, and who leads.
 func TestAhead(t *testing.T) {
 	r := around(time.Unix(1_700_000_000, 0))
