@@ -34,7 +34,7 @@ func (r *Run) Leader() (leader *Machine, why string) {
 		leaders = []int{r.Info.Record.Leader}
 	}
 	switch at := leaders[0]; {
-	case r.Info.Unattended():
+	case r.Info.Unattended() && !r.Machines.Answered():
 		return nil, NoAgents
 	case len(leaders) > 1:
 		return nil, "another member became the leader during the load"
@@ -64,6 +64,11 @@ func (m *Machines) EachRow(first int64, seconds int, each func(i int, row Row)) 
 // Sampled reports whether any server has a sample.
 func (m *Machines) Sampled() bool {
 	return slices.ContainsFunc(m.Servers, func(s Machine) bool { return s.Samples.Len() > 0 })
+}
+
+// Answered reports whether any server reported of itself.
+func (m *Machines) Answered() bool {
+	return slices.ContainsFunc(m.Servers, func(s Machine) bool { return s.Own.Answers.Len() > 0 })
 }
 
 // Have reports whether any server sample has a value for the gauge.

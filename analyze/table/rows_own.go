@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
@@ -72,7 +71,7 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 
 // notReported is why no member reported a number: the reason given, or that nobody asked.
 func notReported(r *run.Run, why string) string {
-	if r.Info.Unattended() && !slices.ContainsFunc(r.Machines.Servers, func(m run.Machine) bool { return m.Own.Answers.Len() > 0 }) {
+	if r.Info.Unattended() && !r.Machines.Answered() {
 		return run.NoAgents
 	}
 	return why
