@@ -2,11 +2,9 @@ package generator
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	holding "github.com/coreos/dbtester/pkg/coordination/session"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/observation"
@@ -109,7 +108,7 @@ func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Opt
 	s.held.seen = seen
 	stated := func(t time.Time) time.Time { return s.clock.at(t).Add(-time.Duration(req.GetOffsetNs())) }
 	return holding.Options{
-		Facts: *facts, Plan: plan, ValueSize: int(req.GetValueSize()), Workers: int(req.GetWorkers()), Name: strings.ToLower(rand.Text()[:8]), Stated: stated,
+		Facts: *facts, Plan: plan, ValueSize: int(req.GetValueSize()), Workers: int(req.GetWorkers()), Keys: keeper.NewKeys(), Stated: stated,
 		Seen: func(name string, at time.Time, number int64) { seen.Add(name, stated(at), 0, number) },
 		Died: func(time.Time, int) {},
 	}, nil

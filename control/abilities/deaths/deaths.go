@@ -3,7 +3,6 @@ package deaths
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/coordination/session"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -115,7 +115,7 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 	h.seen = observation.NewRecorder(deaths.Observed())
 	h.holder = session.New(session.Options{
 		On: h.on, Facts: *h.facts, Plan: h.plan, ValueSize: h.run.DB.Load.ValueSize, Workers: n,
-		Name: strings.ToLower(rand.Text()[:8]),
+		Keys: keeper.NewKeys(),
 		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
 		Died: func(at time.Time, held int) {
 			h.run.Event(results.Event{Time: at.UTC(), Kind: eventDeath, Member: -1, Amount: float64(held), Unit: "sessions"})

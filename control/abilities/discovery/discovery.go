@@ -3,7 +3,6 @@ package discovery
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/coordination/service"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -97,7 +97,7 @@ func (h *Half) Prepare(ctx context.Context) error {
 	h.seen = observation.NewRecorder(discovery.Observed())
 	h.service = service.New(service.Options{
 		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Seed: h.run.Experiment.Seed, ValueSize: h.run.DB.Load.ValueSize, Workers: n,
-		Name: strings.ToLower(rand.Text()[:8]),
+		Keys: keeper.NewKeys(),
 		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
 	})
 	h.run.Step("register %d instances, which %d consumers watch", h.plan.Instances, h.plan.Consumers)

@@ -71,10 +71,11 @@ func (c *consumer) changed(change database.Change) {
 	now := s.clock.Now()
 	s.stops.Seen(c.last, now)
 	c.last = now
-	n, ok := s.named(string(change.Key))
+	instance, generation, ok := s.Keys.Numbers(string(change.Key))
 	if !ok {
 		return
 	}
+	n := name{instance, generation}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.all[n]

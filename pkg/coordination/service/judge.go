@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/discovery"
-	"github.com/coreos/dbtester/pkg/coordination/session"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
@@ -17,12 +17,12 @@ const shownFaults = 20
 
 // Outcome is what became of the instances, after End.
 func (s *Service) Outcome() discovery.Outcome {
-	f := s.Facts
+	f, keeps := s.Facts, s.keeper.Counts()
 	o := discovery.Outcome{
 		Plan: s.Plan, Facts: discovery.Facts{What: f.What, Rule: f.Rule, Renewal: f.Renewal, Watch: f.Watch, Beside: f.Beside},
 		Began: s.began.UTC(), Quiet: s.Plan.After, BehindWhy: text(s.end.behind), Delayed: s.reports.delayed, LongestStop: s.reports.stopped,
 		Registered: discovery.Registered{
-			Why: text(s.why), Keeps: s.renewals.spread(), KeepsLost: s.renewals.lost, KeepsLate: s.renewals.late, Left: s.end.left, WhyLeft: text(s.end.why),
+			Why: text(s.why), Keeps: spread(keeps), KeepsLost: keeps.Lost, KeepsLate: keeps.Late, Left: s.end.left, WhyLeft: text(s.end.why),
 		},
 		Counts: discovery.Counts{Told: s.reports.told},
 	}
@@ -40,7 +40,7 @@ func (s *Service) Outcome() discovery.Outcome {
 	for _, r := range all {
 		if r.generation == 0 && r.instance < s.Plan.Instances {
 			o.Registered.Registered++
-			o.TTL = r.is.TTL()
+			o.TTL = r.Is.TTL()
 		}
 		s.judge(r, &o)
 	}
@@ -63,9 +63,9 @@ func text(err error) string {
 }
 
 // spread is that of the times of renewals that were answered, nil without any.
-func (r *renewals) spread() *results.Spread {
-	at := func(q float64) int64 { return min(histogram.Quantile(r.times, q), int64(r.longest)) }
-	return results.Spread{N: r.times.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(r.longest)}.OrNil()
+func spread(c keeper.Counts) *results.Spread {
+	at := func(q float64) int64 { return min(histogram.Quantile(c.Times, q), int64(c.Longest)) }
+	return results.Spread{N: c.Times.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(c.Longest)}.OrNil()
 }
 
 // judge judges the end of a registration that consumers were told of.
@@ -73,20 +73,20 @@ func (s *Service) judge(r *registration, o *discovery.Outcome) {
 	if r.gone == nil {
 		return
 	}
-	ttl := r.is.TTL()
+	ttl := r.Is.TTL()
 	earliest, _ := s.Facts.Ends(ttl, 1)
 	at := s.clock.Instant(r.gone.first)
 	alive := r.ended.IsZero() || at.Before(r.ended)
-	switch after := at.Sub(r.sent); {
+	switch after := at.Sub(r.Sent); {
 	case !alive && !r.dead: // it was released
-	case after < earliest-session.Slack(ttl):
+	case after < earliest-keeper.Slack(ttl):
 		o.Early++
 		if alive {
 			o.Alive++
 		}
 		s.Seen(discovery.ValueEarly, at, 1)
 		s.witness(o, discovery.Witness{Fault: discovery.Early, Instance: r.instance, Consumer: -1, After: after})
-	case alive && r.unanswered:
+	case alive && r.Unanswered:
 		o.Unrenewed++
 	case alive:
 		o.Missed++
@@ -113,7 +113,7 @@ func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 		}
 	} else {
 		s.missing(a.before, known, o)
-		o.Resolution = max(o.Resolution, resolution(known), a.before.answered.Sub(a.before.sent))
+		o.Resolution = max(o.Resolution, resolution(known), a.before.Answered.Sub(a.before.Sent))
 	}
 	if known == nil {
 		return c
@@ -135,7 +135,7 @@ func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 		c.Again, c.FanOut = a.again.Sub(a.sent), end.Sub(a.again)
 		s.Seen(discovery.ValueDeploy, end, int64(c.Whole))
 	} else {
-		over := a.before.sent.Add(a.before.is.TTL())
+		over := a.before.Sent.Add(a.before.Is.TTL())
 		c.Left, c.Late, c.FanOut = over.Sub(a.sent), first.Sub(over), end.Sub(first)
 		s.Seen(discovery.ValueDeath, end, int64(c.Whole))
 	}

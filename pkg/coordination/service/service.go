@@ -8,19 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-	"golang.org/x/sync/errgroup"
-
 	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/load/stops"
-	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
@@ -34,8 +29,8 @@ type Options struct {
 	Seed uint64
 	// ValueSize is that of the keys' values in bytes.
 	ValueSize int
-	// Name begins the names of all keys, which are of this run alone.
-	Name string
+	// Keys are the names of all keys, of this run alone.
+	Keys keeper.Keys
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
 	// Seen records what is observed, under the names of package discovery. It is safe for concurrent
@@ -49,7 +44,7 @@ type Service struct {
 	Options
 	on        database.Sessions
 	consumers []*consumer
-	queue     chan *registration // by the time of their next renewal
+	keeper    *keeper.Keeper
 	keep      context.CancelFunc
 	watch     context.CancelFunc
 	tasks     sync.WaitGroup // renewals
@@ -65,20 +60,11 @@ type Service struct {
 	began time.Time
 	acts  []*act
 
-	mu       sync.Mutex // of what follows
-	all      map[name]*registration
-	why      error // the first failure of a registration
-	renewals renewals
-	reports  reports
-	end      ending
-}
-
-// renewals are those of all sessions.
-type renewals struct {
-	times   *hdrhistogram.Histogram // of those that were answered
-	longest time.Duration           // of them
-	lost    int64
-	late    int64
+	mu      sync.Mutex // of what follows
+	all     map[name]*registration
+	why     error // the first failure of a registration
+	reports reports
+	end     ending
 }
 
 // reports are those to all consumers. Delayed ones were read after a stop of this process, of at most
@@ -112,21 +98,14 @@ type act struct {
 
 // New returns a service without instances.
 func New(o Options) *Service {
-	s := &Service{Options: o, renewals: renewals{times: histogram.New()}, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1)}
+	s := &Service{Options: o, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1)}
 	s.stops = stops.New(s.clock)
-	s.queue = make(chan *registration, o.Plan.Instances+o.Plan.Deploys+1)
-	s.Workers = max(min(o.Workers, o.Plan.Instances), 1)
+	s.keeper = keeper.New(keeper.Options{
+		Most: o.Plan.Instances + o.Plan.Deploys + 1, TTL: o.Plan.TTL, Every: o.Plan.Keep, Workers: max(min(o.Workers, o.Plan.Instances), 1),
+		Renewed: func(at time.Time, took time.Duration) { s.Seen(discovery.ValueKeep, at, int64(took)) },
+		Lost:    func(at time.Time) { s.Seen(discovery.ValueKeepLost, at, 1) },
+	})
 	return s
-}
-
-// parallel calls do with the numbers below n, several at a time.
-func (s *Service) parallel(n int, do func(int)) {
-	var group errgroup.Group
-	group.SetLimit(s.Workers)
-	for i := range n {
-		group.Go(func() error { do(i); return nil })
-	}
-	_ = group.Wait() // no call has an error
 }
 
 // Register registers the instances, and renews their sessions until End. The error is of the first
@@ -138,11 +117,9 @@ func (s *Service) Register(ctx context.Context) (err error) {
 	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.keep = cancel
 	s.tasks.Go(func() { s.stops.Watch(keeping, func(int64) {}) })
-	for range s.Workers {
-		s.tasks.Go(func() { s.keepUp(keeping) })
-	}
+	s.keeper.Start(keeping, &s.tasks)
 	start := time.Now()
-	s.parallel(s.Plan.Instances, func(i int) {
+	s.keeper.Each(s.Plan.Instances, func(i int) {
 		if ctx.Err() == nil {
 			_, _ = s.register(ctx, name{instance: i}) // the first error is kept
 		}
@@ -164,7 +141,7 @@ func (s *Service) Follow(ctx context.Context) error {
 		s.consumers = append(s.consumers, &consumer{of: s, n: n, ready: make(chan struct{}), over: make(chan struct{})})
 	}
 	errs := make([]error, len(s.consumers))
-	s.parallel(len(s.consumers), func(n int) { errs[n] = s.consumers[n].begin(ctx, watching) })
+	s.keeper.Each(len(s.consumers), func(n int) { errs[n] = s.consumers[n].begin(ctx, watching) })
 	return errors.Join(errs...)
 }
 
@@ -213,7 +190,7 @@ func (s *Service) End(ctx context.Context) {
 	s.keep()
 	s.tasks.Wait()
 	s.release(within)
-	s.parallel(len(s.consumers), func(n int) {
+	s.keeper.Each(len(s.consumers), func(n int) {
 		if on := s.consumers[n].on; on != nil {
 			_ = on.Close() // nothing is sent any more
 		}
@@ -229,12 +206,12 @@ func (s *Service) release(ctx context.Context) {
 		list = append(list, r)
 	}
 	s.mu.Unlock()
-	s.parallel(len(list), func(i int) {
+	s.keeper.Each(len(list), func(i int) {
 		r := list[i]
 		if r.gone != nil && r.died() {
 			return // it has ended, and its holder was abandoned
 		}
-		if err := r.is.Release(ctx); err != nil && r.gone == nil {
+		if err := r.Is.Release(ctx); err != nil && r.gone == nil {
 			s.mu.Lock()
 			s.end.left, s.end.why = s.end.left+1, cmp.Or(s.end.why, err)
 			s.mu.Unlock()
@@ -270,17 +247,4 @@ func (s *Service) tell() {
 	case s.news <- struct{}{}:
 	default:
 	}
-}
-
-// key is the name of a registration's key, and named its inverse.
-func (s *Service) key(n name) string {
-	return fmt.Sprintf("%s-%d-%d", s.Name, n.instance, n.generation)
-}
-
-func (s *Service) named(key string) (n name, ok bool) {
-	rest, ours := strings.CutPrefix(key, s.Name+"-")
-	a, b, two := strings.Cut(rest, "-")
-	instance, err := strconv.Atoi(a)
-	generation, err2 := strconv.Atoi(b)
-	return name{instance, generation}, ours && two && err == nil && err2 == nil
 }

@@ -140,7 +140,7 @@ func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left in
 	}
 	h := New(Options{
 		Dial:  func(_ context.Context, n int) (database.Sessions, error) { return &client{s, n - 1}, nil },
-		Facts: database.SessionFacts{What: "session", Rule: expiry.Exact.Rule(), Ends: expiry.Exact.Ends}, Plan: p, Name: "r", Workers: 8, Seed: 7,
+		Facts: database.SessionFacts{What: "session", Rule: expiry.Exact.Rule(), Ends: expiry.Exact.Ends}, Plan: p, Keys: "r", Workers: 8, Seed: 7,
 		Seen: func(string, time.Time, int64) {},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -295,7 +295,7 @@ func TestInterrupted(t *testing.T) {
 		p := plan()
 		h := New(Options{
 			Dial:  func(_ context.Context, n int) (database.Sessions, error) { return &client{s, n - 1}, nil },
-			Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: p, Name: "r", Workers: 8, Seen: func(string, time.Time, int64) {},
+			Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: p, Keys: "r", Workers: 8, Seen: func(string, time.Time, int64) {},
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()

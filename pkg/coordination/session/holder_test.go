@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 )
@@ -85,7 +86,7 @@ func run(t *testing.T, law expiry.Law, early int, plan deaths.Plan, every time.D
 	t.Helper()
 	s := &store{table: expiry.NewTable(law, early, time.Now().Add(-time.Hour)), every: every, open: map[int64]bool{}}
 	h := New(Options{
-		On: s, Facts: database.SessionFacts{What: "session", Rule: law.Rule(), Ends: law.Ends}, Plan: plan, Name: "r", Workers: 16,
+		On: s, Facts: database.SessionFacts{What: "session", Rule: law.Rule(), Ends: law.Ends}, Plan: plan, Keys: "r", Workers: 16,
 		Seen: func(string, time.Time, int64) {}, Died: func(time.Time, int) {},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -204,7 +205,7 @@ func TestUnrenewed(t *testing.T) {
 	})
 	start := time.Unix(1000, 0)
 	h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Seen: func(string, time.Time, int64) {}})
-	h.all = []*held{{is: &one{ttl: 8 * time.Second}, sent: start, answered: start, end: database.Change{At: start.Add(9 * time.Second)}}}
+	h.all = []*held{{Session: keeper.Session{Is: &one{ttl: 8 * time.Second}, Sent: start, Answered: start}, end: database.Change{At: start.Add(9 * time.Second)}}}
 	if o := h.Outcome(); o.Missed != 1 || o.Unrenewed+o.Early > 0 {
 		t.Errorf("a session that the client did not renew in time is %d missed, %d without an answer, %d early; want 1, 0 and 0", o.Missed, o.Unrenewed, o.Early)
 	}
@@ -213,15 +214,15 @@ func TestUnrenewed(t *testing.T) {
 // An end that is read right after a stop of the client may have come during it.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Name: "r", Seen: func(string, time.Time, int64) {}})
+		h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Keys: "r", Seen: func(string, time.Time, int64) {}})
 		start := time.Now()
-		s := &held{is: &one{ttl: 8 * time.Second}, sent: start, answered: start.Add(10 * time.Millisecond), abandoned: true, keys: map[int]bool{}}
+		s := &held{Session: keeper.Session{Is: &one{ttl: 8 * time.Second}, Sent: start, Answered: start.Add(10 * time.Millisecond)}, abandoned: true, keys: map[int]bool{}}
 		h.by, h.all, h.death = []*held{s}, []*held{s}, start
 		time.Sleep(8100 * time.Millisecond)
 		dog := h.stops.Watchdog()
 		h.heard = h.clock.Now()
 		time.Sleep(900 * time.Millisecond) // the process is stopped: nothing beats
-		h.ended(database.Change{Key: []byte(h.key(0, 0)), At: time.Now()})
+		h.ended(database.Change{Key: []byte(h.Keys.Of(0, 0)), At: time.Now()})
 		dog.End()
 		o := h.Outcome()
 		// The watchdog was due 10 ms after the stop began.

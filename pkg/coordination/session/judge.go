@@ -8,6 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/ability/deaths"
+	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
@@ -15,10 +16,6 @@ import (
 
 // shownSurvivors bounds the points of the curve of survivors.
 const shownSurvivors = 200
-
-// Slack is what an end may come before the earliest time that the rule allows: members count
-// TTLs with clocks of their own, in milliseconds.
-func Slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
 
 // Outcome is what became of the sessions, after End.
 func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
@@ -28,11 +25,10 @@ func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part
 func (h *Holder) Part() Part {
 	p := Part{Took: h.grants}
 	p.Granted, p.Why, p.Left, p.WhyLeft = len(h.all), text(h.why), h.left, text(h.whyLeft)
-	h.mu.Lock()
-	p.Keeps, p.Longest, p.KeepsLost, p.KeepsLate = histogram.BucketsOf(h.keeps), h.longest, h.lost, h.late
-	h.mu.Unlock()
+	keeps := h.keeper.Counts()
+	p.Keeps, p.Longest, p.KeepsLost, p.KeepsLate = histogram.BucketsOf(keeps.Times), keeps.Longest, keeps.Lost, keeps.Late
 	if len(h.all) > 0 {
-		p.TTL = h.all[0].is.TTL()
+		p.TTL = h.all[0].Is.TTL()
 	}
 	if !h.death.IsZero() {
 		p.Death = h.Stated(h.death)
@@ -53,18 +49,18 @@ func text(err error) string {
 
 // judge judges one session.
 func (h *Holder) judge(s *held, p *Part) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	earliest, _ := h.Facts.Ends(s.is.TTL(), 1)
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	earliest, _ := h.Facts.Ends(s.Is.TTL(), 1)
 	ended := !s.end.At.IsZero()
 	if s.abandoned {
 		p.Abandoned++
 	}
 	switch {
-	case ended && s.end.At.Before(s.sent.Add(earliest-Slack(s.is.TTL()))):
+	case ended && s.end.At.Before(s.Sent.Add(earliest-keeper.Slack(s.Is.TTL()))):
 		p.Early++
 		h.Seen(deaths.ValueEarly, s.end.At, 1)
-	case ended && !s.abandoned && s.unanswered:
+	case ended && !s.abandoned && s.Unanswered:
 		p.Unrenewed++
 	case ended && !s.abandoned:
 		p.Missed++
@@ -84,11 +80,11 @@ func (h *Holder) judge(s *held, p *Part) {
 			known = s.stop
 		}
 	}
-	late, least := s.end.At.Sub(s.sent.Add(s.is.TTL())), known.Sub(s.answered.Add(s.is.TTL()))
+	late, least := s.end.At.Sub(s.Sent.Add(s.Is.TTL())), known.Sub(s.Answered.Add(s.Is.TTL()))
 	h.Seen(deaths.ValueLate, s.end.At, int64(late))
 	h.Seen(deaths.ValueLateLeast, s.end.At, int64(least))
 	p.Ends = append(p.Ends, End{Late: int64(late), Least: int64(least), At: h.Stated(s.end.At).UnixNano()})
-	sent := h.Stated(s.sent)
+	sent := h.Stated(s.Sent)
 	p.FirstSent, p.LastSent = earlier(p.FirstSent, sent), later(p.LastSent, sent)
 }
 

@@ -32,7 +32,7 @@ func TestServiceDiscovery(t *testing.T) {
 		After: time.Second, Within: 3 * time.Second,
 	}
 	s := service.New(service.Options{
-		Dial: dial, Facts: facts, Plan: plan, Seed: 1, ValueSize: 16, Name: "test", Workers: 8, Seen: func(string, time.Time, int64) {},
+		Dial: dial, Facts: facts, Plan: plan, Seed: 1, ValueSize: 16, Keys: "test", Workers: 8, Seen: func(string, time.Time, int64) {},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()

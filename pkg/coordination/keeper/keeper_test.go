@@ -1,0 +1,85 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+func TestKeys(t *testing.T) {
+	k := NewKeys()
+	if other := NewKeys(); k == other {
+		t.Errorf("two runs have the same keys: %q", k)
+	}
+	if a, b, ok := k.Numbers(k.Of(12, 3)); a != 12 || b != 3 || !ok {
+		t.Errorf("%q has the numbers %d and %d (%v), want 12 and 3", k.Of(12, 3), a, b, ok)
+	}
+	for _, key := range []string{"", "12-3", "other-12-3", string(k), string(k) + "-12", string(k) + "-12-", string(k) + "-12-3-4", string(k) + "-x-3"} {
+		if _, _, ok := k.Numbers(key); ok {
+			t.Errorf("%q is a key of %q", key, k)
+		}
+	}
+}
+
+// script answers renewals with the errors of a list, then without one.
+type script struct {
+	database.Session
+	took  time.Duration
+	errs  []error
+	keeps []time.Time
+}
+
+func (s *script) Keep(context.Context) error {
+	s.keeps = append(s.keeps, time.Now())
+	time.Sleep(s.took)
+	if len(s.errs) == 0 {
+		return nil
+	}
+	err := s.errs[0]
+	s.errs = s.errs[1:]
+	return err
+}
+
+// TestKeeper: renewals come after equal times, a slow or lost one delays nothing but itself, and a session
+// that has ended is renewed no more.
+func TestKeeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := errors.New("lost")
+		renewed, failed := 0, 0
+		k := New(Options{
+			Most: 1, TTL: 10 * time.Second, Every: 3 * time.Second, Workers: 1,
+			Renewed: func(time.Time, time.Duration) { renewed++ }, Lost: func(time.Time) { failed++ },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		k.Start(ctx, &group)
+		is := &script{took: 500 * time.Millisecond, errs: []error{nil, lost, nil, database.ErrNoSession}}
+		began := time.Now()
+		s := &Session{Is: is, Sent: began}
+		k.Keep(s, func() bool { return false })
+		time.Sleep(time.Minute)
+		cancel()
+		group.Wait()
+		if len(is.keeps) != 4 {
+			t.Fatalf("renewed at %v, want four times", is.keeps)
+		}
+		for i, at := range is.keeps {
+			if want := time.Duration(i+1) * 3 * time.Second; at.Sub(began) != want {
+				t.Errorf("renewal %d came after %v, want %v", i, at.Sub(began), want)
+			}
+		}
+		c := k.Counts()
+		if renewed != 2 || failed != 2 || c.Times.TotalCount() != 2 || c.Lost != 2 || c.Late != 0 || c.Longest != is.took {
+			t.Errorf("%d renewed, %d lost, counts %+v; want 2 and 2, none late", renewed, failed, c)
+		}
+		// The last one that was answered was the third. The end of the session is an answer.
+		if s.Sent.Sub(began) != 9*time.Second || s.Answered.Sub(began) != 9500*time.Millisecond || !s.Unanswered {
+			t.Errorf("renewed last from %v to %v, unanswered %v", s.Sent.Sub(began), s.Answered.Sub(began), s.Unanswered)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package keeper
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// RequestTimeout bounds a request for a session, but not a renewal.
+const RequestTimeout = 10 * time.Second
+
+// Session is one session.
+type Session struct {
+	Is   database.Session
+	Busy sync.Mutex  // during a request
+	next time.Time   // of its next renewal
+	over func() bool // reports whether nobody renews it any more
+
+	Mu   sync.Mutex // of what follows
+	Sent time.Time  // of the last renewal that was answered, or of its request
+	// Answered is when that was, or when the last renewal without an answer was given up.
+	Answered   time.Time
+	Unanswered bool
+}
+
+// Grant begins the session.
+func (s *Session) Grant(ctx context.Context, on database.Sessions, ttl time.Duration) (err error) {
+	s.Sent = time.Now()
+	if s.Is, err = on.Grant(ctx, ttl); err != nil {
+		return err
+	}
+	s.Answered = time.Now()
+	return nil
+}
+
+// Discard ends a session that lacks keys, also after ctx is over. One that cannot be ended expires.
+func (s *Session) Discard(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), RequestTimeout)
+	defer cancel()
+	_ = s.Is.Release(ctx)
+}
+
+// Slack is what an end may come before the earliest time that the rule allows: members count
+// TTLs with clocks of their own, in milliseconds.
+func Slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
+
+// Keys are the names of the keys of sessions, by two numbers. All begin with the same word.
+type Keys string
+
+// NewKeys returns names that no other run has.
+func NewKeys() Keys { return Keys(strings.ToLower(rand.Text()[:8])) }
+
+// Of returns the name of a key.
+func (k Keys) Of(a, b int) string { return fmt.Sprintf("%s-%d-%d", string(k), a, b) }
+
+// Numbers returns the numbers in the name of a key, and whether it is one of these.
+func (k Keys) Numbers(key string) (a, b int, ok bool) {
+	rest, ours := strings.CutPrefix(key, string(k)+"-")
+	first, second, two := strings.Cut(rest, "-")
+	a, err := strconv.Atoi(first)
+	b, err2 := strconv.Atoi(second)
+	return a, b, ours && two && err == nil && err2 == nil
+}
