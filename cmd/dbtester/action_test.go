@@ -47,7 +47,7 @@ const (
 	runnerTemp  = runnerHome + "/work/_temp"
 	runnerFiles = runnerTemp + "/_runner_file_commands"
 	actionDir   = runnerHome + "/work/_actions/coreos/dbtester/v9.9.9"
-	workspace   = runnerHome + "/work/store/store"
+	workspace   = runnerHome + "/repository"
 	runnerUser  = 1001
 )
 
