@@ -55,6 +55,7 @@ type Suspect struct {
 	Share  run.Measure
 	Text   string
 	Degree Degree
+	least  float64 // what the rule knows of the share besides its lines, in percent
 }
 
 // Verdict states what the response time was spent on.
@@ -98,16 +99,17 @@ func Judge(f *Facts, entries []Entry) *Verdict {
 		if f.Shared {
 			r.Words = cmp.Or(r.Shared, r.Words)
 		}
-		v.add(f, Suspect{Rule: r, Share: share.Times(100 / all), Text: r.Numbers(f)})
+		s := Suspect{Rule: r, Share: share.Times(100 / all), Text: r.Numbers(f)}
+		if r.AtLeast != nil {
+			s.least = r.AtLeast(f)
+		}
+		v.add(s)
 	}
 	for i := range v.Suspects {
 		s := &v.Suspects[i]
-		if s.AtLeast != nil {
-			least := s.AtLeast(f)
-			more := max(least-s.Share.Value, 0) // of the rest, if there is as much
-			v.Unexplained -= min(more, max(v.Unexplained, 0))
-			s.Share.Value, s.Share.Low, s.Share.High = s.Share.Value+more, max(s.Share.Low, least), max(s.Share.High, least)
-		}
+		more := max(s.least-s.Share.Value, 0) // of the rest, if there is as much
+		v.Unexplained -= min(more, max(v.Unexplained, 0))
+		s.Share.Value, s.Share.Low, s.Share.High = s.Share.Value+more, max(s.Share.Low, s.least), max(s.Share.High, s.least)
 		s.Share.Value, s.Share.High = min(s.Share.Value, 100), min(s.Share.High, 100)
 		switch {
 		case s.Share.Low > s.Over:
@@ -123,16 +125,16 @@ func Judge(f *Facts, entries []Entry) *Verdict {
 }
 
 // add adds a suspect, to one with the same words if there is one.
-func (v *Verdict) add(f *Facts, s Suspect) {
+func (v *Verdict) add(s Suspect) {
 	for i := range v.Suspects {
 		o := &v.Suspects[i]
 		if o.Words != s.Words {
 			continue
 		}
-		if s.Share.Value > o.Share.Value || s.AtLeast != nil && s.AtLeast(f) > 0 {
+		if s.Share.Value > o.Share.Value || s.least > 0 {
 			o.Text = s.Text
 		}
-		o.Name, o.AtLeast = s.Name, s.AtLeast // the later one is further inside, and says less
+		o.Name, o.least = s.Name, max(o.least, s.least) // the later one is further inside, and says less
 		o.Share.Value, o.Share.Low, o.Share.High = o.Share.Value+s.Share.Value, o.Share.Low+s.Share.Low, o.Share.High+s.Share.High
 		return
 	}
