@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-consistency results-sessions results-locks hand-offs blackout tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs blackout tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -109,9 +109,13 @@ results-faults: build ## run test-configs/faults-stores-local.yaml and publish i
 	@mkdir -p test-results/faults && cp test-configs/faults-stores-local.yaml test-results/faults/experiment.yaml && touch test-results/faults/own-disk
 	scripts/publish-results.sh faults
 
-results-faults-equal: build ## run test-configs/faults-equal-local.yaml and publish it as test-results/faults-equal, from a clean commit and as root; an hour
+results-faults-equal: build ## run test-configs/faults-equal-local.yaml and publish it as test-results/faults-equal, from a clean commit and as root; half an hour
 	@mkdir -p test-results/faults-equal && cp test-configs/faults-equal-local.yaml test-results/faults-equal/experiment.yaml && touch test-results/faults-equal/own-disk
 	scripts/publish-results.sh faults-equal
+
+results-faults-clients: build ## run test-configs/faults-clients-local.yaml and publish it as test-results/faults-clients, from a clean commit; a quarter of an hour
+	@mkdir -p test-results/faults-clients && cp test-configs/faults-clients-local.yaml test-results/faults-clients/experiment.yaml
+	scripts/publish-results.sh faults-clients
 
 results-consistency: build ## run test-configs/consistency-stores-local.yaml and publish it as test-results/consistency, from a clean commit; twenty minutes
 	@mkdir -p test-results/consistency && cp test-configs/consistency-stores-local.yaml test-results/consistency/experiment.yaml

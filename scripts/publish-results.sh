@@ -49,7 +49,8 @@ budgets() {
 		upkeep 15
 		etcd-versions 15
 		faults 80
-		faults-equal 80
+		faults-equal 45
+		faults-clients 25
 		consistency 25
 		sessions-200 8
 		sessions-2000 8
