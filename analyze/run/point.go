@@ -1,18 +1,31 @@
 package run
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Largest returns the index of the stage that represents a stepped load: on the way up, the stage
-// with the most clients, and among those the highest rate.
+// with the most clients, and among those the one that asks for the most: a closed loop asks for
+// more than any rate. Of several that ask for the same it is the first.
 func Largest(stages []*Stage) int {
 	best := 0
 	for i, g := range stages {
 		b := stages[best]
-		if !g.Down && (b.Down || g.Clients > b.Clients || g.Clients == b.Clients && max(g.Rate[0], g.Rate[1]) > max(b.Rate[0], b.Rate[1])) {
+		if !g.Down && (b.Down || cmp.Or(cmp.Compare(g.Clients, b.Clients), cmp.Compare(g.asked(), b.asked())) > 0) {
 			best = i
 		}
 	}
 	return best
+}
+
+// asked returns the highest rate of a stage in requests per second, infinite for a closed loop.
+func (g *Stage) asked() float64 {
+	if g.Rate == [2]float64{} {
+		return math.Inf(1)
+	}
+	return max(g.Rate[0], g.Rate[1])
 }
 
 // Like returns the stage at the same point of the load as other, or nil if it did not run.
