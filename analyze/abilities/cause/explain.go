@@ -63,7 +63,14 @@ func label(d abilities.Explained) string {
 	if d.Step == "" {
 		return d.Database
 	}
-	return d.Database + " with " + d.Step
+	preposition := "with" // 50 clients
+	switch {
+	case strings.HasPrefix(d.Step, run.RateText(0, 0)):
+		preposition = "in the" // closed loop
+	case strings.HasSuffix(d.Step, "/s due") && !strings.Contains(d.Step, ","):
+		preposition = "at"
+	}
+	return d.Database + " " + preposition + " " + d.Step
 }
 
 // degree returns what a cause is called.

@@ -31,3 +31,18 @@ func TestAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestLabel: the step of a sentence has the preposition of its words.
+func TestLabel(t *testing.T) {
+	for step, want := range map[string]string{
+		"":                      "etcd",
+		"50 clients":            "etcd with 50 clients",
+		"50 clients, 300/s due": "etcd with 50 clients, 300/s due",
+		"300/s due":             "etcd at 300/s due",
+		"closed loop":           "etcd in the closed loop",
+	} {
+		if got := label(abilities.Explained{Database: "etcd", Step: step}); got != want {
+			t.Errorf("%q: got %q, want %q", step, got, want)
+		}
+	}
+}
