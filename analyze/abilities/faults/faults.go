@@ -94,9 +94,10 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 
 // Say states how long the load got no answer after the fault, or after the worst of several, and how
 // long new clients got none if that differs. It names no winner, because the databases' settings
-// that decide it differ.
+// that decide it differ. Of many databases it has the medians alone, by fault.
 func (Half) Say(names []string, runs [][]*run.Run) string {
-	var parts []string
+	var parts, worsts []string
+	byFault := map[string][]string{}
 	most := 0
 	for i, name := range names {
 		list := groups(runs[i])
@@ -109,12 +110,34 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			text += fmt.Sprintf(", new clients for %s,", theirs.short(silence()))
 		}
 		parts, most = append(parts, text+" after "+worst.name), max(most, len(list))
+		if byFault[worst.name] == nil {
+			worsts = append(worsts, worst.name)
+		}
+		byFault[worst.name] = append(byFault[worst.name], fmt.Sprintf("%s for %s", name, worst.median(blackout()).median(blackout())))
+	}
+	if len(parts) > mostIntervals {
+		parts = nil
+		for _, fault := range worsts {
+			parts = append(parts, fmt.Sprintf("after %s from %s", fault, listing(byFault[fault])))
+		}
 	}
 	before := "The load"
 	if most > 1 {
 		before = fmt.Sprintf("At the worst of %d faults the load", most)
 	}
 	return before + " got no answer " + strings.Join(parts, "; ")
+}
+
+// mostIntervals is the number of databases up to which the sentence has their intervals.
+const mostIntervals = 4
+
+// listing joins texts to "a, b and c".
+func listing(texts []string) string {
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
 }
 
 // differ reports whether two times differ by a quarter, and by more than probes may miss.

@@ -113,6 +113,12 @@ func TestWorst(t *testing.T) {
 	if got := (Half{}).Say([]string{"a", "b", "c"}, runs); got != want {
 		t.Errorf("sentence %q, want %q", got, want)
 	}
+	// Of many databases: the medians alone, by fault.
+	runs, names := append(runs, two(time.Second, 3*time.Second), two(4*time.Second, time.Second), two(time.Second, 4*time.Second)), []string{"a", "b", "c", "d", "e", "f"}
+	want = "At the worst of 2 faults the load got no answer after kill of the leader for 3s from a for 3.00 s and e for 4.00 s; after power cut of all members for 1s from c for 2.00 s, d for 3.00 s and f for 4.00 s"
+	if got := (Half{}).Say(names, runs); got != want {
+		t.Errorf("sentence %q, want %q", got, want)
+	}
 }
 
 // The note below the card has the coverage of its intervals.

@@ -99,7 +99,7 @@ type quantity struct {
 
 // timeOf returns a time in seconds; a time that did not come lasts as long as the observation.
 func timeOf(of func(faults.Happened) (time.Duration, bool)) quantity {
-	return quantity{"seconds", func(h faults.Happened) (float64, bool, bool) {
+	return quantity{unitSeconds, func(h faults.Happened) (float64, bool, bool) {
 		if h.Recovery == nil {
 			return 0, false, false
 		}
@@ -207,21 +207,37 @@ func (s summary) text(q quantity) string {
 	return fmt.Sprintf("%s, %.1f %% of %d)", strings.TrimSuffix(s.short(q), ")"), 100*s.Coverage, s.N)
 }
 
-// short returns text such as "2.01 s (1.98 to 2.06)".
-func (s summary) short(q quantity) string {
-	digits, unit := 2, " s"
-	if q.unit != "seconds" {
-		digits, unit = 0, ""
-	}
-	number := func(is float64) string { return strconv.FormatFloat(is, 'f', digits, 64) }
+// unitSeconds is the unit of times.
+const unitSeconds = "seconds"
+
+// median returns text such as "2.01 s".
+func (s summary) median(q quantity) string {
 	if s.N == 0 {
 		return "not known"
 	}
-	text := number(s.Is) + unit
+	text := strconv.FormatFloat(s.Is, 'f', q.digits(), 64)
+	if q.unit == unitSeconds {
+		text += " s"
+	}
 	if 2*s.endless > s.N {
 		text = "over " + text
 	}
+	return text
+}
+
+// digits returns the number of decimals.
+func (q quantity) digits() int {
+	if q.unit == unitSeconds {
+		return 2
+	}
+	return 0
+}
+
+// short returns text such as "2.01 s (1.98 to 2.06)".
+func (s summary) short(q quantity) string {
+	text := s.median(q)
 	if s.N > 1 {
+		number := func(is float64) string { return strconv.FormatFloat(is, 'f', q.digits(), 64) }
 		text += fmt.Sprintf(" (%s to %s)", number(s.Low), number(s.High))
 	}
 	return text

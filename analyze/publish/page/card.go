@@ -7,13 +7,15 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// mostCardRows is the number of rows of a card that fit on the first screen.
-const mostCardRows = 8
+// The numbers of rows of a card, and of its columns of values, that fit on the first screen.
+const mostCardRows, mostCardColumns = 8, 4
 
 // card is the small table of an ability, in place of the points.
 type card struct {
 	Head []string
-	// Shown are the rows on the first screen: all, or those that are no details.
+	// ShownHead and Shown are on the first screen: all rows, or those that are no details; with
+	// too many columns they are the columns.
+	ShownHead   []string
 	Shown, Rows []cardRow
 	Notes       []string
 	// Facts are the numbers for the whole load, for which the first screen has no room.
@@ -31,13 +33,31 @@ func cardOf(h *headline.Headline) *card {
 	if h.Card == nil {
 		return nil
 	}
-	c := &card{Head: h.Card.Head, Rows: cardRows(h.Card.Rows), Notes: h.Card.Notes, Facts: h.Facts}
-	c.Shown = c.Rows
-	if len(c.Rows) > mostCardRows {
-		c.Shown = cardRows(h.Card.Leading())
+	head, rows := h.Card.Head, h.Card.Rows
+	if len(rows) > mostCardRows {
+		rows = h.Card.Leading()
 	}
-	c.Shown = c.Shown[:min(len(c.Shown), mostCardRows)]
-	return c
+	if len(head)-1 > mostCardColumns && len(rows) <= mostCardColumns {
+		head, rows = transposed(head, rows)
+	}
+	rows = rows[:min(len(rows), mostCardRows)]
+	return &card{Head: h.Card.Head, Rows: cardRows(h.Card.Rows), ShownHead: head, Shown: cardRows(rows), Notes: h.Card.Notes, Facts: h.Facts}
+}
+
+// transposed returns a table with its columns as rows. Its corner stays.
+func transposed(head []string, rows [][]string) (across []string, down [][]string) {
+	across = []string{head[0]}
+	for _, row := range rows {
+		across = append(across, strings.TrimSpace(row[0]))
+	}
+	for i, label := range head[1:] {
+		cells := []string{label}
+		for _, row := range rows {
+			cells = append(cells, row[i+1])
+		}
+		down = append(down, cells)
+	}
+	return across, down
 }
 
 func cardRows(rows [][]string) (list []cardRow) {
