@@ -1,9 +1,12 @@
 package merge
 
 import (
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -70,6 +73,56 @@ func BenchmarkSecond(b *testing.B) {
 	perSecond := b.Elapsed().Seconds() / float64(b.N)
 	b.ReportMetric(1e9*perSecond, "ns/generator/s")
 	b.ReportMetric(100*perSecond, "%core/generator")
+}
+
+// BenchmarkGenerators measures one second of many generators, whose seconds come at once and are
+// decoded, merged and written: what a load costs control each second, and on how many processors.
+// 100 % of a processor is 1 s.
+func BenchmarkGenerators(b *testing.B) {
+	for _, generators := range []int{8, 100, 1000} {
+		b.Run(strconv.Itoa(generators), func(b *testing.B) { benchmarkGenerators(b, generators) })
+	}
+}
+
+func benchmarkGenerators(b *testing.B, generators int) {
+	out, err := load.NewFiles(b.TempDir(), time.Unix(1, 0))
+	if err != nil {
+		b.Fatalf("open the records: %v", err)
+	}
+	defer out.Close()
+	m := writes(out, 0, make([]string, generators)...)
+	messages := make([]*dbtesterpb.LoadSecond, min(generators, 16))
+	for g := range messages {
+		messages[g] = encode(b, g)
+	}
+	workers := runtime.GOMAXPROCS(0)
+	decoders := make([]loadwire.Decoder, workers)
+	send := func(worker int, second int64) error {
+		for g := worker; g < generators; g += workers {
+			s, err := decoders[worker].Second(messages[g%len(messages)])
+			if err != nil {
+				return err
+			}
+			for i := range s.Intervals {
+				s.Intervals[i].Second = second
+			}
+			if err := m.Part(g).Second(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	b.ReportAllocs()
+	for n := int64(1); b.Loop(); n++ {
+		var group errgroup.Group
+		for worker := range workers {
+			group.Go(func() error { return send(worker, n) })
+		}
+		if err := group.Wait(); err != nil {
+			b.Fatalf("second %d: %v", n, err)
+		}
+	}
+	b.ReportMetric(1e9*b.Elapsed().Seconds()/float64(b.N*generators), "ns/generator")
 }
 
 type discard struct{}
