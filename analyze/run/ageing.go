@@ -114,6 +114,25 @@ func (s *AgeingStep) minute(unix int64) (int, bool) {
 	return int(i), i >= 0 && i < int64(len(s.Requests))
 }
 
+// minuteOf returns the minute in which the middle of a second lies, and false if it is in none. The
+// first second counts whole.
+func (s *AgeingStep) minuteOf(second time.Time) (int, bool) {
+	return s.minute(max(second.UnixNano()+5e8, s.From.UnixNano()))
+}
+
+// forgetLatencies drops the values that were computed from histograms.
+func (a *Ageing) forgetLatencies() {
+	for i := range a.Steps {
+		s := &a.Steps[i]
+		clear(s.Requests)
+		for _, measure := range [...]int{AgeingP50, AgeingP99} {
+			for n := range s.Measures[measure].Values {
+				s.Measures[measure].Values[n] = math.NaN()
+			}
+		}
+	}
+}
+
 // minuteReader merges the histograms of seconds into those of minutes. Lines must ascend in time.
 type minuteReader struct {
 	of   *Ageing
@@ -133,7 +152,7 @@ func (r *minuteReader) add(step int, second time.Time, b histogram.Buckets) {
 		return
 	}
 	s := &r.of.Steps[at]
-	minute, ok := s.minute(max(second.UnixNano()+5e8, s.From.UnixNano()))
+	minute, ok := s.minuteOf(second)
 	if !ok {
 		return
 	}
@@ -150,6 +169,20 @@ func (r *minuteReader) add(step int, second time.Time, b histogram.Buckets) {
 		o.at = minute
 	}
 	o.sum.Add(b)
+}
+
+// within reports whether no minute ends between two seconds of a series.
+func (r *minuteReader) within(of results.Series, first, last time.Time) bool {
+	if of.Phase != results.PhaseMeasure {
+		return true
+	}
+	at := slices.IndexFunc(r.of.Steps, func(s AgeingStep) bool { return s.Index == of.Step })
+	if at < 0 {
+		return true
+	}
+	a, known := r.of.Steps[at].minuteOf(first)
+	b, also := r.of.Steps[at].minuteOf(last)
+	return known == also && a == b
 }
 
 // close stores the minutes that are still open.

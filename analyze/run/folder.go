@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -120,10 +121,13 @@ func (f *folderReader) readRequests() {
 	intervals := checkedIntervals(record, f.recorded, gaps)
 	r.Windows = recordedWindows(record, recordedSpan(intervals), gaps)
 	f.readLoad(intervals)
-	f.readStages(intervals)
 	r.Ageing = newAgeing(record)
-	r.Heat = readHeat(f.path(results.FileLatency), intervals, record, r.Windows.Load, r.Start(), &minuteReader{of: &r.Ageing}, gaps)
-	r.damage = damageOf(f.record.Digests, f.dir)
+	var latencies sync.WaitGroup // beside the stages: the last database has no other beside it
+	var missing Gaps
+	latencies.Go(func() { r.Heat = readHeat(f.dir, intervals, record, r.Windows.Load, r.Start(), &r.Ageing, &missing) })
+	f.readStages(intervals)
+	latencies.Wait()
+	gaps.join(missing)
 	f.recorded, f.places = nil, nil // free memory for the steps below
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 }
@@ -279,7 +283,7 @@ func (f *folderReader) machineFiles() []func() {
 	if err != nil {
 		f.clock.broken(results.FileClock, problem(results.FileClock, err))
 	}
-	files := []func(){func() {
+	files := []func(){func() { f.run.damage = damageOf(f.record.Digests, f.dir) }, func() {
 		f.client.Machine = readMachine(f.path(results.FileClient), "client", clocks.Track{}, &f.client.samples)
 	}}
 	f.members = make([]machineRecord, len(f.record.Members))

@@ -3,6 +3,8 @@ package run
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
@@ -19,49 +21,122 @@ type Heat struct {
 // mostBins limits a heat map's columns: narrower columns could not be told apart.
 const mostBins = 120
 
-// readHeat reads the latency log for the table's clock. A log may span hours, so it is read line by
-// line into a bounded number of histograms, and the measured requests also into minutes. Bins count
-// from the unix second start. A missing log is a gap only if there are interval rows. Lines that
-// contradict the rows are a gap.
-func readHeat(path string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, minutes *minuteReader, gaps *Gaps) Heat {
+// heatReader reads the histograms of a load into a bounded number of bins, and those of measured
+// requests also into minutes. Bins count from the unix second start.
+type heatReader struct {
+	heat    Heat
+	start   int64
+	record  *results.DatabaseRun
+	minutes *minuteReader
+	// sum is of the bin open: lines are sorted by time, so one is enough.
+	sum  histogram.Sum
+	open int64
+}
+
+func newHeatReader(record *results.DatabaseRun, load Span, start int64, minutes *minuteReader) *heatReader {
 	h := Heat{Seconds: binSeconds((load.To - load.From) / 1e9), Bins: map[int64]histogram.PackedBuckets{}}
+	return &heatReader{heat: h, start: start, record: record, minutes: minutes, open: -1}
+}
+
+// readHeat reads the latencies of a tag's folder for the table's clock. The log by minute is read if
+// it has the requests of the rows and each of its lines lies in one bin and one minute, else the log
+// by second: one line after the other, because a log may span hours. A missing log is a gap only if
+// there are interval rows. Lines of seconds that contradict the rows are a gap.
+func readHeat(dir string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, ageing *Ageing, gaps *Gaps) Heat {
+	r := newHeatReader(record, load, start, &minuteReader{of: ageing})
+	if r.heat.Seconds >= 60 && r.readMinutes(filepath.Join(dir, results.FileMinutes), intervals) {
+		return r.finish()
+	}
+	ageing.forgetLatencies()
+	r = newHeatReader(record, load, start, &minuteReader{of: ageing})
+	r.readSeconds(filepath.Join(dir, results.FileLatency), intervals, gaps)
+	return r.finish()
+}
+
+// readMinutes reads the log by minute, and reports whether it can stand for the log by second.
+func (r *heatReader) readMinutes(path string, intervals []results.Interval) bool {
+	left := map[results.Series]int64{}
+	for i := range intervals {
+		iv := &intervals[i]
+		for _, timing := range results.Timings {
+			left[results.Series{Timing: timing, Operation: iv.Operation, Outcome: workload.OK, Step: iv.Step, Phase: iv.Phase}] += iv.Latency(timing, workload.OK).Count
+		}
+	}
+	for line, err := range histogram.ReadBuckets(path) {
+		if err != nil {
+			return false
+		}
+		s, err := results.ParseSeries(line.Tag)
+		last := line.Start.Add(line.Length - time.Second)
+		if err != nil || s.Outcome != workload.OK || last.Before(line.Start) {
+			return false
+		}
+		left[s] -= line.Buckets.Total()
+		if s.Timing != r.record.Timing(s.Step) {
+			continue
+		}
+		if bin := r.bin(line.Start); bin < 0 || bin > mostBins || bin != r.bin(last) || !r.minutes.within(s, line.Start, last) {
+			return false
+		}
+		r.add(s, line.Start, line.Buckets)
+	}
+	for _, n := range left {
+		if n != 0 {
+			return false
+		}
+	}
+	return len(left) > 0
+}
+
+// readSeconds reads the log by second.
+func (r *heatReader) readSeconds(path string, intervals []results.Interval, gaps *Gaps) {
 	logged := map[int64]int64{} // requests by second
-	// Lines are sorted by time, so one open bin is enough.
-	sum, open := &histogram.Sum{}, int64(-1)
 	for line, err := range histogram.ReadBuckets(path) {
 		if err != nil {
 			if len(intervals) > 0 || !errors.Is(err, fs.ErrNotExist) {
 				gaps.Add("%s", problem(path, err))
 			}
-			h.close(open, sum)
-			minutes.close()
-			return h
+			return
 		}
 		s, err := results.ParseSeries(line.Tag)
 		if err == nil && s.Outcome == workload.OK && s.Timing == results.TimingService {
 			logged[line.Start.Unix()] += line.Buckets.Total()
 		}
-		if err != nil || s.Outcome != workload.OK || s.Timing != record.Timing(s.Step) {
+		if err != nil || s.Outcome != workload.OK || s.Timing != r.record.Timing(s.Step) {
 			continue
 		}
-		if s.Phase == results.PhaseMeasure {
-			minutes.add(s.Step, line.Start, line.Buckets)
-		}
-		bin := floorDiv(line.Start.Unix()-start, h.Seconds)
-		if bin < 0 || bin > mostBins {
-			continue // far from the load; checkLog reports it
-		}
-		if bin != open {
-			h.close(open, sum)
-			sum.Add(h.Bins[bin].Buckets())
-			open = bin
-		}
-		sum.Add(line.Buckets)
+		r.add(s, line.Start, line.Buckets)
 	}
-	h.close(open, sum)
-	minutes.close()
 	checkLog(intervals, logged, gaps)
-	return h
+}
+
+// bin returns the bin of a second.
+func (r *heatReader) bin(second time.Time) int64 {
+	return floorDiv(second.Unix()-r.start, r.heat.Seconds)
+}
+
+// add adds the requests of a series that ended from a second on, within one bin and one minute.
+func (r *heatReader) add(s results.Series, from time.Time, b histogram.Buckets) {
+	if s.Phase == results.PhaseMeasure {
+		r.minutes.add(s.Step, from, b)
+	}
+	bin := r.bin(from)
+	if bin < 0 || bin > mostBins {
+		return // far from the load; checkLog reports it
+	}
+	if bin != r.open {
+		r.heat.close(r.open, &r.sum)
+		r.sum.Add(r.heat.Bins[bin].Buckets())
+		r.open = bin
+	}
+	r.sum.Add(b)
+}
+
+// finish returns the heat map, and stores the last bin and the last minutes.
+func (r *heatReader) finish() Heat {
+	r.heat.close(r.open, &r.sum)
+	r.minutes.close()
+	return r.heat
 }
 
 // close stores the finished bin.

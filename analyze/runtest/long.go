@@ -52,6 +52,9 @@ func (f *Fixture) longLoad(dir string, run *results.DatabaseRun, noise *rand.Ran
 	lines, err := histogram.NewLogWriter(filepath.Join(dir, results.FileLatency), run.LoadStart)
 	f.Ok(err)
 	defer lines.Close()
+	minutes, err := results.NewMinuteLog(filepath.Join(dir, results.FileMinutes), run.LoadStart, lines)
+	f.Ok(err)
+	defer func() { f.Ok(minutes.Close()) }()
 	totals, err := lines.Another(filepath.Join(dir, results.FileTotal), run.LoadStart)
 	f.Ok(err)
 	defer totals.Close()
@@ -77,6 +80,8 @@ func (f *Fixture) longLoad(dir string, run *results.DatabaseRun, noise *rand.Ran
 		row.InFlight, row.KeysCumulative = 100, t.OK
 		f.Ok(intervals.Write([]results.Interval{row}))
 		f.Ok(lines.Write(at, time.Second, series.Tag(), second))
+		f.Ok(minutes.Begin(at))
+		minutes.Add(series, second)
 	}
 	f.Ok(totals.Write(run.LoadStart, run.LoadEnd.Sub(run.LoadStart), series.Tag(), total))
 	t.Offered, t.Sent = t.OK, t.OK

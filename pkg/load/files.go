@@ -17,6 +17,7 @@ type Files struct {
 	members   *results.MemberWriter
 	errors    *results.ErrorWriter
 	latency   *histogram.LogWriter
+	minutes   *results.MinuteLog
 	total     *histogram.LogWriter
 	byMember  *histogram.LogWriter
 }
@@ -27,7 +28,7 @@ var _ MemberSink = (*Files)(nil)
 func FileNames() []string {
 	return []string{
 		results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors,
-		results.FileLatency, results.FileTotal, results.FileMembersLatency,
+		results.FileLatency, results.FileMinutes, results.FileTotal, results.FileMembersLatency,
 	}
 }
 
@@ -54,6 +55,9 @@ func NewFiles(dir string, start time.Time) (f *Files, err error) {
 	if f.latency, err = histogram.NewLogWriter(filepath.Join(dir, results.FileLatency), start); err != nil {
 		return f, err
 	}
+	if f.minutes, err = results.NewMinuteLog(filepath.Join(dir, results.FileMinutes), start, f.latency); err != nil {
+		return f, err
+	}
 	if f.total, err = f.latency.Another(filepath.Join(dir, results.FileTotal), start); err != nil {
 		return f, err
 	}
@@ -67,8 +71,13 @@ func (f *Files) Second(s Second) error {
 	if len(s.Errors) > 0 {
 		errs = append(errs, f.errors.Write(s.Errors))
 	}
+	errs = append(errs, f.minutes.Begin(s.Start))
 	for _, l := range s.Latencies {
 		errs = append(errs, f.latency.Write(s.Start, time.Second, l.Series.Tag(), l.Histogram))
+		f.minutes.Add(l.Series, l.Histogram)
+	}
+	if s.Last {
+		errs = append(errs, f.minutes.Flush())
 	}
 	return errors.Join(errs...)
 }
@@ -100,6 +109,9 @@ func (f *Files) Close() error {
 	}
 	if f.latency != nil {
 		errs = append(errs, f.latency.Close())
+	}
+	if f.minutes != nil {
+		errs = append(errs, f.minutes.Close())
 	}
 	if f.total != nil {
 		errs = append(errs, f.total.Close())

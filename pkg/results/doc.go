@@ -13,6 +13,7 @@
 //	TAG/errors.csv           a row per second, class and message of errors ([ErrorCount])
 //	TAG/events.jsonl         members, leaders, boundaries of steps ([Event])
 //	TAG/latency.hlog         ok latencies, a line per second and [Series]
+//	TAG/latency-minutes.hlog those of latency.hlog, merged by minute
 //	TAG/latency-total.hlog   latencies of all outcomes, a line per [Series]
 //	TAG/*-system-metrics.csv a row per second of one machine ([Sample])
 //	TAG/client-control.log   control's report of this database's run

@@ -16,6 +16,8 @@ const (
 	// FileFaults has every fault of a load, with its effect on the load.
 	FileFaults  = "faults.csv"
 	FileLatency = "latency.hlog"
+	// FileMinutes has the histograms of FileLatency merged by minute: see [MinuteLog].
+	FileMinutes = "latency-minutes.hlog"
 	FileTotal   = "latency-total.hlog"
 	FileEvents  = "events.jsonl"
 	// FileControlLog is control's own log of one database's run, as text.

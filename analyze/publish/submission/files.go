@@ -59,7 +59,7 @@ func (p *packer) rule(file string) rule {
 	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileProbes, results.FileFaults, results.FileClock,
 		results.FileCapacity, results.FileDisk, results.FileClient, locks.FileTurns}, name), member == results.FileServer, member == results.FileDatabase:
 		return rule{treat: (*packer).table}
-	case slices.Contains([]string{results.FileLatency, results.FileTotal, results.FileMembersLatency}, name):
+	case slices.Contains([]string{results.FileLatency, results.FileMinutes, results.FileTotal, results.FileMembersLatency}, name):
 		return rule{treat: (*packer).histograms}
 	case slices.ContainsFunc(observed(), func(g observation.Group) bool { return name == g.File() }):
 		return rule{treat: (*packer).table}

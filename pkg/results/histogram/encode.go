@@ -53,6 +53,17 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	if e.plain, err = e.v2.Append(e.plain[:0], h); err != nil {
 		return b, err
 	}
+	return e.compress(b)
+}
+
+// appendPacked appends a histogram of the shape of [Packed], which is not empty.
+func (e *encoder) appendPacked(b []byte, p *hdrhistogram.PackedHistogram) ([]byte, error) {
+	e.plain = appendV2(e.plain[:0], p, Digits)
+	return e.compress(b)
+}
+
+// compress appends the compressed payload of e.plain.
+func (e *encoder) compress(b []byte) ([]byte, error) {
 	e.compressed.Reset()
 	e.compressed.Write(make([]byte, 8)) // the compressed header, filled in below
 	e.compressor.Reset(&e.compressed)

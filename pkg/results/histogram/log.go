@@ -54,6 +54,21 @@ func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, e
 // empty histogram writes nothing. The histogram, which holds 1 ns to [MaxLatency] with one to
 // three digits, is not changed. After a failed write every Write returns that error.
 func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
+	return w.write(at, length, tag, h, func(b []byte) ([]byte, error) { return w.encoder.append(b, h) })
+}
+
+// WritePacked is [LogWriter.Write] for a histogram of the shape of [Packed].
+func (w *LogWriter) WritePacked(at time.Time, length time.Duration, tag string, p *hdrhistogram.PackedHistogram) error {
+	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendPacked(b, p) })
+}
+
+// counts is a histogram of any kind.
+type counts interface {
+	TotalCount() int64
+	Max() int64
+}
+
+func (w *LogWriter) write(at time.Time, length time.Duration, tag string, h counts, encode func(b []byte) ([]byte, error)) error {
 	if strings.ContainsAny(tag, ", =\t\r\n") {
 		return fmt.Errorf("append to %s: tag %q has a comma, space or =", w.lines.Path(), tag)
 	}
@@ -61,7 +76,7 @@ func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdr
 		return w.lines.Err()
 	}
 	b := appendLine(w.buf[:0], at, length, tag, h)
-	b, err := w.encoder.append(b, h)
+	b, err := encode(b)
 	if err != nil {
 		return fmt.Errorf("append to %s: encode histogram: %w", w.lines.Path(), err)
 	}
@@ -70,7 +85,7 @@ func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdr
 }
 
 // appendLine appends a line up to its histogram.
-func appendLine(b []byte, at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) []byte {
+func appendLine(b []byte, at time.Time, length time.Duration, tag string, h counts) []byte {
 	if tag != "" {
 		b = append(append(append(b, "Tag="...), tag...), ',')
 	}
