@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -117,8 +118,26 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 	if err != nil {
 		r.journal.text.update(Update{Text: "error: " + err.Error()})
 	}
-	copies := newExports(r)
-	return errors.Join(err, r.journal.text.close(), copies.copy(r, t.manifest), t.digest(r))
+	err = errors.Join(err, r.journal.text.close(), newExports(r).copy(r, t.manifest))
+	t.compress(r)
+	return errors.Join(err, t.digest(r))
+}
+
+// compress compresses the large tables of a run, after the last program that reads them here. One
+// that cannot be compressed stays as it is.
+func (t *trial) compress(r *run) {
+	files, err := results.Compress(r.dir, results.CompressFrom)
+	if err != nil {
+		t.opts.Report(Update{Trial: t.number, Trials: t.manifest.Trials, Tag: r.db.Tag, Text: fmt.Sprintf("some records stay uncompressed: %v", err)})
+	}
+	for i := range r.record.Members {
+		list := r.record.Members[i].Files
+		for n, file := range list {
+			if slices.Contains(files, file) {
+				list[n] = file + linefile.Compressed
+			}
+		}
+	}
 }
 
 // digest records the digests of a run's records, after the last of them was written.

@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/publish/index"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/process/garbage"
 	"github.com/coreos/dbtester/pkg/remotestorage"
@@ -121,13 +122,14 @@ func stepsOf(runs []*results.Manifest) (n int64) {
 	return n
 }
 
-// bytesOf returns the size of the files in folders and below, without unreadable ones.
+// bytesOf returns the size of the files in folders and below, of compressed ones before that,
+// without unreadable ones.
 func bytesOf(folders []string) (sum int64) {
 	for _, folder := range folders {
-		_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
-				if info, err := d.Info(); err == nil {
-					sum += info.Size()
+				if n, err := linefile.PlainSize(path); err == nil {
+					sum += n
 				}
 			}
 			return nil //nolint:nilerr // left out

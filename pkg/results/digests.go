@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
@@ -15,6 +16,7 @@ func Recorded(file string) bool {
 	if path.Dir(file) != "." {
 		return true
 	}
+	file = strings.TrimSuffix(file, linefile.Compressed)
 	_, name, numbered := strings.Cut(file, "-")
 	switch {
 	case slices.Contains([]string{FileDisk, FileClientInterpolated, FileManifest}, file), numbered && name == FileServerInterpolated:
@@ -28,7 +30,8 @@ func Recorded(file string) bool {
 // OfRequests reports whether the numbers of requests are computed from a recorded file of a
 // tag's folder.
 func OfRequests(file string) bool {
-	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileTotal, FileCapacity}, file)
+	file = strings.TrimSuffix(file, linefile.Compressed)
+	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileMinutes, FileTotal, FileCapacity}, file)
 }
 
 // Digest returns the digests of the recorded files in a tag's folder.

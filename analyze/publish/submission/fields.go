@@ -263,8 +263,9 @@ func (p *packer) memberFiles(v any) any {
 	list, _ := v.([]any)
 	out := []any{}
 	for _, file := range list {
-		if name, _ := file.(string); p.rule(filepath.ToSlash(name)).treat != nil {
-			out = append(out, p.packedName(filepath.ToSlash(name)))
+		name, _ := file.(string)
+		if name = plainName(filepath.ToSlash(name)); p.rule(name).treat != nil {
+			out = append(out, p.packedName(name))
 		}
 	}
 	return out

@@ -306,8 +306,8 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	slices.Sort(files)
 	change := newRenewal()
 	for _, file := range files {
-		path := tag + "/" + p.packedName(file)
-		r := p.rule(file)
+		path := tag + "/" + p.packedName(plainName(file))
+		r := p.rule(plainName(file))
 		if r.log && !listed(record, file) { // kept because reports count its events
 			path = tag + "/" + unlistedName(file, len(p.unlisted))
 			p.unlisted = append(p.unlisted, fmt.Sprintf("%s/%s, packed as %s", record.Tag, file, path))
@@ -322,7 +322,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 			p.learnLog(filepath.Join(dir, file))
 			continue
 		}
-		data, err := regularfile.Read(filepath.Join(dir, file), mostBytes)
+		data, err := readRecord(filepath.Join(dir, file))
 		if err != nil {
 			return fmt.Errorf("read a record: %w", linefile.Bare(err))
 		}
@@ -340,6 +340,22 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	}
 	p.digests[tag] = change.set(p, record.Digests)
 	return nil
+}
+
+// plainName is the name of a record in the archive, where it is not compressed by itself.
+func plainName(file string) string {
+	if plain, compressed := strings.CutSuffix(file, linefile.Compressed); compressed && results.Compressible(plain) {
+		return plain
+	}
+	return file
+}
+
+// readRecord reads a record, compressed or not.
+func readRecord(path string) ([]byte, error) {
+	if plainName(filepath.ToSlash(path)) != filepath.ToSlash(path) {
+		return linefile.ReadCompressed(path, mostBytes)
+	}
+	return regularfile.Read(path, mostBytes)
 }
 
 // add adds a file to an archive, which may be nil.

@@ -30,7 +30,11 @@ func readLine(r *bufio.Reader) (string, error) {
 		if len(long)+len(part) > maxLine {
 			return "", fmt.Errorf("a line must be at most %d bytes", maxLine)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long == nil:
+			return string(part), err
+		default:
 			return string(append(long, part...)), err
 		}
 		long = append(long, part...)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -236,9 +237,15 @@ func EachRow[T any](path string, columns []Column[T], next func(header []string)
 	})
 }
 
-// openTable calls read with a file's whole lines and its size in bytes.
+// openTable calls read with the whole lines of a file or of its compressed form, and with their
+// number of bytes, 0 if it is not known before they are read.
 func openTable(path string, read func(r *rowReader, size int64) error) error {
 	f, err := regularfile.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if packed, other := openCompressed(path + Compressed); !errors.Is(other, fs.ErrNotExist) {
+			return compressedTable(packed, other, read)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)
 	}
@@ -255,6 +262,15 @@ func openTable(path string, read func(r *rowReader, size int64) error) error {
 		err = fmt.Errorf("read %s: %w", path, ErrTruncated)
 	}
 	return err
+}
+
+// compressedTable calls read with the lines of a compressed file, unless it could not be opened.
+func compressedTable(packed *compressedFile, err error, read func(r *rowReader, size int64) error) error {
+	if err != nil {
+		return fmt.Errorf("read rows: %w", err)
+	}
+	defer packed.Close()
+	return read(newRowReader(&lineBound{r: packed}), 0)
 }
 
 // ZeroRows makes zero rows for any header.
