@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs blackout tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs blackout tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -202,8 +202,11 @@ cycles: ## fifty starts and stops of etcd leave nothing in their agent; a minute
 generators: ## four generators in network namespaces, of which one is killed, one paused and one slowed; needs root or a user namespace; a minute
 	DBTESTER_GENERATOR_FAULTS=1 $(GO) test -count=1 -timeout 10m -v -run '^TestGenerator(s|Killed|Faults)' ./cmd/dbtester
 
-scale: ## what 1 to 8 generators in network namespaces hold together on this machine, and what control needs for them: a table; three minutes
-	DBTESTER_SCALE=1 $(GO) test -count=1 -timeout 20m -run '^TestScale$$' ./cmd/dbtester
+scale: ## what 1 to 8 generators in network namespaces hold together on this machine, and what control needs for them: test-results/scale.md; three minutes
+	DBTESTER_SCALE=$(CURDIR)/test-results/scale.md $(GO) test -count=1 -timeout 20m -run '^TestScale$$' ./cmd/dbtester
+
+long-runs: build ## what reports of an hour and of a day of three databases cost, and the size of their records: test-results/long-runs.md; five minutes
+	DBTESTER_LONG_FILE=$(CURDIR)/test-results/long-runs.md DBTESTER_PROGRAM=$(CURDIR)/bin/dbtester $(GO) test -count=1 -timeout 30m -run '^TestLongRunCosts$$' ./analyze
 
 neighbours: ## 10,000 keys of others on etcd, ZooKeeper and Consul stay as they are beside a load; minutes
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$/prefix' ./pkg/database/etcd ./pkg/database/zookeeper ./pkg/database/consul -neighbour-keys=10000

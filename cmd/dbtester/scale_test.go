@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,28 +14,51 @@ import (
 )
 
 // TestScale measures the throughput of 1, 2, 4 and 8 generators together on this machine, and
-// control's resource usage for them: make scale. It asserts no speeds.
+// control's resource usage for them, and writes a table into the file DBTESTER_SCALE: make scale. It
+// asserts no speeds.
 func TestScale(t *testing.T) {
-	if os.Getenv("DBTESTER_SCALE") == "" {
+	to := os.Getenv("DBTESTER_SCALE")
+	if to == "" {
 		t.Skip("it takes minutes: make scale")
 	}
-	fmt.Println("| generators | rate of each | held | processors: control | each generator | server | RssAnon of control | control's network, to and from |")
-	fmt.Println("|---|---|---|---|---|---|---|---|")
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Several generators and one control\n\nWritten by `make scale` on a machine with %d processors; load average %s at the start. [docs/scale.md](../docs/scale.md) says what the columns are. Processor time is in per cent of one processor, memory is that of control, and a run's records are those of %v.\n\n", runtime.NumCPU(), loadAverage(t), scaleLength)
+	b.WriteString("| generators | rate of each | held | control | each generator | server | RssAnon | sent | received | records |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, at := range []struct{ n, rate int }{{1, 1000}, {2, 1000}, {4, 1000}, {8, 1000}, {1, 4000}, {2, 4000}, {4, 4000}, {4, 8000}, {4, 16000}} {
-		t.Run(fmt.Sprintf("%d generators of %d", at.n, at.rate), func(t *testing.T) { measureScale(t, at.n, at.rate) })
+		t.Run(fmt.Sprintf("%d generators of %d", at.n, at.rate), func(t *testing.T) {
+			row := measureScale(t, at.n, at.rate)
+			t.Log(row)
+			b.WriteString(row)
+		})
+	}
+	if err := os.WriteFile(to, []byte(b.String()), 0o644); err != nil {
+		t.Errorf("write the table: %v", err)
 	}
 }
 
-// measureScale prints a row of the table.
-func measureScale(t *testing.T, n, rate int) {
-	const length, watched = 14, 8 * time.Second
+// loadAverage returns the load averages of this machine, of 1, 5 and 15 minutes.
+func loadAverage(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		t.Fatalf("read the load average: %v", err)
+	}
+	return strings.Join(strings.Fields(string(data))[:3], ", ")
+}
+
+// scaleLength is how long each run's load is.
+const scaleLength = 14 * time.Second
+
+// measureScale returns a row of the table.
+func measureScale(t *testing.T, n, rate int) string {
+	const watched = 8 * time.Second
 	s := &issuers{network: newNetworkOf(t, n+1)}
 	far, host := s.network.agents[n], s.hosts[n]
 	s.hosts = s.hosts[:n]
 	server := s.serve(far, host, "-")
 	s.startAgents()
 	s.addrs = s.hosts
-	c := s.control(fmt.Sprintf("{operation: write, key_size: 16, value_size: 64, clients: %d, connections: %d, rate: %d, duration: %ds, timeout: 60s, drain: 60s}", 50*n, 10*n, n*rate, length))
+	c := s.control(fmt.Sprintf("{operation: write, key_size: 16, value_size: 64, clients: %d, connections: %d, rate: %d, duration: %v, timeout: 60s, drain: 60s}", 50*n, 10*n, n*rate, scaleLength))
 	c.loading()
 	time.Sleep(2 * time.Second) // the buffers of the first seconds
 	before, sent, received := s.used(c, server)
@@ -53,7 +77,7 @@ func measureScale(t *testing.T, n, rate int) {
 	}
 	ok := int64(0)
 	for _, r := range rows {
-		if r.FromNS >= 0 && r.ToNS <= int64(length*time.Second) {
+		if r.FromNS >= 0 && r.ToNS <= int64(scaleLength) {
 			ok += r.OK
 		}
 	}
@@ -63,12 +87,20 @@ func measureScale(t *testing.T, n, rate int) {
 		agents += after[2+i] - before[2+i]
 	}
 	perSecond := func(n int64) float64 { return float64(n) / watched.Seconds() / 1e3 }
-	fmt.Printf("| %d | %d/s | %.3f %% | %.2f %% | %.1f %% | %.1f %% | %.1f MB | %.1f and %.1f kB/s |\n", n, rate,
-		100*float64(ok)/float64(n*rate*length), share(after[0]-before[0]), share(agents)/float64(n), share(after[1]-before[1]), float64(memory)/1e3,
-		perSecond(sentAfter-sent), perSecond(receivedAfter-received))
 	for _, m := range db.Validity {
 		t.Logf("%s: %s", m.Code, m.Text)
 	}
+	return fmt.Sprintf("| %d | %d/s | %.3f %% | %.2f %% | %.1f %% | %.1f %% | %.1f MB | %.1f kB/s | %.1f kB/s | %.0f kB |\n", n, rate,
+		100*float64(ok)/(float64(n*rate)*scaleLength.Seconds()), share(after[0]-before[0]), share(agents)/float64(n), share(after[1]-before[1]), float64(memory)/1e3,
+		perSecond(sentAfter-sent), perSecond(receivedAfter-received), float64(recorded(db))/1e3)
+}
+
+// recorded returns the bytes of a run's records.
+func recorded(db *results.DatabaseRun) (bytes int64) {
+	for _, d := range db.Digests.ByFile {
+		bytes += d.Bytes
+	}
+	return bytes
 }
 
 // used returns the CPU time of control, the server and the agents so far, and the bytes that
