@@ -146,6 +146,17 @@ type consulOptions struct {
 	Meta           map[string]string `yaml:"meta,omitempty"`
 }
 
+// Registry has a rule that ends registrations after their TTL.
+func (*consulOptions) Registry() database.SessionFacts {
+	return database.SessionFacts{Least: time.Second, Step: time.Millisecond, Ends: func(ttl time.Duration, _ int) (time.Duration, time.Duration) { return ttl, ttl }}
+}
+
+func (*consulOptions) DialRegistry(context.Context, database.Target) (database.Sessions, error) {
+	panic("dialed")
+}
+
+func (*consulOptions) AwaitRegistry(context.Context, database.Target) error { panic("asked") }
+
 type consulLimits struct {
 	HTTP int     `yaml:"http_max_conns_per_client"`
 	Rate float64 `yaml:"rate"`

@@ -66,6 +66,24 @@ func TestScenarioOwnKeys(t *testing.T) {
 	}
 }
 
+// Instances register by a database's own registry of services with the TTL that its rule keeps, and
+// a registry of sessions is what a file has without the key.
+func TestScenarioRegistry(t *testing.T) {
+	e, _, err := Parse("x.yaml", []byte("scenario: {name: service-discovery}\nhosts: [10.0.0.1]\ndatabases:\n  consul__a: {discovery: {registry: services}}\n  consul__b: {discovery: {registry: sessions}}\n"), testCatalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []discovery.Plan{{Registry: discovery.Services, TTL: 20 * time.Second}, {TTL: 10 * time.Second}} {
+		if p := discovery.Keys().Of(e.Databases[i].Abilities); p.Registry != want.Registry || p.TTL != want.TTL || p.Instances != 200 {
+			t.Errorf("the plan of %s is %+v, want %+v", e.Databases[i].ID, p, want)
+		}
+	}
+	shown, err := Show(e)
+	if err != nil || strings.Count(string(shown), "registry: services") != 1 || strings.Contains(string(shown), "registry: sessions") {
+		t.Errorf("the experiment is shown as\n%s%v", shown, err)
+	}
+}
+
 // Wrong values are reported where the scenario gives them, and databases that cannot are named.
 func TestScenarioProblems(t *testing.T) {
 	for _, test := range []struct {
@@ -81,6 +99,9 @@ func TestScenarioProblems(t *testing.T) {
 			"x.yaml:2:1: the scenario service-discovery stands for discovery: give its keys in the scenario, or leave the scenario out"}},
 		{"a database without sessions", "scenario: {name: service-discovery}\nhosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zetcd: }\n", []string{
 			"x.yaml:1:11: discovery: instances cannot register in zetcd: the proxy renews by itself"}},
+		{"a database without services", "scenario: {name: service-discovery, registry: services}\n" + threeStores, []string{
+			"x.yaml:1:47: discovery: instances cannot register in etcd: it has no registry of services",
+			"x.yaml:1:47: discovery: instances cannot register in zookeeper: it has no registry of services"}},
 		{"one of a database's own", "hosts: [10.0.0.1]\nload: {duration: 60s}\ndatabases: {cetcd: {discovery: {instances: 3, ttl: 3s}}}\n", []string{
 			"x.yaml:3:32: discovery: instances cannot register in cetcd: it has no sessions"}},
 		{"more changes than instances", "scenario: {name: service-discovery, instances: 4, deaths: 3, deploys: 2}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
@@ -126,9 +147,13 @@ func TestScenarioDoc(t *testing.T) {
 		t.Fatalf("read the page: %v", err)
 	}
 	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) != 2 {
-		t.Fatalf("the page has %d examples, want a scenario and what it stands for", len(blocks))
+	if len(blocks) != 3 {
+		t.Fatalf("the page has %d examples, want a scenario, what it stands for, and databases", len(blocks))
 	}
+	if _, _, err := Parse("x.yaml", []byte("hosts: [10.0.0.1]\n"+strings.Split(blocks[2], "```")[0]), testCatalog()); err != nil {
+		t.Errorf("the databases of the page: %v", err)
+	}
+	blocks = blocks[:2]
 	var experiments []*Experiment
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "```")

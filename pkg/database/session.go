@@ -31,9 +31,10 @@ type SessionFacts struct {
 	// Requests are the requests of a [Leaser]'s methods. NoRequests is the reason why clients
 	// are no Leasers. One of the two is empty.
 	Requests, NoRequests string
-	// Beside is another way by which users of the database find dead clients, and which is not
-	// measured. It is empty if sessions are the way.
+	// Beside is another way by which users of the database find dead clients, empty if there is none.
 	Beside string
+	// Remains means that members keep something of an ended session until it is released.
+	Remains bool
 }
 
 // Granted returns the TTL that members grant for a requested one.
@@ -96,6 +97,19 @@ func SessionFactsOf(i Info, driver any) *SessionFacts {
 		return &facts
 	}
 	return i.Sessions
+}
+
+// Registrar is a driver of a database that has a registry of services too, with rules of its own for
+// instances that die.
+type Registrar interface {
+	// Registry returns the facts of registrations, which are as those of sessions.
+	Registry() SessionFacts
+	// DialRegistry returns a granter of registrations, which the caller closes. The instance that a
+	// registration attaches is its key. One that has ended may begin again when it is renewed.
+	DialRegistry(ctx context.Context, t Target) (Sessions, error)
+	// AwaitRegistry returns once registrations at every member reach all others, which may take a
+	// while after the members' start.
+	AwaitRegistry(ctx context.Context, t Target) error
 }
 
 // ErrNoSession is wrapped by the error of a request for a session that has ended.

@@ -61,6 +61,7 @@ func cases() []testCase {
 		{name: "fill", in: parts{Servers}, run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
 		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
 		{name: "sessions", in: parts{Clients, Servers}, run: sessionsCase, applies: drives[database.SessionDialer]},
+		{name: "registry", in: parts{Servers}, run: registryCase, applies: drives[database.Registrar]},
 		{name: "requests of sessions", in: parts{Clients, Servers}, run: leasesCase, applies: offers(workload.OpGrant)},
 		{name: "ends of such sessions", in: parts{Servers}, run: leaseEndsCase, applies: leasesExpire},
 		{name: "locks", run: locksCase, applies: drives[database.LockDialer]},

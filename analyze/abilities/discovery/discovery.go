@@ -122,7 +122,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 		text += fmt.Sprintf("; %s consumers stopped: %s", count(o.Broken), o.BrokenWhy)
 	}
 	if o.Beside != "" {
-		text += "; not measured: " + o.Beside
+		text += "; another way: " + o.Beside
 	}
 	return run.Counted(int64(o.Registered.Registered)), text
 }
@@ -235,12 +235,26 @@ func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	return list, of
 }
 
+// unmeasured returns the way by which users of a database find dead instances and which none of the
+// runs has, "" for none.
+func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string {
+	for _, of := range runs {
+		list, by := outcomes(of)
+		for i, other := range list {
+			if by[i].Info.Record.Database == database && other.Plan.Registry != o.Plan.Registry {
+				return ""
+			}
+		}
+	}
+	return o.Beside
+}
+
 // Say returns the sentence about when all consumers knew of a death.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var said, unknown, beside []string
 	consumers := 0
 	for i, name := range names {
-		list, _ := outcomes(runs[i])
+		list, of := outcomes(runs[i])
 		var medians []time.Duration
 		for _, o := range list {
 			consumers = max(consumers, o.Watching)
@@ -261,7 +275,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			text += fmt.Sprintf(" (longest %.1f s of %s)", t.Max.Seconds(), count(t.N))
 		}
 		said = append(said, text)
-		if way := list[0].Beside; way != "" {
+		if way := unmeasured(list[0], of[0].Info.Record.Database, runs); way != "" {
 			beside = append(beside, fmt.Sprintf("%s has another way, %s, which was not measured", name, way))
 		}
 	}

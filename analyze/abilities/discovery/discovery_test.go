@@ -69,7 +69,7 @@ func TestRows(t *testing.T) {
 			"",
 		}},
 		{"wrong", bad, []string{
-			"199, TTL 8s; a lease ends after its TTL; 1234 registered/s; 49 consumers, by a watch; 1 not registered: no room; 1 consumers stopped: cut; not measured: health checks",
+			"199, TTL 8s; a lease ends after its TTL; 1234 registered/s; 49 consumers, by a watch; 1 not registered: no room; 1 consumers stopped: cut; another way: health checks",
 			"p50 10.011 s, p95 10.020 s, longest 10.020 s; 19 of 20 known to all, 9 of 20 within 10.01s (the rule may take 20s); 5 reports were read after a stop of this client of at most 30ms",
 			"of the TTL left p50 7.000 s, p95 7.000 s, longest 7.000 s; session ended late by p50 2.990 s, p95 2.990 s, longest 2.990 s; to the last consumer p50 21.000 ms, p95 30.000 ms, longest 30.000 ms; known to 2.000 ms",
 			"p50 30.000 ms, p95 40.000 ms, longest 40.000 ms; until the new key was requested p50 10.000 ms, p95 10.000 ms, longest 10.000 ms, to the last consumer p50 20.000 ms, p95 30.000 ms, longest 30.000 ms; 2 of 2 known to all",
@@ -111,8 +111,18 @@ func TestCard(t *testing.T) {
 	if said := (Half{}).Say(names, runs); said != want {
 		t.Errorf("the sentence is\n%q, want\n%q", said, want)
 	}
+	native := died()
+	native.Plan.Registry, native.Beside = discovery.Services, "sessions"
+	both := append(slices.Clone(runs), []*run.Run{of(t, native)})
+	if said := (Half{}).Say(append(slices.Clone(names), "e"), both); strings.Contains(said, "No loser") {
+		t.Errorf("both ways of a database were measured: %q", said)
+	}
+	both[4][0].Info.Record.Database = "other"
+	if said := (Half{}).Say(append(slices.Clone(names), "e"), both); !strings.Contains(said, "No loser is named: c has another way, health checks of agents, which was not measured; e has another way, sessions, which was not measured.") {
+		t.Errorf("two databases have ways that were not measured: %q", said)
+	}
 	card := (Half{}).Card(names, runs)
-	if card == nil || len(card.Notes) != 3 || !strings.Contains(card.Notes[1], "not measured: health checks of agents; the first of 2 trials") {
+	if card == nil || len(card.Notes) != 3 || !strings.Contains(card.Notes[1], "another way: health checks of agents; the first of 2 trials") {
 		t.Fatalf("the card is %+v", card)
 	}
 	for _, want := range [][]string{

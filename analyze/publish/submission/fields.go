@@ -77,7 +77,7 @@ var treatments = fieldsOf(map[string]treatment{
 	"discovered.what discovered.rule discovered.renewal discovered.watch discovered.beside":                                                            asText,
 	"discovered.why discovered.why_left discovered.broken_why discovered.behind_why changes.why":                                                       asText,
 	"locks_held.began sessions_held.death discovered.began recovery.until":                                                                             asTime,
-	"plan.recipe load_locks.recipe locks.recipe plan.release fairness.order consistency.form consistency.back":                                         asWord,
+	"plan.recipe load_locks.recipe locks.recipe plan.release plan.registry fairness.order consistency.form consistency.back":                           asWord,
 	"boot_id":                      asMachine,
 	"net_ns":                       asNetwork,
 	"device":                       asDevice,

@@ -36,7 +36,9 @@ type Half struct {
 
 // New returns the instances and consumers of a run.
 func New(r *abilities.Run) *Half {
-	return &Half{run: r, plan: discovery.Keys().Of(r.DB.Abilities), facts: database.SessionFactsOf(r.Info, r.Driver)}
+	plan := discovery.Keys().Of(r.DB.Abilities)
+	facts, _ := plan.FactsOf(r.Info, r.Driver) // a plan whose instances cannot register is refused with the file
+	return &Half{run: r, plan: plan, facts: facts}
 }
 
 // Name is that of the activity.
@@ -79,7 +81,7 @@ func (h *Half) room() error {
 func (h *Half) dial(ctx context.Context, n int) (database.Sessions, error) {
 	target := *h.run.Target
 	target.Prefer = n % len(target.Endpoints)
-	return h.run.Driver.(database.SessionDialer).DialSessions(ctx, target)
+	return h.plan.Dial(ctx, h.run.Driver, target)
 }
 
 // Prepare registers the instances, and begins the watches of the consumers.
@@ -100,6 +102,9 @@ func (h *Half) Prepare(ctx context.Context) error {
 		Keys: keeper.NewKeys(),
 		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
 	})
+	if err := h.plan.Await(ctx, h.run.Driver, *h.run.Target); err != nil {
+		return err
+	}
 	h.run.Step("register %d instances, which %d consumers watch", h.plan.Instances, h.plan.Consumers)
 	if err := h.service.Register(ctx); err != nil {
 		return err

@@ -5,6 +5,7 @@ package discovery
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +28,8 @@ type Plan struct {
 	// Instances register a key of a session each. Consumers watch all of these keys.
 	Instances int `json:"instances"`
 	Consumers int `json:"consumers"`
+	// Registry is by what instances register: "" is Sessions.
+	Registry Registry `json:"registry,omitempty"`
 	// Notice is the time in which all consumers are to know of a death, 0 if the file names none.
 	Notice time.Duration `json:"notice_ns,omitempty"`
 	// TTL is the requested TTL of the sessions, and Keep the time between two renewals of one.
@@ -42,6 +45,50 @@ type Plan struct {
 
 // Wanted reports whether there are instances.
 func (p Plan) Wanted() bool { return p.Instances > 0 }
+
+// Registry is by what instances register.
+type Registry string
+
+// The kinds of Registry.
+const (
+	// Sessions are those of the database, with a key each.
+	Sessions Registry = "sessions"
+	// Services are those of the database's own registry.
+	Services Registry = "services"
+)
+
+// FactsOf returns the facts of the plan's registrations in a database, and nil and the reason if
+// instances cannot register so.
+func (p Plan) FactsOf(info database.Info, driver any) (*database.SessionFacts, string) {
+	if p.Registry == Services {
+		if r, ok := driver.(database.Registrar); ok {
+			facts := r.Registry()
+			return &facts, ""
+		}
+		return nil, "it has no registry of services"
+	}
+	facts := database.SessionFactsOf(info, driver)
+	if _, can := driver.(database.SessionDialer); !can || facts == nil {
+		return nil, cmp.Or(info.NoSessions, "it has no sessions")
+	}
+	return facts, ""
+}
+
+// Dial opens a connection for registrations, to a driver that has the plan's facts.
+func (p Plan) Dial(ctx context.Context, driver any, t database.Target) (database.Sessions, error) {
+	if p.Registry == Services {
+		return driver.(database.Registrar).DialRegistry(ctx, t)
+	}
+	return driver.(database.SessionDialer).DialSessions(ctx, t)
+}
+
+// Await returns once registrations reach all members of a driver that has the plan's facts.
+func (p Plan) Await(ctx context.Context, driver any, t database.Target) error {
+	if p.Registry == Services {
+		return driver.(database.Registrar).AwaitRegistry(ctx, t)
+	}
+	return nil
+}
 
 // Kind is what happens to an instance.
 type Kind string
@@ -116,6 +163,10 @@ func section() yamlfile.Section[Plan] {
 			func(p *Plan) *int { return &p.Instances }),
 		number(yamlfile.Row{Name: "consumers", Preset: "10", Meaning: fmt.Sprintf("number of clients that watch all instances, each over a connection of its own, from 1 to %d", mostConsumers)},
 			func(p *Plan) *int { return &p.Consumers }),
+		yamlfile.Key[Plan, Registry]{
+			Row:  yamlfile.Row{Name: "registry", Usually: "`sessions`", Meaning: "by what instances register: `sessions` with a key each, or `services`, the database's own registry with its health checks ([Consul](scenarios.md#the-databases))"},
+			Kind: yamlfile.WordKind(Sessions, Services), At: func(p *Plan) *Registry { return &p.Registry }, Shown: func(p *Plan) bool { return p.Registry == Services },
+		}.Field(),
 		length(yamlfile.Row{Name: "notice", Usually: "none", Meaning: "time in which all consumers are to know that an instance died: `ttl` is then the longest with which the database's rule keeps it"},
 			func(p *Plan) *time.Duration { return &p.Notice }),
 		length(yamlfile.Row{Name: "ttl", Usually: "from `notice`", Meaning: "time without a renewal after which a session is to end; what members granted stands in the report"},
@@ -142,9 +193,16 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	w := section().Over(own, all)
 	at := cmp.Or(own.Node, all.Node)
 	place := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), at) }
-	facts := database.SessionFactsOf(d.Info, d.Options)
-	if _, can := d.Options.(database.SessionDialer); !can || facts == nil {
-		r.Errorf(at, "discovery: instances cannot register in %s: %s", d.Name, cmp.Or(d.Info.NoSessions, "it has no sessions"))
+	p := section().Filled(w)
+	if p.Registry == Sessions {
+		p.Registry = "" // as without the key
+	}
+	facts, why := p.FactsOf(d.Info, d.Options)
+	if why != "" {
+		if p.Registry != "" {
+			at = place("registry")
+		}
+		r.Errorf(at, "discovery: instances cannot register in %s: %s", d.Name, why)
 		return Plan{}
 	}
 	if !w.Has("instances") {
@@ -154,7 +212,6 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		}
 		return Plan{}
 	}
-	p := section().Filled(w)
 	if !w.Has("ttl") && !p.promise(r, place, gives(own, "notice") || gives(all, "notice"), facts, d.Name) {
 		return Plan{}
 	}

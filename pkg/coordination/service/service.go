@@ -208,7 +208,7 @@ func (s *Service) release(ctx context.Context) {
 	s.mu.Unlock()
 	s.keeper.Each(len(list), func(i int) {
 		r := list[i]
-		if r.gone != nil && r.died() {
+		if r.gone != nil && r.died() && !s.Facts.Remains {
 			return // it has ended, and its holder was abandoned
 		}
 		if err := r.Is.Release(ctx); err != nil && r.gone == nil {

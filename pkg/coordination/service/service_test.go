@@ -26,11 +26,12 @@ type store struct {
 	// loses reports whether a watcher is never told of a change, and breaks whether its watch ends.
 	loses  func(watcher int, c database.Change) bool
 	breaks func(watcher int, c database.Change) bool
-	// deaf means that renewals have no answer.
-	deaf bool
+	// deaf means that renewals have no answer, and remains that something of ended sessions is left.
+	deaf, remains bool
 
-	mu   sync.Mutex
-	open map[int64]bool
+	mu       sync.Mutex
+	open     map[int64]bool
+	released int // at the end of the run
 }
 
 // client is the connection of a watcher, or of all instances.
@@ -104,6 +105,9 @@ func (o *one) Abandon() { o.closed() }
 
 func (o *one) Release(context.Context) error {
 	o.closed()
+	o.on.mu.Lock()
+	o.on.released++
+	o.on.mu.Unlock()
 	o.on.table.Release(o.id)
 	return nil
 }
@@ -140,7 +144,7 @@ func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left in
 	}
 	h := New(Options{
 		Dial:  func(_ context.Context, n int) (database.Sessions, error) { return &client{s, n - 1}, nil },
-		Facts: database.SessionFacts{What: "session", Rule: expiry.Exact.Rule(), Ends: expiry.Exact.Ends}, Plan: p, Keys: "r", Workers: 8, Seed: 7,
+		Facts: database.SessionFacts{What: "session", Rule: expiry.Exact.Rule(), Ends: expiry.Exact.Ends, Remains: s.remains}, Plan: p, Keys: "r", Workers: 8, Seed: 7,
 		Seen: func(string, time.Time, int64) {},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -155,11 +159,30 @@ func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left in
 		t.Fatalf("run: %v", err)
 	}
 	time.Sleep(p.TTL + 2*time.Second) // the rest of the load
+	s.released = 0
 	h.End(t.Context())
 	if len(s.open) > 0 {
 		t.Errorf("%d sessions were neither abandoned nor released", len(s.open))
 	}
 	return h.Outcome(), len(s.table.Names("", time.Now()))
+}
+
+// Registrations of dead instances are released where something of them remains.
+func TestRemains(t *testing.T) {
+	for _, remains := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, p := exactly(0), plan()
+			s.remains = remains
+			run(t, s, p)
+			want := p.Instances + p.Deploys + 1 // the last is that after the load
+			if !remains {
+				want -= p.Deaths
+			}
+			if s.released != want {
+				t.Errorf("%d registrations were released at the end, want %d; ended ones remain: %v", s.released, want, remains)
+			}
+		})
+	}
 }
 
 func exactly(early int) *store {
