@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs blackout tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs blackout discovery tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -140,6 +140,10 @@ hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul by each rec
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour
 	$(GO) run ./tools/blackout -dbtester $(CURDIR)/bin/dbtester -n $(BLACKOUTS) >bin/blackout.md; status=$$?; mv bin/blackout.md test-results/blackout.md && exit $$status
+
+DEATHS ?= 100
+discovery: build ## compare when consumers of etcd, ZooKeeper and Consul knew of DEATHS deaths of instances with what a prober of its own code saw: test-results/discovery.md; eight minutes
+	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n $(DEATHS) >bin/discovery.md; status=$$?; mv bin/discovery.md test-results/discovery.md && exit $$status
 
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester >bin/tap.md; status=$$?; mv bin/tap.md test-results/tap.md && exit $$status

@@ -1,0 +1,118 @@
+// Command discovery compares when all consumers of a service knew that an instance had died, as
+// dbtester records it, with what a prober sees that shares no code with it: the prober watches the
+// same instances through every member of etcd, ZooKeeper and Consul by these stores' own client
+// libraries, and reads the records by itself. Run it with `make discovery`.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+func main() { experiment.Main("discovery", discovery) }
+
+// store is a database: how its experiment names it, and how instances are watched through a member.
+type store struct {
+	name, lines string
+	port        int
+	follow      func(ctx context.Context, address string, saw *sight) error
+}
+
+func stores() []store {
+	return []store{
+		{"etcd", "etcd: {tag: it}", 2379, followEtcd},
+		{"zookeeper", "zookeeper: {version: 3.9.5, install: true, tag: it, options: {java_xms: 256M, java_xmx: 256M}}", 2181, followZooKeeper},
+		{"consul", "consul: {version: 1.21.0, install: true, tag: it}", 8500, followConsul},
+		{"consul-services", "consul: {version: 1.21.0, install: true, tag: it, discovery: {registry: services}}", 8500, followServices},
+	}
+}
+
+// dying is an experiment whose instances die.
+const dying = `title: discovery
+hosts: [%s1, %s2, %s3]
+load: {duration: %v}
+scenario: {name: service-discovery, instances: %d, consumers: 9, notice: %v, deaths: %d, deploys: %d, after: %v, within: %v}
+databases:
+  %s
+`
+
+const (
+	// network is the begin of the members' addresses.
+	network = "127.0.11."
+	// living instances neither die nor are deployed.
+	living = 50
+	// calm is the time before the first death, and margin that of the load behind the last promise.
+	calm, margin = 3 * time.Second, 8 * time.Second
+)
+
+// options are those of the command.
+type options struct {
+	program                   string
+	deaths                    int
+	notice, within, tolerance time.Duration
+	only                      string
+}
+
+func discovery(ctx context.Context, args []string, out, progress io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("discovery", flag.ContinueOnError)
+	flags.StringVar(&o.program, "dbtester", "bin/dbtester", "the program")
+	flags.IntVar(&o.deaths, "n", 100, "deaths in each store")
+	flags.DurationVar(&o.notice, "notice", 20*time.Second, "time in which all are to know of a death")
+	flags.DurationVar(&o.within, "within", time.Minute, "time in which instances die")
+	flags.DurationVar(&o.tolerance, "tolerance", 10*time.Millisecond, "how far the two may be apart")
+	flags.StringVar(&o.only, "only", "", "one store")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "discovery-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	busy := experiment.Busy("before")
+	var list []verdict
+	var errs []error
+	for _, s := range stores() {
+		if o.only != "" && o.only != s.name {
+			continue
+		}
+		v, err := s.measure(ctx, o, filepath.Join(dir, s.name))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
+			continue
+		}
+		fmt.Fprintf(progress, "%s: %s\n", s.name, v.text())
+		list = append(list, v)
+		errs = append(errs, v.err())
+	}
+	report(out, busy, o, list)
+	return errors.Join(errs...)
+}
+
+// measure runs an experiment beside the prober, and compares the two.
+func (s store) measure(ctx context.Context, o options, dir string) (verdict, error) {
+	defer os.RemoveAll(dir)
+	deploys := o.deaths / 10
+	text := fmt.Sprintf(dying, network, network, network, calm+o.within+o.notice+margin,
+		living+o.deaths+deploys, o.notice, o.deaths, deploys, calm, o.within, s.lines)
+	p := probe(ctx, s)
+	path, err := experiment.Run(ctx, o.program, dir, text, "manifest.json")
+	seen := p.stop()
+	if err != nil {
+		return verdict{}, err
+	}
+	r, err := read(path)
+	if err != nil {
+		return verdict{}, err
+	}
+	return compare(s.name, o, r, seen), nil
+}

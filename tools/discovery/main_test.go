@@ -1,0 +1,111 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// attempts is how often a run may be spoiled by a stop of this machine, after which leases end whose
+// renewals came too late.
+const attempts = 3
+
+// A short form of the comparison, with members of etcd: the prober sees each death through every
+// member, the parts add up, and nobody is declared dead who lives. Times that a busy machine decides
+// are compared in the long form.
+func TestEtcd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs dbtester for a quarter of a minute")
+	}
+	program := filepath.Join(t.TempDir(), "dbtester")
+	// As make build and make vet compile it, which is then not compiled again.
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/coreos/dbtester/cmd/dbtester")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	var err error
+	for range attempts {
+		var out, progress strings.Builder
+		err = discovery(t.Context(), []string{"-dbtester", program, "-only", "etcd", "-n", "10", "-notice", "5s", "-within", "3s", "-tolerance", "10m"}, &out, &progress)
+		t.Logf("%s%s", progress.String(), out.String())
+		if err == nil && !strings.Contains(out.String(), "| etcd | 10 | 10 |") {
+			t.Fatal("the table lacks the ten deaths")
+		}
+		if err == nil {
+			return
+		}
+	}
+	t.Error(err)
+}
+
+func at(seconds float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(seconds * 1e9)) }
+
+const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z", "discovered": {"began": "1970-01-01T00:16:40Z", "registered": 9, "missed": 1, "changes": [
+{"kind": "death", "instance": 1, "at_ns": 1000000000, "all": true, "whole_ns": 5005000000, "left_ns": 4000000000, "late_ns": 1000000000, "fan_out_ns": 5000000},
+{"kind": "death", "instance": 2, "at_ns": 2000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 997000000, "fan_out_ns": 1000000},
+{"kind": "death", "instance": 3, "at_ns": 3000000000},
+{"kind": "death", "instance": 6, "at_ns": 3000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 1000000000},
+{"kind": "deploy", "instance": 4, "at_ns": 3000000000, "all": true, "whole_ns": 6000000, "again_ns": 2000000, "fan_out_ns": 4000000}]}}]}`
+
+// sightOf is what a watch saw.
+func sightOf(gone map[registration]time.Time) *sight { return &sight{gone: gone} }
+
+// Deaths are compared with the prober's first and last watch, the parts of changes with the whole, and
+// ends of registrations with what happened to their instances.
+func TestCompare(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "manifest.json")
+	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options{tolerance: 10 * time.Millisecond}
+	v := compare("a", o, r, []*sight{
+		sightOf(map[registration]time.Time{{1, 0}: at(5.998), {2, 0}: at(7.001), {6, 0}: at(7.990), {4, 0}: at(3.001), {5, 0}: at(12), {4, 1}: at(31)}),
+		sightOf(map[registration]time.Time{{1, 0}: at(6.001), {2, 0}: at(6.985), {3, 0}: at(9), {6, 0}: at(8.020), {4, 0}: at(3.002), {4, 1}: at(13), {7, 0}: at(31)}),
+	})
+	n, most := v.agree()
+	if n != 1 || most != 20*time.Millisecond || len(v.deaths) != 4 || v.deaths[0].first != 2*time.Millisecond || v.deaths[0].last != 4*time.Millisecond {
+		t.Errorf("%d of %+v agree, the largest difference is %v", n, v.deaths, most)
+	}
+	if v.changes != 4 || v.added != 3 || v.outside != 2 || v.unrenewed != 1 {
+		t.Errorf("the parts of %d of %d changes add up, %d were declared dead by the prober, %d not renewed; want 3 of 4, 2 and 1", v.added, v.changes, v.outside, v.unrenewed)
+	}
+	var out strings.Builder
+	report(&out, "idle", o, []verdict{v})
+	for _, want := range []string{"| a | 4 | 1 | 20.0 | 3 of 4 | 0 | 1 | 2 | 0 |", "| a | 1 | 5.005 | +2.0 | +4.0 |", "| a | 3 | not known to all | |  |", "**apart**"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the tables have no %q:\n%s", want, out.String())
+		}
+	}
+	if err := v.err(); err == nil || strings.Count(err.Error(), "a: ") != 4 {
+		t.Errorf("errors %v, want four", err)
+	}
+	if _, err := read(filepath.Join(t.TempDir(), "manifest.json")); err == nil {
+		t.Error("a manifest that is not there was read")
+	}
+}
+
+// A list without a key that the list before had shows when it was gone, once. Other names are of
+// nobody.
+func TestSight(t *testing.T) {
+	s := sightOf(map[registration]time.Time{})
+	for i, keys := range [][]string{{"x-1-0", "x-2-0", "other"}, {"x-2-0", "x-1-1"}, {"x-1-0", "x-2-0"}, nil} {
+		s.list(keys, at(float64(i)))
+	}
+	want := map[registration]time.Time{{1, 0}: at(1), {1, 1}: at(2), {2, 0}: at(3)}
+	if len(s.gone) != len(want) {
+		t.Fatalf("gone are %v, want %v", s.gone, want)
+	}
+	for r, when := range want {
+		if !s.gone[r].Equal(when) {
+			t.Errorf("%+v was gone at %v, want %v", r, s.gone[r], when)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+)
+
+// report prints the tables. Busy is how busy the machine was.
+func report(out io.Writer, busy string, o options, list []verdict) {
+	fmt.Fprintf(out, "# Deaths of instances, by two observers\n\nInstances of a service die, and all consumers are to know within %v (the scenario service-discovery, docs/scenarios.md). The times of dbtester's first and last consumer are compared with those of a prober that shares no code with it: its first and last of three watches, one through each member, by the store's own client library. The two agree if both times are within %v. "+
+		"The parts of each death and deploy must add up to the whole within 1 ms. Declared dead while alive: by dbtester because the store broke its rule, and because renewals were late or had no answer; and by the prober, which knows no reasons. "+
+		"Members, agents, load and prober share one machine with %d processors, %s. Made by `make discovery`.\n\n", o.notice, o.tolerance, runtime.NumCPU(), busy)
+	fmt.Fprint(out, "| store | deaths | agree | largest difference, ms | parts add up | alive: rule broken | not renewed | by the prober | changes lost |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, v := range list {
+		n, most := v.agree()
+		fmt.Fprintf(out, "| %s | %d | %d | %.1f | %d of %d | %d | %d | %d | %d |\n", v.name, len(v.deaths), n, milliseconds(most), v.added, v.changes, v.alive, v.unrenewed, v.outside, v.lost)
+	}
+	fmt.Fprint(out, "\n| store | death | known to all after, s | first consumer - first watch, ms | last consumer - last watch, ms |\n|---|---|---|---|---|\n")
+	for _, v := range list {
+		for i, d := range v.deaths {
+			fmt.Fprintf(out, "| %s | %d | %s |\n", v.name, i+1, d.cells(v.tolerance))
+		}
+	}
+}
+
+// cells are the times of a death.
+func (d death) cells(tolerance time.Duration) string {
+	switch {
+	case !d.known:
+		return "not known to all | | "
+	case !d.seen:
+		return fmt.Sprintf("%.3f | not seen by the prober | ", d.whole.Seconds())
+	}
+	note := ""
+	if d.apart() > tolerance {
+		note = " **apart**"
+	}
+	return fmt.Sprintf("%.3f | %+.1f | %+.1f%s", d.whole.Seconds(), milliseconds(d.first), milliseconds(d.last), note)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
