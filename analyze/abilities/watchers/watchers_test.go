@@ -9,6 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/packed"
+	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
@@ -87,6 +89,7 @@ func TestRows(t *testing.T) {
 			"1: p50 1.000, p99 2.000, longest 4.000 ms of 2,000; 100: p50 5.000, p99 10.000, longest 20.000 ms of 2,000",
 			"1: 75.0 % of 2,000; 100: 25.0 % of 200,000",
 			"1: 200/s in 10.0 s; 100: 20,000/s in 10.0 s",
+			"", "",
 			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
 			"0: p99 2.000 ms of 1,800 in 9 s; 1: p99 3.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
 			"", "", "", "", "", "", "",
@@ -94,7 +97,7 @@ func TestRows(t *testing.T) {
 		{"few, and not all right", few, []string{
 			"1 of one key each over 1 connection, by stream watches: one stream; 100 added/s",
 			"p50 1.500, longest 9.000 ms of 20",
-			"", "", "", "",
+			"", "", "", "", "", "",
 			"20 of 40 writes: 1 lost, 0 again, 0 after newer ones, 19 replaced by newer ones and 2 events without news by design; 4 had not come by the end; 3 were of writes of others, or of unknown ones; 1 more writes may have been made: their outcome is unknown; first: lost, watcher 0, version 17 of key 3",
 			"",
 			"p50 5.000, longest 6000.000 ms of 20 to 2 watchers over 1 connection that read nothing for 6.0 s; 1 slow connection ended: it was cut",
@@ -112,11 +115,12 @@ func TestRows(t *testing.T) {
 			"100: p50 5.000, p99 10.000, longest 20.000 ms of 2,000; clocks to within 4.000 ms",
 			"100: 25.0 % of 200,000; clocks to within 4.000 ms",
 			"100: 20,000/s in 10.0 s",
+			"", "",
 			"202,000 of 4,000 writes: 0 lost, 0 again, 0 after newer ones",
 			"0: p99 2.000 ms of 1,800 in 9 s; 100: p99 4.000 ms of 1,800 in 9 s",
 			"", "", "", "", "", "", "",
 		}},
-		{"none", nil, []string{"", "", "", "", "", "", "", "", "", "", "", "", "", "", ""}},
+		{"none", nil, make([]string, len(Half{}.Rows()))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i, row := range (Half{}).Rows() {
@@ -126,6 +130,48 @@ func TestRows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Processor time is divided by the deliveries of the same time, by number of watchers. With slow
+// watchers nothing is divided.
+func TestPerEvent(t *testing.T) {
+	o := watched()
+	var samples []results.Sample
+	for i := range 31 { // 0.5 s of processor time each second, and 2.5 s with a hundred watchers
+		samples = append(samples, runtest.Sampled(float64(i), 1, float64(i)/2+max(0, float64(i-20))*2, 10))
+	}
+	for i := range o.Stages {
+		o.Stages[i].Start = time.Unix(0, samples[0].UnixNano).Add(time.Duration(10*i) * time.Second)
+	}
+	slow := *o
+	slow.Stages = slices.Clone(o.Stages)
+	slow.Stages[2].Slow = &watchers.SlowStage{}
+	for _, c := range []struct {
+		of           *watchers.Outcome
+		client, both string
+		value        float64
+	}{
+		{o, "1: 2500.00 us of 2,000 events in 10.0 s; 100: 125.00 us of 200,000 events in 10.0 s", "1: 5000.00 us of 2,000 events in 10.0 s; 100: 250.00 us of 200,000 events in 10.0 s", 125},
+		{&slow, "1: 2500.00 us of 2,000 events in 10.0 s", "1: 5000.00 us of 2,000 events in 10.0 s", 2500},
+	} {
+		r := of(t, c.of)
+		machine := run.Machine{Name: "a machine", Samples: packed.Of(samples...)}
+		r.Machines.Client, r.Machines.Servers = machine, []run.Machine{machine, machine}
+		for _, row := range (Half{}).Rows() {
+			want, value := "", 0.0
+			switch row.Name {
+			case "WATCH-CLIENT-CPU":
+				want, value = c.client, c.value
+			case "WATCH-SERVER-CPU":
+				want, value = c.both, 2*c.value
+			default:
+				continue
+			}
+			if m, text := row.Cell(r); text != want || m.Value != value {
+				t.Errorf("%s is %q (%+v), want %q and %g", row.Name, text, m, want, value)
+			}
+		}
 	}
 }
 

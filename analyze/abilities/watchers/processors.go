@@ -1,0 +1,75 @@
+package watchers
+
+import (
+	"fmt"
+
+	humanize "github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/metric"
+)
+
+// perEvent formats the processor time of machines divided by the deliveries, in microseconds, by
+// stage.
+func perEvent(of func(*run.Run) []*run.Machine) func(*run.Run) (run.Measure, string) {
+	return func(r *run.Run) (run.Measure, string) {
+		o, none := outcome(r)
+		if none != "" {
+			return run.Inapplicable("%s", none), ""
+		}
+		machines := of(r)
+		if len(machines) == 0 {
+			return run.Missing(run.NoAgents), ""
+		}
+		costs := map[*watchers.Stage]run.Measure{}
+		for i := range o.Stages {
+			costs[&o.Stages[i]] = cost(machines, &o.Stages[i])
+		}
+		last := most(&o, func(s *watchers.Stage) bool { return costs[s].Known() })
+		if last == nil {
+			return costs[&o.Stages[len(o.Stages)-1]], ""
+		}
+		text := each(&o, func(s *watchers.Stage) string {
+			if !costs[s].Known() {
+				return ""
+			}
+			return fmt.Sprintf("%.2f us of %s events in %.1f s", costs[s].Value, humanize.Comma(s.Deliveries), s.Length.Seconds())
+		})
+		return costs[last], text
+	}
+}
+
+// cost is the processor time of machines in a stage, divided by its deliveries, in microseconds.
+func cost(machines []*run.Machine, s *watchers.Stage) run.Measure {
+	switch {
+	case s.Deliveries == 0 || s.Length <= 0:
+		return run.Missing("no write was heard of while the number of watchers stayed")
+	case s.Slow != nil:
+		return run.Missing("the deliveries to slow watchers are not among those that are counted")
+	}
+	from := s.Start.UnixNano()
+	sum := run.Measured(0, s.Deliveries)
+	for _, m := range machines {
+		one := m.GrowthWithin(run.Span{From: from, To: from + int64(s.Length)}, run.Of(metric.CPUSeconds))
+		if !one.Known() {
+			return one
+		}
+		sum.Value += 1e6 * one.Value / float64(s.Deliveries)
+	}
+	return sum
+}
+
+// client is the machine of the process that watches.
+func client(r *run.Run) []*run.Machine { return []*run.Machine{&r.Machines.Client} }
+
+// members are the machines of the members, none if no agents ran them.
+func members(r *run.Run) (list []*run.Machine) {
+	if r.Info.Unattended() {
+		return nil
+	}
+	for i := range r.Machines.Servers {
+		list = append(list, &r.Machines.Servers[i])
+	}
+	return list
+}
