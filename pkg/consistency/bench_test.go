@@ -41,29 +41,33 @@ func (r *recorded) judge(j *Judge) (requests int) {
 
 // BenchmarkSecond is the judge's time for a request.
 func BenchmarkSecond(b *testing.B) {
-	for _, keys := range []int{1, 100, 20_000, 100_000} {
-		for _, weaker := range []bool{false, true} {
-			name := fmt.Sprintf("keys=%d", keys)
-			if weaker {
-				name += "/weaker"
-			}
-			b.Run(name, func(b *testing.B) {
-				s := &store{clients: 1000, keys: keys, writes: 0.5}
-				r := record(s, 125)
-				b.ReportAllocs()
-				b.ResetTimer()
-				requests, took := 0, int64(0)
-				for b.Loop() {
-					b.StopTimer()
-					j := New(Options{Initial: func(key int64) int64 { return -1 - key }, Weaker: weaker, Keys: int64(keys)})
-					b.StartTimer()
-					before := processorTime()
-					requests += r.judge(j)
-					took += processorTime() - before
-				}
-				b.ReportMetric(float64(took)/float64(requests), "cpu-ns/request")
-			})
+	for _, c := range []struct {
+		keys, clients int
+		weaker        bool
+	}{
+		{1, 2, false}, {1, 1000, false}, {100, 1000, false}, {20_000, 2, false}, {20_000, 1000, false}, {100_000, 1000, false},
+		{1, 1000, true}, {100, 1000, true}, {20_000, 1000, true}, {100_000, 1000, true},
+	} {
+		name := fmt.Sprintf("keys=%d/clients=%d", c.keys, c.clients)
+		if c.weaker {
+			name += "/weaker"
 		}
+		b.Run(name, func(b *testing.B) {
+			s := &store{clients: c.clients, keys: c.keys, writes: 0.5}
+			r := record(s, 125)
+			b.ReportAllocs()
+			b.ResetTimer()
+			requests, took := 0, int64(0)
+			for b.Loop() {
+				b.StopTimer()
+				j := New(Options{Initial: func(key int64) int64 { return -1 - key }, Weaker: c.weaker, Keys: int64(c.keys)})
+				b.StartTimer()
+				before := processorTime()
+				requests += r.judge(j)
+				took += processorTime() - before
+			}
+			b.ReportMetric(float64(took)/float64(requests), "cpu-ns/request")
+		})
 	}
 }
 

@@ -49,3 +49,27 @@ func TestOneWrongAnswerInOrder(t *testing.T) {
 		t.Errorf("two wrong answers are counted as %v, and the last value is held %d", j.Totals().Violations, j.ReadBack(0, 2))
 	}
 }
+
+// TestForgivenWitness: a value is read again whose successor lost the requests that showed its
+// order, as they took part in another violation. The read is a stale one, and its witness holds.
+func TestForgivenWitness(t *testing.T) {
+	j := judgeOf(Absent, false)
+	read := func(request, number, at int64) Op {
+		return Op{Request: request, Sent: at, End: at + 5, Kind: Read, Known: true, Read: number}
+	}
+	j.Second([]Op{{Request: 1, Sent: 10, End: 50, Kind: Write}, {Request: 2, Sent: 11, End: 51, Kind: Write}, read(3, 2, 60)}, 68)
+	j.Second([]Op{{Request: 4, Sent: 70, End: 75, Kind: Write}, read(5, 4, 80), read(6, 2, 90)}, 98)
+	j.Second([]Op{read(7, 1, 200)}, 210)
+	j.Finish()
+	if got := j.Totals().Violations; got.Stale != 2 || got.All() != 2 {
+		t.Fatalf("two stale reads are counted as %v", got)
+	}
+	for n, w := range j.Witnesses() {
+		if err := w.Check(); err != nil || (w.Newer == nil) != (n == 1) {
+			t.Errorf("%s (%+v): %v", w.Words(0), w, err)
+		}
+	}
+	if held := j.ReadBack(0, 1); held != Older {
+		t.Errorf("the first value is held %d, want older", held)
+	}
+}

@@ -12,8 +12,8 @@ type Options struct {
 	// Initial returns the number of the value that a key has before the first request, Absent
 	// or Unstated. Nil means Absent.
 	Initial func(key int64) int64
-	// Wrote reports whether the request of a number writes a key, if the load knows. It only
-	// distinguishes values that were replaced long ago from values that no request wrote.
+	// Wrote reports whether the request of a number wrote its value to a key, if the load knows.
+	// It only distinguishes values that were replaced long ago from values that no request wrote.
 	Wrote func(key, number int64) bool
 	// Deletes is set if requests may delete keys.
 	Deletes bool
@@ -50,7 +50,9 @@ type Judge struct {
 	unfinished     bool
 	revisits       revisits
 	next           []int32 // by request of the batch: the next one of its key
+	tainted        bool    // some key is
 	touches        []touch
+	merged         []zone
 	replaced       []replacement // versions, by the requests of the current key
 	greatest       []int         // see judgeVersions
 	sorter         sorter
@@ -100,20 +102,24 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	j.before = max(j.before, before)
 	j.sample.add(batch)
 	j.begin(batch, late)
+	waited := len(j.batch) - len(batch)
 	for n := range j.batch {
-		j.take(int32(n), late, n < len(j.batch)-len(batch))
+		if o := &j.batch[n]; n >= waited && !j.tainted && o.usual(late) && uint64(o.Key) < uint64(j.keys.dense) {
+			j.second.Judged++
+			j.latest = max(j.latest, o.End)
+			j.list(int32(n), int32(o.Key))
+			continue
+		}
+		j.take(int32(n), late, n < waited)
 	}
-	for _, n := range j.touched {
-		k := j.keys.at(n)
-		if !j.plain(k) {
-			j.look(k)
+	j.second.Operations = int64(len(batch))
+	for places := j.touched; len(places) > 0; {
+		some := places[:min(together, len(places))]
+		places = places[len(some):]
+		j.keys.load(some)
+		for _, at := range some {
+			j.look(at)
 		}
-		k.head, k.listed = none, false
-		if j.unfinished && !k.queued {
-			k.queued = true
-			j.revisits.add(n)
-		}
-		j.second.OpenZones += int64(len(k.zones))
 	}
 	j.revisits.close(j.latest)
 	j.second.Keys = int64(j.keys.count)
@@ -123,14 +129,23 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	return j.second
 }
 
-// look judges the requests of a batch on a key, if any, and its open values.
-func (j *Judge) look(k *key) {
-	if j.opts.Weaker {
-		j.weaker(k)
-	} else {
-		j.register(k)
+// look judges the requests of a batch on the key in a place, if any, and its open values.
+func (j *Judge) look(at int32) {
+	k, head := j.keys.at(at), j.keys.heads[at]
+	j.keys.heads[at] = unlisted
+	if !j.plain(k, head) {
+		if j.opts.Weaker {
+			j.weaker(k, head)
+		} else {
+			j.register(k, head)
+		}
+		j.keys.settle(k)
 	}
-	j.keys.settle(k)
+	if j.unfinished && !k.queued {
+		k.queued = true
+		j.revisits.add(at)
+	}
+	j.second.OpenZones += int64(len(k.zones))
 }
 
 // begin prepares the lists for a batch, and puts the waiting reads in front of it. Open values do
@@ -144,8 +159,8 @@ func (j *Judge) begin(batch []Op, late int64) {
 		}
 		j.touched = j.revisits.take(j.touched, j.before)
 		for _, n := range j.touched {
-			k := j.keys.at(n)
-			k.queued, k.listed = false, true
+			j.keys.at(n).queued = false
+			j.keys.heads[n] = none
 		}
 	}
 	j.next = growTo(j.next, len(j.batch))
@@ -165,15 +180,16 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 	if !waited && !j.admit(o, late) {
 		return
 	}
-	at, k := j.keys.find(o.Key)
+	at := j.keys.find(o.Key)
 	j.latest = max(j.latest, o.End)
-	switch {
-	case k == nil:
+	if at == none {
 		j.second.Unjudged++
 		return
-	case !waited && o.Sent < late:
+	}
+	k := j.keys.at(at)
+	if !waited && o.Sent < late {
 		// Its effect on already judged requests is not known any more.
-		k.tainted = true
+		k.tainted, j.tainted = true, true
 	}
 	if k.tainted {
 		j.second.Unjudged++
@@ -182,16 +198,26 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 	if !waited {
 		j.second.Judged++
 	}
-	j.next[n], k.head = k.head, n
-	if !k.listed {
-		k.listed = true
+	j.list(n, at)
+}
+
+// list adds request n of the batch to those of the key in a place.
+func (j *Judge) list(n, at int32) {
+	head := &j.keys.heads[at]
+	if j.next[n] = *head; *head == unlisted {
+		j.next[n] = none
 		j.touched = append(j.touched, at)
 	}
+	*head = n
+}
+
+// usual reports whether a request is evidence about its key that arrived in time, as most are.
+func (o *Op) usual(late int64) bool {
+	return o.Outcome == OK && (o.Kind == Write || o.Kind == Read && o.Known) && o.Sent >= late && o.End >= o.Sent && o.Request > NoRequest
 }
 
 // admit counts a request and reports whether it is evidence about its key.
 func (j *Judge) admit(o *Op, late int64) bool {
-	j.second.Operations++
 	if o.Sent < late {
 		j.second.Late++
 	}

@@ -2,6 +2,7 @@ package consistency
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -122,15 +123,22 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestManyZones: the search among many values at once finds the same as a comparison of all pairs.
+// TestManyZones: the search among many values at once finds the same as a comparison of all pairs,
+// whether the values are in no order or roughly in that of their times.
 func TestManyZones(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var w sweeper
 	conflicts := 0
-	for range 20000 {
-		zones := make([]zone, fewZones+1+r.IntN(10))
+	for run := range 20000 {
+		zones := make([]zone, fewZones+1+r.IntN(10+run%2*40))
 		for n := range zones {
 			at := r.Int64N(400)
+			if run%2 == 1 {
+				at = int64(n)*60 + r.Int64N(60)
+				if r.IntN(20) == 0 {
+					at = r.Int64N(int64(len(zones)) * 60)
+				}
+			}
 			zones[n] = zone{number: int64(n), f: at + r.Int64N(30), s: at + r.Int64N(30), flags: written}
 		}
 		want := false
@@ -149,5 +157,28 @@ func TestManyZones(t *testing.T) {
 	}
 	if conflicts < 1000 || conflicts > 19000 {
 		t.Errorf("%d of 20000 have conflicts: that tests too little", conflicts)
+	}
+}
+
+// TestMerge: new zones are brought among those that were there, by number.
+func TestMerge(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 52))
+	j := New(Options{})
+	for range 2000 {
+		numbers := r.Perm(40)[:1+r.IntN(40)]
+		known := r.IntN(len(numbers) + 1)
+		slices.Sort(numbers[:known])
+		slices.Sort(numbers[known:])
+		zones := make([]zone, len(numbers))
+		for n, number := range numbers {
+			zones[n] = zone{number: int64(number), sent: int64(number)}
+		}
+		j.merge(zones, known)
+		slices.Sort(numbers)
+		for n := range zones {
+			if zones[n].number != int64(numbers[n]) || zones[n].sent != zones[n].number {
+				t.Fatalf("%d known zones and %d others: got %+v", known, len(zones)-known, zones)
+			}
+		}
 	}
 }

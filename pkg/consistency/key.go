@@ -15,10 +15,8 @@ type key struct {
 	rare  *rare // nil for most keys
 	// closed is the number of the key's last value in the memory, plus one.
 	closed  uint64
-	head    int32 // of the requests in this batch, the last one first
-	listed  bool  // in the list of touched keys
-	queued  bool  // among the keys that are looked at again
-	tainted bool  // it cannot be judged any more
+	queued  bool // among the keys that are looked at again
+	tainted bool // it cannot be judged any more
 	wrote   bool
 }
 
@@ -62,8 +60,6 @@ type zoneBound struct {
 	known  bool
 }
 
-const none = -1
-
 // role is the use of one value by a request.
 type role uint8
 
@@ -84,13 +80,13 @@ type touch struct {
 	role   role
 }
 
-// register judges the requests of a batch on a key.
-func (j *Judge) register(k *key) {
+// register judges the requests of a batch on a key, from head on.
+func (j *Judge) register(k *key, head int32) {
 	if k.tainted {
 		k.zones, k.rare, j.unfinished = nil, nil, false
 		return
 	}
-	j.collect(k)
+	j.collect(k, head)
 	j.extend(k)
 	j.expire(k)
 	j.exclude(k)
@@ -100,11 +96,19 @@ func (j *Judge) register(k *key) {
 }
 
 // collect lists the values that the key's requests touched, by number.
-func (j *Judge) collect(k *key) {
+func (j *Judge) collect(k *key, head int32) {
 	j.touches, j.replaced = j.touches[:0], j.replaced[:0]
-	for n := k.head; n != none; n = j.next[n] {
-		j.collectWrite(k, n)
-		j.collectRead(k, n)
+	for n := head; n != none; n = j.next[n] {
+		switch o := &j.batch[n]; {
+		case o.Outcome == OK && o.Kind == Write:
+			k.wrote = true
+			j.touch(o.Request, n, wroteIt)
+		case o.Outcome == OK && o.Kind == Read && o.Known && o.Read > NoRequest:
+			j.touch(o.Read, n, readIt)
+		default:
+			j.collectWrite(k, n)
+			j.collectRead(k, n)
+		}
 	}
 	j.sorter.sort(j.touches)
 }
@@ -181,29 +185,47 @@ func (j *Judge) extend(k *key) {
 		case at < known && k.zones[at].number == number:
 			j.extendZone(k, &k.zones[at], group)
 		case group[0].role <= tookIt:
-			k.zones = append(j.keys.room(k), j.open(k, number))
-			j.extendZone(k, &k.zones[len(k.zones)-1], group)
+			k.zones = append(j.keys.room(k), newZone(number))
+			z := &k.zones[len(k.zones)-1]
+			j.open(k, z)
+			j.extendZone(k, z, group)
 		default:
 			j.keep(k, group)
 		}
 	}
-	if len(k.zones) > known && len(k.zones) > 1 {
-		slices.SortFunc(k.zones, func(a, b zone) int { return cmp.Compare(a.number, b.number) })
+	j.merge(k.zones, known)
+}
+
+// merge sorts zones by number: the first ones, whose number is known, are sorted, and so are the
+// others.
+func (j *Judge) merge(zones []zone, known int) {
+	if known == 0 || known == len(zones) || zones[known-1].number < zones[known].number {
+		return
+	}
+	to, _ := search(zones[:known], zones[known].number)
+	j.merged = append(j.merged[:0], zones[to:known]...)
+	from := known
+	for n := range j.merged {
+		for ; from < len(zones) && zones[from].number < j.merged[n].number; from++ {
+			zones[to] = zones[from]
+			to++
+		}
+		zones[to] = j.merged[n]
+		to++
 	}
 }
 
-// open returns a new zone, with its write if the write had an unknown outcome.
-func (j *Judge) open(k *key, number int64) zone {
-	z := newZone(number)
-	if k.odd().unknowns > 0 {
-		at := valueOf{k.number, number}
-		if o, found := j.unknown[at]; found {
-			delete(j.unknown, at)
-			k.rare.unknowns--
-			z.wrote(&o)
-		}
+// open adds the write to a new zone if the write had an unknown outcome.
+func (j *Judge) open(k *key, z *zone) {
+	if k.odd().unknowns == 0 {
+		return
 	}
-	return z
+	at := valueOf{k.number, z.number}
+	if o, found := j.unknown[at]; found {
+		delete(j.unknown, at)
+		k.rare.unknowns--
+		z.wrote(&o)
+	}
 }
 
 // keep remembers a write that did not end ok and that was not read.
@@ -227,7 +249,7 @@ func (j *Judge) remember(k *key, o Op) {
 }
 
 func (j *Judge) extendZone(k *key, z *zone, group []touch) {
-	was := *z
+	f, first, firstClient := z.f, z.first, z.firstClient
 	for _, t := range group {
 		o := &j.batch[t.op]
 		switch t.role {
@@ -261,8 +283,8 @@ func (j *Judge) extendZone(k *key, z *zone, group []touch) {
 	case z.is(written) && z.f < z.sent && !z.is(start):
 		j.violate(k, Phantom, z, nil, 1)
 		z.f, z.first = never, 0
-		if was.f >= z.sent {
-			z.f, z.first, z.firstClient = was.f, was.first, was.firstClient
+		if f >= z.sent {
+			z.f, z.first, z.firstClient = f, first, firstClient
 		}
 		for _, t := range group {
 			if o := &j.batch[t.op]; t.role <= tookIt && o.End >= z.sent {
@@ -276,8 +298,9 @@ func (j *Judge) extendZone(k *key, z *zone, group []touch) {
 // that were sent before the first read ended have ended.
 func (j *Judge) expire(k *key) {
 	j.expired = j.expired[:0]
-	keep := k.zones[:0]
-	for _, z := range k.zones {
+	kept := 0
+	for n := range k.zones {
+		z := &k.zones[n]
 		switch {
 		case z.is(written) && z.f == never: // all its reads were too early, so it may not have been written yet
 			j.remember(k, Op{Key: k.number, Request: z.number, Sent: z.sent, Client: z.writer, Kind: Write, Outcome: Unknown})
@@ -291,12 +314,15 @@ func (j *Judge) expire(k *key) {
 			j.second.Forgotten += int64(z.reads)
 			continue
 		default:
-			j.expired = append(j.expired, z)
+			j.expired = append(j.expired, *z)
 			continue
 		}
-		keep = append(keep, z)
+		if kept < n {
+			k.zones[kept] = *z
+		}
+		kept++
 	}
-	k.zones = keep
+	k.zones = k.zones[:kept]
 	if len(j.expired) > 0 {
 		j.explain(k, j.expired)
 	}
@@ -380,19 +406,22 @@ func (j *Judge) close(k *key) {
 	if last == none || k.odd().unstated && k.unwritten() {
 		return
 	}
-	lastZone := k.zones[last]
-	nextZone := lastZone
+	followed := zoneBound{s: k.zones[last].s, number: k.zones[last].number}
+	lastFollowed := followed
 	if next != none {
-		nextZone = k.zones[next]
+		lastFollowed = zoneBound{s: k.zones[next].s, number: k.zones[next].number}
 	}
-	keep := k.zones[:0]
-	for n, z := range k.zones {
-		by := &lastZone
+	kept := 0
+	for n := range k.zones {
+		z, by := &k.zones[n], followed
 		if n == last {
-			by = &nextZone
+			by = lastFollowed
 		}
 		if z.f >= before || n == last && next == none || by.s <= z.f {
-			keep = append(keep, z)
+			if kept < n {
+				k.zones[kept] = *z
+			}
+			kept++
 			continue
 		}
 		if k.rare != nil {
@@ -401,9 +430,9 @@ func (j *Judge) close(k *key) {
 		if last := &k.odd().overwritten; j.opts.Deletes && !z.is(deletes) && (!last.known || z.s > last.s) {
 			k.made().overwritten = zoneBound{s: z.s, number: z.number, known: true}
 		}
-		j.memory.add(k, &z, by)
+		j.memory.add(k, z, by.number)
 	}
-	k.zones = keep
+	k.zones = k.zones[:kept]
 }
 
 // unwritten reports whether a value of the key was read without a known write.

@@ -1,13 +1,12 @@
 package consistency
 
-import "slices"
-
 // memory holds the last replaced values of all keys, to explain reads of them. A value's record
 // names the previous record of its key.
 type memory struct {
 	most   int
 	blocks [][]remembered
 	total  uint64
+	next   int // the place of the next record
 }
 
 // memoryBlock is how many values are allocated at once. Blocks are never copied.
@@ -24,18 +23,23 @@ func (m *memory) at(number uint64) *remembered {
 
 type remembered struct {
 	zone
-	// by is the next value, as it was when this one was closed. In a weaker mode only its f is
-	// known: the moment at which this value was surely replaced.
-	by       zone
+	// by is the number of the value that surely followed this one. In a weaker mode it is the
+	// moment at which this value was surely replaced.
+	by       int64
 	previous uint64 // number plus one of the key's previous record
 }
 
-func (m *memory) add(k *key, z, by *zone) {
-	if n := int(m.total); n < m.most && n%memoryBlock == 0 {
-		m.blocks = append(m.blocks, make([]remembered, min(memoryBlock, m.most-n)))
+func (m *memory) add(k *key, z *zone, by int64) {
+	if m.next == m.most {
+		m.next = 0
 	}
-	r := m.at(m.total)
-	r.zone, r.by, r.previous = *z, *by, k.closed
+	block, place := m.next/memoryBlock, m.next%memoryBlock
+	if block == len(m.blocks) {
+		m.blocks = append(m.blocks, make([]remembered, min(memoryBlock, m.most-m.next)))
+	}
+	r := &m.blocks[block][place]
+	r.zone, r.by, r.previous = *z, by, k.closed
+	m.next++
 	m.total++
 	k.closed = m.total
 }
@@ -94,13 +98,27 @@ func (f *failures) find(key, number int64) *Op {
 // explain reports violations: reads of values, by number, that no running request can have written.
 // These values were replaced, or they are phantoms.
 func (j *Judge) explain(k *key, read []zone) {
-	left := len(read)
+	left, searches := len(read), mostConflicts
+	var after *remembered // the key's next record
 	j.memory.each(k, func(r *remembered) bool {
-		at, found := slices.BinarySearchFunc(read, r.number, byNumber)
+		newer := after
+		after = r
+		at, found := search(read, r.number)
 		if !found || read[at].is(doomed) || read[at].reads == 0 {
 			return true
 		}
-		j.readAgain(k, r, &read[at])
+		by := k.openValue(r.by)
+		switch {
+		case by != nil:
+		case newer != nil && newer.number == r.by:
+			by = &newer.zone
+		case searches > 0:
+			searches--
+			if later := j.memory.find(k, r.by); later != nil {
+				by = &later.zone
+			}
+		}
+		j.readAgain(k, r, by, &read[at])
 		left--
 		return left > 0
 	})
@@ -122,23 +140,33 @@ func (k *key) before(missing *zone) (found *zone) {
 	return found
 }
 
-// readAgain reports a read of a value that was replaced.
-func (j *Judge) readAgain(k *key, r *remembered, read *zone) {
+// readAgain reports a read of a value that was replaced by another one, nil if that is not known. If
+// the other value has lost the requests that show this, because they took part in another violation,
+// the read is reported as one of a forgotten value.
+func (j *Judge) readAgain(k *key, r *remembered, by, read *zone) {
 	older := r.zone
 	if older.s, older.last, older.lastClient = read.s, read.last, read.lastClient; read.s < r.s {
 		older.s, older.last, older.lastClient = r.s, r.last, r.lastClient
 	}
 	class := Phantom
-	if !older.is(deletes) {
-		class = classOf(&older, &r.by)
+	switch {
+	case by == nil || older.f >= by.s || by.f >= older.s:
+		if !older.is(deletes) {
+			class = StaleValue
+		}
+		if older, by = *read, nil; older.number == Absent {
+			class = LostValue
+		}
+	case !older.is(deletes):
+		class = classOf(&older, by)
 	}
-	j.violate(k, class, &older, &r.by, int64(read.reads))
+	j.violate(k, class, &older, by, int64(read.reads))
 	read.reads = 0
 }
 
 // openValue returns an open value of the key, nil for other values.
 func (k *key) openValue(number int64) *zone {
-	if at, found := slices.BinarySearchFunc(k.zones, number, byNumber); found {
+	if at, found := search(k.zones, number); found {
 		return &k.zones[at]
 	}
 	return nil

@@ -7,28 +7,38 @@ import (
 )
 
 // sorter sorts touches by number and role. It keeps memory for sorting.
-type sorter struct{ other []touch }
+type sorter struct {
+	other  []touch
+	starts []int32 // by digit
+}
 
 const (
-	// manyTouches or more are sorted by digits. This helps with a hot key, whose numbers belong
-	// to requests at about the same time and differ in few digits.
-	manyTouches = 96
-	digit       = 10 // bits
-	mostDigits  = 3
-	roleBits    = 3
+	// fewTouches or fewer are inserted one by one, and manyTouches or more are sorted by digits.
+	// This helps with hot keys, whose numbers belong to requests at about the same time and so
+	// differ in few bits.
+	fewTouches  = 12
+	manyTouches = 32
+	// A digit has about as many values as there are touches, within bounds.
+	leastDigit = 5 // bits
+	mostDigit  = 11
+	mostDigits = 4
+	roleBits   = 3
 )
 
 func (s *sorter) sort(touches []touch) {
-	if len(touches) < 2 {
+	switch {
+	case len(touches) <= fewTouches:
+		insert(touches)
 		return
-	}
-	if len(touches) >= manyTouches {
+	case len(touches) >= manyTouches:
 		least, most := touches[0].number, touches[0].number
 		for n := range touches {
 			least, most = min(least, touches[n].number), max(most, touches[n].number)
 		}
-		if width := bits.Len64(uint64(most)-uint64(least)) + roleBits; width <= mostDigits*digit {
-			s.byDigits(touches, least, width)
+		width := bits.Len64(uint64(most)-uint64(least)) + roleBits
+		largest := min(max(bits.Len(uint(len(touches)))-1, leastDigit), mostDigit)
+		if digits := (width + largest - 1) / largest; digits <= mostDigits {
+			s.byDigits(touches, least, digits, (width+digits-1)/digits)
 			return
 		}
 	}
@@ -40,25 +50,44 @@ func (s *sorter) sort(touches []touch) {
 	})
 }
 
-// byDigits sorts touches by digits, the last digit first. Their numbers are at least least; width is
-// the number of bits, including those of the role, in which they differ from it.
-func (s *sorter) byDigits(touches []touch, least int64, width int) {
+// insert sorts touches by insertion.
+func insert(touches []touch) {
+	for n := 1; n < len(touches); n++ {
+		t, at := touches[n], n
+		for ; at > 0; at-- {
+			if before := &touches[at-1]; before.number < t.number || before.number == t.number && before.role <= t.role {
+				break
+			}
+			touches[at] = touches[at-1]
+		}
+		touches[at] = t
+	}
+}
+
+// byDigits sorts touches by digits of a number of bits, the last digit first. Their numbers are at
+// least least.
+func (s *sorter) byDigits(touches []touch, least int64, digits, digit int) {
 	s.other = slices.Grow(s.other[:0], len(touches))[:len(touches)]
+	s.starts = slices.Grow(s.starts[:0], 1<<mostDigit)[:1<<mostDigit]
+	starts, mask := s.starts[:1<<digit], uint64(1)<<digit-1
 	from, to := touches, s.other
-	for shift := 0; shift < width; shift += digit {
+	for n := range digits {
+		shift := n * digit
 		at := func(t *touch) uint64 {
-			return (uint64(t.number-least)<<roleBits | uint64(t.role)) >> shift & (1<<digit - 1)
+			return (uint64(t.number-least)<<roleBits | uint64(t.role)) >> shift & mask
 		}
-		var starts [1<<digit + 1]int32
-		for n := range from {
-			starts[at(&from[n])+1]++
+		clear(starts)
+		for i := range from {
+			starts[at(&from[i])]++
 		}
-		for n := range 1 << digit {
-			starts[n+1] += starts[n]
+		sum := int32(0)
+		for d, count := range starts {
+			starts[d] = sum
+			sum += count
 		}
-		for n := range from {
-			d := at(&from[n])
-			to[starts[d]] = from[n]
+		for i := range from {
+			d := at(&from[i])
+			to[starts[d]] = from[i]
 			starts[d]++
 		}
 		from, to = to, from

@@ -10,8 +10,8 @@ import (
 func TestSorter(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	var s sorter
-	for _, span := range []int64{1, 100, 1 << 20, 1 << 27, 1 << 28, 1 << 62} {
-		for _, n := range []int{0, 1, 2, manyTouches - 1, manyTouches, 5000} {
+	for _, span := range []int64{1, 100, 1 << 14, 1 << 20, 1 << 27, 1 << 28, 1 << 41, 1 << 42, 1 << 62} {
+		for _, n := range []int{0, 1, 2, fewTouches, fewTouches + 1, manyTouches - 1, manyTouches, 500, 5000} {
 			var touches []touch
 			for op := range n {
 				touches = append(touches, touch{number: r.Int64N(span) - span/2, op: int32(op), role: role(r.IntN(6))})

@@ -20,15 +20,15 @@ func (s *staleness) add(ns int64) {
 	_ = s.histogram.RecordValue(min(ns, mostStaleness)) // which it holds
 }
 
-// weaker measures how stale the reads of a batch on a key were. In this mode only writes order the
+// weaker measures how stale the reads of a batch on a key, from head on, were. In this mode only writes order the
 // values: one surely replaced another if its write was sent after the other was surely there.
-func (j *Judge) weaker(k *key) {
+func (j *Judge) weaker(k *key, head int32) {
 	if k.tainted {
 		k.zones, j.unfinished = nil, false
 		return
 	}
 	j.unfinished = false
-	j.collect(k)
+	j.collect(k, head)
 	j.holdReads()
 	j.extendWeaker(k)
 	replaced := j.replacer.at(k.zones)
@@ -69,9 +69,10 @@ func (j *Judge) extendWeaker(k *key) {
 		}
 		group := j.touches[from:to]
 		from = to
-		at, found := slices.BinarySearchFunc(k.zones, number, byNumber)
+		at, found := search(k.zones, number)
 		if !found {
-			z := j.open(k, number)
+			z := newZone(number)
+			j.open(k, &z)
 			switch first, last := group[0].role, group[len(group)-1].role; {
 			case first > tookIt:
 				j.keep(k, group)
@@ -96,8 +97,6 @@ func (j *Judge) extendWeaker(k *key) {
 		}
 	}
 }
-
-func byNumber(z zone, number int64) int { return cmp.Compare(z.number, number) }
 
 // replacer computes when values were replaced. It keeps memory for the computation.
 type replacer struct {
@@ -139,7 +138,7 @@ func (j *Judge) recall(k *key) []remembered {
 		if t.role != readIt && t.role != tookIt {
 			continue
 		}
-		if _, open := slices.BinarySearchFunc(k.zones, t.number, byNumber); !open && (len(wanted) == 0 || wanted[len(wanted)-1] != t.number) {
+		if _, open := search(k.zones, t.number); !open && (len(wanted) == 0 || wanted[len(wanted)-1] != t.number) {
 			wanted = append(wanted, t.number)
 		}
 	}
@@ -161,10 +160,10 @@ func (j *Judge) measure(k *key, t touch, replaced []int64, recalled []remembered
 	o := &j.batch[t.op]
 	var z *zone
 	since := int64(never)
-	if at, open := slices.BinarySearchFunc(k.zones, t.number, byNumber); open {
+	if at, open := search(k.zones, t.number); open {
 		z, since = &k.zones[at], replaced[at]
 	} else if at, known := slices.BinarySearchFunc(recalled, t.number, func(r remembered, number int64) int { return cmp.Compare(r.number, number) }); known {
-		z, since = &recalled[at].zone, recalled[at].by.f
+		z, since = &recalled[at].zone, recalled[at].by
 	} else {
 		j.second.Unrecognised++
 		return
@@ -185,7 +184,7 @@ func (j *Judge) closeWeaker(k *key, replaced []int64) {
 	keep := k.zones[:0]
 	for n, z := range k.zones {
 		if replaced[n] < j.before {
-			j.memory.add(k, &z, &zone{f: replaced[n]})
+			j.memory.add(k, &z, replaced[n])
 			continue
 		}
 		j.unfinished = j.unfinished || replaced[n] != never

@@ -9,6 +9,14 @@ const (
 	// list that is kept for other keys.
 	roomy    = 4
 	roomiest = 64
+	// together is how many keys are read from memory before the first of them is judged.
+	together = 16
+)
+
+// Instead of the number of a request, heads have these.
+const (
+	none     = -1 // the key is listed, and its list has no request (yet)
+	unlisted = -2
 )
 
 // table is the keys of a judge, by place and by number.
@@ -16,14 +24,20 @@ type table struct {
 	opts  Options
 	index index // of keys that are not dense
 	keys  []*[keyBlock]key
+	// heads are the last requests of keys in a batch, by place. They lie apart from the keys,
+	// because lists of a batch's requests are made of them alone, in a processor's cache.
+	heads []int32
 	count int
 	dense int64    // keys below it have their numbers as places
 	spare [][]zone // lists that keys returned
+	large []zone   // the largest of the longer ones
+	read  uint64   // see load
 }
 
 // newTable returns a table with the keys of a load in their places.
 func newTable(o Options) table {
-	t := table{opts: o, dense: min(o.Keys, int64(o.MostKeys))}
+	t := table{opts: o, dense: max(min(o.Keys, int64(o.MostKeys)), 0)}
+	t.heads = make([]int32, 0, t.dense)
 	for number := range t.dense {
 		t.add(number)
 	}
@@ -33,17 +47,29 @@ func newTable(o Options) table {
 // at returns the key in a place.
 func (t *table) at(place int32) *key { return &t.keys[place/keyBlock][place%keyBlock] }
 
-// find returns a key and its place, nil if there are too many keys.
-func (t *table) find(number int64) (int32, *key) {
+// load reads keys that are judged next. A processor then waits for the memory of all of them at
+// once, and not for that of each.
+func (t *table) load(places []int32) {
+	read := t.read
+	for _, at := range places {
+		k := t.at(at)
+		read ^= uint64(k.number) ^ k.closed // one in each line of a cache
+	}
+	t.read = read // so that a compiler does not leave it out
+}
+
+// find returns the place of a key, or none if there are too many keys.
+func (t *table) find(number int64) int32 {
 	if at := t.place(number); at != none {
-		return at, t.at(at)
+		return at
 	}
 	if t.count >= t.opts.MostKeys {
-		return 0, nil
+		return none
 	}
 	at := int32(t.count)
 	t.index.set(number, at)
-	return at, t.add(number)
+	t.add(number)
+	return at
 }
 
 // place returns the place of a key, or none.
@@ -55,13 +81,14 @@ func (t *table) place(number int64) int32 {
 }
 
 // add gives a key the next place.
-func (t *table) add(number int64) *key {
+func (t *table) add(number int64) {
 	if t.count%keyBlock == 0 {
 		t.keys = append(t.keys, new([keyBlock]key))
 	}
 	k := t.at(int32(t.count))
 	t.count++
-	*k = key{number: number, head: none}
+	t.heads = append(t.heads, unlisted)
+	*k = key{number: number}
 	k.zones = k.own[:0]
 	switch initial := t.opts.Initial(number); {
 	case initial == Unstated:
@@ -69,13 +96,17 @@ func (t *table) add(number int64) *key {
 	case initial != Absent || !t.opts.Deletes:
 		k.zones = append(k.zones, startZone(initial))
 	}
-	return k
 }
 
 // room returns the zones of a key in a list that has room for one more.
 func (t *table) room(k *key) []zone {
 	if len(k.zones) < cap(k.zones) {
 		return k.zones
+	}
+	if len(k.zones) >= roomiest && cap(t.large) > len(k.zones) {
+		list := append(t.large, k.zones...)
+		t.large = nil
+		return list
 	}
 	if len(k.zones) >= roomy {
 		return slices.Grow(k.zones, 1)
@@ -94,7 +125,10 @@ func (t *table) settle(k *key) {
 	}
 	list := k.zones
 	k.zones = append(k.own[:0], list...)
-	if cap(list) <= roomiest {
+	switch {
+	case cap(list) <= roomiest:
 		t.spare = append(t.spare, list[:0])
+	case cap(list) > cap(t.large):
+		t.large = list[:0]
 	}
 }

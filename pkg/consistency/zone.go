@@ -32,6 +32,20 @@ const (
 
 func (z *zone) is(f flags) bool { return z.flags&f != 0 }
 
+// search returns the place of a number among zones that are sorted by number, and whether one has
+// it.
+func search(zones []zone, number int64) (at int, found bool) {
+	from, to := 0, len(zones)
+	for from < to {
+		if middle := int(uint(from+to) / 2); zones[middle].number < number {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	return from, from < len(zones) && zones[from].number == number
+}
+
 // newZone is a zone without requests.
 func newZone(number int64) zone {
 	return zone{number: number, f: never, s: earliest, sent: never}
@@ -119,24 +133,63 @@ func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
 	}
 	// A forward zone excludes a zone that is not forward if it holds all of it. Among the forward
 	// zones that begin before it, the one with the greatest end decides.
+	at := 0
 	for n := range zones {
 		z := &zones[n]
 		if z.f < z.s || !z.is(written) {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(w.forward, z.s, func(s span, t int64) int {
-			if s.f < t {
-				return -1
-			}
-			return 1
-		})
-		if at > 0 {
+		if at = w.begunBefore(z.s, at); at > 0 {
 			if f := w.forward[at-1].upTo; z.excludes(&zones[f]) {
 				return n, f, true
 			}
 		}
 	}
 	return 0, 0, false
+}
+
+// mostSteps is how far a place is looked for near the last one. Zones are in the order of their
+// numbers, and so roughly in that of their times.
+const mostSteps = 16
+
+// begunBefore returns how many forward zones have an f before a moment. near is the last result.
+func (w *sweeper) begunBefore(moment int64, near int) int {
+	for range mostSteps {
+		switch {
+		case near < len(w.forward) && w.forward[near].f < moment:
+			near++
+		case near > 0 && w.forward[near-1].f >= moment:
+			near--
+		default:
+			return near
+		}
+	}
+	from, to := 0, len(w.forward)
+	for from < to {
+		if middle := int(uint(from+to) / 2); w.forward[middle].f < moment {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	return from
+}
+
+// sort sorts the forward zones by f: by insertion if they are roughly sorted.
+func (w *sweeper) sort() {
+	moves := mostSteps * len(w.forward)
+	for n := 1; n < len(w.forward); n++ {
+		s, at := w.forward[n], n
+		for ; at > 0 && w.forward[at-1].f > s.f; at-- {
+			w.forward[at] = w.forward[at-1]
+			moves--
+		}
+		w.forward[at] = s
+		if moves < 0 {
+			slices.SortFunc(w.forward, func(a, b span) int { return cmp.Compare(a.f, b.f) })
+			return
+		}
+	}
 }
 
 // sortForward collects the forward zones by f, and returns two that overlap, or false.
@@ -147,7 +200,7 @@ func (w *sweeper) sortForward(zones []zone) (a, b int, found bool) {
 			w.forward = append(w.forward, span{f: z.f, s: z.s, zone: n})
 		}
 	}
-	slices.SortFunc(w.forward, func(a, b span) int { return cmp.Compare(a.f, b.f) })
+	w.sort()
 	high, holder := int64(math.MinInt64), 0
 	for n := range w.forward {
 		s := &w.forward[n]
