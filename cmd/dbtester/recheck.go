@@ -11,6 +11,7 @@ import (
 	"math"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -27,6 +28,7 @@ import (
 	judge "github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/consistency/recheck"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
+	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -133,13 +135,19 @@ func difference(h *judge.History, v recheck.Verdict) string {
 // grace is how much longer than its limit a child may run, to start and to read the requests.
 const grace = 30 * time.Second
 
-// recheckKey checks one key in a process that ends when it reaches a limit.
+// recheckKey checks one key in a process that ends when it reaches a limit, and with this process:
+// Linux kills it, and its standard input ends.
 func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r rechecked, err error) {
 	limited, cancel := context.WithTimeout(ctx, l.within+grace)
 	defer cancel()
 	cmd := exec.CommandContext(limited, self, "recheck-key", path, strconv.FormatInt(key, 10), l.within.String(), strconv.FormatUint(l.memory, 10))
 	var out, failed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failed
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &out, &failed, process.WithStarter()
+	if _, err := cmd.StdinPipe(); err != nil { // Wait closes it, or the end of this process
+		return r, fmt.Errorf("check key %d with Porcupine: %w", key, err)
+	}
+	runtime.LockOSThread() // the child ends with its thread
+	defer runtime.UnlockOSThread()
 	ended := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
@@ -157,7 +165,8 @@ func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r 
 	return r, nil
 }
 
-// newRecheckKey returns the hidden command of the child: FILE KEY TIME BYTES.
+// newRecheckKey returns the hidden command of the child: FILE KEY TIME BYTES. It runs until its
+// standard input ends, at most.
 func newRecheckKey(a *app) *cobra.Command {
 	return hidden("recheck-key", "Check the recorded requests of a key with Porcupine", func(ctx context.Context, args []string) error {
 		if len(args) != 4 {
@@ -169,13 +178,16 @@ func newRecheckKey(a *app) *cobra.Command {
 		if err := errors.Join(wrongKey, wrongTime, wrongMemory); err != nil {
 			return usageError{err}
 		}
-		return recheckWithin(ctx, a.out, args[0], key, limits{within, memory})
+		return a.recheckWithin(ctx, args[0], key, limits{within, memory})
 	})
 }
 
-// recheckWithin checks a key and prints the verdict. When it reaches a limit, the check still runs:
-// the process has to end.
-func recheckWithin(ctx context.Context, out io.Writer, path string, key int64, l limits) error {
+// errOrphan is why a child ends without a verdict.
+var errOrphan = errors.New("the standard input ended, so the process that waits for the verdict did")
+
+// recheckWithin checks a key and prints the verdict. When it reaches a limit, or its standard input
+// ends, the check still runs: the process has to end.
+func (a *app) recheckWithin(ctx context.Context, path string, key int64, l limits) error {
 	if err := confine(l.memory); err != nil {
 		return err
 	}
@@ -188,6 +200,11 @@ func recheckWithin(ctx context.Context, out io.Writer, path string, key int64, l
 		rechecked
 		err error
 	}
+	orphaned := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, a.in) // an error ends it too
+		close(orphaned)
+	}()
 	answered := make(chan answer, 1)
 	go func() {
 		r, err := checkRecorded(path, key)
@@ -195,15 +212,17 @@ func recheckWithin(ctx context.Context, out io.Writer, path string, key int64, l
 	}()
 	var r rechecked
 	select {
-	case a := <-answered:
-		if a.err != nil {
-			return a.err
+	case is := <-answered:
+		if is.err != nil {
+			return is.err
 		}
-		r = a.rechecked
+		r = is.rechecked
+	case <-orphaned:
+		return errOrphan
 	case <-ctx.Done():
 		r = rechecked{recheck.Unknown, context.Cause(ctx).Error()}
 	}
-	return json.NewEncoder(out).Encode(r)
+	return json.NewEncoder(a.out).Encode(r)
 }
 
 // checkRecorded checks the recorded requests of a key without limits.

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,6 +102,33 @@ func TestRecheckKey(t *testing.T) {
 	}
 }
 
+// TestRecheckKeyAlone: a child whose standard input ends, as it does when the process that started
+// it was killed, ends without a verdict.
+func TestRecheckKeyAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), consistency.FileHistory)
+	if err := consistency.WriteHistories(path, []judge.History{hardHistory(5)}); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("dbtester", "recheck-key", path, "5", "1h", "4000000000")
+	var out, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := input.Close(); err != nil {
+		t.Error(err)
+	}
+	hung := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer hung.Stop()
+	if err := cmd.Wait(); err == nil || !strings.Contains(failed.String(), errOrphan.Error()) || out.Len() > 0 {
+		t.Errorf("without standard input the child ended with %v, printed %q and %q, want the error %q", err, &out, &failed, errOrphan)
+	}
+}
+
 // TestSampledRun: the requests of a run of etcd on three keys are recorded, and Porcupine agrees with
 // the verdict. The limits are checked before anything else.
 func TestSampledRun(t *testing.T) {
@@ -121,4 +151,14 @@ databases: {etcd: {options: {log_level: error}}}
 	show.exits(exitDone, patience)
 	wantText(t, "dbtester consistency --porcupine", show.out.String(),
 		`LINEARIZABLE: no violation among all 3,000`, `the requests on 3 keys are recorded in history.jsonl`, `PORCUPINE: of 3 keys with [0-9]+ recorded requests, 3 ok, 0 with a violation, 0 unknown`)
+
+	history := p.runs()[0].Path("etcd", consistency.FileHistory)
+	if err := errors.Join(os.Remove(history), consistency.WriteHistories(history, []judge.History{hardHistory(5)})); err != nil {
+		t.Fatal(err)
+	}
+	killed := p.start("consistency", p.runs()[0].Dir(), "--porcupine", "--porcupine-time", "1h", "--porcupine-memory", "4GiB")
+	eventually(t, "the child of Porcupine to start", func() bool { return len(p.processes(" recheck-key ")) == 1 })
+	killed.signal(syscall.SIGKILL)
+	<-killed.ended
+	eventually(t, "the child to end with its parent", func() bool { return len(p.processes(" recheck-key ")) == 0 })
 }

@@ -7,10 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes make a child lead its own process group. The kernel kills it when the thread that
-// started it ends.
+// WithStarter are the attributes of a child that the kernel kills when the thread that started it
+// ends. The caller keeps its goroutine on that thread until the child has ended. On systems other
+// than Linux they have no effect.
+func WithStarter() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// attributes are those of WithStarter for a child that leads its own process group.
 func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	a := WithStarter()
+	a.Setpgid = true
+	return a
 }
 
 // onMainThread reports whether the caller runs on the process's first thread.
