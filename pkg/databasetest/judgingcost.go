@@ -17,16 +17,22 @@ import (
 // requests are reads.
 type JudgedLoad struct {
 	// Name is the name of the database in the table of make consistency-cost.
-	Name     string
-	Keys     int64
-	Requests int64 // measured, after a quarter as many that are not measured
+	Name string
+	Keys int64
+	// Requests are measured on each side of a pair, in judgedSlices slices.
+	Requests int64
 }
 
 // JudgedClients are the clients of a [JudgedLoad].
 const JudgedClients = 200
 
-// judgedPairs is the number of measured pairs; their order alternates.
-const judgedPairs = 10
+const (
+	// judgedPairs is the number of measured pairs.
+	judgedPairs = 10
+	// judgedSlices is how many slices each side of a pair has. Slices without and with a judge
+	// alternate, so that a machine that becomes slower or faster in a pair does so for both.
+	judgedSlices = 10
+)
 
 // JudgingCost measures a client's CPU time per request, without and with a judge, over some
 // connections. It reports the medians, and the median ratio within pairs with its interval. The file
@@ -35,13 +41,8 @@ func JudgingCost(b *testing.B, l JudgedLoad, conns []database.Client) {
 	b.Helper()
 	var off, on, ratios []float64
 	for pair := range judgedPairs {
-		judgedFirst := pair%2 == 1
-		first := l.run(b, conns, judgedFirst)
-		second := l.run(b, conns, !judgedFirst)
-		if judgedFirst {
-			first, second = second, first
-		}
-		off, on, ratios = append(off, first), append(on, second), append(ratios, second/first)
+		without, with := l.pair(b, conns, pair)
+		off, on, ratios = append(off, without), append(on, with), append(ratios, with/without)
 	}
 	without, with, ratio := order.Of(off), order.Of(on), order.Of(ratios)
 	percent := func(r float64) float64 { return 100 * (r - 1) }
@@ -85,47 +86,75 @@ func (unjudged) Total(load.Total) error { return nil }
 
 var _ load.Observer = judgedSink{}
 
-// run returns the CPU time of a request in nanoseconds.
-func (l JudgedLoad) run(b *testing.B, conns []database.Client, judged bool) float64 {
+// judgedSide is one side of a pair: a load on keys of its own.
+type judgedSide struct {
+	engine *load.Engine
+	judge  *judging.Load // nil without one
+	failed *int64
+	steps  int
+	sent   int64
+	took   time.Duration // CPU time of the measured slices
+}
+
+// side preloads the keys of one side. The sizes of keys tell those of the two sides apart.
+func (l JudgedLoad) side(b *testing.B, conns []database.Client, keySize int, judged bool) *judgedSide {
 	b.Helper()
-	const clients = JudgedClients
 	spec := load.Spec{Seed: 7, Load: workload.Load{
 		Keyspace: workload.Keyspace{Keys: l.Keys, KeyLaw: workload.KeysUniform},
-		Sizing:   workload.Sizing{KeySize: 24, ValueSize: 100},
+		Sizing:   workload.Sizing{KeySize: keySize, ValueSize: 100},
 		Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
 		Content:  workload.Content{Read: workload.ReadLinearizable, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
 	}}
-	if err := load.Preload(b.Context(), spec, clients, conns, nil); err != nil {
+	if err := load.Preload(b.Context(), spec, JudgedClients, conns, nil); err != nil {
 		b.Fatalf("preload the keys: %v", err)
 	}
-	var failed int64
-	var sink load.Sink = unjudged{&failed}
-	var judge *judging.Load
+	s := &judgedSide{failed: new(int64)}
+	var sink load.Sink = unjudged{s.failed}
 	if judged {
 		var err error
-		if judge, err = judging.New(judging.Options{Spec: spec, Clients: clients}); err != nil {
+		if s.judge, err = judging.New(judging.Options{Spec: spec, Clients: JudgedClients}); err != nil {
 			b.Fatalf("judge the load: %v", err)
 		}
-		sink = judgedSink{unjudged{&failed}, judge}
+		sink = judgedSink{unjudged{s.failed}, s.judge}
 	}
-	engine := load.NewEngine(spec, load.NewRecorder(sink, spec.Operations(), nil))
-	step := func(index int, requests int64) time.Duration {
-		before := ProcessCPU(b)
-		if _, err := engine.Step(b.Context(), load.Step{Index: index, Step: workload.Step{Clients: clients, Requests: requests}}, conns); err != nil {
-			b.Fatalf("run the step: %v", err)
+	s.engine = load.NewEngine(spec, load.NewRecorder(sink, spec.Operations(), nil))
+	return s
+}
+
+// run sends requests and returns their CPU time.
+func (s *judgedSide) run(b *testing.B, conns []database.Client, requests int64) time.Duration {
+	b.Helper()
+	before := ProcessCPU(b)
+	if _, err := s.engine.Step(b.Context(), load.Step{Index: s.steps, Step: workload.Step{Clients: JudgedClients, Requests: requests}}, conns); err != nil {
+		b.Fatalf("run the step: %v", err)
+	}
+	took := ProcessCPU(b) - before
+	s.steps++
+	s.sent += requests
+	if *s.failed > 0 {
+		b.Fatalf("%d of %d requests failed", *s.failed, s.sent)
+	}
+	return took
+}
+
+// pair returns the CPU time of a request in nanoseconds, without and with a judge. A first slice of
+// each side is not measured: a judge allocates memory for keys when they are first touched.
+func (l JudgedLoad) pair(b *testing.B, conns []database.Client, pair int) (without, with float64) {
+	b.Helper()
+	odd := pair % 2
+	sides := [2]*judgedSide{l.side(b, conns, 24+odd, false), l.side(b, conns, 25-odd, true)}
+	each := l.Requests / judgedSlices
+	for slice := range judgedSlices + 1 {
+		for n := range sides {
+			s := sides[(n+slice+pair)%2]
+			if took := s.run(b, conns, each); slice > 0 {
+				s.took += took
+			}
 		}
-		return ProcessCPU(b) - before
 	}
-	first := l.Requests / 4
-	step(0, first) // a judge allocates memory when keys are first touched
-	took := step(1, l.Requests)
-	if failed > 0 {
-		b.Fatalf("%d of %d requests failed", failed, first+l.Requests)
+	if totals := sides[1].judge.Finish().Totals(); totals.Judged != sides[1].sent || totals.Violations.All() > 0 {
+		b.Fatalf("the judge has %+v of %d requests", totals, sides[1].sent)
 	}
-	if judged {
-		if totals := judge.Finish().Totals(); totals.Judged != first+l.Requests || totals.Violations.All() > 0 {
-			b.Fatalf("the judge has %+v", totals)
-		}
-	}
-	return float64(took) / float64(l.Requests)
+	perRequest := func(s *judgedSide) float64 { return float64(s.took) / float64(each*judgedSlices) }
+	return perRequest(sides[0]), perRequest(sides[1])
 }

@@ -24,7 +24,7 @@ func BenchmarkJudgingCost(b *testing.B) {
 	for _, keys := range []int64{1, 2000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			for b.Loop() {
-				databasetest.JudgingCost(b, databasetest.JudgedLoad{Name: "Consul", Keys: keys, Requests: 16_000}, conns)
+				databasetest.JudgingCost(b, databasetest.JudgedLoad{Name: "Consul", Keys: keys, Requests: 40_000}, conns)
 			}
 		})
 	}

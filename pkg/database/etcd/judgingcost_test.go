@@ -21,7 +21,7 @@ func BenchmarkJudgingCost(b *testing.B) {
 	for _, keys := range []int64{1, 20_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
 			for b.Loop() {
-				databasetest.JudgingCost(b, databasetest.JudgedLoad{Name: "etcd", Keys: keys, Requests: 80_000}, conns)
+				databasetest.JudgingCost(b, databasetest.JudgedLoad{Name: "etcd", Keys: keys, Requests: 200_000}, conns)
 			}
 		})
 	}
