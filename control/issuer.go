@@ -88,8 +88,11 @@ func watchOf[W any](halves []abilities.Half, of func(W) (load.Watch, error)) (lo
 			all = append(all, one)
 		}
 	}
-	if len(all) == 0 {
+	switch len(all) {
+	case 0:
 		return nil, nil
+	case 1:
+		return all[0], nil
 	}
 	return func(ended []load.Ended, before int64) error {
 		var errs []error

@@ -127,6 +127,11 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	l.run.journal.event("load end", -1, "")
 	c, unmerged := l.issue.End()
 	issued := abilities.Issued{Resent: c.Resent, Waits: c.Waits}
+	for _, b := range l.bounders {
+		if n := b.Longest(); n > 0 && (issued.Longest == 0 || n < issued.Longest) {
+			issued.Longest = n
+		}
+	}
 	if l.issue.Remote() {
 		issued.Judge, issued.ClockError = l.judge, l.issue.ClockError()
 	}

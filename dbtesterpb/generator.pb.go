@@ -1863,8 +1863,10 @@ type JudgeRequest struct {
 	RunId         string                 `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	Read          string                 `protobuf:"bytes,2,opt,name=read,proto3" json:"read,omitempty"` // the mode in which keys are read back
 	Connections   int32                  `protobuf:"varint,3,opt,name=connections,proto3" json:"connections,omitempty"`
-	Members       []int32                `protobuf:"varint,4,rep,packed,name=members,proto3" json:"members,omitempty"`            // their indexes; connections go to them in turn
-	WithinNs      int64                  `protobuf:"varint,5,opt,name=within_ns,json=withinNs,proto3" json:"within_ns,omitempty"` // all keys, at most
+	Members       []int32                `protobuf:"varint,4,rep,packed,name=members,proto3" json:"members,omitempty"`               // their indexes; connections go to them in turn
+	WithinNs      int64                  `protobuf:"varint,5,opt,name=within_ns,json=withinNs,proto3" json:"within_ns,omitempty"`    // all keys, at most
+	Rate          float64                `protobuf:"fixed64,6,opt,name=rate,proto3" json:"rate,omitempty"`                           // most reads in a second, 0 for no bound
+	LongestNs     int64                  `protobuf:"varint,7,opt,name=longest_ns,json=longestNs,proto3" json:"longest_ns,omitempty"` // a read that takes longer or fails is the last one; 0 for no bound
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1930,6 +1932,20 @@ func (x *JudgeRequest) GetMembers() []int32 {
 func (x *JudgeRequest) GetWithinNs() int64 {
 	if x != nil {
 		return x.WithinNs
+	}
+	return 0
+}
+
+func (x *JudgeRequest) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *JudgeRequest) GetLongestNs() int64 {
+	if x != nil {
+		return x.LongestNs
 	}
 	return 0
 }
@@ -2745,13 +2761,16 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\x05R\x06member\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x17\n" +
-	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"\x92\x01\n" +
+	"\aunix_ns\x18\x04 \x01(\x03R\x06unixNs\"\xc5\x01\n" +
 	"\fJudgeRequest\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x12\n" +
 	"\x04read\x18\x02 \x01(\tR\x04read\x12 \n" +
 	"\vconnections\x18\x03 \x01(\x05R\vconnections\x12\x18\n" +
 	"\amembers\x18\x04 \x03(\x05R\amembers\x12\x1b\n" +
-	"\twithin_ns\x18\x05 \x01(\x03R\bwithinNs\"g\n" +
+	"\twithin_ns\x18\x05 \x01(\x03R\bwithinNs\x12\x12\n" +
+	"\x04rate\x18\x06 \x01(\x01R\x04rate\x12\x1d\n" +
+	"\n" +
+	"longest_ns\x18\a \x01(\x03R\tlongestNs\"g\n" +
 	"\rJudgeResponse\x12\x1a\n" +
 	"\aseconds\x18\x01 \x01(\fH\x00R\aseconds\x12\x16\n" +
 	"\x05stale\x18\x02 \x01(\fH\x00R\x05stale\x12\x18\n" +

@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -41,9 +42,15 @@ func (v service) Judge(req *pb.JudgeRequest, stream grpc.ServerStreamingServer[p
 	if err != nil {
 		return err
 	}
-	back := judging.Back{Mode: workload.ReadMode(req.GetRead()), Connections: int(req.GetConnections()), Within: time.Duration(req.GetWithinNs())}
+	back := judging.Back{
+		Mode: workload.ReadMode(req.GetRead()), Connections: int(req.GetConnections()), Within: time.Duration(req.GetWithinNs()),
+		Rate: req.GetRate(), Longest: time.Duration(req.GetLongestNs()),
+	}
 	if back.Connections < 1 || back.Connections > maxClients || back.Within < 0 || back.Within > longestBack {
 		return status.Errorf(codes.InvalidArgument, "keys must be read back over 1 to %d connections, within 0 to %v, got %d and %v", maxClients, longestBack, back.Connections, back.Within)
+	}
+	if !(back.Rate >= 0 && back.Rate <= math.MaxInt32) || back.Longest < 0 {
+		return status.Errorf(codes.InvalidArgument, "keys must be read back at 0 to %d in a second, the bound of a read must not be negative, got %v and %v", math.MaxInt32, back.Rate, back.Longest)
 	}
 	if err := s.begin("Judge", pb.LoadState_LOAD_STATE_PREPARED, pb.LoadState_LOAD_STATE_PREPARED, pb.LoadState_LOAD_STATE_CONNECTED); err != nil {
 		return err

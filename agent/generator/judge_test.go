@@ -2,6 +2,7 @@ package generator
 
 import (
 	"io"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,10 +108,18 @@ func TestJudgeRefused(t *testing.T) {
 		mustPrepare(t, c, prepare(t, "run1", inTurn(), 0, 2))
 		_, err = judge(t, c)
 		wantCode(t, err, codes.FailedPrecondition, "not judged")
-		stream, err := c.Judge(t.Context(), &pb.JudgeRequest{RunId: "run1", Connections: 1, Members: members, WithinNs: -1})
-		if err == nil {
-			_, err = stream.Recv()
+		for want, req := range map[string]*pb.JudgeRequest{
+			"within":          {WithinNs: -1},
+			"in a second":     {Rate: -1},
+			"not be negative": {LongestNs: -1},
+			"and 0s":          {Rate: math.NaN()},
+		} {
+			req.RunId, req.Connections, req.Members = "run1", 1, members
+			stream, err := c.Judge(t.Context(), req)
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			wantCode(t, err, codes.InvalidArgument, want)
 		}
-		wantCode(t, err, codes.InvalidArgument, "within")
 	})
 }

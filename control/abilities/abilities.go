@@ -115,6 +115,8 @@ type Bounder interface {
 	// Bound is called before the load, with what ends it; any goroutine may call end once.
 	Bound(end func(cause error))
 	Seer
+	// Longest is how long a request after the load may take, 0 for any time; see [Issued].
+	Longest() time.Duration
 	// Passed is called once, after the load. It returns the cause that end was called with,
 	// nil if it was not, and may write to the record.
 	Passed() error
@@ -154,6 +156,9 @@ type Ender interface {
 type Issued struct {
 	// Resent counts those that clients sent again by themselves.
 	Resent int64
+	// Longest is the longest time of a request that the load's bounds allow afterwards; one that
+	// takes longer or fails is the last. 0 is no bound.
+	Longest time.Duration
 	// Waits are those of clients for what watches the load.
 	Waits load.Waits
 	// ClockError bounds how far the times of requests may be from this process's clock; 0 if this

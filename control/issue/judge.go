@@ -21,6 +21,7 @@ const judgeMargin = time.Minute
 func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]judging.Report, error) {
 	reports := make([]*judging.Report, len(s.gens))
 	back.Connections = max(back.Connections/max(len(s.gens), 1), 1)
+	back.Rate /= float64(max(len(s.gens), 1))
 	err := each(s.gens, func(g *generator) (err error) {
 		if reports[g.index], err = g.judge(ctx, back, members); err != nil {
 			return fmt.Errorf("generator %s: %w", g.Addr, err)
@@ -45,6 +46,7 @@ func (g *generator) judge(ctx context.Context, back judging.Back, members []int)
 	defer cancel()
 	stream, err := g.Client.Judge(ctx, &pb.JudgeRequest{
 		RunId: g.RunID, Read: string(back.Mode), Connections: int32(back.Connections), Members: indexes(members), WithinNs: int64(back.Within),
+		Rate: back.Rate, LongestNs: int64(back.Longest),
 	})
 	if err != nil {
 		return nil, broken(ctx, err)

@@ -62,6 +62,17 @@ func (v Violations) All() int64 {
 	return v.Stale + v.Lost + v.Phantom + v.Resurrected + v.DoubleSwaps
 }
 
+// AppliedTwice returns the violations that remain certain if a client may have applied any write
+// twice, the second time at any later moment: values that nobody wrote, and keys that are missing
+// although the load never deletes. Values that were replaced may then be there again.
+func (v Violations) AppliedTwice(deletes bool) Violations {
+	certain := Violations{Phantom: v.Phantom}
+	if !deletes {
+		certain.Lost = v.Lost
+	}
+	return certain
+}
+
 // String lists the classes that occurred with their numbers: "stale read 3, phantom 1".
 func (v Violations) String() string {
 	var parts []string

@@ -41,6 +41,14 @@ func (h *HeldKeys) Add(o *HeldKeys) {
 	h.NotJudged += o.NotJudged
 }
 
+// AppliedTwice returns the keys if a client may have applied any write twice, the second time at any
+// later moment: older values are then not judged.
+func (h HeldKeys) AppliedTwice() HeldKeys {
+	h.NotJudged += h.Older
+	h.Older = 0
+	return h
+}
+
 // Lost is how many keys lost their last write.
 func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 

@@ -319,31 +319,32 @@ func (o *observed) readClock(c *client) int64 {
 // see describes the last ended request for the observer. The result is valid until the next
 // call.
 func (o *observed) see(a *applier, req requests.Request, d *done) []Ended {
-	one := Ended{
+	o.ended = append(o.ended[:0], Ended{
 		Number: req.Number, Key: req.Key, Read: a.got.by.Number, ReadKnown: a.got.by.Known, Expected: -1, Version: -1, Change: -1,
 		Due: o.history.unix + d.due, Sent: o.history.unix + d.sent, End: o.history.unix + d.end, Outcome: d.outcome, Missing: d.class == database.ClassNotFound,
 		Client: o.client, Connection: o.connection, Member: int32(d.member), Op: uint8(d.op),
-	}
+	})
+	one := &o.ended[0]
 	if d.outcome == workload.Failed && d.class == database.ClassWrongValue {
 		one.Read, one.ReadKnown = NoRequest, true
 	}
 	if v := a.client.versioned; v != nil && d.outcome == workload.OK && a.client.step.work.Sends(req) {
 		one.Change = v.WriteVersion()
 	}
-	o.ended = o.ended[:0]
 	if a.guarded == nil || !a.client.step.rec.accounts.ops[d.op].Guarded() {
-		o.ended = append(o.ended, one)
 		return o.ended
 	}
+	each := *one
+	o.ended = o.ended[:0]
 	for n, key := range a.guarded.keys {
-		one.Key, one.Expected, one.Version = key, -1, -1
+		each.Key, each.Expected, each.Version = key, -1, -1
 		if n < len(a.guarded.expected) {
-			one.Expected = a.guarded.expected[n]
+			each.Expected = a.guarded.expected[n]
 		}
 		if d.outcome == workload.OK {
-			one.Version = a.guarded.puts[n].Version
+			each.Version = a.guarded.puts[n].Version
 		}
-		o.ended = append(o.ended, one)
+		o.ended = append(o.ended, each)
 	}
 	return o.ended
 }

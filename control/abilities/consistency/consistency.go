@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
+	judge "github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/judging"
@@ -114,12 +115,13 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	if !h.judges() || h.load == nil && i.Judge == nil {
 		return
 	}
-	back := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: consistency.Budget}
-	if len(h.run.DB.Endpoints) > 0 {
-		back.Connections = 1
-	}
+	back := h.back(i.Longest)
 	if ctx.Err() == nil {
-		h.run.Step("read back the written keys, for %v at most", consistency.Budget)
+		how := fmt.Sprintf("read back the written keys, for %v at most", back.Within)
+		if back.Rate > 0 {
+			how += fmt.Sprintf(", %.6g in a second at most", back.Rate)
+		}
+		h.run.Step("%s", how)
 	}
 	var r judging.Report
 	if i.Judge == nil {
@@ -127,14 +129,56 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	} else {
 		r = h.ofGenerators(ctx, i, back)
 	}
-	h.report = &r
 	v := &h.verdict
+	if i.Resent > 0 {
+		h.doubt(&r, i.Resent)
+	}
+	h.report = &r
 	v.Counts, v.Waits, v.WaitedNS, v.TookNS = r.Counts, i.Waits.Count, i.Waits.NS, r.TookNS
 	v.Back, v.Held, v.BackNS, v.NotReadBack = back.Mode, r.Held, r.BackNS, r.NotRead
 	v.Sampled = len(r.Sampled)
-	if v.Form == consistency.Judged && i.Resent > 0 {
-		v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice", i.Resent)
+}
+
+// doubt removes from a report what writes that were applied twice may have caused. There is a verdict
+// only if a violation remains.
+func (h *Half) doubt(r *judging.Report, resent int64) {
+	v, deletes := &h.verdict, h.run.DB.Load.Any(workload.Op.Deletes)
+	r.Counts.Violations = r.Counts.Violations.AppliedTwice(deletes)
+	for n := range r.Seconds {
+		c := &r.Seconds[n].Counts
+		c.Violations = c.Violations.AppliedTwice(deletes)
 	}
+	r.Witnesses = slices.DeleteFunc(slices.Clone(r.Witnesses), func(w judge.Witness) bool {
+		return w.Class != judge.Phantom && (w.Class != judge.LostValue || deletes)
+	})
+	if r.Held != nil {
+		held := r.Held.AppliedTwice()
+		r.Held = &held
+	}
+	if v.Form == consistency.Unjudged || v.Form == consistency.Judged && r.Counts.Violations.All() > 0 {
+		return
+	}
+	kinds := "values that nobody wrote"
+	if !deletes {
+		kinds += " and missing keys"
+	}
+	v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice: only %s were looked for, and none was found", resent, kinds)
+}
+
+// back returns how written keys are read back. On a cluster that others use, not faster than the load
+// wrote, and until a read takes longer than a bound of the load, 0 for none.
+func (h *Half) back(longest time.Duration) judging.Back {
+	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: consistency.Budget}
+	if len(h.run.DB.Endpoints) == 0 {
+		return b
+	}
+	b.Connections, b.Longest = 1, longest
+	if !h.run.DB.FullSpeed() {
+		for _, s := range h.run.DB.Load.Stretches() {
+			b.Rate = max(b.Rate, s.Rate, s.RateEnd)
+		}
+	}
+	return b
 }
 
 // ofGenerators returns the judgements of generators, each on its own keys. If one report is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -46,6 +47,14 @@ func (h *Half) Bounded() bool { return h.bounds.Any() }
 
 // Bound sets the function that ends the load.
 func (h *Half) Bound(end func(cause error)) { h.end = end }
+
+// Longest is the bound of p99, or of nothing but failures.
+func (h *Half) Longest() time.Duration {
+	if h.bounds.P99 == 0 && h.bounds.Errors != nil {
+		return math.MaxInt64
+	}
+	return h.bounds.P99
+}
 
 // See receives the progress of each second.
 func (h *Half) See(p load.Progress) {

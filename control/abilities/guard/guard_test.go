@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,6 +83,22 @@ func begin(b guard.Bounds, driver database.Driver, end func()) (*Half, *[]string
 	})
 	h.Bound(func(error) { end() })
 	return h, marks
+}
+
+// TestLongest: requests after the load have the bound of p99, and only failures count without one.
+func TestLongest(t *testing.T) {
+	percent := workload.Percent(1)
+	for _, c := range []struct {
+		bounds guard.Bounds
+		want   time.Duration
+	}{
+		{guard.Bounds{}, 0}, {guard.Bounds{DBSize: &percent}, 0}, {guard.Bounds{Errors: &percent}, math.MaxInt64},
+		{guard.Bounds{P99: time.Second}, time.Second}, {guard.Bounds{P99: time.Second, Errors: &percent}, time.Second},
+	} {
+		if g, _ := begin(c.bounds, nil, func() {}); g.Longest() != c.want {
+			t.Errorf("the bounds %+v allow %v, want %v", c.bounds, g.Longest(), c.want)
+		}
+	}
 }
 
 func TestGuardOfSize(t *testing.T) {

@@ -19,23 +19,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// lyingProxy forwards requests to etcd. It answers one of a thousand reads of an overwritten key
-// with the previous value, or acknowledges and drops one of a thousand updates.
+// lyingProxy forwards requests to etcd. It answers one of some reads of an overwritten key with the
+// previous value, or acknowledges and drops one of some updates.
 type lyingProxy struct {
 	pb.UnimplementedKVServer
 	etcd                pb.KVClient
 	olderReads, dropped bool
+	every               int64 // requests of such a kind
 
 	lying atomic.Bool
 	count atomic.Int64
 	lies  atomic.Int64
 }
 
-// liesAre is how many requests a proxy answers until the next lie.
-const liesAre = 1000
-
 func (p *lyingProxy) now() bool {
-	if !p.lying.Load() || p.count.Add(1)%liesAre != 0 {
+	if !p.lying.Load() || p.count.Add(1)%p.every != 0 {
 		return false
 	}
 	p.lies.Add(1)
@@ -104,13 +102,22 @@ func (judgedSink) Second(loading.Second) error { return nil }
 func (judgedSink) Total(loading.Total) error   { return nil }
 
 // TestLyingProxy: the errors of a proxy in front of etcd, one in a thousand requests, are found,
-// and etcd alone has no violation.
+// and etcd alone has no violation. Many errors, too, are all stale reads.
 func TestLyingProxy(t *testing.T) {
 	member := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}", Addrs: []string{"127.0.2.61"},
 	}, 1)
-	for name, proxy := range map[string]*lyingProxy{"honest": {}, "older reads": {olderReads: true}, "dropped updates": {dropped: true}} {
-		t.Run(name, func(t *testing.T) {
+	for n, c := range []struct {
+		name  string
+		proxy *lyingProxy
+	}{
+		{"honest", &lyingProxy{every: 1000}},
+		{"older reads", &lyingProxy{olderReads: true, every: 1000}},
+		{"many older reads", &lyingProxy{olderReads: true, every: 30}},
+		{"dropped updates", &lyingProxy{dropped: true, every: 1000}},
+	} {
+		proxy := c.proxy
+		t.Run(c.name, func(t *testing.T) {
 			const clients = 32
 			target := database.Target{Prefer: -1, Endpoints: []string{proxy.serve(t, member.Target().Endpoints[0])}}
 			conns := make([]database.Client, 4)
@@ -119,7 +126,7 @@ func TestLyingProxy(t *testing.T) {
 			}
 			spec := loading.Spec{Seed: 7, Load: workload.Load{
 				Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
-				Sizing:   workload.Sizing{KeySize: 24, ValueSize: 40},
+				Sizing:   workload.Sizing{KeySize: 24 + n, ValueSize: 40}, // keys of its own: the value before the first update is no other load's
 				Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
 				Content:  workload.Content{Read: workload.ReadLinearizable, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
 			}}
@@ -139,7 +146,7 @@ func TestLyingProxy(t *testing.T) {
 			}
 			judge := l.Finish()
 			proxy.lying.Store(false)
-			held, err := l.ReadBack(t.Context(), conns, workload.ReadLinearizable)
+			held, err := l.ReadBack(t.Context(), conns, judging.Back{Mode: workload.ReadLinearizable})
 			if err != nil || held.Keys != 100 || held.Read != 100 {
 				t.Fatalf("read back %+v, %v", held, err)
 			}

@@ -172,7 +172,7 @@ func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requ
 	s.mu.Lock()
 	s.lie = honest
 	s.mu.Unlock()
-	held, err := l.ReadBack(t.Context(), conns, workload.ReadLinearizable)
+	held, err := l.ReadBack(t.Context(), conns, Back{Mode: workload.ReadLinearizable})
 	if err != nil {
 		t.Fatalf("read the keys back: %v", err)
 	}
@@ -272,11 +272,55 @@ func TestReadBackEnds(t *testing.T) {
 	l.Finish()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if held, err := l.ReadBack(ctx, []database.Client{&store{}}, workload.ReadLinearizable); held.Keys != 2 || held.Read != 0 || err != nil {
+	if held, err := l.ReadBack(ctx, []database.Client{&store{}}, Back{Mode: workload.ReadLinearizable}); held.Keys != 2 || held.Read != 0 || err != nil {
 		t.Errorf("without time, the keys are %+v with error %v, want 2 written and none read", held, err)
 	}
-	if held, _ := l.ReadBack(t.Context(), []database.Client{&store{}}, workload.ReadLinearizable); held.Gone != 2 {
+	if held, _ := l.ReadBack(t.Context(), []database.Client{&store{}}, Back{Mode: workload.ReadLinearizable}); held.Gone != 2 {
 		t.Errorf("of a store that lost everything, the keys are %+v, want 2 gone", held)
+	}
+}
+
+// TestForgotten: a value that was replaced too long ago to be remembered is a stale read, also by a
+// law of keys that depends on the keys that were there when the request was sent. A value with the
+// number of a request that was not sent, or that writes no value, is a phantom.
+func TestForgotten(t *testing.T) {
+	spec := registers(false)
+	spec.KeyLaw = workload.KeysLatest
+	spec.Mix = []workload.Share{{Operation: workload.OpRead, Weight: 20}, {Operation: workload.OpUpdate, Weight: 60}, {Operation: workload.OpWrite, Weight: 20}}
+	l, err := New(Options{Spec: spec, Clients: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = 3
+	var ended []load.Ended
+	read := int64(-1) // a request that reads
+	for number := int64(0); len(ended) < 40_000; number++ {
+		if op := l.work.Op(number); spec.Operations()[op] == workload.OpUpdate {
+			ended = append(ended, load.Ended{Number: number, Key: key, Sent: 10 * number, End: 10*number + 5, Op: uint8(op)})
+		} else if spec.Operations()[op] == workload.OpRead {
+			read = number
+		}
+	}
+	last := ended[len(ended)-1]
+	for n, of := range []int64{ended[0].Number, ended[1].Number, ended[2].Number, read, last.Number + 100} {
+		at := last.End + 10*int64(n+1)
+		ended = append(ended, load.Ended{Number: last.Number + int64(n+1), Key: key, Read: of, ReadKnown: true, Sent: at, End: at + 5, Op: 0})
+	}
+	for len(ended) > 0 {
+		some := ended[:min(len(ended), 1000)]
+		ended = ended[len(some):]
+		if err := errors.Join(l.Observe(some, 0), l.Observe(nil, some[len(some)-1].End+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := l.Finish()
+	if got := j.Totals().Violations; got.Stale != 3 || got.Phantom != 2 || got.All() != 5 {
+		t.Errorf("three forgotten values and two that nobody wrote were read, the judge has %+v", got)
+	}
+	for _, w := range j.Witnesses() {
+		if err := w.Check(); err != nil {
+			t.Errorf("%s: %v", w.Words(0), err)
+		}
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results/histogram"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Second counts the judged requests of one second, up to a moment.
@@ -44,15 +43,6 @@ type Report struct {
 // MostWitnesses is how many witnesses of a load are kept.
 const MostWitnesses = 100
 
-// Back describes how written keys are read back.
-type Back struct {
-	// Mode is the database's strongest read mode.
-	Mode workload.ReadMode
-	// Connections is how many keys are read at the same time, and Within bounds the time of all.
-	Connections int
-	Within      time.Duration
-}
-
 // End judges the open rest after the load, and reads the written keys back over connections that
 // dial opens. The load was interrupted if ctx is done.
 func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n int) ([]database.Client, error)) Report {
@@ -65,14 +55,18 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 		return r
 	}
 	from = time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, b.Within, fmt.Errorf("not all were read within %v", b.Within))
+	over := fmt.Errorf("not all were read within %v", b.Within)
+	if b.Rate > 0 {
+		over = fmt.Errorf("not all were read within %v, at most %.6g in a second as in the load", b.Within, b.Rate)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Within, over)
 	defer cancel()
 	conns, err := dial(ctx, b.Connections)
 	if err != nil {
 		r.NotRead = plaintext.Joined(err.Error())
 		return r
 	}
-	held, err := l.ReadBack(ctx, conns, b.Mode)
+	held, err := l.ReadBack(ctx, conns, b)
 	_ = database.CloseAll(conns) // nothing was written over them
 	r.Held, r.BackNS = &held, int64(time.Since(from))
 	if held.Read < held.Keys {
