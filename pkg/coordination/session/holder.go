@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,7 +196,8 @@ func (h *Holder) abandon(ctx context.Context) {
 	h.death = time.Now()
 	h.Died(h.death, len(h.all))
 	rate := h.Plan.Release.PerSecond()
-	for i, s := range h.all {
+	for i, n := range h.order() {
+		s := h.all[n]
 		if rate > 0 && !sleep.For(ctx, time.Until(h.death.Add(time.Duration(float64(i)/rate*float64(time.Second))))) {
 			return
 		}
@@ -214,6 +216,10 @@ func (h *Holder) abandon(ctx context.Context) {
 		s.Busy.Unlock()
 	}
 }
+
+// order is the order in which holders die: by chance, the same in each run. They are renewed in the
+// order in which they were granted. If they died in that order, too, their TTLs would end in bursts.
+func (h *Holder) order() []int { return rand.New(rand.NewPCG(1, uint64(len(h.all)))).Perm(len(h.all)) }
 
 func (s *held) abandonedNow() bool {
 	s.Mu.Lock()
