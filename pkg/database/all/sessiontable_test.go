@@ -14,27 +14,31 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
-var update = flag.Bool("update", false, "write the table of sessions again")
+var update = flag.Bool("update", false, "write the tables of sessions and locks again")
 
-// The documentation's table of sessions equals the drivers' statements.
+// The documentation's tables of sessions and locks equal the drivers' statements.
 func TestSessionTable(t *testing.T) {
-	const file = "../../../docs/sessions.md"
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("read the documentation of sessions: %v", err)
-	}
-	before, rest, found := strings.Cut(string(data), database.SessionTableHead)
-	old, after, ends := strings.Cut(rest, "\n\n")
-	if !found || !ends {
-		t.Fatalf("%s has no table of sessions", file)
-	}
-	want := database.SessionTable(append(Registry().All(), fake.Database()))
-	if got := database.SessionTableHead + old + "\n"; got != want && !*update {
-		t.Errorf("%s differs from the drivers (run go test ./pkg/database/all -update):\n%s", file, cmp.Diff(got, want))
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(before+want+"\n"+after), 0o644); err != nil {
-			t.Fatalf("write the documentation of sessions: %v", err)
+	all := append(Registry().All(), fake.Database())
+	for _, table := range []struct{ file, head, want string }{
+		{"../../../docs/sessions.md", database.SessionTableHead, database.SessionTable(all)},
+		{"../../../docs/locks.md", database.LockTableHead, database.LockTable(all)},
+	} {
+		data, err := os.ReadFile(table.file)
+		if err != nil {
+			t.Fatalf("read the documentation: %v", err)
+		}
+		before, rest, found := strings.Cut(string(data), table.head)
+		old, after, ends := strings.Cut(rest, "\n\n")
+		if !found || !ends {
+			t.Fatalf("%s has no table that begins with %s", table.file, table.head)
+		}
+		if got := table.head + old + "\n"; got != table.want && !*update {
+			t.Errorf("%s differs from the drivers (run go test ./pkg/database/all -update):\n%s", table.file, cmp.Diff(got, table.want))
+		}
+		if *update {
+			if err := os.WriteFile(table.file, []byte(before+table.want+"\n"+after), 0o644); err != nil {
+				t.Fatalf("write the documentation: %v", err)
+			}
 		}
 	}
 }
