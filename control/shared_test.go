@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -124,6 +128,8 @@ func TestSharedCluster(t *testing.T) {
 		defer func() { r.generators = nil }()
 		r.guarded(t, key, unchanged)
 	})
+	t.Run("sessions and locks", func(t *testing.T) { r.holdersGone(t, unchanged) })
+	t.Run("many sessions", func(t *testing.T) { r.manyRefused(t, unchanged) })
 	t.Run("full speed", func(t *testing.T) {
 		e := r.parse(r.sharedFile("requests: 10, clients: 1", "cleanup: true"))
 		o := r.options(e, nil)
@@ -142,6 +148,82 @@ func TestSharedCluster(t *testing.T) {
 		}
 		unchanged()
 	})
+}
+
+// holdersGone: of sessions and locks nothing is left after a load on a shared cluster, nor after an
+// interrupted one: no key below the prefix, and no lease except those of holders that died.
+func (r *running) holdersGone(t *testing.T, unchanged func()) {
+	const load = "operation: update, keys: 20, rate: 50, clients: 2, key_size: 32, value_size: 64, expect: {failed: 100%}, "
+	for name, c := range map[string]struct {
+		length, keys string
+		interrupted  bool
+	}{
+		"ended":       {"duration: 4s", "sessions: {held: 30, ttl: 10m, release: never}, locks: {names: 2, contenders: [3], hold: 1ms, ttl: 10m}", false},
+		"interrupted": {"duration: 10m", "sessions: {held: 30, ttl: 10m, release: never}, locks: {names: 2, contenders: [3], hold: 1ms, ttl: 10m, recipe: direct}", true},
+	} {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		stop := errors.New("interrupted")
+		out, err := r.runCtx(ctx, r.parse(r.sharedFile(load+c.length, "cleanup: true, "+c.keys)), func(u Update) {
+			if c.interrupted && u.Load != nil && u.Load.Done > 50 {
+				interrupt(stop)
+			}
+		})
+		if c.interrupted != errors.Is(err, stop) || !c.interrupted && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		rec := sharedRecord(t, out)
+		held, err := deaths.Record().Of(rec.Records)
+		if err != nil || held.Granted != 30 || held.Left > 0 {
+			t.Errorf("%s: %d sessions were granted and %d are left, %v; want 30 and none", name, held.Granted, held.Left, err)
+		}
+		if n := r.leases(); n > 0 || rec.Shared == nil || rec.Shared.Left != 0 {
+			t.Errorf("%s: the cluster has %d leases, and keys are left: %+v", name, n, rec.Shared)
+		}
+		unchanged()
+	}
+}
+
+// leases is how many leases the cluster has.
+func (r *running) leases() int {
+	t := r.rig.t
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: r.endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	all, err := client.Leases(ctx)
+	if err != nil {
+		t.Fatalf("list the leases: %v", err)
+	}
+	return len(all.Leases)
+}
+
+// manyRefused: a shared cluster has at most 1000 sessions, contenders or clients that take locks,
+// unless full speed is allowed, and nothing begins before that is known.
+func (r *running) manyRefused(t *testing.T, unchanged func()) {
+	for name, c := range map[string]struct{ load, keys, want string }{
+		"held":       {"operation: update, keys: 20, rate: 50, duration: 20s, clients: 2", "sessions: {held: 1001, ttl: 5s}", "at most 1000 held, got 1001"},
+		"granted":    {"operation: keepalive, sessions: 1001, rate: 50, duration: 20s, clients: 2", "cleanup: true", "at most 1000 sessions may be granted before a load, got 1001"},
+		"contenders": {"operation: update, keys: 20, rate: 50, duration: 20s, clients: 2", "locks: {names: 11, contenders: [2, 100]}", "at most 1000 contenders at the same time, got 1100"},
+		"clients":    {"operation: lock, keys: 20, rate: 50, duration: 20s, clients: 1001", "cleanup: true", "at most 1000 clients, each a contender, got 1001"},
+	} {
+		o := r.options(r.parse(r.sharedFile(c.load, c.keys)), nil)
+		for _, allowed := range []bool{false, true} {
+			o.FullSpeed = allowed
+			var plan bytes.Buffer
+			if err := DryRun(&plan, o, Agents{}); allowed != (err == nil) || err != nil && (!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--full-speed")) {
+				t.Errorf("%s: with full speed allowed %v: %v, want %q", name, allowed, err, c.want)
+			}
+		}
+		o.FullSpeed = false
+		if out, err := Run(t.Context(), o); err == nil || len(out.Folders) > 0 {
+			t.Errorf("%s: %v, folders %v, want a refusal before anything begins", name, err, out.Folders)
+		}
+	}
+	unchanged()
 }
 
 // cleanup returns a cleanup of a run's keys that needs no confirmation.
