@@ -171,6 +171,7 @@ func outcomes(runs []*run.Run) (list []deaths.Outcome) {
 
 // Say returns the sentence about when all keys were gone.
 func (Half) Say(names []string, runs [][]*run.Run) string {
+	granted := grantedBy(names, runs)
 	var asked, parts []string
 	for i, name := range names {
 		for _, o := range outcomes(runs[i]) {
@@ -178,7 +179,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			if o.Plan.Release == deaths.AllAtOnce {
 				how = "at once"
 			}
-			text := fmt.Sprintf("%s clients die %s (TTL %v)", humanize.Comma(int64(o.Abandoned)), how, o.Plan.TTL)
+			text := fmt.Sprintf("%s clients die %s (TTL %v%s)", humanize.Comma(int64(o.Abandoned)), how, o.Plan.TTL, granted)
 			if !slices.Contains(asked, text) {
 				asked = append(asked, text)
 			}
@@ -186,6 +187,28 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 		}
 	}
 	return strings.Join(asked, ", ") + ": all their keys are gone after " + strings.Join(parts, ", ") + "."
+}
+
+// grantedBy states whether the databases granted the TTLs that were asked for, and else which, as a
+// part of the sentence.
+func grantedBy(names []string, runs [][]*run.Run) string {
+	var others []string
+	some := 0
+	for i, name := range names {
+		for _, o := range outcomes(runs[i]) {
+			some++
+			if text := fmt.Sprintf("%s %v", name, o.TTL); o.TTL != o.Plan.TTL && !slices.Contains(others, text) {
+				others = append(others, text)
+			}
+		}
+	}
+	switch {
+	case len(others) > 0:
+		return ", granted by " + strings.Join(others, ", ")
+	case some > 1:
+		return ", which all grant"
+	}
+	return ""
 }
 
 // allGone is when the keys of all sessions were gone.

@@ -94,7 +94,13 @@ func TestCard(t *testing.T) {
 		t.Error("holders died in the first run and not in the second")
 	}
 	said := (Half{}).Say(names, runs)
-	if want := "2,000 clients die at once (TTL 7.5s): all their keys are gone after a 9.9 s, c more than the load had time for (500 of 2,000 left)"; !strings.HasPrefix(said, want) {
+	if want := "2,000 clients die at once (TTL 7.5s, granted by a 8s, c 8s): all their keys are gone after a 9.9 s, c more than the load had time for (500 of 2,000 left)"; !strings.HasPrefix(said, want) {
+		t.Errorf("the sentence is %q, want %q", said, want)
+	}
+	equal := died()
+	equal.TTL = equal.Plan.TTL
+	said = (Half{}).Say(names[:2], [][]*run.Run{{of(t, equal)}, {of(t, equal)}})
+	if want := "2,000 clients die at once (TTL 7.5s, which all grant): all their keys"; !strings.HasPrefix(said, want) {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	card := (Half{}).Card(names, runs)

@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // outcomes are those of the runs of a database in which contenders competed.
@@ -50,6 +52,9 @@ func clauses(all []clause, text func(ns int64) string) string {
 // Say is the sentence about how fast a lock changes hands, or passes from a dead holder. Trials of a
 // database have a range.
 func (Half) Say(names []string, runs [][]*run.Run) string {
+	if list := allByHold(names, runs); len(list) > 0 {
+		return sayByHold(list)
+	}
 	var hands, passes []clause
 	for i, name := range names {
 		hand, pass := clause{name: name}, clause{name: name}
@@ -77,10 +82,52 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	if len(passes) > 0 {
 		said = append(said, "The lock of a dead holder passes after "+clauses(passes, longer)+".")
 	}
+	if text := shared(names, runs); text != "" {
+		said = append(said, text)
+	}
 	if len(said) == 0 {
 		return "No lock changed hands while somebody waited for it."
 	}
 	return strings.Join(said, " ")
+}
+
+// The least numbers of contenders, and of turns of each at an equal share, of which a sentence states
+// how turns were shared.
+const (
+	severalContenders = 3
+	severalTurns      = 10
+)
+
+// shared is the sentence about the turns of the unluckiest and the luckiest contender in all trials,
+// with the most contenders, "" for none.
+func shared(names []string, runs [][]*run.Run) string {
+	number := 0
+	for i := range names {
+		for _, o := range outcomes(runs[i]) {
+			number = max(number, slices.Max(o.Plan.Contenders))
+		}
+	}
+	if number < severalContenders {
+		return ""
+	}
+	var parts []string
+	for i, name := range names {
+		fewest, most, some := 1.0, 0.0, false
+		for _, o := range outcomes(runs[i]) {
+			s := stageOf(o, number)
+			if s == nil || o.Plan.Elect || s.Acquired < int64(severalTurns*number*o.Plan.Names) {
+				continue
+			}
+			fewest, most, some = min(fewest, s.Fairness.Fewest), max(most, s.Fairness.Most), true
+		}
+		if some {
+			parts = append(parts, fmt.Sprintf("%s %s to %s", name, percent(fewest), percent(most)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %d contenders each had of all turns: %s.", number, strings.Join(parts, ", "))
 }
 
 // medians is what the medians of trials are of.
@@ -94,57 +141,140 @@ func medians(trials int, one string) string {
 // line is a row of the card about a stage.
 type line struct {
 	name string
-	of   func(*locks.Outcome, *locks.Stage) string
+	// of are the line's numbers for a trial, none if it has none, and text prints each. Count is how
+	// many times they are of, nil without such a count.
+	of    func(*locks.Outcome, *locks.Stage) []float64
+	text  func(float64) string
+	count func(*locks.Stage) int64
 }
+
+// lineShares is the line before the order.
+const lineShares = "luckiest / unluckiest"
 
 // lines are those of a stage, the first with the number of contenders before its name.
 func lines() []line {
+	millis := func(ns float64) string { return ms(int64(ns)) }
+	handOff := func(q float64, of func(*results.Spread) int64) func(*locks.Outcome, *locks.Stage) []float64 {
+		return func(_ *locks.Outcome, s *locks.Stage) []float64 {
+			if s.HandOff == nil || !s.HandOff.Enough(q) {
+				return nil
+			}
+			return []float64{float64(of(s.HandOff))}
+		}
+	}
 	return []line{
-		{"hand-off p50", func(_ *locks.Outcome, s *locks.Stage) string {
-			if s.HandOff == nil || !s.HandOff.Enough(.5) {
-				return ""
-			}
-			return fmt.Sprintf("%s (%s)", ms(s.HandOff.P50), count(s.HandOff.N))
-		}},
-		{"hand-off p99", func(_ *locks.Outcome, s *locks.Stage) string {
-			if s.HandOff == nil || !s.HandOff.Enough(.99) {
-				return ""
-			}
-			return ms(s.HandOff.P99)
-		}},
-		{"fail-over p50", func(_ *locks.Outcome, s *locks.Stage) string {
+		{name: "hand-off p50", of: handOff(.5, func(s *results.Spread) int64 { return s.P50 }), text: millis, count: func(s *locks.Stage) int64 { return s.HandOff.N }},
+		{name: "hand-off p99", of: handOff(.99, func(s *results.Spread) int64 { return s.P99 }), text: millis},
+		{name: "fail-over p50", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
 			if s.FailOver.Passed == nil {
-				return ""
+				return nil
 			}
-			return fmt.Sprintf("%s (%s)", longer(s.FailOver.Passed.P50), count(s.FailOver.Passed.N))
-		}},
-		{"acquired/s", func(_ *locks.Outcome, s *locks.Stage) string { return fmt.Sprintf("%.1f", s.PerSecond) }},
-		{"luckiest / unluckiest", func(_ *locks.Outcome, s *locks.Stage) string {
+			return []float64{float64(s.FailOver.Passed.P50)}
+		}, text: func(ns float64) string { return longer(int64(ns)) }, count: func(s *locks.Stage) int64 { return s.FailOver.Passed.N }},
+		{name: "acquired/s", of: func(_ *locks.Outcome, s *locks.Stage) []float64 { return []float64{s.PerSecond} }, text: func(n float64) string { return fmt.Sprintf("%.1f", n) }},
+		{name: lineShares, of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
 			if s.Acquired == 0 {
-				return ""
+				return nil
 			}
-			return percent(s.Fairness.Most) + " / " + percent(s.Fairness.Fewest)
-		}},
-		{"longest wait", func(_ *locks.Outcome, s *locks.Stage) string { return seconds(s.Fairness.LongestWithout) }},
-		{"order", func(_ *locks.Outcome, s *locks.Stage) string { return string(s.Fairness.Order) }},
-		{"p99 of requests (before)", func(o *locks.Outcome, s *locks.Stage) string {
+			return []float64{s.Fairness.Most, s.Fairness.Fewest}
+		}, text: percent},
+		{name: "longest wait", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
+			return []float64{s.Fairness.LongestWithout.Seconds()}
+		}, text: func(n float64) string { return fmt.Sprintf("%.3f s", n) }},
+		{name: "p99 of requests / before", of: func(o *locks.Outcome, s *locks.Stage) []float64 {
 			if s.Meanwhile == nil || o.Before == nil {
-				return ""
+				return nil
 			}
-			return fmt.Sprintf("%s (%s)", ms(int64(s.Meanwhile.P99)), ms(int64(o.Before.P99)))
-		}},
+			return []float64{float64(s.Meanwhile.P99), float64(o.Before.P99)}
+		}, text: millis},
 	}
 }
 
+// cell is the line's cell of a database: the numbers of its trials with a number of contenders, ""
+// for none.
+func (l line) cell(trials []*locks.Outcome, contenders int) string {
+	var numbers [][]float64 // of a trial each
+	times := int64(0)
+	for _, o := range trials {
+		if s := stageOf(o, contenders); s != nil {
+			if n := l.of(o, s); n != nil {
+				numbers = append(numbers, n)
+				if l.count != nil {
+					times += l.count(s)
+				}
+			}
+		}
+	}
+	if len(numbers) == 0 {
+		return ""
+	}
+	var parts []string
+	for i := range numbers[0] {
+		all := make([]float64, len(numbers))
+		for n := range numbers {
+			all[n] = numbers[n][i]
+		}
+		parts = append(parts, l.median(all))
+	}
+	text := strings.Join(parts, " / ")
+	if l.count != nil {
+		text += fmt.Sprintf(", n %s", count(times))
+	}
+	return text
+}
+
+// median is the median of trials, with the least and the most.
+func (l line) median(all []float64) string {
+	slices.Sort(all)
+	least, most := l.text(all[0]), l.text(all[len(all)-1])
+	if least == most {
+		return least
+	}
+	middle := (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	return fmt.Sprintf("%s (%s .. %s)", l.text(middle), least, most)
+}
+
+// stageOf is the stage with a number of contenders, nil for none.
+func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
+	i := slices.IndexFunc(o.Stages, func(s locks.Stage) bool { return s.Contenders == contenders })
+	if i < 0 {
+		return nil
+	}
+	return &o.Stages[i]
+}
+
+// orderIn is the order with a number of contenders, with how many trials had which if they differ.
+func orderIn(trials []*locks.Outcome, contenders int) string {
+	var said []string
+	counts := map[locks.Order]int{}
+	for _, o := range trials {
+		if s := stageOf(o, contenders); s != nil {
+			counts[s.Fairness.Order]++
+		}
+	}
+	for _, is := range []locks.Order{locks.Queue, locks.Race, locks.Undecided} {
+		if n := counts[is]; n > 0 && len(counts) > 1 {
+			said = append(said, fmt.Sprintf("%s in %d", is, n))
+		} else if n > 0 {
+			said = append(said, string(is))
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
 // Card is the first screen of loads beside contenders: how fast a lock changed hands, how fairly,
-// and whether it was safe.
+// and whether it was safe. Several trials of a database have their medians. Databases that differ in
+// how long locks are held have a row for each such time.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
-	all := make([]*locks.Outcome, len(names)) // of the first trials
+	if list := allByHold(names, runs); len(list) > 0 {
+		return cardByHold(list)
+	}
+	all := make([][]*locks.Outcome, len(names))
 	var numbers []int
 	for i := range names {
-		if list := outcomes(runs[i]); len(list) > 0 {
-			all[i] = list[0]
-			for _, s := range list[0].Stages {
+		all[i] = outcomes(runs[i])
+		for _, o := range all[i] {
+			for _, s := range o.Stages {
 				if !slices.Contains(numbers, s.Contenders) {
 					numbers = append(numbers, s.Contenders)
 				}
@@ -159,54 +289,62 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	for _, n := range numbers {
 		card.Rows = append(card.Rows, rowsOf(n, all)...)
 	}
-	card.Rows = append(card.Rows, row("held twice / fences out of order", all, func(o *locks.Outcome) string {
-		sum, _ := o.Safety()
-		return count(sum.Overlaps) + " / " + count(sum.Disorder)
-	}), row("believed held / lost", all, func(o *locks.Outcome) string {
-		sum, _ := o.Safety()
-		return count(sum.Believed) + " / " + count(sum.Lost)
-	}))
+	for _, cells := range card.Rows {
+		if len(numbers) == 1 { // then no row is a detail
+			cells[0] = strings.TrimPrefix(cells[0], abilities.Indent)
+		}
+	}
+	sum := func(a, b func(locks.Safety) int64) func([]*locks.Outcome) string {
+		return func(trials []*locks.Outcome) string {
+			var as, bs int64
+			for _, o := range trials {
+				is, _ := o.Safety()
+				as, bs = as+a(is), bs+b(is)
+			}
+			return count(as) + " / " + count(bs)
+		}
+	}
+	card.Rows = append(card.Rows,
+		row("held twice / fences out of order", all, sum(func(s locks.Safety) int64 { return s.Overlaps }, func(s locks.Safety) int64 { return s.Disorder })),
+		row("believed held / lost", all, sum(func(s locks.Safety) int64 { return s.Believed }, func(s locks.Safety) int64 { return s.Lost })))
 	for i, name := range names {
-		if o := all[i]; o != nil {
-			card.Notes = append(card.Notes, note(name, o, len(outcomes(runs[i]))))
+		if len(all[i]) > 0 {
+			card.Notes = append(card.Notes, note(name, all[i][0], len(all[i])))
 		}
 	}
 	return card
 }
 
 // rowsOf are the rows of a number of contenders, without those that no database has.
-func rowsOf(n int, all []*locks.Outcome) (rows [][]string) {
-	for _, l := range lines() {
-		cells := row(l.name, all, func(o *locks.Outcome) string {
-			i := slices.IndexFunc(o.Stages, func(s locks.Stage) bool { return s.Contenders == n })
-			if i < 0 {
-				return ""
-			}
-			return l.of(o, &o.Stages[i])
-		})
+func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
+	add := func(name string, of func([]*locks.Outcome) string) {
+		cells := row(name, all, of)
 		if !slices.ContainsFunc(cells[1:], func(text string) bool { return text != "-" }) {
-			continue
+			return
 		}
-		if cells[0] = "  " + l.name; len(rows) == 0 {
-			cells[0] = contenders(&locks.Stage{Contenders: n}) + ": " + l.name
+		if cells[0] = abilities.Indent + name; len(rows) == 0 {
+			cells[0] = contenders(&locks.Stage{Contenders: n}) + ": " + name
 		}
 		rows = append(rows, cells)
+	}
+	for _, l := range lines() {
+		add(l.name, func(trials []*locks.Outcome) string { return l.cell(trials, n) })
+		if l.name == lineShares {
+			add("order", func(trials []*locks.Outcome) string { return orderIn(trials, n) })
+		}
 	}
 	return rows
 }
 
 // row is a row of the card. What is not known is a dash.
-func row(name string, all []*locks.Outcome, of func(*locks.Outcome) string) []string {
+func row(name string, all [][]*locks.Outcome, of func([]*locks.Outcome) string) []string {
 	cells := []string{name}
-	for _, o := range all {
+	for _, trials := range all {
 		text := ""
-		if o != nil {
-			text = of(o)
+		if len(trials) > 0 {
+			text = of(trials)
 		}
-		if text == "" {
-			text = "-"
-		}
-		cells = append(cells, text)
+		cells = append(cells, cmp.Or(text, "-"))
 	}
 	return cells
 }
@@ -218,7 +356,7 @@ func note(name string, o *locks.Outcome, trials int) string {
 		text += "; " + rule(o)
 	}
 	if trials > 1 {
-		text += fmt.Sprintf("; the first of %d trials", trials)
+		text += fmt.Sprintf("; medians of %d trials (least .. most), violations of all", trials)
 	}
 	return text
 }

@@ -51,7 +51,7 @@ func (Half) Rows() []abilities.Row {
 		row("LOCK-HAND-OFF", "LOCKS", "ms", "time from the sending of a release to the next holder, while somebody waited and without stops of this client, by the number of contenders; the number is the median of the fewest contenders", handOff),
 		row("LOCK-ACQUISITIONS", "LOCK-HAND-OFF", "locks/s", "locks acquired per second, by the number of contenders, and how long each waited for it; the number is that of the fewest contenders", perSecond),
 		row("LOCK-SHARES", "LOCK-ACQUISITIONS", "%", "share of the turns that the luckiest and the unluckiest contender had, beside an equal share, and Jain's index; the longest wait, also of those who got nothing by the end, in seconds and in turns of others; the number is the unluckiest contender's share, in equal shares, of the most contenders", shares),
-		row("LOCK-ORDER", "LOCK-SHARES", "%", "whether contenders got a lock in the order of their places, or raced for it: the number is the part of the turns that overtook another contender whose place was confirmed before this one asked, of those turns of which that or its opposite is certain, for the most contenders; and how often the releaser got the lock again while others waited, beside what chance gives", order),
+		row("LOCK-ORDER", "LOCK-SHARES", "%", "whether contenders got a lock in the order of their places, or raced for it: the number is the part of the turns that overtook another contender whose place was confirmed before this one asked, of those turns of which that or its opposite is certain, for the most contenders; how many they overtook, in all and per such turn; and how often the releaser got the lock again while others waited, beside what chance gives", order),
 		row("LOCKS-HELD-TWICE", "LOCK-ORDER", "locks", "locks acquired while another holder believed that it held the same one, on the clock of one process, and fences that were not greater than that of the holder before; either makes the run invalid", twice),
 		row("LOCKS-BELIEVED-HELD", "LOCKS-HELD-TWICE", "locks", "locks that a holder believed to hold after its session had ended, because this client was stopped for longer than a session lasts, and those that were not held any more when they were given up", believed),
 		row("LOCK-FAIL-OVER", "LOCKS-BELIEVED-HELD", "s", "time from the death of a holder, which says no goodbye, to the next holder, beside what the rule allows; the number is the median of the fewest contenders", failOver),
@@ -232,7 +232,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds())
 func orders(f *locks.Fairness) string {
 	text := fmt.Sprintf("%s (%s of %s overtook", f.Order, count(f.Overtook), count(f.Decided))
 	if f.Overtakes > 0 {
-		text += " " + count(f.Overtakes)
+		text += fmt.Sprintf(" %s, %.2f a turn", count(f.Overtakes), float64(f.Overtakes)/float64(f.Decided))
 	}
 	text += ")"
 	if f.Chances > 0 {

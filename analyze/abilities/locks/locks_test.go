@@ -76,7 +76,7 @@ func TestRows(t *testing.T) {
 			"with 2: p50 83.0 ms, p99 98.0 ms, longest 101 ms (1,199); with 10: p50 9.00 ms, longest 20.0 ms (50); 3 of all without stops of this client of at most 150ms",
 			"with 2: 60.0/s, waited p50 100 ms; with 10: 100.0/s, waited p50 90.0 ms, 2 requests failed: no answer",
 			"with 2: 50.1 % to 49.9 % (equal 50.0 %), Jain 1.000, longest wait 0.130 s, 1 turn; with 10: 40.0 % to 1.0 % (equal 10.0 %), Jain 0.500, longest wait 4.500 s, 73 turns",
-			"with 2: queue (0 of 1,190 overtook), releaser again 0 of 1,199 (by chance 50.0 %); with 10: race (900 of 1,000 overtook 3,000), releaser again 500 of 1,999 (by chance 10.0 %); by its recipe a queue, which reports no places",
+			"with 2: queue (0 of 1,190 overtook), releaser again 0 of 1,199 (by chance 50.0 %); with 10: race (900 of 1,000 overtook 3,000, 3.00 a turn), releaser again 500 of 1,999 (by chance 10.0 %); by its recipe a queue, which reports no places",
 			"0 of 3,200; 0 fences out of order; a fence is a revision",
 			"0 of 3,200; 0 not held when given up; 2 stops of this client of at most 150ms",
 			"",
@@ -128,7 +128,7 @@ func TestCard(t *testing.T) {
 		t.Error("contenders competed in the first run and not in the second")
 	}
 	said := (Half{}).Say(names[:2], runs[:2])
-	if want := "A lock changes hands in a 83.0 ms (recipe library; median of 1,199 hand-offs between 2 contenders, held for 1ms)."; said != want {
+	if want := "A lock changes hands in a 83.0 ms (recipe library; median of 1,199 hand-offs between 2 contenders, held for 1ms). Of 10 contenders each had of all turns: a 1.0 % to 40.0 %."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	said = (Half{}).Say(names[2:], runs[2:])
@@ -139,36 +139,80 @@ func TestCard(t *testing.T) {
 	other.Stages[0].HandOff.P50 *= 2
 	same := []*run.Run{of(t, competed()), of(t, other)}
 	said = (Half{}).Say([]string{"a", "b", "c", "d", "e"}, [][]*run.Run{same, same, same, same, same[:1]})
-	if want := "A lock changes hands in a 83.0 ms to 166 ms, b 83.0 ms to 166 ms, c 83.0 ms to 166 ms, d 83.0 ms to 166 ms, e 83.0 ms."; said != want {
+	if want := "A lock changes hands in a 83.0 ms to 166 ms, b 83.0 ms to 166 ms, c 83.0 ms to 166 ms, d 83.0 ms to 166 ms, e 83.0 ms. " +
+		"Of 10 contenders each had of all turns: a 1.0 % to 40.0 %, b 1.0 % to 40.0 %, c 1.0 % to 40.0 %, d 1.0 % to 40.0 %, e 1.0 % to 40.0 %."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	if said = (Half{}).Say(names[1:2], runs[1:2]); !strings.HasPrefix(said, "No lock") {
 		t.Errorf("the sentence is %q, want it to state that nothing was measured", said)
 	}
 	card := (Half{}).Card(names, runs)
-	if card == nil || len(card.Notes) != 2 || !strings.Contains(card.Notes[1], "a session ends after its TTL, then LockDelay of 15s: 6s to 11s after the death; the first of 2 trials") {
+	if card == nil || len(card.Notes) != 2 || !strings.Contains(card.Notes[1], "a session ends after its TTL, then LockDelay of 15s: 6s to 11s after the death; medians of 2 trials (least .. most), violations of all") {
 		t.Fatalf("the card is %+v", card)
 	}
 	for _, want := range [][]string{
 		{"locks", "a", "b", "c"},
-		{"2 contenders: hand-off p50", "83.0 ms (1,199)", "-", "-"},
+		{"2 contenders: hand-off p50", "83.0 ms, n 1,199", "-", "-"},
 		{"  hand-off p99", "98.0 ms", "-", "-"},
-		{"  fail-over p50", "-", "-", "35.000 s (2)"},
+		{"  fail-over p50", "-", "-", "35.000 s, n 4"},
 		{"  acquired/s", "60.0", "-", "60.0"},
 		{"  luckiest / unluckiest", "50.1 % / 49.9 %", "-", "50.1 % / 49.9 %"},
 		{"  order", "queue", "-", "queue"},
-		{"10 contenders: hand-off p50", "9.00 ms (50)", "-", "-"},
+		{"10 contenders: hand-off p50", "9.00 ms, n 50", "-", "-"},
 		{"  order", "race", "-", "-"},
-		{"  p99 of requests (before)", "8.00 ms (2.00 ms)", "-", "-"},
-		{"held twice / fences out of order", "0 / 0", "-", "1 / 2"},
-		{"believed held / lost", "0 / 0", "-", "3 / 4"},
+		{"  p99 of requests / before", "8.00 ms / 2.00 ms", "-", "-"},
+		{"held twice / fences out of order", "0 / 0", "-", "2 / 4"},
+		{"believed held / lost", "0 / 0", "-", "6 / 8"},
 	} {
 		if !slices.ContainsFunc(append(card.Rows, card.Head), func(row []string) bool { return slices.Equal(row, want) }) {
 			t.Errorf("the card lacks %q: %q", want, card.Rows)
 		}
 	}
+	other.Stages[1].Fairness.Order = locks.Undecided
+	card = (Half{}).Card(names[:1], [][]*run.Run{{of(t, competed()), of(t, other), of(t, competed())}})
+	for _, want := range [][]string{
+		{"2 contenders: hand-off p50", "83.0 ms (83.0 ms .. 166 ms), n 3,597"},
+		{"  luckiest / unluckiest", "50.1 % / 49.9 %"},
+		{"  order", "queue"},
+		{"  order", "race in 2, undecided in 1"},
+	} {
+		if !slices.ContainsFunc(card.Rows, func(row []string) bool { return slices.Equal(row, want) }) {
+			t.Errorf("the card of three trials lacks %q: %q", want, card.Rows)
+		}
+	}
 	if (Half{}).Card(names[1:2], runs[1:2]) != nil {
 		t.Error("a card of a database without contenders")
+	}
+}
+
+// Databases that differ in how long locks are held are rows of a card, and the sentence has the fastest
+// and the slowest; if one of them differs in something else, each has a column.
+func TestByHold(t *testing.T) {
+	longer, direct := competed(), competed()
+	longer.Plan.Hold = 200 * time.Millisecond
+	longer.Stages[0].HandOff = &results.Spread{N: 50, P50: 2 * msec, Max: 4 * msec}
+	direct.Plan.Recipe = "direct"
+	other := competed()
+	other.Plan.Recipe, other.Plan.Hold = "direct", 60*time.Millisecond
+	names, runs := []string{"a", "b", "c", "d", "e"}, [][]*run.Run{{of(t, longer)}, {of(t, competed())}, {of(t, direct)}, {of(t, other)}, {of(t, nil)}}
+	said := (Half{}).Say(names, runs)
+	if want := "A lock changes hands between 2 contenders in etcd (recipe library) 2.00 ms if it is held for 200ms to 83.0 ms if for 1ms, etcd (recipe direct) 83.0 ms."; said != want {
+		t.Errorf("the sentence is %q, want %q", said, want)
+	}
+	card := (Half{}).Card(names, runs)
+	if card == nil || len(card.Notes) != 2 || !slices.Equal(card.Head[1:], []string{"etcd library", "etcd direct"}) {
+		t.Fatalf("the card is %+v", card)
+	}
+	for i, want := range [][]string{
+		{"1ms", "83.0 ms / 98.0 ms, n 1,199", "83.0 ms / 98.0 ms, n 1,199"}, {"60ms", "-", "83.0 ms / 98.0 ms, n 1,199"}, {"200ms", "2.00 ms, n 50", "-"},
+		{"held twice / fences out of order", "0 / 0", "0 / 0"},
+	} {
+		if !slices.Equal(card.Rows[i], want) {
+			t.Errorf("row %d is %q, want %q", i, card.Rows[i], want)
+		}
+	}
+	if card := (Half{}).Card(names[:3], runs[:3]); len(card.Head) != 4 || card.Head[1] != "a" {
+		t.Errorf("the card of databases that differ in their recipe is %+v, want a column for each", card)
 	}
 }
 

@@ -3,7 +3,6 @@ package locks
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/figure"
@@ -79,43 +78,15 @@ func ordered(o *locks.Outcome) []locks.Stage {
 	return stages
 }
 
-// held is a hand-off by the time for which locks were held.
-type held struct {
-	hold time.Duration
-	is   *results.Spread
-}
-
 // byHold is a line for each percentile of each database and recipe with several times.
 func byHold(columns []abilities.Column) figure.Figure {
 	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true})
-	var names []string
-	points := map[string][]held{}
-	looks := map[string]abilities.Column{}
-	for _, c := range columns {
-		for i, o := range outcomes(c.Runs) {
-			s := fewest(o, func(s *locks.Stage) bool { return s.HandOff != nil })
-			if s == nil || o.Plan.Hold <= 0 || i > 0 {
-				continue
-			}
-			name := fmt.Sprintf("%s, %s, %s", c.Runs[0].Info.Record.Database, o.Plan.Recipe, contenders(s))
-			if points[name] == nil {
-				names = append(names, name)
-				looks[name] = c
-			}
-			points[name] = append(points[name], held{o.Plan.Hold, s.HandOff})
-		}
-	}
-	for _, name := range names {
-		all, c := points[name], looks[name]
-		slices.SortStableFunc(all, func(a, b held) int { return int(a.hold - b.hold) })
-		if all[0].hold == all[len(all)-1].hold {
-			continue
-		}
+	for _, h := range byHolds(columns) {
 		for _, q := range statistics() {
-			line := figure.Series{Name: name + " " + q.name, Key: c.Key, Variant: c.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
-			for _, p := range all {
-				if p.is.Enough(q.q) {
-					line.X, line.Y = append(line.X, float64(p.hold)/1e6), append(line.Y, float64(q.of(p.is))/1e6)
+			line := figure.Series{Name: h.name() + " " + q.name, Key: h.column.Key, Variant: h.column.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
+			for _, one := range h.all {
+				if is := one.stage.HandOff; is.Enough(q.q) {
+					line.X, line.Y = append(line.X, float64(one.hold)/1e6), append(line.Y, float64(q.of(is))/1e6)
 				}
 			}
 			if len(line.X) > 1 {

@@ -1,0 +1,144 @@
+package locks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/locks"
+)
+
+// held is what became of a lock that was held for a time.
+type held struct {
+	hold  time.Duration
+	of    *locks.Outcome
+	stage *locks.Stage // of the fewest contenders, with hand-offs
+}
+
+// holds are the databases of a report that differ in how long locks were held, by that time. They have
+// the same store, recipe and number of contenders.
+type holds struct {
+	store, recipe string
+	column        abilities.Column // the first
+	all           []held
+}
+
+// name is what a line of a figure is called.
+func (h *holds) name() string {
+	return fmt.Sprintf("%s, %s, %s", h.store, h.recipe, contenders(h.all[0].stage))
+}
+
+// byHolds returns those that have several times, by their first trials.
+func byHolds(columns []abilities.Column) []*holds {
+	var list []*holds
+	for _, c := range columns {
+		all := outcomes(c.Runs)
+		if len(all) == 0 || all[0].Plan.Hold <= 0 {
+			continue
+		}
+		s := fewest(all[0], func(s *locks.Stage) bool { return s.HandOff != nil })
+		if s == nil {
+			continue
+		}
+		store := c.Runs[0].Info.Record.Database
+		i := slices.IndexFunc(list, func(h *holds) bool {
+			return h.store == store && h.recipe == all[0].Plan.Recipe && h.all[0].stage.Contenders == s.Contenders
+		})
+		if i < 0 {
+			i, list = len(list), append(list, &holds{store: store, recipe: all[0].Plan.Recipe, column: c})
+		}
+		list[i].all = append(list[i].all, held{all[0].Plan.Hold, all[0], s})
+	}
+	for _, h := range list {
+		slices.SortStableFunc(h.all, func(a, b held) int { return int(a.hold - b.hold) })
+	}
+	return slices.DeleteFunc(list, func(h *holds) bool { return h.all[0].hold == h.all[len(h.all)-1].hold })
+}
+
+// allByHold returns them if they are all databases with locks, each of one trial. Else the report is
+// about something else, too.
+func allByHold(names []string, runs [][]*run.Run) []*holds {
+	var columns []abilities.Column
+	for i, name := range names {
+		switch n := len(outcomes(runs[i])); {
+		case n > 1:
+			return nil
+		case n == 1:
+			columns = append(columns, abilities.Column{Name: name, Runs: runs[i]})
+		}
+	}
+	list, n := byHolds(columns), 0
+	for _, h := range list {
+		n += len(h.all)
+	}
+	if n != len(columns) {
+		return nil
+	}
+	return list
+}
+
+// sayByHold is the sentence about the fastest and the slowest hand-off of each, with the times for
+// which the lock was held.
+func sayByHold(list []*holds) string {
+	var said []string
+	for _, h := range list {
+		fast, slow := h.all[0], h.all[0]
+		for _, one := range h.all {
+			if one.stage.HandOff.P50 < fast.stage.HandOff.P50 {
+				fast = one
+			}
+			if one.stage.HandOff.P50 > slow.stage.HandOff.P50 {
+				slow = one
+			}
+		}
+		text := fmt.Sprintf("%s (%s) %s", h.store, how(h.all[0].of, ""), ms(fast.stage.HandOff.P50))
+		if fast.hold != slow.hold {
+			text += fmt.Sprintf(" if it is held for %v to %s if for %v", fast.hold, ms(slow.stage.HandOff.P50), slow.hold)
+		}
+		said = append(said, text)
+	}
+	return fmt.Sprintf("A lock changes hands between %s in %s.", contenders(list[0].all[0].stage), strings.Join(said, ", "))
+}
+
+// cardByHold has a row for each time.
+func cardByHold(list []*holds) *abilities.Card {
+	card := &abilities.Card{Head: []string{"hand-off p50 / p99 of a lock that is held for"}}
+	var times []time.Duration
+	safe := []string{"held twice / fences out of order"}
+	for _, h := range list {
+		card.Head = append(card.Head, h.store+" "+h.recipe)
+		var sum locks.Safety
+		for _, one := range h.all {
+			if !slices.Contains(times, one.hold) {
+				times = append(times, one.hold)
+			}
+			is, _ := one.of.Safety()
+			sum.Overlaps, sum.Disorder = sum.Overlaps+is.Overlaps, sum.Disorder+is.Disorder
+		}
+		safe = append(safe, count(sum.Overlaps)+" / "+count(sum.Disorder))
+		o := h.all[0].of
+		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s; %s, TTL %v; %s wait for %s", h.store, how(o, o.By), o.What, o.TTL, contenders(h.all[0].stage), o.Waits))
+	}
+	slices.Sort(times)
+	for _, hold := range times {
+		cells := []string{hold.String()}
+		for _, h := range list {
+			text := "-"
+			if i := slices.IndexFunc(h.all, func(one held) bool { return one.hold == hold }); i >= 0 {
+				is := h.all[i].stage.HandOff
+				text = ms(is.P50)
+				if is.Enough(.99) {
+					text += " / " + ms(is.P99)
+				}
+				text += ", n " + count(is.N)
+			}
+			cells = append(cells, text)
+		}
+		card.Rows = append(card.Rows, cells)
+	}
+	card.Rows = append(card.Rows, safe)
+	return card
+}
