@@ -13,7 +13,7 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs blackout discovery tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs holders blackout discovery tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -123,19 +123,23 @@ results-consistency: build ## run test-configs/consistency-stores-local.yaml and
 
 # A first screen has room for few columns, so that each number of sessions, and each recipe, is a set of its own.
 SESSIONS := 200 2000 20000
-results-sessions: build ## run test-configs/sessions-stores-local.yaml and publish it as test-results/sessions-200, -2000 and -20000, from a clean commit; twenty minutes
+results-sessions: build ## run test-configs/sessions-stores-local.yaml and publish it as test-results/sessions-200, -2000 and -20000 (two generators hold these), from a clean commit; a quarter of an hour
 	@for n in $(SESSIONS); do mkdir -p test-results/sessions-$$n && grep -E "^[^ ]|__$$n:" test-configs/sessions-stores-local.yaml | sed "s/^title: .*/title: $$n dead clients of three stores/" >test-results/sessions-$$n/experiment.yaml || exit; done
+	@touch test-results/sessions-20000/generators && echo 'generators: [127.0.0.8, 127.0.0.9]' >>test-results/sessions-20000/experiment.yaml
 	scripts/publish-results.sh $(SESSIONS:%=sessions-%)
 
-HOLDS := etcd-library etcd-direct zookeeper consul
-results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fairness-local.yaml, and publish them in test-results, each recipe of the first apart, from a clean commit; an hour
+HOLDS := etcd zookeeper consul
+results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fairness-local.yaml, and publish them in test-results, each store of the first apart, from a clean commit; half an hour
 	@mkdir -p test-results/locks-fairness && cp test-configs/locks-fairness-local.yaml test-results/locks-fairness/experiment.yaml
 	@for n in $(HOLDS); do mkdir -p test-results/locks-by-hold-$$n && grep -E "^[^ ]|tag: $$n-" test-configs/locks-by-hold-local.yaml | sed "s/^title: .*/&, $$n/" >test-results/locks-by-hold-$$n/experiment.yaml || exit; done
 	scripts/publish-results.sh locks-fairness $(HOLDS:%=locks-by-hold-%)
 
 HAND_OFFS ?= 100000
-hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul by each recipe, each turn judged by other code: test-results/hand-offs.md; half an hour
+hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of each store by each recipe, each turn judged by other code: test-results/hand-offs.md; ten minutes
 	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) >bin/hand-offs.md; status=$$?; mv bin/hand-offs.md test-results/hand-offs.md && exit $$status
+
+holders: build ## compare what is reported of holders of sessions and locks that die, go on or are stopped with each store's rule, and the cost of a renewal with that of etcd's tools: test-results/holders.md; half an hour, on an idle machine
+	$(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester >bin/holders.md; status=$$?; (cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 8 -requests 100000) >>bin/holders.md || status=1; mv bin/holders.md test-results/holders.md && exit $$status
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour

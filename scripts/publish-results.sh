@@ -15,7 +15,9 @@
 # A folder with the file kill-leader loses its leader ten seconds into each load; one with the
 # file members-on-one-processor has its members on the first processor and its clients on the
 # second; with members-in-memory besides, their data is on a disk in memory (/dev/shm).
-# One with own-disk has members with disks of their own, which needs root.
+# One with own-disk has members with disks of their own, which needs root. One with generators has
+# agents of the members and two generators, each a process: what needs more open files than one may
+# have.
 # One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
 # alone is kept.
 # --reports runs nothing. Its names may be records that were submitted without an experiment;
@@ -52,14 +54,13 @@ budgets() {
 		faults-equal 45
 		faults-clients 25
 		consistency 25
-		sessions-200 8
-		sessions-2000 8
-		sessions-20000 12
-		locks-by-hold-etcd-library 8
-		locks-by-hold-etcd-direct 6
-		locks-by-hold-zookeeper 6
-		locks-by-hold-consul 6
-		locks-fairness 35
+		sessions-200 7
+		sessions-2000 7
+		sessions-20000 10
+		locks-by-hold-etcd 10
+		locks-by-hold-zookeeper 4
+		locks-by-hold-consul 4
+		locks-fairness 30
 	END
 }
 most=580   # minutes of all budgets
@@ -85,7 +86,8 @@ budget() {
 planned() {
 	local own=()
 	test ! -e "$(dirname "$1")/own-disk" || own=(--disk loop:2GiB)
-	"$dbtester" control --local --dry-run "${own[@]}" --config "$1" >"$scratch/plan" || fail "the dry run of $1 fails"
+	grep -v '^generators:' "$1" >"$scratch/planned.yaml" # --local has none
+	"$dbtester" control --local --dry-run "${own[@]}" --config "$scratch/planned.yaml" >"$scratch/plan" || fail "the dry run of $1 fails"
 	awk -v around=$around -v settle=$settle '
 		function seconds(text, n) {
 			n = 0
@@ -201,14 +203,20 @@ cut_log() {
 }
 export -f cut_log
 
-# start_agents FOLDER starts agents whose members run on the first processor.
+# start_agents FOLDER COMMAND... starts agents of members by a command, such as taskset -c 0 or env.
 start_agents() {
-	local host
-	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do
-		taskset -c 0 "$dbtester" agent --agent-port "$host:3500" --work-dir "$1/agent-$host:3500" >"$scratch/agent-$host.log" 2>&1 &
-		agents+=($!)
-		await_agent $! "$scratch/agent-$host.log"
-	done
+	local folder=$1 host
+	shift
+	for host in 127.0.0.1 127.0.0.2 127.0.0.3; do start_agent "$folder" "$host" "$@"; done
+}
+
+# start_agent FOLDER HOST COMMAND... starts an agent by a command. With GENERATOR it issues loads.
+start_agent() {
+	local folder=$1 host=$2
+	shift 2
+	"$@" "$dbtester" agent --agent-port "$host:3500" --work-dir "$folder/agent-$host:3500" ${GENERATOR:+--allow-load} >"$scratch/agent-$host.log" 2>&1 &
+	agents+=($!)
+	await_agent $! "$scratch/agent-$host.log"
 }
 
 # stop_agents stops them and removes what they left in memory.
@@ -245,8 +253,14 @@ run_trial() {
 	fi
 	if test -e "$source/members-on-one-processor"; then
 		if test -e "$source/members-in-memory"; then memory=$(mktemp -d -p /dev/shm); fi
-		start_agents "${memory:-$scratch}"
+		start_agents "${memory:-$scratch}" taskset -c 0
 		taskset -c 1 "${command[@]}" || status=$?
+		stop_agents
+	elif test -e "$source/generators"; then
+		start_agents "$scratch" env
+		GENERATOR=1 start_agent "$scratch" 127.0.0.8 env
+		GENERATOR=1 start_agent "$scratch" 127.0.0.9 env
+		"${command[@]}" || status=$?
 		stop_agents
 	else
 		"${command[@]}" --local || status=$?
@@ -363,7 +377,7 @@ report() {
 		rm "$packed"
 	done
 	"$dbtester" analyze --out "$copy/report" "$copy"/records/*/ >/dev/null || test $? = 3
-	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name own-disk ! -name 'members-*' ! -name records -exec rm -r {} +
+	find "$out" -mindepth 1 -maxdepth 1 ! -name experiment.yaml ! -name kill-leader ! -name own-disk ! -name generators ! -name 'members-*' ! -name records -exec rm -r {} +
 	mkdir "$out/figures" "$out/data"
 	find "$copy/report" -maxdepth 1 -type f -exec cp {} "$out" \;
 	cp "$copy/report/figures"/*.svg "$out/figures"

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"sync"
 )
 
 // Main calls a program's function with the arguments, the standard output for what it measures, and
@@ -49,18 +50,40 @@ const marked = 3
 // returns the path of the run's one record that matches a pattern below the run's folder. A marked
 // run is no error.
 func Run(ctx context.Context, program, dir, text, record string, args ...string) (string, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	return Control{Program: program, Dir: dir, Text: text, Args: args}.Run(ctx, record)
+}
+
+// Control is a run of the program.
+type Control struct {
+	Program string
+	// Dir is the folder of the run, which is made if absent, and Text its experiment.
+	Dir, Text string
+	// Agents means that agents run. Without them control has some of its own.
+	Agents bool
+	Args   []string
+	// Beside is called with the process while it runs, unless it is nil. Its context ends with the
+	// process.
+	Beside func(context.Context, *os.Process)
+}
+
+// Run makes the run, as [Run] does.
+func (c Control) Run(ctx context.Context, record string) (string, error) {
+	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return "", err
 	}
-	file, kept := filepath.Join(dir, "experiment.yaml"), filepath.Join(dir, "results")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	file, kept := filepath.Join(c.Dir, "experiment.yaml"), Results(c.Dir)
+	if err := os.WriteFile(file, []byte(c.Text), 0o600); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, program, append([]string{"control", "--local", "--config", file, "--results", kept, "--quiet"}, args...)...)
+	args := []string{"control"}
+	if !c.Agents {
+		args = append(args, "--local")
+	}
+	cmd := exec.CommandContext(ctx, c.Program, append(append(args, "--config", file, "--results", kept, "--quiet"), c.Args...)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
+	err := c.wait(ctx, cmd)
 	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != marked) {
 		return "", fmt.Errorf("%w: %s", err, said.String())
 	}
@@ -73,6 +96,25 @@ func Run(ctx context.Context, program, dir, text, record string, args ...string)
 	}
 	return found[0], nil
 }
+
+// wait starts the process and waits until it and what is beside it have ended.
+func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	running, over := context.WithCancel(ctx)
+	var tasks sync.WaitGroup
+	if c.Beside != nil {
+		tasks.Go(func() { c.Beside(running, cmd.Process) })
+	}
+	err := cmd.Wait()
+	over()
+	tasks.Wait()
+	return err
+}
+
+// Results is the folder of the results of a run in a folder.
+func Results(dir string) string { return filepath.Join(dir, "results") }
 
 // Table reads a table of a record: the values of each row by the names of its columns.
 func Table(path string) (rows []map[string]string, err error) {

@@ -22,27 +22,32 @@ import (
 
 func main() { experiment.Main("handoffs", handOffs) }
 
-// recipe is a way to take a lock of a database: how its experiment names it.
-type recipe struct{ database, name, keys string }
-
-func recipes() (all []recipe) {
-	for _, r := range []recipe{
-		{"etcd", "", ""},
-		{"zookeeper", "", "version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}, "},
-		{"consul", "", "version: 1.21.0, install: true, "},
-	} {
-		for _, name := range []string{"library", "direct"} {
-			all = append(all, recipe{r.database, name, r.keys})
-		}
-	}
-	return all
+// recipe is a way to take a lock of a database: how its experiment names it, and of how many locks.
+type recipe struct {
+	database, name, keys string
+	locks                int
 }
 
-// locks is an experiment with many locks of two contenders each: a slow hand-off of one does not hold up the others.
+func recipes() []recipe {
+	const (
+		zookeeper = "version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}, "
+		consul    = "version: 1.21.0, install: true, "
+	)
+	return []recipe{
+		{"etcd", "library", "", 150}, // each hand-off waits for a tick of 100 ms
+		{"etcd", "direct", "", 50},
+		{"zookeeper", "library", zookeeper, 50},
+		{"zookeeper", "direct", zookeeper, 50},
+		{"consul", "library", consul, 50},
+		{"consul", "direct", consul, 50},
+	}
+}
+
+// locks is an experiment with many locks of few contenders each: a slow hand-off of one does not hold up the others.
 const locks = `title: hand-offs
 hosts: [127.0.2.1, 127.0.2.2, 127.0.2.3]
 load: {operation: update, keys: 100, rate: 10, duration: %v, clients: 5, key_size: 32, value_size: 64, timeout: 10s}
-locks: {names: 50, contenders: [2], hold: 0s, ttl: 20s, recipe: %s}
+locks: {names: %d, contenders: [2, 3, 4], hold: 0s, ttl: 20s, recipe: %s}
 databases:
   %s: {%stag: it}
 `
@@ -58,23 +63,24 @@ func (c *count) add(o count) {
 func handOffs(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("handoffs", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
-	least := flags.Int("n", 100_000, "hand-offs of each recipe")
-	round := flags.Duration("round", 2*time.Minute, "length of a round; half of it has no contenders")
+	least := flags.Int("n", 100_000, "hand-offs of each store, half by each recipe")
+	round := flags.Duration("round", 100*time.Second, "length of a round; a quarter of it has no contenders")
 	rounds := flags.Int("rounds", 20, "rounds of a recipe, at most")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	each := (*least + 1) / 2
 	dir, err := os.MkdirTemp("", "handoffs-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintf(out, "# Hand-offs of locks\n\nLocks of three members each, on one machine: 50 locks with two contenders each, which hold a lock for no time, until there were %d hand-offs by each recipe. Each turn of `turns.csv` was judged by a program that shares no code with dbtester. Held twice: the lock was acquired before the holder before it was about to release it. Fences out of order: a fence is not greater than that of the holder before. Other turns failed, were lost or are unclear. Made by `make hand-offs`.\n\n| database | recipe | rounds | hand-offs | held twice | fences out of order | other turns |\n|---|---|---|---|---|---|---|\n", *least)
+	fmt.Fprintf(out, "# Hand-offs of locks\n\nLocks of three members each, on one machine: many locks with two to four contenders each, which hold a lock for no time, until there were %d hand-offs by each of two recipes. Each turn of `turns.csv` was judged by a program that shares no code with dbtester. Held twice: the lock was acquired before the holder before it was about to release it. Fences out of order: a fence is not greater than that of the holder before. Other turns failed, were lost or are unclear. Made by `make hand-offs`.\n\n| database | recipe | rounds | hand-offs | held twice | fences out of order | other turns |\n|---|---|---|---|---|---|---|\n", each)
 	var errs []error
 	for _, r := range recipes() {
 		var all count
-		for all.handOffs < *least && all.rounds < *rounds && ctx.Err() == nil {
-			text := fmt.Sprintf(locks, *round, r.name, r.database, r.keys)
+		for all.handOffs < each && all.rounds < *rounds && ctx.Err() == nil {
+			text := fmt.Sprintf(locks, *round, r.locks, r.name, r.database, r.keys)
 			c, err := measure(ctx, *program, filepath.Join(dir, fmt.Sprint(r.database, r.name, all.rounds)), text)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", r.database, r.name, err)
@@ -83,8 +89,8 @@ func handOffs(ctx context.Context, args []string, out, progress io.Writer) error
 			fmt.Fprintf(progress, "%s, %s: %+v\n", r.database, r.name, all)
 		}
 		fmt.Fprintf(out, "| %s | %s | %d | %d | %d | %d | %d |\n", r.database, r.name, all.rounds, all.handOffs, all.overlaps, all.disorder, all.other)
-		if all.handOffs < *least || all.overlaps+all.disorder > 0 {
-			errs = append(errs, fmt.Errorf("%s, %s: %d hand-offs of %d, %d held twice, %d fences out of order", r.database, r.name, all.handOffs, *least, all.overlaps, all.disorder))
+		if all.handOffs < each || all.overlaps+all.disorder > 0 {
+			errs = append(errs, fmt.Errorf("%s, %s: %d hand-offs of %d, %d held twice, %d fences out of order", r.database, r.name, all.handOffs, each, all.overlaps, all.disorder))
 		}
 	}
 	return errors.Join(append(errs, ctx.Err())...)

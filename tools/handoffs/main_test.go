@@ -41,7 +41,7 @@ func TestHandOffs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, progress strings.Builder
-	err := handOffs(t.Context(), []string{"-dbtester", program, "-n", "10"}, &out, &progress)
+	err := handOffs(t.Context(), []string{"-dbtester", program, "-n", "20"}, &out, &progress)
 	if err == nil || !strings.Contains(err.Error(), "etcd, library: 12 hand-offs of 10, 3 held twice, 3 fences out of order") {
 		t.Errorf("error %v", err)
 	}

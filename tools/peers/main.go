@@ -78,6 +78,9 @@ func (o *options) prepare(flags *flag.FlagSet, args []string) (err error) {
 	return err
 }
 
+// mostRenewal is the most that a renewal of a lease may cost, as a part of what it costs clientv3.
+const mostRenewal = 0.3
+
 // compareEtcd compares the cost of a put, or of a renewal of a lease, with that of etcd's own tools.
 func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) {
 	var o options
@@ -124,6 +127,13 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) (err error) 
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, versions, o.conditions())
 	printTable(out, each, rows)
 	explain(out, each)
+	if o.keepalive {
+		cost, lo, hi := ratio(rows[1].runs, rows[2].runs, cpuOf)
+		fmt.Fprintf(out, "A renewal costs %s (%s-%s) of what it costs clientv3 alone; at most %.1f.\n", times(cost), times(lo), times(hi), mostRenewal)
+		if cost > mostRenewal {
+			return fmt.Errorf("a renewal costs %s of what it costs clientv3 alone, at most %.1f", times(cost), mostRenewal)
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+)
+
+// recipes: the library of etcd waits for a tick of 100 ms, and the protocol does not need to. Two
+// members have ticks of their own, so that every other hand-off would be as much faster as the one
+// before it was slower.
+func recipes() trial {
+	return trial{
+		name: "recipes", title: "etcd, one member: a lock of two contenders, held for 1 ms, by both recipes",
+		text: one + load(30*time.Second, 100) + "locks: {contenders: [2], hold: 1ms, ttl: 10s}\ndatabases:\n  etcd__library: {tag: library, locks: {recipe: library}}\n  etcd__direct: {tag: direct, locks: {recipe: direct}}\n",
+		judge: func(r *records) (list []finding) {
+			for _, d := range r.Databases {
+				s := d.Locks.Stages[0]
+				least, most := 40.0, 100.0
+				if d.Tag == "direct" {
+					least, most = 0, 3
+				}
+				p50 := 1000 * sec(s.HandOff.P50)
+				list = append(list,
+					finding{fmt.Sprintf("%s: hand-off p50 (p99; %d)", d.Tag, s.HandOff.N), fmt.Sprintf("%.2f ms (%.2f ms)", p50, 1000*sec(s.HandOff.P99)), fmt.Sprintf("%.0f to %.0f ms", least, most), s.HandOff.N >= 100 && p50 >= least && p50 <= most},
+					exactly(d.Tag+": held twice, or fences out of order", s.Safety.Overlaps+s.Safety.Disorder, 0))
+			}
+			return list
+		},
+	}
+}
+
+// How often, and when, holders are stopped for how long: longer than their sessions last.
+const (
+	stoppedNames = 5
+	stoppedTimes = 2
+	stoppedFor   = 9 * time.Second
+)
+
+// stoppedHolders: who is stopped past its TTL believes that it holds a lock which others may have.
+func stoppedHolders(database string) trial {
+	entry := "{}"
+	if database == "zookeeper" {
+		entry = "{version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}}"
+	}
+	return trial{
+		name: "stopped-" + database, title: fmt.Sprintf("%s, three members: holders of %d locks, with a TTL of 4 s, are stopped %d times for %v", database, stoppedNames, stoppedTimes, stoppedFor),
+		text: three + load(80*time.Second, 20) + fmt.Sprintf("locks: {names: %d, contenders: [2], hold: 8s, ttl: 4s, recipe: direct}\ndatabases: {%s: %s}\n", stoppedNames, database, entry),
+		beside: func(ctx context.Context, control *os.Process, dir string) {
+			for i := 0; i < stoppedTimes && await(ctx, dir, "contenders"); i++ {
+				rest(ctx, 4*time.Second)
+				stop(ctx, control, stoppedFor)
+			}
+		},
+		judge: func(r *records) []finding {
+			s := r.Databases[0].Locks.Stages[0]
+			return []finding{
+				exactly("holders that are reported to have believed that they held a lock", s.Safety.Believed, stoppedNames*stoppedTimes),
+				exactly("held twice by the store's doing, or fences out of order", s.Safety.Overlaps+s.Safety.Disorder, 0),
+				exactly("contenders left at the end", r.Databases[0].Locks.Left, 0),
+			}
+		},
+	}
+}
+
+// handOff is the most that a hand-off adds to a rule, in seconds, on a machine that members share.
+const handOff = 0.1
+
+// failOver: the lock of a dead holder passes when its session has ended, and Consul's later.
+func failOver() trial {
+	const names = 10
+	text := three + load(24*time.Second, 20) + fmt.Sprintf("locks: {names: %d, contenders: [2], hold: 1s, ttl: 4s, recipe: direct, elect: true}\n", names) + `databases:
+  etcd: {tag: etcd}
+  zookeeper: {tag: zookeeper, version: 3.9.5, install: true, load: {duration: 28s}, options: {java_xms: 512M, java_xmx: 512M}}
+  consul__at_once: {tag: consul-0, version: 1.21.0, install: true, load: {duration: 52s}, locks: {ttl: 10s, lock_delay: 0s}}
+  consul__delayed: {tag: consul-15, version: 1.21.0, install: true, load: {duration: 82s}, locks: {ttl: 10s, lock_delay: 15s}}
+`
+	return trial{
+		name: "fail-over", title: fmt.Sprintf("three members: holders of %d locks die after 1 s", names),
+		text: text,
+		judge: func(r *records) (list []finding) {
+			at := map[string]float64{}
+			for _, d := range r.Databases {
+				f := d.Locks.Stages[0].FailOver
+				at[d.Tag] = sec(f.Passed.P50)
+				list = append(list,
+					finding{d.Tag + ": holders that died, locks not taken, and passed early", fmt.Sprintf("%d, %d, %d", f.Dead, f.NotTaken, f.Early), fmt.Sprintf("at least %d, 0, 0", names), f.Dead >= names && f.NotTaken+f.Early == 0},
+					finding{fmt.Sprintf("%s: the lock passed after p50, most (%d)", d.Tag, f.Passed.N), fmt.Sprintf("%.3f, %.3f s", sec(f.Passed.P50), sec(f.Passed.Max)),
+						fmt.Sprintf("by the rule %.3f to %.3f s, and a hand-off of at most %.1f s", sec(d.Locks.Earliest), sec(d.Locks.Latest), handOff), f.Passed.N > 0 && sec(f.Passed.Max) <= sec(d.Locks.Latest)+handOff})
+			}
+			apart := at["consul-15"] - at["consul-0"]
+			return append(list, finding{"consul: with a LockDelay of 15 s later than without", fmt.Sprintf("%.3f s", apart), "14.5 to 15.5 s", math.Abs(apart-15) <= 0.5})
+		},
+	}
+}

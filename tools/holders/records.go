@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// records are those of one run.
+type records struct {
+	dir       string
+	Databases []database
+}
+
+// database is what became of the sessions and locks of a database.
+type database struct {
+	Tag      string
+	Sessions sessions `json:"sessions_held"`
+	Locks    locks    `json:"locks_held"`
+	// Load is what became of the locks that requests of the load took.
+	Load struct {
+		Acquired, Released, Overlaps, Compared, Unsure, Parts int64
+		Disorder                                              int64 `json:"fences_out_of_order"`
+		ClockError                                            int64 `json:"clock_error_ns"`
+	} `json:"load_locks"`
+}
+
+// spread is how long something took, in nanoseconds.
+type spread struct {
+	N     int64
+	P50   int64 `json:"p50_ns"`
+	P99   int64 `json:"p99_ns"`
+	Max   int64 `json:"max_ns"`
+	least float64
+}
+
+// sessions is what became of the held sessions.
+type sessions struct {
+	Granted    int64
+	NotGranted int64 `json:"not_granted"`
+	Abandoned  int64
+	Death      time.Time
+	Expired    int64
+	NotExpired int64 `json:"not_expired"`
+	Early      int64
+	Unrenewed  int64
+	Missed     int64
+	Left       int64
+	Delayed    int64
+	Keeps      spread
+	KeepsLost  int64 `json:"keeps_lost"`
+	Late       spread
+	Least      spread  `json:"late_least"`
+	PerSecond  float64 `json:"per_second"`
+	Machines   int64
+	Survivors  []struct {
+		After int64 `json:"after_ns"`
+	}
+}
+
+// late is how late the sessions ended, with the least of all.
+func (s *sessions) late() spread {
+	is := s.Late
+	if len(s.Survivors) > 0 {
+		is.least = sec(s.Survivors[0].After)
+	}
+	return is
+}
+
+// locks is what became of the locks that contenders competed for.
+type locks struct {
+	Earliest int64 `json:"earliest_ns"`
+	Latest   int64 `json:"latest_ns"`
+	Stages   []struct {
+		Acquired int64
+		Refused  int64
+		HandOff  spread `json:"hand_off"`
+		Safety   struct {
+			Overlaps, Believed, Lost int64
+			Disorder                 int64 `json:"fences_out_of_order"`
+		}
+		FailOver struct {
+			Dead, Early int64
+			NotTaken    int64 `json:"not_taken"`
+			Passed      spread
+		} `json:"fail_over"`
+	}
+	Left int64
+}
+
+// read reads the records of a run. Each database must have some of sessions or locks.
+func read(manifest string) (*records, error) {
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		return nil, err
+	}
+	r := &records{dir: filepath.Dir(manifest)}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("read %s: %w", manifest, err)
+	}
+	for _, d := range r.Databases {
+		if d.Sessions.Granted == 0 && len(d.Locks.Stages) == 0 && d.Load.Acquired == 0 {
+			return nil, fmt.Errorf("read %s: %s has neither sessions nor locks", manifest, d.Tag)
+		}
+	}
+	if len(r.Databases) == 0 {
+		return nil, fmt.Errorf("read %s: it has no databases", manifest)
+	}
+	return r, nil
+}
+
+// event is a line of the events of a database.
+type event struct {
+	Time time.Time
+	Kind string
+}
+
+// events reads the events up to a line that is not complete yet.
+func events(text io.Reader) (all []event) {
+	for lines := bufio.NewScanner(text); lines.Scan(); {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			break
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// errNone is the error of a run without an event.
+var errNone = errors.New("the run has no such event")
+
+// when is the time of the first event of a kind in the run's one database.
+func (r *records) when(kind string) (time.Time, error) {
+	found, err := filepath.Glob(filepath.Join(r.dir, "*", "events.jsonl"))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return first(found, kind)
+}
+
+// first is the time of the first event of a kind in files.
+func first(files []string, kind string) (time.Time, error) {
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return time.Time{}, err
+		}
+		list := events(f)
+		f.Close()
+		for _, e := range list {
+			if e.Kind == kind {
+				return e.Time, nil
+			}
+		}
+	}
+	return time.Time{}, errNone
+}
+
+// await waits for an event of a running experiment, and reports whether it came.
+func await(ctx context.Context, dir, kind string) bool {
+	for ctx.Err() == nil {
+		found, _ := filepath.Glob(filepath.Join(experiment.Results(dir), "*", "*", "*", "events.jsonl")) // the pattern is right
+		if _, err := first(found, kind); err == nil {
+			return true
+		}
+		rest(ctx, 20*time.Millisecond)
+	}
+	return false
+}
+
+// rest waits for a time or the end of ctx.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
