@@ -36,7 +36,7 @@ func Compress(path string, atLeast int64) (done bool, err error) {
 		return false, nil
 	}
 	if err := wholefile.Write(path+Compressed, func(w io.Writer) error {
-		// Records repeat themselves: the best level takes ten times as long, for a sixth less.
+		// The usual level takes some times as long, for a sixth less.
 		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 		if err != nil {
 			return err
