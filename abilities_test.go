@@ -53,6 +53,18 @@ var knowAbilities = map[string]string{
 	"agent/metrics":               "exposes the faults that an agent applies",
 	"control/shared":              "bounds sessions, contenders, watchers and instances on clusters that others use",
 	"analyze/abilities/cause":     "judges the quota of members",
+	"analyze/abilities/profile":   "refuses the profiles of a search",
+	"analyze/answers":             "compares what searches found",
+	"analyze/answers/choose":      "compares what searches found with the reader's need",
+	"analyze/answers/headline":    "shows first what searches found",
+	"analyze/chart":               "draws the windows of a search",
+	"analyze/run":                 "reads the windows of a search",
+	"control/before/versus":       "refuses sides of which only one is a search",
+	"control/search":              "searches",
+	"pkg/ability/deaths":          "refuses a search, which has no time for it",
+	"pkg/ability/faults":          "refuses a search, which judges windows without them",
+	"pkg/ability/locks":           "refuses a search, which has no time for it",
+	"pkg/ability/watchers":        "refuses a search, which has no time for it",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability occur only in its rooms.

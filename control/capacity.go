@@ -8,6 +8,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/search"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -29,7 +30,7 @@ func (l *loader) search(ctx context.Context, sink *search.Sink) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.beside.stop()) }()
 	out, err := search.Run(ctx, search.Options{
-		Capacity: *l.run.experiment.Capacity, Stretch: l.run.db.Load.Stretches()[0], Trial: l.run.journal.about.Trial, Dir: l.run.dir, Sink: sink,
+		Capacity: capacity.Keys().Of(l.run.experiment.Abilities), Stretch: l.run.db.Load.Stretches()[0], Trial: l.run.journal.about.Trial, Dir: l.run.dir, Sink: sink,
 		Step: func(window context.Context, step load.Step) (load.StepResult, error) {
 			return s.step(ctx, window, step)
 		},
@@ -77,7 +78,8 @@ func (s *searcher) step(ctx, window context.Context, step load.Step) (load.StepR
 // in earlier windows.
 func (s *searcher) last(rate float64) error {
 	s.run.record.Load.Rate = rate
-	s.run.record.Load.Duration = s.run.experiment.Capacity.Settle + s.run.experiment.Capacity.LastWindow(rate)
+	c := capacity.Keys().Of(s.run.experiment.Abilities)
+	s.run.record.Load.Duration = c.Settle + c.LastWindow(rate)
 	s.run.record.Steps = nil
 	return s.issue.Restart()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -55,8 +56,8 @@ databases: {fake: {options: {delay: 1ms}}}
 	var err error
 	for r.lead = usualLead / 8; ; r.lead *= 4 { // each window waits for it
 		out, err = r.run(e, func(u Update) {
-			if u.Load != nil && (u.Duration != e.Capacity.Longest(u.Load.Step.Rate) || u.Total != 0) {
-				t.Errorf("the load takes %v and %d requests, want that of the whole search, %v", u.Duration, u.Total, e.Capacity.Longest(u.Load.Step.Rate))
+			if c := capacity.Of(e.Abilities); u.Load != nil && (u.Duration != c.Longest(u.Load.Step.Rate) || u.Total != 0) {
+				t.Errorf("the load takes %v and %d requests, want that of the whole search, %v", u.Duration, u.Total, c.Longest(u.Load.Step.Rate))
 			}
 		})
 		if r.lead > usualLead || !r.late(out) {

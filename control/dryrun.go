@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/shared"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
@@ -124,7 +125,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	for _, note := range newExports(r).notes {
 		fmt.Fprintf(w, "  %s\n", note)
 	}
-	if c := o.Experiment.Capacity; c != nil {
+	if c := capacity.Of(o.Experiment.Abilities); c != nil {
 		dryRunSearch(w, c, db.Load)
 	} else {
 		dryRunLoad(w, db.Load)

@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/issue"
 	"github.com/coreos/dbtester/control/search"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
 	"github.com/coreos/dbtester/pkg/load/exposition"
@@ -168,7 +169,7 @@ type sink interface {
 // sender returns the sink of the load's records, and the function that sends its requests: its
 // steps, or the windows of a search.
 func (l *loader) sender() (sink, func(context.Context) error, error) {
-	if l.run.experiment.Capacity != nil {
+	if l.run.experiment.Searches() {
 		s := search.NewSink(l.run.dir)
 		return s, func(ctx context.Context) error { return l.search(ctx, s) }, nil
 	}
@@ -240,7 +241,7 @@ func (l *loader) reportProgress(p load.Progress) {
 		l.counts.Progress(p)
 	}
 	u := Update{Load: &p}
-	if c := l.run.experiment.Capacity; c != nil {
+	if c := capacity.Of(l.run.experiment.Abilities); c != nil {
 		u.Duration = c.Longest(p.Step.Rate)
 		l.run.journal.update(u)
 		return

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -24,17 +24,18 @@ file's values; a file without the block has the defaults.`,
 	flags := cmd.Flags()
 	f.register(cmd, a)
 	texts := map[string]*string{}
-	for _, k := range config.CapacityKeys() {
+	for _, k := range capacity.Keys().Flags() {
 		texts[k.Name] = flags.String(k.Name, "", k.Meaning+" (default: the file's, or "+k.Preset+")")
 	}
 	complete(cmd, "at", func([]string, string) []string { return yamlfile.Words(workload.Percentiles()) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		f.capacity = config.CapacityValues{}
+		own := map[string]string{}
 		for name, text := range texts {
 			if flags.Changed(name) {
-				f.capacity[name] = *text
+				own[name] = *text
 			}
 		}
+		f.over = map[string]map[string]string{capacity.Keys().Key: own}
 		return a.runControl(cmd.Context(), f)
 	}
 	return cmd

@@ -41,7 +41,7 @@ type controlFlags struct {
 	link      linkFlags
 	wait      time.Duration // for the hosts' addresses
 	collect   string
-	capacity  config.CapacityValues // nil keeps the file as it is
+	over      map[string]map[string]string // of abilities, over the file's: see [config.Variant]
 }
 
 func newControl(a *app) *cobra.Command {
@@ -102,7 +102,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopProfile()) }()
-	e, err := a.readCapacity(f.config, f.capacity)
+	e, err := a.readOver(f.config, f.over)
 	if err != nil {
 		return err
 	}
@@ -182,16 +182,16 @@ func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlF
 
 // readExperiment reads a file and prints its warnings.
 func (a *app) readExperiment(path string) (*config.Experiment, error) {
-	return a.readCapacity(path, nil)
+	return a.readOver(path, nil)
 }
 
-// readCapacity is readExperiment with values of the command line over the file's capacity
-// search; nil keeps the file as it is.
-func (a *app) readCapacity(path string, given config.CapacityValues) (*config.Experiment, error) {
+// readOver is readExperiment with the command line's values of abilities over the file's; nil
+// keeps the file as it is.
+func (a *app) readOver(path string, over map[string]map[string]string) (*config.Experiment, error) {
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}
 	}
-	e, warnings, err := a.readVariant(path, config.Variant{Capacity: given})
+	e, warnings, err := a.readVariant(path, config.Variant{Flags: over})
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, w)
 	}

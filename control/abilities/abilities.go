@@ -169,7 +169,7 @@ type Issued struct {
 	Judge func(context.Context, judging.Back) ([]judging.Report, error)
 }
 
-// Betweener does something between two windows of a search for a capacity.
+// Betweener does something between two windows of a search.
 type Betweener interface{ Between(ctx context.Context) }
 
 // Cutter names times of the load in which its outcomes say nothing against it, because the

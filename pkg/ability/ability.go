@@ -32,6 +32,9 @@ type Ability struct {
 	Start func(Values, *dbtesterpb.StartRequest) error
 	// Whole means that Keys are only at the top of a file: they apply to every database.
 	Whole bool
+	// Search has the ability send the load. It is nil for abilities that act beside a load; others
+	// have keys that are Whole.
+	Search *Search
 	// Record is the ability's entry in the record of a run, Member its entry in the record of
 	// each member; nil for none.
 	Record, Member Recorded
@@ -59,8 +62,8 @@ type Database struct {
 	Secret bool
 	// Generators is how many generators issue the load, 0 if control does.
 	Generators int
-	// Classic files have no keys of abilities. Searched reports whether the run searches for a
-	// capacity.
+	// Classic files have no keys of abilities. Searched reports whether an ability searches for the
+	// rates of the load.
 	Classic, Searched bool
 	// Node returns the value of one of the database's keys in the file, nil if it is not given.
 	// OptionAt returns the place of the option with which an error begins.
@@ -165,13 +168,15 @@ func (s Section[T]) Read(r *yamlfile.Reader, path, key string, node *yamlfile.No
 
 // Resolve implements [Keys].
 func (s Section[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values {
-	given := func(read any) yamlfile.Written[T] {
-		if w, ok := read.(yamlfile.Written[T]); ok {
-			return w
-		}
-		return s.Fields().None()
+	return s.With(v, s.Resolved(r, s.written(own), s.written(all), d))
+}
+
+// written returns the result of Read, or a mapping that the file does not have.
+func (s Section[T]) written(read any) yamlfile.Written[T] {
+	if w, ok := read.(yamlfile.Written[T]); ok {
+		return w
 	}
-	return s.With(v, s.Resolved(r, given(own), given(all), d))
+	return s.Fields().None()
 }
 
 // Show implements [Keys].

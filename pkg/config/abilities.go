@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/ability"
@@ -14,13 +15,45 @@ import (
 type given map[string]any
 
 // eachAbilities are the abilities with keys in each database, wholeAbilities those with keys only
-// for the whole file.
+// for the whole file, without the searches.
 func eachAbilities() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Whole })
 }
 
 func wholeAbilities() []ability.Ability {
-	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole })
+	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole || a.Search != nil })
+}
+
+// searches are the abilities that search for the rates of a load.
+func searches() []ability.Ability {
+	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Search == nil })
+}
+
+// search returns the ability that searches for the rates of the load, nil for none.
+func (e *Experiment) search() *ability.Ability {
+	for _, a := range searches() {
+		if a.Search.Asked(e.Abilities) {
+			return &a
+		}
+	}
+	return nil
+}
+
+// Searches reports whether an ability searches for the rates of the load.
+func (e *Experiment) Searches() bool { return e.search() != nil }
+
+// overFlags lays the texts of a command line over a file's values.
+func (r *reader) overFlags(f *fileSpec) {
+	for _, keys := range keysOf(all.Abilities()) {
+		name := keys.Row(false).Name
+		texts := r.variant.Flags[name]
+		if flagged, ok := keys.(ability.Flagged); ok && texts != nil {
+			own := given{}
+			maps.Copy(own, f.given)
+			own[name] = flagged.Over(r.Reader, f.given[name], texts)
+			f.given = own
+		}
+	}
 }
 
 // keysOf returns the keys of abilities in the order in which they are resolved.
@@ -84,7 +117,7 @@ func abilityTables() (tables []Table) {
 func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
 		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Info: r.spec.entry.Info, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
-		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Capacity != nil, Generators: len(r.file.generators),
+		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Searches(), Generators: len(r.file.generators),
 		Node: r.db.NodeOf, OptionAt: r.optionAt,
 	}
 	for _, keys := range keysOf(eachAbilities()) {
@@ -95,7 +128,7 @@ func (r *databaseResolver) abilities(d *Database) {
 
 // wholeAbilities resolves what abilities do equally for every database.
 func (r *reader) wholeAbilities(f *fileSpec) {
-	for _, keys := range keysOf(wholeAbilities()) {
+	for _, keys := range keysOf(slices.Concat(searches(), wholeAbilities())) {
 		f.Abilities = keys.Resolve(r.Reader, nil, f.given[keys.Row(false).Name], nil, f.Abilities)
 	}
 }

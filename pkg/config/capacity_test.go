@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -39,16 +40,16 @@ func TestCapacity(t *testing.T) {
 			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
 		}
 	}
-	if e := parse(t, rest); e.Capacity != nil {
-		t.Errorf("a file without a search has %+v", e.Capacity)
+	if e := parse(t, rest); e.Searches() {
+		t.Errorf("a file without a search has %+v", e.Abilities)
 	}
 	e := parse(t, "capacity: {latency: 5ms, hold: 0s}\nload: {rate: 1000}\n"+rest)
 	want := workload.Capacity{Latency: 5 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second, Share: 80, Tolerance: 6, Windows: 40}
-	if diff := cmp.Diff(&want, e.Capacity); diff != "" {
+	if diff := cmp.Diff(&want, capacity.Of(e.Abilities)); diff != "" {
 		t.Errorf("the search (-want +got):\n%s", diff)
 	}
 	l := e.Databases[0].Load
-	if l.Operation != workload.OpUpdate || l.Clients != searchClients || l.Rate != 1000 || l.Requests != 0 || l.Duration != 10*time.Second ||
+	if l.Operation != workload.OpUpdate || l.Clients != 500 || l.Rate != 1000 || l.Requests != 0 || l.Duration != 10*time.Second ||
 		l.WarmUp != 2*time.Second || l.Backlog != workload.BacklogShed || e.Databases[0].Abilities != nil {
 		t.Errorf("the load of a search is %+v, its upkeep %+v", l, e.Databases[0].Abilities)
 	}
@@ -59,51 +60,51 @@ func TestCapacity(t *testing.T) {
 	if err != nil {
 		t.Fatalf("show: %v", err)
 	}
-	if again := parse(t, string(shown)); !cmp.Equal(again.Capacity, e.Capacity) || !cmp.Equal(again.Databases[0].Load, l) {
+	if again := parse(t, string(shown)); !cmp.Equal(again.Abilities, e.Abilities) || !cmp.Equal(again.Databases[0].Load, l) {
 		t.Errorf("shown and read again it is another one:\n%s", shown)
 	}
 }
 
-// TestCapacityValues: values of a command line precede those of the file.
-func TestCapacityValues(t *testing.T) {
-	read := func(text string, given CapacityValues) (*workload.Capacity, error) {
-		e, _, err := Variant{Capacity: given}.Parse("test.yaml", []byte(text+"hosts: [a]\ndatabases: {etcd: }\n"), testCatalog())
+// TestCapacityFlags: values of a command line precede those of the file.
+func TestCapacityFlags(t *testing.T) {
+	read := func(text string, given map[string]string) (*workload.Capacity, error) {
+		e, _, err := Variant{Flags: map[string]map[string]string{"capacity": given}}.Parse("test.yaml", []byte(text+"hosts: [a]\ndatabases: {etcd: }\n"), testCatalog())
 		if err != nil {
 			return nil, err
 		}
-		return e.Capacity, nil
+		return capacity.Of(e.Abilities), nil
 	}
 	for _, text := range []string{"", "capacity: {latency: 9ms, windows: 20}\n"} {
-		c, err := read(text, CapacityValues{"latency": "7ms", "at": "p90"})
+		c, err := read(text, map[string]string{"latency": "7ms", "at": "p90"})
 		if err != nil || c.Latency != 7*time.Millisecond || c.At != 90 || c.Windows == 20 != (text != "") {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
-	if c, err := read("", CapacityValues{"windows": "13", "share": "90%", "tolerance": "5%"}); err != nil || c.Windows != 13 || c.Share != 90 || c.Tolerance != 5 {
+	if c, err := read("", map[string]string{"windows": "13", "share": "90%", "tolerance": "5%"}); err != nil || c.Windows != 13 || c.Share != 90 || c.Tolerance != 5 {
 		t.Errorf("numbers: %+v, %v", c, err)
 	}
-	if c, err := read("", CapacityValues{}); err != nil || c == nil || c.Latency != 20*time.Millisecond {
+	if c, err := read("", map[string]string{}); err != nil || c == nil || c.Latency != 20*time.Millisecond {
 		t.Errorf("without values: %+v, %v", c, err)
 	}
 	// Wrong values are named by their flag, and values in the file by their place.
 	const block = "capacity: {hold: 10s}\n"
 	for _, tt := range []struct {
 		text  string
-		given CapacityValues
+		given map[string]string
 		want  string
 	}{
-		{"", CapacityValues{"window": "1ms"}, "--window must be at least 100ms, got 1ms"},
-		{block, CapacityValues{"window": "1ms"}, "--window must be at least 100ms, got 1ms"},
-		{"", CapacityValues{"latency": "20"}, "--latency: 20 has no unit (did you mean 20ms?)"},
-		{block, CapacityValues{"latency": "20"}, "--latency: 20 has no unit (did you mean 20ms?)"},
-		{"", CapacityValues{"settle": "2"}, "--settle: 2 has no unit (did you mean 2s?)"},
-		{"", CapacityValues{"latency": "soon"}, "--latency: want a duration such as 10s"},
-		{"", CapacityValues{"at": "99"}, "--at: want a quantile from p50"},
-		{"", CapacityValues{"share": "99%"}, "--share must be from 50% to 95%, got 99%"},
-		{"", CapacityValues{"windows": "many"}, "--windows: "},
-		{"", CapacityValues{"window": "90s"}, "--hold must be 0s or at least the window (1m30s), got 1m0s"},
-		{block, CapacityValues{"window": "90s"}, "test.yaml:1:18: hold must be 0s or at least the window (1m30s), got 10s"},
-		{"capacity: {latency: 20}\n", CapacityValues{"at": "p90"}, "test.yaml:1:21: latency: 20 has no unit (did you mean 20ms?)"},
+		{"", map[string]string{"window": "1ms"}, "--window must be at least 100ms, got 1ms"},
+		{block, map[string]string{"window": "1ms"}, "--window must be at least 100ms, got 1ms"},
+		{"", map[string]string{"latency": "20"}, "--latency: 20 has no unit (did you mean 20ms?)"},
+		{block, map[string]string{"latency": "20"}, "--latency: 20 has no unit (did you mean 20ms?)"},
+		{"", map[string]string{"settle": "2"}, "--settle: 2 has no unit (did you mean 2s?)"},
+		{"", map[string]string{"latency": "soon"}, "--latency: want a duration such as 10s"},
+		{"", map[string]string{"at": "99"}, "--at: want a quantile from p50"},
+		{"", map[string]string{"share": "99%"}, "--share must be from 50% to 95%, got 99%"},
+		{"", map[string]string{"windows": "many"}, "--windows: "},
+		{"", map[string]string{"window": "90s"}, "--hold must be 0s or at least the window (1m30s), got 1m0s"},
+		{block, map[string]string{"window": "90s"}, "test.yaml:1:18: hold must be 0s or at least the window (1m30s), got 10s"},
+		{"capacity: {latency: 20}\n", map[string]string{"at": "p90"}, "test.yaml:1:21: latency: 20 has no unit (did you mean 20ms?)"},
 	} {
 		if _, err := read(tt.text, tt.given); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%q with %v: %v, want %s", tt.text, tt.given, err, tt.want)

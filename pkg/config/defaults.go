@@ -14,8 +14,8 @@ const (
 	DefaultsUpstream = "upstream"
 )
 
-// Variant replaces a file's values for the server of its databases, or for its capacity
-// search. Its zero value changes nothing.
+// Variant replaces a file's values for the server of its databases, or of abilities. Its zero
+// value changes nothing.
 type Variant struct {
 	// Version is the release that runs, and Binary the executable; "" keeps the file's value.
 	// If either is given, Install and Binary, even if empty, also replace the file's values.
@@ -23,9 +23,9 @@ type Variant struct {
 	Install         bool
 	// Defaults is the word for options that are not given, if the file has none.
 	Defaults string
-	// Capacity holds values over the file's capacity search. A map that is not nil, even if
-	// empty, makes the file a search; nil keeps the file as it is.
-	Capacity CapacityValues
+	// Flags hold texts of a command line over the file's values, by the key of an ability and the
+	// keys below it. A map that is not nil, even if empty, gives the file the key.
+	Flags map[string]map[string]string
 }
 
 // vary changes the database to the variant.

@@ -51,8 +51,6 @@ type Experiment struct {
 	// AgentCerts is the folder of control's certificate for agents; "" if the file names
 	// none.
 	AgentCerts string `json:"agent_certs,omitempty"`
-	// Capacity is nil without a capacity search.
-	Capacity *workload.Capacity `json:"capacity,omitempty"`
 	// Abilities are the values of the program's abilities for every database. In JSON each
 	// is a key of the experiment.
 	Abilities ability.Values `json:"-"`

@@ -29,7 +29,6 @@ type fileSpec struct {
 	need       written[workload.Need]
 	databases  []*written[databaseSpec]
 	steps      written[Steps]
-	capacity   written[workload.Capacity]
 	upload     written[Upload]
 	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
 	// members.
@@ -149,13 +148,13 @@ func accessFields() []field[fileSpec] {
 
 // stepFields declares the load, and the steps of a run.
 func stepFields(c Catalog) []field[fileSpec] {
-	return []field[fileSpec]{
+	return slices.Concat([]field[fileSpec]{
 		scenarioField(),
 		part[fileSpec, loadSpec]{
 			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},
 			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },
 		}.Field(),
-		capacityField(),
+	}, abilityFields(searches(), false, abilitiesOfFile, showWhole), []field[fileSpec]{
 		part[fileSpec, sweepSpec]{
 			Row:     row{Name: "sweep", Meaning: "a [curve](sweep.md): one point for each rate, number of clients, amount of data or number of members: the [keys of sweep](sweep.md#keys-of-sweep)"},
 			Section: sweepSection(), At: func(f *fileSpec) *written[sweepSpec] { return &f.sweep },
@@ -166,7 +165,7 @@ func stepFields(c Catalog) []field[fileSpec] {
 			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },
 			Node: func(f *fileSpec) *yamlfile.Node { return stepsSection().Show(&f.Steps).Flow() },
 		}.Field(),
-	}
+	})
 }
 
 // leftOut returns the value of a key that `config show` does not write.

@@ -11,7 +11,7 @@ import (
 const (
 	// someSessions is the least number of sessions granted before a load.
 	someSessions = 1000
-	// sessionTTL and searchTTL are the TTLs of sessions of a load, and of a capacity search,
+	// sessionTTL and searchTTL are the TTLs of sessions of a load, and of a search for its rates,
 	// whose length is unknown.
 	sessionTTL = 10 * time.Minute
 	searchTTL  = time.Hour
@@ -54,7 +54,7 @@ func (r *loadResolver) sessions(l *workload.Load) {
 		return
 	}
 	used, known := l.SessionsUsed()
-	if !known || r.capacity != nil && used > 0 {
+	if !known || r.searched && used > 0 {
 		r.Errorf(r.at("mix", "operation", "workload"), "revoke ends more sessions than grant begins, so it must be known how many requests there are: give requests, or a rate with a duration, or as much grant as revoke")
 		return
 	}
@@ -82,7 +82,7 @@ func (r *loadResolver) sessionTTL(l *workload.Load) {
 		for _, s := range l.Stretches() {
 			length += s.Duration
 		}
-		if l.SessionTTL = max(sessionTTL, 2*length); r.capacity != nil {
+		if l.SessionTTL = max(sessionTTL, 2*length); r.searched {
 			l.SessionTTL = searchTTL
 		}
 	}
@@ -106,7 +106,7 @@ func (r *loadResolver) renewedInTime(l workload.Load) {
 	}
 	for _, s := range l.Stretches() {
 		rate := s.Rate * float64(perBlock) / workload.Block
-		if between := time.Duration(float64(l.Sessions) / rate * float64(time.Second)); rate > 0 && r.capacity == nil && between > l.SessionTTL {
+		if between := time.Duration(float64(l.Sessions) / rate * float64(time.Second)); rate > 0 && !r.searched && between > l.SessionTTL {
 			r.Warnf(r.at("session_ttl", "sessions", "rate"), "sessions: %.0f renewals a second renew each of %d sessions once in %v, so those end after their TTL of %v", rate, l.Sessions, between.Round(time.Second), l.SessionTTL)
 			return
 		}

@@ -71,13 +71,13 @@ func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 		return nil
 	case inClassic != nil, inCompact == nil && looksLike(root, classic.Keys()):
 		f := r.classic(root)
-		r.variant.Capacity.over(r, &f.Is)
+		r.overFlags(&f.Is)
 		return r.resolve(name, true, f)
 	default:
 		root = r.expand(root)
 		f := s.Read(r.Reader, "", "the file", root)
 		f.Is.root, f.Is.uploadKey = root, "upload.url"
-		r.variant.Capacity.over(r, &f.Is)
+		r.overFlags(&f.Is)
 		return r.resolve(name, false, f)
 	}
 }

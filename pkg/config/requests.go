@@ -13,7 +13,7 @@ import (
 // error and changes nothing if n is too small for the clients or too large for the
 // keys.
 func (e *Experiment) SetRequests(n int64) error {
-	if e.Capacity != nil {
+	if e.Searches() {
 		return errors.New("a search for a capacity has windows, and no number of requests")
 	}
 	for _, d := range e.Databases {

@@ -38,7 +38,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	}
 	e.Need = f.resolvedNeed()
 	e.Steps = stepsSection().Filled(f.steps)
-	e.Capacity = r.capacity(f.capacity)
+	r.wholeAbilities(&f)
 	if e.Trials < 1 {
 		r.Errorf(w.NodeOf("trials"), "trials must be positive, got %d", e.Trials)
 	}
@@ -51,6 +51,7 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	if e.Results == "" {
 		r.Errorf(w.NodeOf("results"), "results must not be empty")
 	}
+	r.noSweep(&f, w)
 	f.databases = r.points(&f)
 	for _, d := range f.databases {
 		db := databaseResolver{reader: r, file: &f, db: d, spec: &d.Is}
@@ -62,7 +63,6 @@ func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Expe
 	e.Generators = r.generators(&f, w.NodeOf("generators"))
 	e.several = len(e.Databases) > 1
 	r.distinctTags(&f)
-	r.wholeAbilities(&f)
 	e.Upload = r.bucket(&f)
 	return e
 }

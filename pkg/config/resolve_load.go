@@ -14,16 +14,26 @@ import (
 // loadResolver resolves the load of one database.
 type loadResolver struct {
 	*reader
-	db *databaseSpec
+	file *fileSpec
+	db   *databaseSpec
 	// prefix is the size of the stored keys' prefix, in bytes.
 	prefix int
 	// spec is the database's load over the file's.
 	spec written[loadSpec]
-	// capacity is nil without a capacity search.
-	capacity *workload.Capacity
+	// searched means that an ability searches for the rates of the load.
+	searched bool
 	// sweep is the sweep in the file.
 	sweep written[sweepSpec]
 }
+
+// loadKeys are the keys of the load for an ability.
+type loadKeys struct{ *loadResolver }
+
+// Place implements [ability.LoadKeys].
+func (k loadKeys) Place(key string) yamlfile.Place { return k.spec.Place(key) }
+
+// At implements [ability.LoadKeys].
+func (k loadKeys) At(keys ...string) *yamlfile.Node { return k.at(keys...) }
 
 // resolve fills in the defaults and reports values that contradict the database or
 // one another.
@@ -35,8 +45,9 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if l.Timeout == 0 {
 		r.Errorf(r.at("timeout"), "timeout must be positive, got 0s")
 	}
-	if r.capacity != nil {
-		r.searched(&l)
+	if a := r.file.search(); a != nil {
+		r.searched = true
+		a.Search.Load(r.Reader, r.file.Abilities, loadKeys{r}, &l)
 	}
 	r.meaning(&l)
 	r.sizeLaw(&l)
@@ -50,7 +61,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	switch {
 	case r.sweep.Is.key().Stepped():
 		r.swept(&l)
-	case r.spec.Has("steps") && r.capacity == nil:
+	case r.spec.Has("steps") && !r.searched:
 		r.stepped(&l)
 	default:
 		r.plain(&l)

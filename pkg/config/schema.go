@@ -52,7 +52,6 @@ func Tables(catalog Catalog) []Table {
 		{"Keys of expect", expectSection().Table()},
 		{"Keys of steps", stepsSection().Table()},
 	}, abilityTables(), []Table{
-		{"Keys of capacity", capacitySection().Table()},
 		{"Keys of tls", tlsSection().Table()},
 		{"Keys of auth", authSection().Table()},
 		{"Keys of a plot", plotSection().Table()},

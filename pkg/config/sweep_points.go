@@ -14,9 +14,6 @@ import (
 // after another, so they are compared under the same conditions.
 func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 	s := &f.sweep.Is
-	if s.key() != "" && f.capacity.Given() {
-		r.Errorf(f.sweep.Node, "sweep: capacity (line %d) searches for one rate; give one of the two", f.capacity.Node.Line)
-	}
 	switch s.key() {
 	case "":
 		return f.databases
@@ -47,6 +44,19 @@ func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 		}
 	}
 	return all
+}
+
+// noSweep reports a sweep over a load whose rates an ability searches for.
+func (r *reader) noSweep(f *fileSpec, w written[fileSpec]) {
+	a := f.search()
+	if a == nil || f.sweep.Is.key() == "" {
+		return
+	}
+	key, line := a.Keys.Row(false).Name, 0 // of a command line
+	if at := w.NodeOf(key); at != nil {
+		line = at.Line
+	}
+	r.Errorf(f.sweep.Node, "sweep: %s (line %d) searches for one rate; give one of the two", key, line)
 }
 
 // onePoint reports a database's values that exclude a sweep whose points have fresh

@@ -47,7 +47,7 @@ func (c *Column) Append(v float64) {
 	c.last = v
 }
 
-// Clip frees the spare capacity.
+// Clip frees the spare memory.
 func (c *Column) Clip() { c.data = slices.Clone(c.data) }
 
 func (c *Column) flush() {

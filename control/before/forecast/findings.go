@@ -101,7 +101,7 @@ func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 // else in the file. With before set, only the keys before the load count.
 func cause(e *config.Experiment, db *config.Database, before bool) (key, place string) {
 	l := &db.Load
-	if place := e.Place("capacity"); e.Capacity != nil && place != "" {
+	if place := e.Place("capacity"); e.Searches() && place != "" {
 		return "capacity", place
 	}
 	keys := []string{"requests", "duration", "steps", "keys"}

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 	"github.com/coreos/dbtester/pkg/ability/discovery"
@@ -18,5 +19,5 @@ import (
 
 // Abilities returns all abilities, in the order in which files and schemas have their keys.
 func Abilities() []ability.Ability {
-	return []ability.Ability{guard.Ability(), membermetrics.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), discovery.Ability(), resources.Ability()}
+	return []ability.Ability{guard.Ability(), membermetrics.Ability(), upkeep.Ability(), profile.Ability(), faults.Ability(), consistency.Ability(), deaths.Ability(), locks.Ability(), watchers.Ability(), discovery.Ability(), resources.Ability(), capacity.Ability()}
 }

@@ -1,4 +1,6 @@
-package config
+// Package capacity declares the search for the rate that a database sustains under a limit on
+// latency.
+package capacity
 
 import (
 	"cmp"
@@ -12,39 +14,64 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Bounds of a capacity search.
+// Bounds of a search.
 const (
 	shortestWindow = 100 * time.Millisecond
 	fewestWindows  = 12
 	mostWindows    = 1000
-	// firstRate is the first rate of a search, in requests per second. searchClients is the
-	// default number of clients: 500 of them can wait 20 ms each at 25,000 requests per
-	// second.
-	firstRate     = 250
-	searchClients = 500
+	// firstRate is the first rate of a search, in requests per second. clients is the default
+	// number of clients: 500 of them can wait 20 ms each at 25,000 requests per second.
+	firstRate = 250
+	clients   = 500
 	// highestQuantile is the highest quantile that a search may limit: 1 request of 10,000
 	// is above it.
 	highestQuantile = 99.99
 )
 
-// capacityKey has values of type T.
-type capacityKey[T any] = key[workload.Capacity, T]
+// Ability is the declaration.
+func Ability() ability.Ability {
+	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Search: &ability.Search{Asked: asked, Load: load}}
+}
 
-// capacitySection declares the capacity search.
-func capacitySection() section[workload.Capacity] {
-	length := func(name, preset, meaning string, at func(*workload.Capacity) *time.Duration) field[workload.Capacity] {
-		return capacityKey[time.Duration]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
+// Of returns the search that the values of a file ask for, nil for none.
+func Of(v ability.Values) *workload.Capacity {
+	if c := Keys().Of(v); c != (workload.Capacity{}) {
+		return &c
 	}
-	share := func(name, preset, meaning string, at func(*workload.Capacity) *workload.Percent) field[workload.Capacity] {
-		return capacityKey[workload.Percent]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: ability.PercentKind(), At: at}.Field()
+	return nil
+}
+
+func asked(v ability.Values) bool { return Of(v) != nil }
+
+// Keys are the keys in an experiment file.
+func Keys() ability.Section[workload.Capacity] {
+	return ability.Section[workload.Capacity]{
+		Key: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)",
+		Fields: section, Resolved: resolve,
+		Shown: func(c workload.Capacity, _ workload.Load) *yamlfile.Node {
+			if c == (workload.Capacity{}) {
+				return nil
+			}
+			return section().Show(&c).Flow()
+		},
 	}
-	return section[workload.Capacity]{Fields: []field[workload.Capacity]{
-		capacityKey[time.Duration]{
-			Row:  row{Name: "latency", Preset: "20ms", Meaning: "the limit, from when a request was due"},
+}
+
+// section declares the search.
+func section() yamlfile.Section[workload.Capacity] {
+	length := func(name, preset, meaning string, at func(*workload.Capacity) *time.Duration) yamlfile.Field[workload.Capacity] {
+		return yamlfile.Key[workload.Capacity, time.Duration]{Row: yamlfile.Row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
+	}
+	share := func(name, preset, meaning string, at func(*workload.Capacity) *workload.Percent) yamlfile.Field[workload.Capacity] {
+		return yamlfile.Key[workload.Capacity, workload.Percent]{Row: yamlfile.Row{Name: name, Preset: preset, Meaning: meaning}, Kind: ability.PercentKind(), At: at}.Field()
+	}
+	return yamlfile.Section[workload.Capacity]{Fields: []yamlfile.Field[workload.Capacity]{
+		yamlfile.Key[workload.Capacity, time.Duration]{
+			Row:  yamlfile.Row{Name: "latency", Preset: "20ms", Meaning: "the limit, from when a request was due"},
 			Kind: yamlfile.ShortDurationKind(), At: func(c *workload.Capacity) *time.Duration { return &c.Latency },
 		}.Field(),
-		capacityKey[workload.Percent]{
-			Row:  row{Name: "at", Preset: "p99", Meaning: "percentile of all offered requests that must stay within the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
+		yamlfile.Key[workload.Capacity, workload.Percent]{
+			Row:  yamlfile.Row{Name: "at", Preset: "p99", Meaning: "percentile of all offered requests that must stay within the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
 			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
 		}.Field(),
 		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
@@ -53,27 +80,17 @@ func capacitySection() section[workload.Capacity] {
 		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *workload.Capacity) *time.Duration { return &c.WarmUp }),
 		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *workload.Capacity) *workload.Percent { return &c.Share }),
 		share("tolerance", "6%", "width of the interval, relative to its rate, at which the search ends, from `0.1%` to `50%`", func(c *workload.Capacity) *workload.Percent { return &c.Tolerance }),
-		capacityKey[int]{
-			Row:  row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "largest number of windows in a search, from 12 to 1,000"},
+		yamlfile.Key[workload.Capacity, int]{
+			Row:  yamlfile.Row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "largest number of windows in a search, from 12 to 1,000"},
 			Kind: yamlfile.SmallKind(), At: func(c *workload.Capacity) *int { return &c.Windows },
 		}.Field(),
 		length("hold", "60s", "length of a last window at the rate that was found, or at a lower rate that holds for this long; `0s` is none", func(c *workload.Capacity) *time.Duration { return &c.Hold }),
 	}}
 }
 
-// CapacityKeys describes the keys of a capacity search, which a command line may give.
-func CapacityKeys() (rows []yamlfile.Row) {
-	for _, f := range capacitySection().Fields {
-		r := f.Row
-		r.Meaning = strings.ReplaceAll(r.Meaning, "`", "")
-		rows = append(rows, r)
-	}
-	return rows
-}
-
 // quantileKind is a quantile such as p99 or p99.9, from p50 to p99.99.
-func quantileKind() kind[workload.Percent] {
-	return kind[workload.Percent]{
+func quantileKind() yamlfile.Kind[workload.Percent] {
+	return yamlfile.Kind[workload.Percent]{
 		Unit: "quantile",
 		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (workload.Percent, bool) {
 			text, ok := yamlfile.Filled(r, key, node)
@@ -89,66 +106,19 @@ func quantileKind() kind[workload.Percent] {
 			return workload.Percent(f), true
 		},
 		Node:   func(p workload.Percent) *yamlfile.Node { return yamlfile.TextNode(workload.Capacity{At: p}.Quantile()) },
-		Schema: schema{"type": "string", "pattern": `^p[5-9][0-9](\.[0-9]+)?$`},
+		Schema: yamlfile.Schema{"type": "string", "pattern": `^p[5-9][0-9](\.[0-9]+)?$`},
 	}
 }
 
-// capacityField is the key of a search.
-func capacityField() field[fileSpec] {
-	return part[fileSpec, workload.Capacity]{
-		Row:     row{Name: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)"},
-		Section: capacitySection(), At: func(f *fileSpec) *written[workload.Capacity] { return &f.capacity },
-		Node: func(f *fileSpec) *yamlfile.Node {
-			if f.Capacity == nil {
-				return nil
-			}
-			return capacitySection().Show(f.Capacity).Flow()
-		},
-	}.Field()
-}
-
-// CapacityValues maps keys of a capacity search to texts from a command line. Problems name
-// their flags.
-type CapacityValues map[string]string
-
-// valueOf returns a text from a command line as a file's value without a position.
-func valueOf(text string) *yamlfile.Node {
-	node := yamlfile.PlainNode(text)
-	if node == nil || len(node.Content) > 0 {
-		return yamlfile.TextNode(text)
+// resolve resolves the search of a file; zero without one.
+func resolve(r *yamlfile.Reader, _, all yamlfile.Written[workload.Capacity], _ *ability.Database) workload.Capacity {
+	if !all.Given() {
+		return workload.Capacity{}
 	}
-	node.Line, node.Column = 0, 0
-	return node
-}
-
-// over lays the values over a file.
-func (g CapacityValues) over(r *reader, f *fileSpec) {
-	if g == nil {
-		return
-	}
-	var m yamlfile.Mapping
-	for _, name := range capacitySection().Names() {
-		if text, ok := g[name]; ok {
-			m.Add(name, valueOf(text))
-		}
-	}
-	flags := m.Node()
-	r.FromFlags(flags)
-	own := capacitySection().Read(r.Reader, "capacity", "capacity", flags)
-	node := cmp.Or(f.capacity.Node, own.Node)
-	f.capacity = capacitySection().Over(own, f.capacity)
-	f.capacity.Node = node
-}
-
-// capacity resolves the search of a file; nil without one.
-func (r *reader) capacity(w written[workload.Capacity]) *workload.Capacity {
-	if !w.Given() {
-		return nil
-	}
-	c := capacitySection().Filled(w)
+	c := section().Filled(all)
 	must := func(ok bool, key, format string, args ...any) {
 		if !ok {
-			r.Errorf(cmp.Or(w.NodeOf(key), w.Node), key+" "+format, args...)
+			r.Errorf(cmp.Or(all.NodeOf(key), all.Node), key+" "+format, args...)
 		}
 	}
 	must(c.Latency > 0, "latency", "must be positive, got %v", c.Latency)
@@ -159,21 +129,22 @@ func (r *reader) capacity(w written[workload.Capacity]) *workload.Capacity {
 	must(c.Tolerance >= .1 && c.Tolerance <= 50, "tolerance", "must be from 0.1%% to 50%%, got %v", c.Tolerance)
 	must(c.Windows >= fewestWindows && c.Windows <= mostWindows, "windows", "must be from %d to %d, got %d", fewestWindows, mostWindows, c.Windows)
 	must(c.Hold == 0 || c.Hold >= c.Window, "hold", "must be 0s or at least the window (%v), got %v", c.Window, c.Hold)
-	return &c
+	return c
 }
 
-// searched changes a load to the load of a search: updates of existing keys unless the file
+// load changes a load to the load of a search: updates of existing keys unless the file
 // gives an operation, for the longest stretch at one rate. The load's rate is the rate of
 // the first window.
-func (r *loadResolver) searched(l *workload.Load) {
-	c := r.capacity
+func load(r *yamlfile.Reader, v ability.Values, keys ability.LoadKeys, l *workload.Load) {
+	c := Keys().Of(v)
+	given := func(key string) bool { return keys.Place(key).Set() }
 	for _, key := range []string{"requests", "steps", "rate_end", "ramp"} {
-		if p := r.spec.Place(key); p.Set() {
+		if p := keys.Place(key); p.Set() {
 			r.Errorf(p.At, "%s: a search for a capacity decides how long and at which rates requests are sent; leave it out", p.Key)
 		}
 	}
 	same := func(key string, is, want time.Duration) {
-		if p := r.spec.Place(key); p.Set() && is != want {
+		if p := keys.Place(key); p.Set() && is != want {
 			r.Errorf(p.At, "%s: a search for a capacity has windows, with settle before each; leave it out", p.Key)
 		}
 	}
@@ -184,26 +155,26 @@ func (r *loadResolver) searched(l *workload.Load) {
 	same("duration", l.Duration, length)
 	same("warm_up", l.WarmUp, c.Settle)
 	same("cool_down", l.CoolDown, 0)
-	if p := r.spec.Place("backlog"); p.Set() && l.Backlog != workload.BacklogShed {
+	if p := keys.Place("backlog"); p.Set() && l.Backlog != workload.BacklogShed {
 		r.Errorf(p.At, "backlog: a search for a capacity sheds requests that find every client busy; leave it out")
 	}
-	if p := r.spec.Place("bind"); p.Set() && l.Bind != workload.BindAny {
+	if p := keys.Place("bind"); p.Set() && l.Bind != workload.BindAny {
 		r.Errorf(p.At, "bind: a search for a capacity gives a request to any client that is free; leave it out")
 	}
-	if p := r.spec.Place("arrival"); p.Set() && l.Arrival.Waves() {
+	if p := keys.Place("arrival"); p.Set() && l.Arrival.Waves() {
 		r.Errorf(p.At, "arrival: a search for a capacity needs constant rates, got %s", l.Arrival)
 	}
 	if c.Latency >= l.Timeout {
-		r.Errorf(r.at("timeout"), "timeout must be more than the latency of capacity (%v), got %v", c.Latency, l.Timeout)
+		r.Errorf(keys.At("timeout"), "timeout must be more than the latency of capacity (%v), got %v", c.Latency, l.Timeout)
 	}
-	if !r.spec.Has("operation") && !r.spec.Has("mix") && !r.spec.Has("workload") {
+	if !given("operation") && !given("mix") && !given("workload") {
 		l.Operation = workload.OpUpdate
 	}
-	if !r.spec.Has("clients") {
-		l.Clients = searchClients
+	if !given("clients") {
+		l.Clients = clients
 	}
 	if carried := float64(l.Clients) / c.Latency.Seconds(); c.Latency > 0 && c.Window >= shortestWindow && c.Least() > carried {
-		r.Errorf(r.at("clients"), "clients: a window of %v has a request above %s from %.0f requests/s on, and %d clients carry at most %.0f within %v; give more clients, a longer window or a lower quantile",
+		r.Errorf(keys.At("clients"), "clients: a window of %v has a request above %s from %.0f requests/s on, and %d clients carry at most %.0f within %v; give more clients, a longer window or a lower quantile",
 			c.Window, c.Quantile(), math.Ceil(c.Least()), l.Clients, carried, c.Latency)
 	}
 	l.Requests, l.Duration, l.Steps, l.WarmUp, l.Backlog = 0, length, nil, c.Settle, workload.BacklogShed

@@ -1,0 +1,72 @@
+package ability
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Search is how an ability sends a load: in windows at rates that it finds, instead of in the
+// steps of the file.
+type Search struct {
+	// Asked reports whether the values of a file ask for it.
+	Asked func(Values) bool
+	// Load changes the load of a database to the one that the search sends, and reports keys that
+	// contradict it.
+	Load func(r *yamlfile.Reader, v Values, keys LoadKeys, l *workload.Load)
+}
+
+// LoadKeys are the keys of a load in a file.
+type LoadKeys interface {
+	// Place is the place of a key. It is not set if the file does not give the key.
+	Place(key string) yamlfile.Place
+	// At is the place of the first of the keys that the file gives, else of the database.
+	At(keys ...string) *yamlfile.Node
+}
+
+// Flagged are keys whose values a command line may give too.
+type Flagged interface {
+	Keys
+	// Over lays texts, by key, over the mapping of a file. read is the result of Read, nil if the
+	// file has no mapping. Problems name the flags.
+	Over(r *yamlfile.Reader, read any, texts map[string]string) any
+}
+
+// Flags describes the keys of the mapping for a command line.
+func (s Section[T]) Flags() (rows []yamlfile.Row) {
+	for _, f := range s.Fields().Fields {
+		r := f.Row
+		r.Meaning = strings.ReplaceAll(r.Meaning, "`", "")
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// Over implements [Flagged].
+func (s Section[T]) Over(r *yamlfile.Reader, read any, texts map[string]string) any {
+	var m yamlfile.Mapping
+	section := s.Fields()
+	for _, name := range section.Names() {
+		if text, ok := texts[name]; ok {
+			m.Add(name, plain(text))
+		}
+	}
+	flags := m.Node()
+	r.FromFlags(flags)
+	own, base := section.Read(r, s.Key, s.Key, flags), s.written(read)
+	w := section.Over(own, base)
+	w.Node = cmp.Or(base.Node, own.Node)
+	return w
+}
+
+// plain returns a text from a command line as a file's value without a position.
+func plain(text string) *yamlfile.Node {
+	node := yamlfile.PlainNode(text)
+	if node == nil || len(node.Content) > 0 {
+		return yamlfile.TextNode(text)
+	}
+	node.Line, node.Column = 0, 0
+	return node
+}
