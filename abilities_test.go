@@ -60,7 +60,6 @@ var knowAbilities = map[string]string{
 	"analyze/chart":               "draws the windows of a search",
 	"analyze/run":                 "reads the windows of a search",
 	"control/before/versus":       "refuses sides of which only one is a search",
-	"control/search":              "searches",
 	"pkg/ability/deaths":          "refuses a search, which has no time for it",
 	"pkg/ability/faults":          "refuses a search, which judges windows without them",
 	"pkg/ability/locks":           "refuses a search, which has no time for it",

@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"pkg/config", "analyze/abilities"},
 	{"pkg/kube", "pkg/load", "pkg/member", "analyze/runtest", "analyze/setting", "control/before"},
 	{"pkg/coordination"},
-	{"pkg/databasetest", "analyze/table", "control/abilities", "control/issue", "control/search", "control/shared"},
+	{"pkg/databasetest", "analyze/table", "control/abilities", "control/issue", "control/shared"},
 	{"analyze/answers", "agent"},
 	{"analyze/chart", "analyze/publish"},
 	{"analyze", "control"},

@@ -4,31 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// TestDryRunSearch: a first rate below the least one is not sent.
-func TestDryRunSearch(t *testing.T) {
-	t.Parallel()
-	for at, want := range map[workload.Percent]string{99: "starting at 250 requests/s", 99.99: "starting at 10000 requests/s"} {
-		var text strings.Builder
-		dryRunSearch(&text, &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}, workload.Load{Extent: workload.Extent{Clients: 500, Connections: 1}, Pace: workload.Pace{Rate: 250}})
-		if at == 99 && !strings.Contains(text.String(), "windows of 1s (below 500 requests/s longer, 4s at most) after") {
-			t.Errorf("the length of windows is not in\n%s", text.String())
-		}
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("p%v: no %q in\n%s", at, want, text.String())
-		}
-	}
-}
 
 // TestCapacity searches for the capacity of a cluster in short windows, from this process and
 // from generators. A busy machine may end the search in any way, so the test checks the records,

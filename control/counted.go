@@ -1,6 +1,7 @@
 package control
 
 import (
+	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
 )
@@ -18,20 +19,20 @@ func (r *run) counted(o Options) func(*exposition.Part) {
 
 // countedSink counts the seconds that it passes on.
 type countedSink struct {
-	sink
+	abilities.Sink
 	counts *exposition.Part
 }
 
-var _ sink = countedSink{}
+var _ abilities.Sink = countedSink{}
 
 // Second counts a second and records it.
 func (c countedSink) Second(s load.Second) error {
 	c.counts.Second(s)
-	return c.sink.Second(s)
+	return c.Sink.Second(s)
 }
 
 // show has the load counted if somebody wants its counts. It returns the sink of its records.
-func (l *loader) show(spec load.Spec, out sink) sink {
+func (l *loader) show(spec load.Spec, out abilities.Sink) abilities.Sink {
 	if l.counted == nil {
 		return out
 	}

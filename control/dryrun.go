@@ -15,7 +15,6 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/shared"
-	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
@@ -125,8 +124,10 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	for _, note := range newExports(r).notes {
 		fmt.Fprintf(w, "  %s\n", note)
 	}
-	if c := capacity.Of(o.Experiment.Abilities); c != nil {
-		dryRunSearch(w, c, db.Load)
+	if s := r.sender(); s != nil {
+		for _, line := range s.DescribeLoad() {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
 	} else {
 		dryRunLoad(w, db.Load)
 	}
@@ -187,20 +188,6 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 		}
 		fmt.Fprintf(w, "  load: %s, %s on %s%s\n", l.Describe(), english.Plural(s.Clients, "client", ""), english.Plural(s.Connections, "connection", ""), extent(n, s.Duration, s.Rate, s.RateEnd)+arrivalOf(l, s))
 	}
-}
-
-// dryRunSearch writes the search for a capacity under a load.
-func dryRunSearch(w io.Writer, c *workload.Capacity, l workload.Load) {
-	fmt.Fprintf(w, "  load: %s, %s on %s, at rates that a search finds, starting at %v requests/s%s\n", l.Describe(),
-		english.Plural(l.Clients, "client", ""), english.Plural(l.Connections, "connection", ""), math.Round(10*max(l.Rate, c.Least()))/10, l.DescribeArrival())
-	hold := "no hold"
-	if c.Hold > 0 {
-		hold = fmt.Sprintf("a hold of %v", c.Hold)
-	}
-	fmt.Fprintf(w, "  capacity: the rate at which %v of windows have %s and at most %v failures: at most %d windows of %v (below %s requests/s longer, %v at most) after %v, to %v, then %s\n",
-		c.Share, c.SLO(), c.Errors, c.Windows, c.Window, oneDecimal(c.Enough()), c.WindowAt(0), c.Settle, c.Tolerance, hold)
-	fmt.Fprintf(w, "  %s carry at most %s requests/s within %v\n", english.Plural(l.Clients, "client", ""),
-		humanize.Comma(int64(math.Round(float64(l.Clients)/c.Latency.Seconds()))), c.Latency)
 }
 
 // arrivalOf describes the spacing of a step's requests, and the rates of waves.

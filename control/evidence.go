@@ -20,6 +20,9 @@ import (
 // by member.
 func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence, error) {
 	steps, err := stepEvidence(r.dir, r.record, r.cut())
+	for i := range steps {
+		steps[i].Held = r.found()
+	}
 	wrong, unknown := wrongValues(r.dir)
 	if err = errors.Join(err, unknown); err != nil {
 		err = fmt.Errorf("read records to judge them: %w", err)
@@ -27,7 +30,7 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	return judge.Evidence{
 		Run: r.record, Steps: steps, Lost: r.losses.Reasons(), Disks: disks,
 		Clients: clientEvidence(r, client), Wrong: wrong, Library: library(r.record),
-		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0,
+		Drain: r.db.Load.Drain, TLS: r.db.TLS != nil, Auth: r.db.Auth != nil, Unmeasured: len(r.db.Endpoints) > 0, Own: r.ownMarks(),
 	}, err
 }
 

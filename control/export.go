@@ -171,6 +171,17 @@ func (r *run) derive() error {
 	return nil
 }
 
+// completeAbilities has abilities complete their records, whether or not the load was measured.
+func (r *run) completeAbilities() error {
+	var errs []error
+	for _, half := range r.halves {
+		if c, ok := half.(abilities.Completer); ok {
+			errs = append(errs, c.Complete())
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // finishAbilities has abilities record what they derive from the records of a load.
 func (r *run) finishAbilities() error {
 	if r.record.Totals == nil {

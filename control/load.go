@@ -9,8 +9,6 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/issue"
-	"github.com/coreos/dbtester/control/search"
-	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/backoff"
 	"github.com/coreos/dbtester/pkg/load/exposition"
@@ -160,30 +158,34 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 	countAfter(ctx, l.run, c)
 }
 
-// sink receives the records of a load.
-type sink interface {
-	load.MemberSink
-	Close() error
-}
-
 // sender returns the sink of the load's records, and the function that sends its requests: its
-// steps, or the windows of a search.
-func (l *loader) sender() (sink, func(context.Context) error, error) {
-	if l.run.experiment.Searches() {
-		s := search.NewSink(l.run.dir)
-		return s, func(ctx context.Context) error { return l.search(ctx, s) }, nil
+// steps, or what a half sends instead.
+func (l *loader) sender() (abilities.Sink, func(context.Context) error, error) {
+	if s := l.run.sender(); s != nil {
+		out, err := s.Open()
+		return out, l.withActivities(func(ctx context.Context, beside *during) error {
+			return s.Send(ctx, &sending{loader: l, beside: beside})
+		}), err
 	}
 	files, err := load.NewFiles(l.run.dir, time.Now())
-	return files, l.steps, err
+	return files, l.withActivities(l.steps), err
+}
+
+// withActivities returns a function that sends requests, and stops the activities beside them after
+// the last.
+func (l *loader) withActivities(send func(context.Context, *during) error) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		beside := during{activities: l.duringLoad()}
+		if err := beside.prepare(ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, beside.stop()) }()
+		return send(ctx, &beside)
+	}
 }
 
 // steps runs the steps one after the other, each on new connections.
-func (l *loader) steps(ctx context.Context) (err error) {
-	beside := during{activities: l.duringLoad()}
-	if err := beside.prepare(ctx); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, beside.stop()) }()
+func (l *loader) steps(ctx context.Context, beside *during) error {
 	for i, stretch := range l.run.db.Load.Stretches() {
 		s := load.Step{Index: i, Step: stretch}
 		if ctx.Err() != nil {
@@ -241,8 +243,8 @@ func (l *loader) reportProgress(p load.Progress) {
 		l.counts.Progress(p)
 	}
 	u := Update{Load: &p}
-	if c := capacity.Of(l.run.experiment.Abilities); c != nil {
-		u.Duration = c.Longest(p.Step.Rate)
+	if s := l.run.sender(); s != nil {
+		u.Duration = s.Longest(p.Step.Rate)
 		l.run.journal.update(u)
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/judge"
-	"github.com/coreos/dbtester/control/search"
 	"github.com/coreos/dbtester/control/shared"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/files/linefile"
@@ -28,6 +27,8 @@ type trial struct {
 	client   results.Host
 	folder   *results.Folder
 	manifest *results.Manifest
+	// unfound is why a database's load did not find what it was sent for; "" if it did.
+	unfound map[*results.DatabaseRun]string
 }
 
 func (t *trial) run(ctx context.Context) (err error) {
@@ -41,6 +42,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	t.out.Folders = append(t.out.Folders, t.folder.Dir())
+	t.unfound = map[*results.DatabaseRun]string{}
 	resolved, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode experiment: %w", err)
@@ -165,10 +167,11 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
-	err = withCause(ctx, errors.Join(err, r.derive(), r.finishAbilities(), search.AddState(r.dir, r.record)))
+	err = withCause(ctx, errors.Join(err, r.derive(), r.finishAbilities(), r.completeAbilities()))
 	facts, unread := evidence(r, t.client, disks)
 	err = errors.Join(err, unread)
 	r.record.Validity = judge.Marks(facts)
+	t.unfound[r.record] = r.unfound()
 	t.out.Guarded = t.out.Guarded || slices.ContainsFunc(r.record.Validity, func(m results.Mark) bool { return m.Code == mark.Guard })
 	r.record.Ended = time.Now().UTC()
 	r.record.State = stateOf(ctx, err)
@@ -224,7 +227,7 @@ func (t *trial) collectVerdicts() {
 	for _, d := range t.manifest.Databases {
 		t.out.Verdicts = append(t.out.Verdicts, Verdict{
 			Trial: t.number, Trials: t.manifest.Trials, Tag: d.Tag, State: d.State, Marks: d.Validity,
-			Loaded: d.Totals != nil && d.Totals.Offered > 0, NoCapacity: noCapacity(d),
+			Loaded: d.Totals != nil && d.Totals.Offered > 0, Unfound: t.unfound[d],
 		})
 		for _, m := range d.Validity {
 			if m.Invalid {

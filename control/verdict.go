@@ -16,9 +16,9 @@ type Verdict struct {
 	Marks         []results.Mark
 	// Loaded reports whether any request was due.
 	Loaded bool
-	// NoCapacity is why a search for a capacity found none; "" if it found one, or if no search
-	// ended.
-	NoCapacity string
+	// Unfound is why the load did not find what it was sent for, such as a capacity; "" if it did,
+	// or if no load was sent for something.
+	Unfound string
 }
 
 // Valid reports whether the database's load is complete and no mark makes it invalid.

@@ -24,22 +24,3 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
-
-// The reason for no capacity is the mark's, or else the search's.
-func TestNoCapacity(t *testing.T) {
-	found, below := &results.Capacity{Reason: "found", Rate: 100}, &results.Capacity{Reason: "below the least rate", EndedAt: 12}
-	marks := []results.Mark{{Code: mark.OtherLoad, Text: "x"}, results.NewMark(mark.Capacity, false, mark.Values{"below_per_second": 12}, nil)}
-	for _, tt := range []struct {
-		run  results.DatabaseRun
-		want string
-	}{
-		{results.DatabaseRun{}, ""},
-		{results.DatabaseRun{Capacity: found, Validity: marks[:1]}, ""},
-		{results.DatabaseRun{Capacity: below, Validity: marks}, "it lies below 12 requests/s"},
-		{results.DatabaseRun{Capacity: below}, "below the least rate (12/s)"},
-	} {
-		if got := noCapacity(&tt.run); got != tt.want {
-			t.Errorf("%+v: %q, want %q", tt.run.Capacity, got, tt.want)
-		}
-	}
-}

@@ -110,7 +110,7 @@ func linesOf(err error) int {
 	return strings.Count(strings.TrimRight(message(err), "\n"), "\n") + 1
 }
 
-// noCapacityError reports that capacity searches found no capacity (exit code 3).
+// noCapacityError reports that searches found no capacity (exit code 3).
 type noCapacityError struct{ searches []string }
 
 func (e *noCapacityError) Error() string {
@@ -125,14 +125,14 @@ func (e *noCapacityError) Error() string {
 func withNoCapacity(err error, out *control.Outcome) error {
 	var searches []string
 	for _, v := range out.Verdicts {
-		if v.NoCapacity == "" {
+		if v.Unfound == "" {
 			continue
 		}
 		of := v.Tag
 		if v.Trials > 1 {
 			of = fmt.Sprintf("%s, trial %d of %d", v.Tag, v.Trial, v.Trials)
 		}
-		searches = append(searches, of+": "+v.NoCapacity)
+		searches = append(searches, of+": "+v.Unfound)
 	}
 	if invalid := (*invalidError)(nil); len(searches) == 0 || err != nil && !errors.As(err, &invalid) {
 		return err

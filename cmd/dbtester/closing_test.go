@@ -58,7 +58,7 @@ func TestVerdictLines(t *testing.T) {
 // that a run failed.
 func TestNoCapacity(t *testing.T) {
 	out := outcomeOf(2, 1)
-	out.Verdicts[1].NoCapacity = "it lies below 12.5 requests/s"
+	out.Verdicts[1].Unfound = "it lies below 12.5 requests/s"
 	failed, invalid := errors.New("broken"), error(&invalidError{[]string{"etcd: server lost"}})
 	for _, tt := range []struct {
 		err  error

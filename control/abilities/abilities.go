@@ -19,8 +19,8 @@ import (
 )
 
 // Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener], [Finisher] or [Cutter],
-// or several of them.
+// [Sender], [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener],
+// [Completer], [Finisher], [Marker], [Seeker] or [Cutter], or several of them.
 type Half any
 
 // Run is what a half may know of a run, and how it reports.
@@ -169,7 +169,7 @@ type Issued struct {
 	Judge func(context.Context, judging.Back) ([]judging.Report, error)
 }
 
-// Betweener does something between two windows of a search.
+// Betweener does something between two steps of a [Sender].
 type Betweener interface{ Between(ctx context.Context) }
 
 // Cutter names times of the load in which its outcomes say nothing against it, because the

@@ -34,6 +34,8 @@ type Evidence struct {
 	TLS, Auth bool
 	// Unmeasured reports whether the members run without agents.
 	Unmeasured bool
+	// Own are the marks that abilities have for the run.
+	Own []results.Mark
 }
 
 // Marks returns the marks of a run, including those that it already has: the invalid ones first,
@@ -52,7 +54,7 @@ func Marks(e Evidence) []results.Mark {
 		v.otherLoad()
 	}
 	v.lostClients()
-	v.capacity()
+	v.marks = append(v.marks, e.Own...)
 	v.hosts()
 	v.clocks()
 	v.access()

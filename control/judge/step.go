@@ -22,6 +22,8 @@ type Step struct {
 	Overloads bool
 	// Swept reports whether the step is one of the rates of a sweep.
 	Swept bool
+	// Held reports whether the step is the hold at a rate that was searched for and found.
+	Held bool
 
 	OK, Failed, Unknown, Shed, Unsent int64
 	// Queued found every client busy when they were due. Late were sent late although a client
@@ -176,12 +178,8 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 }
 
 // isResult reports whether failures of the step are a result in themselves: of one rate of a
-// sweep, which says nothing about the others, or of the hold after a search that found a
-// capacity.
-func (j *stepJudge) isResult() bool {
-	c := j.e.Run.Capacity
-	return j.step.Swept || c != nil && c.Found()
-}
+// sweep, which says nothing about the others, or of the hold after a search that ended well.
+func (j *stepJudge) isResult() bool { return j.step.Swept || j.step.Held }
 
 // busyShare is the share of requests in percent that may find every client busy, or
 // be sent late by a free client, without a mark.

@@ -150,7 +150,7 @@ func TestSweepMayEndInNothing(t *testing.T) {
 }
 
 // TestSweptFailures: requests that fail at one rate of a sweep, or in the hold of a
-// capacity that was found, are a mark; elsewhere they make the run invalid.
+// rate that was found, are a mark; elsewhere they make the run invalid.
 func TestSweptFailures(t *testing.T) {
 	t.Parallel()
 	failing := func(swept bool) []Step {
@@ -160,19 +160,21 @@ func TestSweptFailures(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		steps    []Step
-		capacity *results.Capacity
-		invalid  bool
+		steps         []Step
+		held, invalid bool
 	}{
-		"steps":              {failing(false), nil, true},
-		"a sweep":            {failing(true), nil, false},
-		"a hold":             {failing(false)[1:], &results.Capacity{Reason: "found"}, false},
-		"a hold of nothing":  {[]Step{{Clients: 5, Failed: 1000, Rated: true, Offered: 1000}}, &results.Capacity{Reason: "found"}, false},
-		"after another end":  {failing(false)[1:], &results.Capacity{Reason: "stalls"}, true},
-		"a sweep of nothing": {[]Step{{Clients: 5, Failed: 1000, Rated: true, Swept: true, Overloads: true, Offered: 1000}}, nil, true},
+		"steps":              {failing(false), false, true},
+		"a sweep":            {failing(true), false, false},
+		"a hold":             {failing(false)[1:], true, false},
+		"a hold of nothing":  {[]Step{{Clients: 5, Failed: 1000, Rated: true, Offered: 1000}}, true, false},
+		"after another end":  {failing(false)[1:], false, true},
+		"a sweep of nothing": {[]Step{{Clients: 5, Failed: 1000, Rated: true, Swept: true, Overloads: true, Offered: 1000}}, false, true},
 	} {
 		e := goodRun()
-		e.Steps, e.Run.Capacity = tt.steps, tt.capacity
+		for i := range tt.steps {
+			tt.steps[i].Held = tt.held
+		}
+		e.Steps = tt.steps
 		failed := false
 		for _, m := range plainMarks(e) {
 			failed = failed || m.Code == mark.Failed

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/control/search"
+	search "github.com/coreos/dbtester/control/abilities/capacity"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/workload"

@@ -3,6 +3,7 @@ package all
 
 import (
 	"github.com/coreos/dbtester/control/abilities"
+	"github.com/coreos/dbtester/control/abilities/capacity"
 	"github.com/coreos/dbtester/control/abilities/consistency"
 	"github.com/coreos/dbtester/control/abilities/deaths"
 	"github.com/coreos/dbtester/control/abilities/discovery"
@@ -18,5 +19,5 @@ import (
 
 // Halves returns what each ability does during a run, in the order in which it is described.
 func Halves(r *abilities.Run) []abilities.Half {
-	return []abilities.Half{guard.New(r), membermetrics.New(r), resources.Half{Run: r}, profile.New(r), upkeep.New(r), faults.New(r), consistency.New(r), deaths.New(r), locks.New(r), watchers.New(r), discovery.New(r)}
+	return []abilities.Half{capacity.New(r), guard.New(r), membermetrics.New(r), resources.Half{Run: r}, profile.New(r), upkeep.New(r), faults.New(r), consistency.New(r), deaths.New(r), locks.New(r), watchers.New(r), discovery.New(r)}
 }

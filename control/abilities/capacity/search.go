@@ -1,7 +1,4 @@
-// Package search finds the capacity of a cluster: it sends windows of load at the rates
-// that package capacity asks for, one after the other on the same connections, and
-// records them.
-package search
+package capacity
 
 import (
 	"context"
@@ -314,8 +311,8 @@ func (s *search) conclude() {
 	}
 }
 
-// Describe is a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".
-func Describe(c *results.Capacity) string {
+// describe is a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".
+func describe(c *results.Capacity) string {
 	per := func(rate float64) string { return humanize.CommafWithDigits(math.Round(rate), 0) }
 	var text string
 	switch capacity.Reason(c.Reason) {

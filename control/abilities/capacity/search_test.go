@@ -1,4 +1,4 @@
-package search
+package capacity
 
 import (
 	"context"
@@ -166,7 +166,7 @@ func TestFound(t *testing.T) {
 			t.Errorf("records of a hold that failed: %v", err)
 		}
 	}
-	if got := Describe(&out.Capacity); len(got) < 20 {
+	if got := describe(&out.Capacity); len(got) < 20 {
 		t.Errorf("described as %q", got)
 	}
 }
@@ -263,7 +263,7 @@ func TestHoldEnds(t *testing.T) {
 		if err != nil || out.Reason != "found" || !out.Found() || out.Rate < 1900 || out.Held != 0 || out.Unheld != tt.unheld || out.EndedAt != rows[len(rows)-1].Rate {
 			t.Errorf("%s: %+v, %v", tt.unheld, out.Capacity, err)
 		}
-		if text := Describe(&out.Capacity); !strings.Contains(text, "not held ("+tt.unheld) || out.Step == nil {
+		if text := describe(&out.Capacity); !strings.Contains(text, "not held ("+tt.unheld) || out.Step == nil {
 			t.Errorf("%s: %s, of the window %+v", tt.unheld, text, out.Step)
 		}
 	}

@@ -1,10 +1,10 @@
-package judge
+package capacity
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -34,13 +34,12 @@ func TestCapacityMarks(t *testing.T) {
 		{results.Capacity{Reason: "searching"}, "no capacity was found: the search did not finish", true},
 	} {
 		tt.c.Capacity = workload.Capacity{Hold: time.Minute}
-		e := goodRun()
-		e.Run.Capacity = &tt.c
-		var got []results.Mark
-		for _, m := range plainMarks(e) {
-			if m.Code == mark.Capacity {
-				got = append(got, m)
+		got := marksOf(&tt.c)
+		for i, m := range got {
+			if mark.Text(m.Code, m.Values, m.Words) != m.Text {
+				t.Errorf("the text of %s is not made of its values", m.Code)
 			}
+			got[i].Values, got[i].Words = nil, nil
 		}
 		want := []results.Mark{{Code: mark.Capacity, Invalid: tt.invalid, Text: tt.text}}
 		if tt.text == "" {

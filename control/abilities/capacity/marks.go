@@ -1,20 +1,16 @@
-package judge
+package capacity
 
 import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// capacity marks a search that ended without a capacity, and one during which the cluster
-// changed.
-func (v *verdict) capacity() {
-	c := v.e.Run.Capacity
-	if c == nil {
-		return
-	}
+// marksOf returns the marks of a search that ended without a capacity, and of one during which
+// the cluster changed.
+func marksOf(c *results.Capacity) (list []results.Mark) {
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
 	add := func(invalid bool, values mark.Values, words mark.Words) {
-		v.mark(mark.Capacity, invalid, values, words)
+		list = append(list, results.NewMark(mark.Capacity, invalid, values, words))
 	}
 	ended := mark.Values{"ended_per_second": c.EndedAt}
 	switch c.Reason {
@@ -39,7 +35,7 @@ func (v *verdict) capacity() {
 		add(true, nil, nil)
 	}
 	if d := c.Drift; d != nil && !d.Agrees() {
-		v.mark(mark.Drift, false, mark.Values{"rate_per_second": d.Rate, "first_percent": 100 * (1 - d.First), "last_percent": 100 * (1 - d.Last)}, nil)
+		list = append(list, results.NewMark(mark.Drift, false, mark.Values{"rate_per_second": d.Rate, "first_percent": 100 * (1 - d.First), "last_percent": 100 * (1 - d.Last)}, nil))
 	}
 	hold := mark.Values{"hold_seconds": c.Hold.Seconds(), "ended_per_second": c.EndedAt}
 	switch {
@@ -51,6 +47,7 @@ func (v *verdict) capacity() {
 	default:
 		add(false, mark.Values{"holds": float64(c.Holds), "hold_seconds": c.Hold.Seconds()}, nil)
 	}
+	return list
 }
 
 // wide returns the values of a search whose interval stayed wide.

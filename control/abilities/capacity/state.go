@@ -1,4 +1,4 @@
-package search
+package capacity
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// AddState adds facts from the members' samples to the windows in a tag's folder: the largest
+// addState adds facts from the members' samples to the windows in a tag's folder: the largest
 // store and the largest heap of any member, and the least free disk space, at the end of the
 // window. Samples that can't be read add nothing.
-func AddState(dir string, record *results.DatabaseRun) error {
+func addState(dir string, record *results.DatabaseRun) error {
 	path := filepath.Join(dir, results.FileCapacity)
 	windows, err := results.ReadCapacity(path)
 	if errors.Is(err, fs.ErrNotExist) {

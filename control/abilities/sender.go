@@ -1,0 +1,60 @@
+package abilities
+
+import (
+	"context"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// Sender sends the requests of a load itself, instead of in the steps of the file.
+type Sender interface {
+	// Sends reports whether it does so in this run. The other methods are called only then.
+	Sends() bool
+	// DescribeLoad describes in a dry run what it sends, in lines.
+	DescribeLoad() []string
+	// Longest is the longest time for which it sends requests if it tries no rate below the given
+	// one, in requests per second.
+	Longest(rate float64) time.Duration
+	// Open returns the sink of all requests. It is called once, before Send.
+	Open() (Sink, error)
+	// Send sends all requests. It may write to the record.
+	Send(context.Context, Sending) error
+}
+
+// Sink receives the records of a load.
+type Sink interface {
+	load.MemberSink
+	Close() error
+}
+
+// Sending is what a [Sender] sends with.
+type Sending interface {
+	// Trial counts from 1.
+	Trial() int
+	// Step sends a step on the connections of the step before. The activities of the load last
+	// until ctx ends. until ends only this step.
+	Step(ctx, until context.Context, step load.Step) (load.StepResult, error)
+	// Between has abilities act between two steps.
+	Between(ctx context.Context)
+	// Restart drops the counts of the steps until now.
+	Restart() error
+	// Record has the records of the run be about a step.
+	Record(load.Step, load.StepResult)
+}
+
+// Seeker has a load sent to find something.
+type Seeker interface {
+	// Found reports whether it did. Failures of the recorded step are then a result.
+	Found() bool
+	// Unfound is called after the run was judged. It returns why nothing was found, and "" if
+	// something was, or if nothing was sought.
+	Unfound() string
+}
+
+// Marker marks the run by its own record, after Finish.
+type Marker interface{ Marks() []results.Mark }
+
+// Completer completes its own records with those of members, however the load ended.
+type Completer interface{ Complete() error }
