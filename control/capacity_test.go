@@ -52,11 +52,11 @@ databases: {fake: {options: {delay: 1ms}}}
 	}
 	r.mustBeIdle()
 	rec := r.read(out.Folders[0], 0)
-	c := rec.run.Capacity
-	if c == nil || c.Reason == "" || c.Reason == "searching" {
+	c, err := capacity.Record().Of(rec.run.Records)
+	if err != nil || c.Reason == "" || c.Reason == "searching" {
 		t.Fatalf("the search did not finish: %+v", c)
 	}
-	rows, err := results.ReadCapacity(filepath.Join(rec.dir, results.FileCapacity))
+	rows, err := capacity.ReadWindows(filepath.Join(rec.dir, capacity.File))
 	if err != nil || len(rows) < 3 {
 		t.Fatalf("%d windows, want at least 3: %v", len(rows), err)
 	}
@@ -65,7 +65,7 @@ databases: {fake: {options: {delay: 1ms}}}
 		if w.Window != i+1 || w.Trial != 1 || w.Rate <= 0 || !w.End.After(w.Start) || w.Over > w.Due {
 			t.Errorf("window %d is %+v", i+1, w)
 		}
-		if w.Kind == results.CapacitySearch && w.Void == 0 {
+		if w.Kind == capacity.KindSearch && w.Void == 0 {
 			counted++
 		}
 	}
@@ -73,7 +73,7 @@ databases: {fake: {options: {delay: 1ms}}}
 		t.Errorf("%d windows of the search count by capacity.csv, %d by the manifest", counted, c.Counted)
 	}
 	last := rows[len(rows)-1]
-	if len(rec.run.Steps) != 1 || rec.run.Steps[0].Rate != last.Rate || rec.run.Load.Rate != last.Rate || last.Kind == results.CapacitySearch {
+	if len(rec.run.Steps) != 1 || rec.run.Steps[0].Rate != last.Rate || rec.run.Load.Rate != last.Rate || last.Kind == capacity.KindSearch {
 		t.Errorf("the records are of %+v with the rate %v, want the last window, %+v", rec.run.Steps, rec.run.Load.Rate, last)
 	}
 	if l := rec.run.Lateness; n == 0 && rec.run.Totals.Sent > 0 && (l == nil || l.N != rec.run.Totals.Sent) {
@@ -81,7 +81,7 @@ databases: {fake: {options: {delay: 1ms}}}
 	}
 	checkSearched(t, rec, n)
 	for _, name := range load.FileNames() {
-		path := filepath.Join(rec.dir, results.DirCapacity, name)
+		path := filepath.Join(rec.dir, capacity.Dir, name)
 		if found, _ := filepath.Glob(path); len(found) != 1 && name != results.FileErrors {
 			t.Errorf("%s of the windows is missing", name)
 		}

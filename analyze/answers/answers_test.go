@@ -9,6 +9,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -199,12 +200,12 @@ func TestCapacity(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd", "consul"}, map[string][2]float64{"etcd": {900, 5}, "consul": {100, 5}})
 	m.record = func(tag string, r *run.Run) {
-		c := &results.Capacity{Reason: "found", Rate: 1000, Low: 950, High: 1050, Held: 900, Holds: 1}
+		c := &capacity.Result{Reason: "found", Rate: 1000, Low: 950, High: 1050, Held: 900, Holds: 1}
 		c.Hold, c.Latency, c.At = 8e9, 20e6, 99
 		if tag == "consul" {
 			c.Held, c.Holds = 0, 6
 		}
-		r.Capacity = &run.Capacity{Capacity: c}
+		r.Capacity = &run.Capacity{Result: c}
 	}
 	want := "With p99 <= 20 ms etcd sustained 900 writes a second (capacity 1,000/s, 950 to 1,050) and consul held no rate in 1 of 1 trials (capacity 1,000/s, 950 to 1,050)."
 	if a := Of(m.make()); a.Sentence != want {

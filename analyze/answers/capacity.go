@@ -23,7 +23,7 @@ func limitsOf(r *run.Run) limits {
 	if r.Capacity == nil {
 		return limits{}
 	}
-	c := r.Capacity.Capacity.Capacity
+	c := r.Capacity.Plan
 	return limits{c.Latency, c.At, c.Errors, c.Share}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
 // capacityFigures show a capacity search's windows over their rates as passes (at 100 %) and
@@ -60,7 +60,7 @@ func capacityFigures(d *Data) []figure.Figure {
 // addWindows adds a point for each search window.
 func addWindows(s *figure.Series, c *run.Capacity) {
 	for _, w := range c.Windows {
-		if w.Kind == results.CapacitySearch && w.Void != 1 {
+		if w.Kind == capacity.KindSearch && w.Void != 1 {
 			s.X, s.Y = append(s.X, w.Rate), append(s.Y, 100*float64(w.Pass))
 		}
 	}

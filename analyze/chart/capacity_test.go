@@ -8,8 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
 // TestCapacityFigure: the curve falls from 1 - lapse to 0, the band is the interval, and
@@ -23,16 +22,16 @@ func TestCapacityFigure(t *testing.T) {
 	if got := capacityFigures(d); got != nil {
 		t.Errorf("without a search there are %d figures", len(got))
 	}
-	window := func(rate float64, pass, void int, kind results.CapacityKind) results.CapacityWindow {
-		return results.CapacityWindow{Rate: rate, Pass: pass, Void: void, Kind: kind}
+	window := func(rate float64, pass, void int, kind capacity.Kind) capacity.Window {
+		return capacity.Window{Rate: rate, Pass: pass, Void: void, Kind: kind}
 	}
 	runs[0].Capacity = &run.Capacity{
-		Capacity: &results.Capacity{
-			Capacity: workload.Capacity{Latency: 20 * time.Millisecond, At: 99}, Reason: "found", Rate: 1900, Low: 1850, High: 1950,
-			Fit: &results.CapacityFit{Threshold: 2000, Spread: .05, Lapse: .02},
+		Result: &capacity.Result{
+			Plan: capacity.Plan{Latency: 20 * time.Millisecond, At: 99}, Reason: "found", Rate: 1900, Low: 1850, High: 1950,
+			Fit: &capacity.Fit{Threshold: 2000, Spread: .05, Lapse: .02},
 		},
-		Windows: []results.CapacityWindow{
-			window(1000, 1, 0, results.CapacitySearch), window(4000, 0, 0, results.CapacitySearch), window(2000, 0, 1, results.CapacitySearch), window(1900, 1, 0, results.CapacityHold),
+		Windows: []capacity.Window{
+			window(1000, 1, 0, capacity.KindSearch), window(4000, 0, 0, capacity.KindSearch), window(2000, 0, 1, capacity.KindSearch), window(1900, 1, 0, capacity.KindHold),
 		},
 	}
 	figures := capacityFigures(d)

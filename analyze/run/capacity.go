@@ -4,20 +4,24 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
 // Capacity is a capacity search and its windows. The run's other records cover only the last
 // window.
 type Capacity struct {
-	*results.Capacity
-	Windows []results.CapacityWindow
+	*capacity.Result
+	Windows []capacity.Window
 }
 
 // readCapacity reads the search windows if the run was a capacity search.
 func (f *folderReader) readCapacity() {
-	if c := f.record.Capacity; c != nil {
-		f.run.Capacity = &Capacity{c, read(&f.run.Gaps, f.path(results.FileCapacity), results.ReadCapacity)}
+	c, err := capacity.Record().Of(f.record.Records)
+	switch {
+	case err != nil:
+		f.run.Gaps.Add("%v", err)
+	case c != (capacity.Result{}):
+		f.run.Capacity = &Capacity{&c, read(&f.run.Gaps, f.path(capacity.File), capacity.ReadWindows)}
 	}
 }
 
@@ -85,7 +89,7 @@ func (r *Run) AtCapacity() Measure {
 // StoreGrowth returns the store size in bytes after the first and the last window whose size is
 // known.
 func (c *Capacity) StoreGrowth() (first, last int64, ok bool) {
-	known := slices.DeleteFunc(slices.Clone(c.Windows), func(w results.CapacityWindow) bool { return w.DBBytes < 0 })
+	known := slices.DeleteFunc(slices.Clone(c.Windows), func(w capacity.Window) bool { return w.DBBytes < 0 })
 	if len(known) == 0 {
 		return 0, 0, false
 	}

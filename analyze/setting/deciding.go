@@ -135,7 +135,7 @@ func pace(l *results.Load, s workload.Step) string {
 
 // search describes the target of a capacity search: the rate is its result.
 func search(c *run.Capacity) string {
-	asked := c.Capacity.Capacity
+	asked := c.Plan
 	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
 }
 

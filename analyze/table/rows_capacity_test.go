@@ -7,8 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
-	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
 // TestCapacityRows: a search has rows, however it ended; runs without one have none.
@@ -20,23 +19,23 @@ func TestCapacityRows(t *testing.T) {
 	if rows := capacityRows(runs); len(rows) != 0 {
 		t.Errorf("without a search there are %d rows", len(rows))
 	}
-	slo := workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Share: 80, Hold: time.Minute}
-	found := &results.Capacity{Capacity: slo, Reason: "found", Rate: 21_412, Low: 20_100, High: 22_300, Counted: 27, Stalled: 1, Held: 20_100, Holds: 2}
-	runs[0].Capacity = &run.Capacity{Capacity: found, Windows: []results.CapacityWindow{{DBBytes: 1e6}, {DBBytes: -1}, {DBBytes: 3e6}}}
+	slo := capacity.Plan{Latency: 20 * time.Millisecond, At: 99, Share: 80, Hold: time.Minute}
+	found := &capacity.Result{Plan: slo, Reason: "found", Rate: 21_412, Low: 20_100, High: 22_300, Counted: 27, Stalled: 1, Held: 20_100, Holds: 2}
+	runs[0].Capacity = &run.Capacity{Result: found, Windows: []capacity.Window{{DBBytes: 1e6}, {DBBytes: -1}, {DBBytes: 3e6}}}
 	for _, tt := range []struct {
-		c    results.Capacity
+		c    capacity.Result
 		want string // of the first row
 	}{
-		{results.Capacity{Capacity: slo, Reason: "client-limited", EndedAt: 12_000}, "client-limited at 12,000/s"},
-		{results.Capacity{Capacity: slo, Reason: "store full", EndedAt: 900}, "store full at 900/s"},
-		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 9, Counted: 20}, "stalls in 9 of 20 windows"},
-		{results.Capacity{Capacity: slo, Reason: "stalls", Counted: 20}, "fails at any rate"},
-		{results.Capacity{Capacity: slo, Reason: "stalls", Stalled: 1, Counted: 20}, "fails at any rate"},
-		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 12.5}, "below 12.50/s"},
-		{results.Capacity{Capacity: slo, Reason: "below the least rate", EndedAt: 13}, "below 13/s"},
-		{results.Capacity{Capacity: slo, Reason: "searching"}, "the search did not finish"},
+		{capacity.Result{Plan: slo, Reason: "client-limited", EndedAt: 12_000}, "client-limited at 12,000/s"},
+		{capacity.Result{Plan: slo, Reason: "store full", EndedAt: 900}, "store full at 900/s"},
+		{capacity.Result{Plan: slo, Reason: "stalls", Stalled: 9, Counted: 20}, "stalls in 9 of 20 windows"},
+		{capacity.Result{Plan: slo, Reason: "stalls", Counted: 20}, "fails at any rate"},
+		{capacity.Result{Plan: slo, Reason: "stalls", Stalled: 1, Counted: 20}, "fails at any rate"},
+		{capacity.Result{Plan: slo, Reason: "below the least rate", EndedAt: 12.5}, "below 12.50/s"},
+		{capacity.Result{Plan: slo, Reason: "below the least rate", EndedAt: 13}, "below 13/s"},
+		{capacity.Result{Plan: slo, Reason: "searching"}, "the search did not finish"},
 	} {
-		runs[1].Capacity = &run.Capacity{Capacity: &tt.c}
+		runs[1].Capacity = &run.Capacity{Result: &tt.c}
 		rows := capacityRows(runs)
 		if got := rows[0].Cell(runs[1]); got.Text != tt.want || got.Value != nil || got.Missing == "" {
 			t.Errorf("%s: %+v, want %q", tt.c.Reason, got, tt.want)
@@ -64,11 +63,11 @@ func TestCapacityRows(t *testing.T) {
 			t.Errorf("%s must be %q, got %q", name, want, got[name])
 		}
 	}
-	for held, want := range map[string]results.Capacity{
-		"client-limited":  {Capacity: slo, Reason: "found", Rate: 1000, EndedAt: 900, Unheld: "client-limited"},
-		"none of 6 rates": {Capacity: slo, Reason: "found", Rate: 1000, Holds: 6},
+	for held, want := range map[string]capacity.Result{
+		"client-limited":  {Plan: slo, Reason: "found", Rate: 1000, EndedAt: 900, Unheld: "client-limited"},
+		"none of 6 rates": {Plan: slo, Reason: "found", Rate: 1000, Holds: 6},
 	} {
-		runs[1].Capacity = &run.Capacity{Capacity: &want}
+		runs[1].Capacity = &run.Capacity{Result: &want}
 		if got := heldCell(runs[1]); got.Text != held || got.Missing == "" {
 			t.Errorf("nothing was held: %+v, want %q", got, held)
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/control/before/versus"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // searches writes runs that found these capacities; 0 found none.
@@ -23,14 +23,17 @@ func searches(t *testing.T, name string, rates ...float64) []string {
 	return recordedRuns(t, name, len(rates), 2*time.Millisecond, func(f *runtest.Fixture, r *results.DatabaseRun) {
 		rate := rates[n]
 		n++
-		c := workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second, Share: 80, Tolerance: 6, Windows: 40}
-		r.Capacity = &results.Capacity{Capacity: c, Reason: "found", Rate: rate, Low: .98 * rate, High: 1.02 * rate, Counted: 1}
+		c := capacity.Plan{Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second, Share: 80, Tolerance: 6, Windows: 40}
+		found := capacity.Result{Plan: c, Reason: "found", Rate: rate, Low: .98 * rate, High: 1.02 * rate, Counted: 1}
 		if rate == 0 {
-			r.Capacity.Reason = "below the least rate"
+			found.Reason = "below the least rate"
+		}
+		if err := capacity.Record().Set(&r.Records, found); err != nil {
+			t.Fatal(err)
 		}
 		r.Load.Rate = .98 * rate
-		window := results.CapacityWindow{Trial: 1, Window: 1, Kind: results.CapacitySearch, Start: r.LoadStart, End: r.LoadEnd, Rate: rate, Outcome: "pass", Pass: 1}
-		if err := results.WriteCapacity(filepath.Join(f.Dir, r.Tag, results.FileCapacity), []results.CapacityWindow{window}); err != nil {
+		window := capacity.Window{Trial: 1, Window: 1, Kind: capacity.KindSearch, Start: r.LoadStart, End: r.LoadEnd, Rate: rate, Outcome: "pass", Pass: 1}
+		if err := capacity.WriteWindows(filepath.Join(f.Dir, r.Tag, capacity.File), []capacity.Window{window}); err != nil {
 			t.Fatalf("write the windows: %v", err)
 		}
 	})

@@ -44,7 +44,7 @@ func TestCapacity(t *testing.T) {
 		t.Errorf("a file without a search has %+v", e.Abilities)
 	}
 	e := parse(t, "capacity: {latency: 5ms, hold: 0s}\nload: {rate: 1000}\n"+rest)
-	want := workload.Capacity{Latency: 5 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second, Share: 80, Tolerance: 6, Windows: 40}
+	want := capacity.Plan{Latency: 5 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second, Share: 80, Tolerance: 6, Windows: 40}
 	if diff := cmp.Diff(&want, capacity.Of(e.Abilities)); diff != "" {
 		t.Errorf("the search (-want +got):\n%s", diff)
 	}
@@ -67,7 +67,7 @@ func TestCapacity(t *testing.T) {
 
 // TestCapacityFlags: values of a command line precede those of the file.
 func TestCapacityFlags(t *testing.T) {
-	read := func(text string, given map[string]string) (*workload.Capacity, error) {
+	read := func(text string, given map[string]string) (*capacity.Plan, error) {
 		e, _, err := Variant{Flags: map[string]map[string]string{"capacity": given}}.Parse("test.yaml", []byte(text+"hosts: [a]\ndatabases: {etcd: }\n"), testCatalog())
 		if err != nil {
 			return nil, err

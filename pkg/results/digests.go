@@ -31,7 +31,7 @@ func Recorded(file string) bool {
 // tag's folder.
 func OfRequests(file string) bool {
 	file = strings.TrimSuffix(file, linefile.Compressed)
-	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileMinutes, FileTotal, FileCapacity}, file)
+	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileMinutes, FileTotal}, file)
 }
 
 // Digest returns the digests of the recorded files in a tag's folder.

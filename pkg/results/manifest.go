@@ -180,9 +180,6 @@ type DatabaseRun struct {
 	Leader int `json:"leader"`
 	Moments
 	Steps []Step `json:"steps"`
-	// Capacity is the search whose last window is the load of this record; nil if no search
-	// was requested.
-	Capacity *Capacity `json:"capacity,omitempty"`
 	Data
 	Totals *Totals `json:"totals,omitempty"`
 	Issuing

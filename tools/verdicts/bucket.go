@@ -11,6 +11,7 @@ import (
 	"time"
 
 	search "github.com/coreos/dbtester/control/abilities/capacity"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -87,7 +88,7 @@ func (c bucketClient) Get(context.Context, []byte, workload.ReadMode) ([]byte, e
 }
 
 // bucketSearch finds the capacity of a bucket in real time.
-func bucketSearch(ctx context.Context, c workload.Capacity, perSecond float64, say func(string, ...any)) (out search.Outcome, err error) {
+func bucketSearch(ctx context.Context, c capacity.Plan, perSecond float64, say func(string, ...any)) (out search.Outcome, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return out, err
@@ -127,7 +128,7 @@ func bucketSearch(ctx context.Context, c workload.Capacity, perSecond float64, s
 	sink := search.NewSink(dir)
 	engine := load.NewEngine(spec, load.NewRecorder(sink, spec.Operations(), nil))
 	out, err = search.Run(ctx, search.Options{
-		Capacity: c, Stretch: stretch, Trial: 1, Dir: dir, Sink: sink,
+		Plan: c, Stretch: stretch, Trial: 1, Dir: dir, Sink: sink,
 		Step:   func(ctx context.Context, s load.Step) (load.StepResult, error) { return engine.Step(ctx, s, conns) },
 		Before: func(context.Context) (int64, error) { return -1, nil }, Last: func(float64) error { return nil }, Say: say,
 	})
@@ -135,7 +136,7 @@ func bucketSearch(ctx context.Context, c workload.Capacity, perSecond float64, s
 }
 
 // bucketTable prints what the search finds in real time.
-func bucketTable(out io.Writer, c workload.Capacity, searches int) error {
+func bucketTable(out io.Writer, c capacity.Plan, searches int) error {
 	const perSecond = 5000
 	fmt.Fprintf(out, bucketText+"\n\n| search | capacity | interval | windows | held | drift |\n|---|---|---|---|---|---|\n", float64(perSecond), c.Window)
 	var errs []error
@@ -157,8 +158,8 @@ func bucketTable(out io.Writer, c workload.Capacity, searches int) error {
 }
 
 // bucketPlan is the search of `make capacity`.
-func bucketPlan() workload.Capacity {
-	return workload.Capacity{
+func bucketPlan() capacity.Plan {
+	return capacity.Plan{
 		Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second,
 		Share: 80, Tolerance: 6, Windows: 40, Hold: 60 * time.Second,
 	}

@@ -67,7 +67,7 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 // records why the run leaves the need open. A rate that was not held is not sustained. The bounds
 // enclose all trials.
 func (d *Database) add(r *run.Run, n workload.Need) {
-	c, rate := r.Capacity.Capacity, r.CapacityRate()
+	c, rate := r.Capacity.Result, r.CapacityRate()
 	switch {
 	case c.Latency != n.Latency || workload.Percentile(c.Quantile()) != n.At || c.Errors != n.Errors:
 		d.Open = cmp.Or(d.Open, fmt.Sprintf("the limits of its search differ from the need: %s and at most %s errors", c.SLO(), c.Errors))

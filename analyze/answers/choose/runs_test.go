@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -13,10 +14,10 @@ import (
 
 // trial is a run that searched for the capacity within 20 ms.
 func trial(reason string, low, high float64) *run.Run {
-	c := &results.Capacity{
-		Capacity: workload.Capacity{Latency: 20 * time.Millisecond, Share: 80, At: 99, Errors: 0.1}, Reason: reason, Rate: (low + high) / 2, Low: low, High: high, Counted: 20, Stalled: 9, EndedAt: 13,
+	c := &capacity.Result{
+		Plan: capacity.Plan{Latency: 20 * time.Millisecond, Share: 80, At: 99, Errors: 0.1}, Reason: reason, Rate: (low + high) / 2, Low: low, High: high, Counted: 20, Stalled: 9, EndedAt: 13,
 	}
-	return &run.Run{Capacity: &run.Capacity{Capacity: c}}
+	return &run.Run{Capacity: &run.Capacity{Result: c}}
 }
 
 // holding asks for a hold, which passed at a rate; at none if that is 0.

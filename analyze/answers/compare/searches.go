@@ -60,7 +60,7 @@ func searchRefusals(metrics []string, runs []Recorded) []string {
 
 // asked returns a search's settings as JSON by name, except those of the hold that follows it.
 func asked(c *run.Capacity) map[string]json.RawMessage {
-	one := c.Capacity.Capacity
+	one := c.Plan
 	one.Hold = 0
 	data, err := json.Marshal(one)
 	var all map[string]json.RawMessage

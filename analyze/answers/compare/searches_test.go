@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -17,8 +18,8 @@ import (
 func searched(s Side) Side {
 	for _, r := range s.Runs {
 		rate := r.Run.Stages[0].Throughput.Average.Value
-		c := workload.Capacity{Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Share: 80, Tolerance: 6, Windows: 40, Hold: time.Minute}
-		r.Run.Capacity = &run.Capacity{Capacity: &results.Capacity{Capacity: c, Reason: "found", Rate: rate, Low: .98 * rate, High: 1.02 * rate, Counted: 20}}
+		c := capacity.Plan{Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Share: 80, Tolerance: 6, Windows: 40, Hold: time.Minute}
+		r.Run.Capacity = &run.Capacity{Result: &capacity.Result{Plan: c, Reason: "found", Rate: rate, Low: .98 * rate, High: 1.02 * rate, Counted: 20}}
 		r.Run.Info.Record.Load.Rate = .97 * rate
 		r.Run.Info.Record.Steps = []results.Step{{Step: workload.Step{Clients: 10, Rate: .97 * rate}}}
 	}

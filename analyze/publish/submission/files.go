@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/ability/all"
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/ability/profile"
@@ -41,7 +42,7 @@ type rule struct {
 var numbered = pattern.New(`^\d+-(.+)$`)
 
 // folders matches the subfolders of a database's folder that hold records.
-var folders = pattern.New(`^(?:\.|` + results.DirCapacity + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
+var folders = pattern.New(`^(?:\.|` + capacity.Dir + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
 
 // rule returns the rule for a file, by its path below the database's folder. Unknown files are left
 // out.
@@ -57,7 +58,7 @@ func (p *packer) rule(file string) rule {
 	case dir == results.DirLogs && member != "":
 		return rule{treat: (*packer).log, log: true}
 	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileProbes, results.FileFaults, results.FileClock,
-		results.FileCapacity, results.FileDisk, results.FileClient, locks.FileTurns}, name), member == results.FileServer, member == results.FileDatabase:
+		capacity.File, results.FileDisk, results.FileClient, locks.FileTurns}, name), member == results.FileServer, member == results.FileDatabase:
 		return rule{treat: (*packer).table}
 	case slices.Contains([]string{results.FileLatency, results.FileMinutes, results.FileTotal, results.FileMembersLatency}, name):
 		return rule{treat: (*packer).histograms}

@@ -18,16 +18,16 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Half is control's half.
 type Half struct {
 	run *abilities.Run
 	// plan is nil if the file asks for no search.
-	plan *workload.Capacity
-	// sink is nil before Open.
-	sink *Sink
+	plan *declared.Plan
+	// sink is nil before Open, result before the search has ended.
+	sink   *Sink
+	result *declared.Result
 }
 
 var (
@@ -76,7 +76,7 @@ func (h *Half) Open() (abilities.Sink, error) {
 func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	sent := false
 	out, err := Run(ctx, Options{
-		Capacity: *h.plan, Stretch: h.run.DB.Load.Stretches()[0], Trial: s.Trial(), Dir: h.run.Dir, Sink: h.sink,
+		Plan: *h.plan, Stretch: h.run.DB.Load.Stretches()[0], Trial: s.Trial(), Dir: h.run.Dir, Sink: h.sink,
 		Step: func(window context.Context, step load.Step) (load.StepResult, error) {
 			sent = true
 			return s.Step(ctx, window, step)
@@ -89,15 +89,16 @@ func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 		},
 		Last: func(rate float64) error { return h.last(rate, s) }, Say: h.run.Step,
 	})
-	h.run.Record.Capacity = &out.Capacity
+	h.result = &out.Result
+	unset := declared.Record().Set(&h.run.Record.Records, out.Result)
 	if out.Step != nil {
-		s.Record(*out.Step, *out.Result)
+		s.Record(*out.Step, *out.Sent)
 	}
-	h.run.Say("capacity (%s): %s", out.SLO(), describe(&out.Capacity))
+	h.run.Say("capacity (%s): %s", out.SLO(), describe(h.result))
 	if errors.Is(err, load.ErrMembersGone) && ctx.Err() == nil {
-		return nil // lost servers are marks, and the rest is recorded
+		err = nil // lost servers are marks, and the rest is recorded
 	}
-	return err
+	return errors.Join(err, unset)
 }
 
 // last prepares the run's record for a window that may be the last. It drops what the clients did
@@ -133,18 +134,18 @@ func (h *Half) Complete() error { return addState(h.run.Dir, h.run.Record) }
 
 // Marks returns the marks of the search.
 func (h *Half) Marks() []results.Mark {
-	if h.run.Record.Capacity == nil {
+	if h.result == nil {
 		return nil
 	}
-	return marksOf(h.run.Record.Capacity)
+	return marksOf(h.result)
 }
 
 // Found reports whether the search found a capacity.
-func (h *Half) Found() bool { return h.run.Record.Capacity != nil && h.run.Record.Capacity.Found() }
+func (h *Half) Found() bool { return h.result != nil && h.result.Found() }
 
 // Unfound returns why the search found no capacity: "" if it found one, or if there was no search.
 func (h *Half) Unfound() string {
-	if h.run.Record.Capacity == nil || h.Found() {
+	if h.result == nil || h.Found() {
 		return ""
 	}
 	for _, m := range h.run.Record.Validity {
@@ -155,5 +156,5 @@ func (h *Half) Unfound() string {
 			return why
 		}
 	}
-	return describe(h.run.Record.Capacity)
+	return describe(h.result)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/control/abilities"
+	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -17,7 +18,7 @@ func TestDescribeLoad(t *testing.T) {
 	t.Parallel()
 	db := &config.Database{Load: workload.Load{Extent: workload.Extent{Clients: 500, Connections: 1}, Pace: workload.Pace{Rate: 250}}}
 	for at, want := range map[workload.Percent]string{99: "starting at 250 requests/s", 99.99: "starting at 10000 requests/s"} {
-		h := &Half{run: &abilities.Run{DB: db}, plan: &workload.Capacity{Latency: 20 * time.Millisecond, At: at, Window: time.Second}}
+		h := &Half{run: &abilities.Run{DB: db}, plan: &declared.Plan{Latency: 20 * time.Millisecond, At: at, Window: time.Second}}
 		text := strings.Join(h.DescribeLoad(), "\n")
 		if at == 99 && !strings.Contains(text, "windows of 1s (below 500 requests/s longer, 4s at most) after") {
 			t.Errorf("the length of windows is not in\n%s", text)
@@ -31,20 +32,21 @@ func TestDescribeLoad(t *testing.T) {
 // The reason for no capacity is the mark's, or else the search's.
 func TestUnfound(t *testing.T) {
 	t.Parallel()
-	found, below := &results.Capacity{Reason: "found", Rate: 100}, &results.Capacity{Reason: "below the least rate", EndedAt: 12}
+	found, below := &declared.Result{Reason: "found", Rate: 100}, &declared.Result{Reason: "below the least rate", EndedAt: 12}
 	marks := []results.Mark{{Code: mark.OtherLoad, Text: "x"}, results.NewMark(mark.Capacity, false, mark.Values{"below_per_second": 12}, nil)}
 	for _, tt := range []struct {
-		run  results.DatabaseRun
-		want string
+		result *declared.Result
+		marks  []results.Mark
+		want   string
 	}{
-		{results.DatabaseRun{}, ""},
-		{results.DatabaseRun{Capacity: found, Validity: marks[:1]}, ""},
-		{results.DatabaseRun{Capacity: below, Validity: marks}, "it lies below 12 requests/s"},
-		{results.DatabaseRun{Capacity: below}, "below the least rate (12/s)"},
+		{nil, nil, ""},
+		{found, marks[:1], ""},
+		{below, marks, "it lies below 12 requests/s"},
+		{below, nil, "below the least rate (12/s)"},
 	} {
-		h := &Half{run: &abilities.Run{Record: &tt.run}}
-		if got := h.Unfound(); got != tt.want || h.Found() != (tt.run.Capacity == found) {
-			t.Errorf("%+v: %q, want %q; found %v", tt.run.Capacity, got, tt.want, h.Found())
+		h := &Half{run: &abilities.Run{Record: &results.DatabaseRun{Validity: tt.marks}}, result: tt.result}
+		if got := h.Unfound(); got != tt.want || h.Found() != (tt.result == found) {
+			t.Errorf("%+v: %q, want %q; found %v", tt.result, got, tt.want, h.Found())
 		}
 	}
 }

@@ -1,13 +1,14 @@
 package capacity
 
 import (
+	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
 // marksOf returns the marks of a search that ended without a capacity, and of one during which
 // the cluster changed.
-func marksOf(c *results.Capacity) (list []results.Mark) {
+func marksOf(c *declared.Result) (list []results.Mark) {
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
 	add := func(invalid bool, values mark.Values, words mark.Words) {
 		list = append(list, results.NewMark(mark.Capacity, invalid, values, words))
@@ -51,7 +52,7 @@ func marksOf(c *results.Capacity) (list []results.Mark) {
 }
 
 // wide returns the values of a search whose interval stayed wide.
-func wide(c *results.Capacity) mark.Values {
+func wide(c *declared.Result) mark.Values {
 	values := mark.Values{"windows": float64(c.Counted), "tolerance_percent": float64(c.Tolerance)}
 	if c.Low > 0 && c.High >= c.Low {
 		values["least_per_second"], values["most_per_second"] = c.Low, c.High

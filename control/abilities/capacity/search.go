@@ -11,15 +11,15 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Options are the inputs of a search.
 type Options struct {
-	workload.Capacity
+	declared.Plan
 	// Stretch holds what all windows have in common: clients and connections. Its rate is the
 	// first window's.
 	Stretch workload.Step
@@ -42,10 +42,10 @@ type Options struct {
 
 // Outcome is a search that has ended.
 type Outcome struct {
-	results.Capacity
-	// Step and Result are the window of the run's records; nil without one.
-	Step   *load.Step
-	Result *load.StepResult
+	declared.Result
+	// Step and Sent are the window of the run's records; nil without one.
+	Step *load.Step
+	Sent *load.StepResult
 }
 
 // errDecided ends a window early that can no longer pass.
@@ -56,13 +56,13 @@ type search struct {
 	Options
 	machine *capacity.Search
 	options capacity.Options
-	rows    []results.CapacityWindow
+	rows    []declared.Window
 	out     Outcome
 	number  int // of windows
 }
 
 // optionsOf returns the options of the state machine.
-func optionsOf(c workload.Capacity, first float64) capacity.Options {
+func optionsOf(c declared.Plan, first float64) capacity.Options {
 	o := capacity.Defaults()
 	o.Limit, o.At, o.Errors = c.Latency, float64(c.At)/100, float64(c.Errors)/100
 	o.Share, o.Tolerance, o.Windows = float64(c.Share)/100, float64(c.Tolerance)/100, c.Windows
@@ -75,8 +75,8 @@ func optionsOf(c workload.Capacity, first float64) capacity.Options {
 // Run searches until the state machine ends, ctx ends or a window can't be sent. The outcome
 // holds what it found until then.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	s := &search{Options: o, options: optionsOf(o.Capacity, o.Stretch.Rate)}
-	s.out.Capacity.Capacity = o.Capacity
+	s := &search{Options: o, options: optionsOf(o.Plan, o.Stretch.Rate)}
+	s.out.Plan = o.Plan
 	machine, err := capacity.New(s.options)
 	if err != nil {
 		return s.out, err
@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	s.machine = machine
 	err = s.windows(ctx)
 	s.conclude()
-	return s.out, errors.Join(err, results.WriteCapacity(filepath.Join(o.Dir, results.FileCapacity), s.rows))
+	return s.out, errors.Join(err, declared.WriteWindows(filepath.Join(o.Dir, declared.File), s.rows))
 }
 
 // windows sends all windows.
@@ -93,7 +93,7 @@ func (s *search) windows(ctx context.Context) error {
 		return err
 	}
 	if s.WarmUp > 0 {
-		if err := s.window(ctx, results.CapacityWarmUp, s.options.Start); err != nil {
+		if err := s.window(ctx, declared.KindWarmUp, s.options.Start); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (s *search) windows(ctx context.Context) error {
 		if !more {
 			break
 		}
-		kind := results.CapacitySearch
+		kind := declared.KindSearch
 		if probe.Hold {
 			if !again {
 				again = true
@@ -111,7 +111,7 @@ func (s *search) windows(ctx context.Context) error {
 					return err
 				}
 			}
-			kind = results.CapacityHold
+			kind = declared.KindHold
 		}
 		if err := s.window(ctx, kind, probe.Rate); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *search) windows(ctx context.Context) error {
 	if rate == 0 {
 		return nil
 	}
-	return s.window(ctx, results.CapacityLast, rate)
+	return s.window(ctx, declared.KindLast, rate)
 }
 
 // lastRate is the rate of the window after a search without a hold: the capacity, else the
@@ -144,7 +144,7 @@ func (s *search) lastRate() float64 {
 	}
 	best := 0.0
 	for _, w := range s.rows {
-		if w.Pass == 1 && w.Kind != results.CapacityWarmUp {
+		if w.Pass == 1 && w.Kind != declared.KindWarmUp {
 			best = max(best, w.Rate)
 		}
 	}
@@ -161,23 +161,23 @@ func (s *search) repeat(ctx context.Context) error {
 	if !ok || v.Reason == capacity.StoreFull || v.Reason == capacity.ClientLimited {
 		return nil
 	}
-	if err := s.window(ctx, results.CapacityAgain, first.Rate); err != nil {
+	if err := s.window(ctx, declared.KindAgain, first.Rate); err != nil {
 		return err
 	}
 	last := s.rows[len(s.rows)-1]
 	if last.Void == 1 {
 		return nil
 	}
-	s.out.Drift = &results.CapacityDrift{Rate: first.Rate, First: within(first), Last: within(last)}
+	s.out.Drift = &declared.Drift{Rate: first.Rate, First: within(first), Last: within(last)}
 	return nil
 }
 
 // repeated returns, from the first half of a search, the passed window whose rate is nearest to
 // the capacity: a low rate passes at the end as well, however much the cluster has slowed down.
 // Without a capacity it returns the one with the highest rate.
-func repeated(rows []results.CapacityWindow, found float64) (best results.CapacityWindow, ok bool) {
-	searched := slices.DeleteFunc(slices.Clone(rows), func(w results.CapacityWindow) bool { return w.Kind != results.CapacitySearch })
-	distance := func(w results.CapacityWindow) float64 {
+func repeated(rows []declared.Window, found float64) (best declared.Window, ok bool) {
+	searched := slices.DeleteFunc(slices.Clone(rows), func(w declared.Window) bool { return w.Kind != declared.KindSearch })
+	distance := func(w declared.Window) float64 {
 		if found <= 0 {
 			return -w.Rate
 		}
@@ -193,10 +193,10 @@ func repeated(rows []results.CapacityWindow, found float64) (best results.Capaci
 }
 
 // within is the share of a window's requests that kept the limit.
-func within(w results.CapacityWindow) float64 { return 1 - float64(w.Over)/float64(max(w.Due, 1)) }
+func within(w declared.Window) float64 { return 1 - float64(w.Over)/float64(max(w.Due, 1)) }
 
 // window sends one window and records it.
-func (s *search) window(ctx context.Context, kind results.CapacityKind, rate float64) error {
+func (s *search) window(ctx context.Context, kind declared.Kind, rate float64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -206,11 +206,11 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 	}
 	s.number++
 	length := s.WindowAt(rate)
-	last := kind == results.CapacityHold || kind == results.CapacityLast
+	last := kind == declared.KindHold || kind == declared.KindLast
 	switch {
 	case last:
 		length = s.LastWindow(rate)
-	case kind == results.CapacityWarmUp:
+	case kind == declared.KindWarmUp:
 		length = s.WarmUp
 	}
 	step := load.Step{Index: s.number - 1, Step: s.Stretch}
@@ -226,7 +226,7 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 	}
 	until, decide := context.WithCancelCause(ctx)
 	defer decide(nil)
-	t := s.Sink.begin(s.Latency, s.budget(rate, length, last || kind == results.CapacityWarmUp), func() { decide(errDecided) })
+	t := s.Sink.begin(s.Latency, s.budget(rate, length, last || kind == declared.KindWarmUp), func() { decide(errDecided) })
 	res, err := s.Step(until, step)
 	early := false
 	if errors.Is(err, errDecided) && ctx.Err() == nil {
@@ -237,7 +237,7 @@ func (s *search) window(ctx context.Context, kind results.CapacityKind, rate flo
 		return err
 	}
 	if last {
-		s.out.Step, s.out.Result = &step, &res
+		s.out.Step, s.out.Sent = &step, &res
 	}
 	if err != nil {
 		return err
@@ -256,15 +256,15 @@ func (s *search) budget(rate float64, length time.Duration, whole bool) int64 {
 }
 
 // record judges a window, gives it to the state machine, and writes its row.
-func (s *search) record(kind results.CapacityKind, rate float64, res load.StepResult, m measured, early bool, size int64) {
+func (s *search) record(kind declared.Kind, rate float64, res load.StepResult, m measured, early bool, size int64) {
 	w := m.window(rate, s.Stretch.Clients, s.Latency, res)
 	before := s.machine.Verdict()
 	outcome := s.options.Judge(w)
-	if kind == results.CapacitySearch || kind == results.CapacityHold {
+	if kind == declared.KindSearch || kind == declared.KindHold {
 		outcome = s.machine.Observe(w)
 	}
 	v := s.machine.Verdict()
-	row := results.CapacityWindow{
+	row := declared.Window{
 		Trial: s.Trial, Window: s.number, Kind: kind, Start: res.Start, End: res.End, Rate: rate,
 		Due: m.due, Over: w.Over, Failed: m.failed, Shed: m.shed, Unsent: m.unsent, Late: m.late,
 		PauseNS: int64(w.Pause), Outcome: string(outcome), Low: v.Low, Middle: v.Rate, High: v.High,
@@ -275,7 +275,7 @@ func (s *search) record(kind results.CapacityKind, rate float64, res load.StepRe
 	s.say(row, before)
 	// A control that is killed leaves its measurements. The end of the search reports the error
 	// of a file that can't be written.
-	_ = results.WriteCapacity(filepath.Join(s.Dir, results.FileCapacity), s.rows)
+	_ = declared.WriteWindows(filepath.Join(s.Dir, declared.File), s.rows)
 }
 
 func number(b bool) int {
@@ -286,15 +286,15 @@ func number(b bool) int {
 }
 
 // say reports a window.
-func (s *search) say(w results.CapacityWindow, before capacity.Verdict) {
+func (s *search) say(w declared.Window, before capacity.Verdict) {
 	var known string
-	if w.Middle > 0 && w.Kind == results.CapacitySearch {
+	if w.Middle > 0 && w.Kind == declared.KindSearch {
 		known = fmt.Sprintf("; capacity %.0f/s [%.0f .. %.0f]", w.Middle, w.Low, w.High)
 	}
-	what := map[results.CapacityKind]string{
-		results.CapacitySearch: fmt.Sprintf("window %d of at most %d", before.Windows+1, s.Windows),
-		results.CapacityWarmUp: "warm-up",
-		results.CapacityAgain:  "again", results.CapacityHold: fmt.Sprintf("hold for %v", s.Hold), results.CapacityLast: "last window",
+	what := map[declared.Kind]string{
+		declared.KindSearch: fmt.Sprintf("window %d of at most %d", before.Windows+1, s.Windows),
+		declared.KindWarmUp: "warm-up",
+		declared.KindAgain:  "again", declared.KindHold: fmt.Sprintf("hold for %v", s.Hold), declared.KindLast: "last window",
 	}[w.Kind]
 	s.Say("%s: %.0f/s: %s, %.2f %% within %v%s", what, w.Rate, w.Outcome, 100*within(w), s.Latency, known)
 }
@@ -302,17 +302,17 @@ func (s *search) say(w results.CapacityWindow, before capacity.Verdict) {
 // conclude writes the verdict into the outcome.
 func (s *search) conclude() {
 	v := s.machine.Verdict()
-	c := &s.out.Capacity
+	c := &s.out.Result
 	c.Reason, c.EndedAt, c.Rate, c.Low, c.High = string(v.Reason), v.At, v.Rate, v.Low, v.High
 	c.Counted, c.Stalled, c.Voided, c.Held, c.Holds = v.Windows, v.Stalled, v.Voided, v.Held, v.Holds
 	c.Unheld = string(v.Unheld)
 	if threshold, spread, lapse, ok := s.machine.Fit(); ok {
-		c.Fit = &results.CapacityFit{Threshold: threshold, Spread: spread, Lapse: lapse}
+		c.Fit = &declared.Fit{Threshold: threshold, Spread: spread, Lapse: lapse}
 	}
 }
 
 // describe is a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".
-func describe(c *results.Capacity) string {
+func describe(c *declared.Result) string {
 	per := func(rate float64) string { return humanize.CommafWithDigits(math.Round(rate), 0) }
 	var text string
 	switch capacity.Reason(c.Reason) {

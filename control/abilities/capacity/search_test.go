@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
@@ -37,11 +38,11 @@ type server struct {
 	cut      int // windows that were ended early
 }
 
-func newServer(t *testing.T, c workload.Capacity) *server {
+func newServer(t *testing.T, c declared.Plan) *server {
 	s := &server{t: t, capacity: 2000, noise: rand.New(rand.NewPCG(1, 2)), now: time.Unix(1_800_000_000, 0)}
 	dir := t.TempDir()
 	s.o = &Options{
-		Capacity: c, Stretch: workload.Step{Clients: 500, Connections: 1, Rate: 250}, Trial: 1, Dir: dir, Sink: NewSink(dir),
+		Plan: c, Stretch: workload.Step{Clients: 500, Connections: 1, Rate: 250}, Trial: 1, Dir: dir, Sink: NewSink(dir),
 		Step: s.step, Before: func(context.Context) (int64, error) { return 1000, nil }, Last: func(float64) error { return nil }, Say: t.Logf,
 	}
 	return s
@@ -120,21 +121,21 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 }
 
 // search runs a search and reads its rows.
-func (s *server) search() (Outcome, []results.CapacityWindow, error) {
+func (s *server) search() (Outcome, []declared.Window, error) {
 	s.t.Helper()
 	out, err := Run(s.t.Context(), *s.o)
 	if closed := s.o.Sink.Close(); closed != nil {
 		s.t.Errorf("close the records: %v", closed)
 	}
-	rows, readErr := results.ReadCapacity(filepath.Join(s.o.Dir, results.FileCapacity))
+	rows, readErr := declared.ReadWindows(filepath.Join(s.o.Dir, declared.File))
 	if readErr != nil {
 		s.t.Errorf("read the windows: %v", readErr)
 	}
 	return out, rows, err
 }
 
-func plan() workload.Capacity {
-	return workload.Capacity{
+func plan() declared.Plan {
+	return declared.Plan{
 		Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 4 * time.Second, Settle: time.Second, Share: 80, Tolerance: 6, Windows: 40, Hold: 10 * time.Second,
 	}
 }
@@ -145,7 +146,7 @@ func TestFound(t *testing.T) {
 	s := newServer(t, plan())
 	out, rows, err := s.search()
 	if err != nil || out.Reason != "found" || out.Rate < 1900 || out.Rate > 2100 || out.Low > 2000 || out.High < 1960 || out.Held == 0 || out.Fit == nil {
-		t.Fatalf("%+v, %v; want about 2,000/s, held", out.Capacity, err)
+		t.Fatalf("%+v, %v; want about 2,000/s, held", out.Result, err)
 	}
 	if d := out.Drift; d == nil || d.Rate < .9*out.Rate || !d.Agrees() {
 		t.Errorf("drift is %+v, want none, near the capacity", d)
@@ -154,7 +155,7 @@ func TestFound(t *testing.T) {
 		t.Error("no window was ended early, although windows at twice the capacity cannot pass")
 	}
 	last := rows[len(rows)-1]
-	if last.Kind != results.CapacityHold || last.Pass != 1 || last.Rate != out.Held || last.DBBytes != 1000 {
+	if last.Kind != declared.KindHold || last.Pass != 1 || last.Rate != out.Held || last.DBBytes != 1000 {
 		t.Errorf("the last window is %+v, want the hold at %v/s", last, out.Held)
 	}
 	intervals, err := results.ReadIntervals(filepath.Join(s.o.Dir, results.FileIntervals))
@@ -162,11 +163,11 @@ func TestFound(t *testing.T) {
 		t.Errorf("%d seconds in the records of the run, %v; want 11 of the hold", len(intervals), err)
 	}
 	for n := range out.Holds - 1 {
-		if _, err := os.Stat(filepath.Join(s.o.Dir, results.DirCapacity, fmt.Sprintf("hold-%d", n+1), results.FileIntervals)); err != nil {
+		if _, err := os.Stat(filepath.Join(s.o.Dir, declared.Dir, fmt.Sprintf("hold-%d", n+1), results.FileIntervals)); err != nil {
 			t.Errorf("records of a hold that failed: %v", err)
 		}
 	}
-	if got := describe(&out.Capacity); len(got) < 20 {
+	if got := describe(&out.Result); len(got) < 20 {
 		t.Errorf("described as %q", got)
 	}
 }
@@ -178,11 +179,11 @@ func TestFewRequests(t *testing.T) {
 	s.capacity, s.slow, s.o.Windows = 50, .007, 24
 	out, rows, err := s.search()
 	if err != nil || !out.Found() || out.Rate < 42 || out.Rate > 52 {
-		t.Fatalf("%+v, %v; want about 49/s", out.Capacity, err)
+		t.Fatalf("%+v, %v; want about 49/s", out.Result, err)
 	}
 	whole := 0
 	for _, w := range rows {
-		if w.Kind != results.CapacitySearch || w.Early == 1 {
+		if w.Kind != declared.KindSearch || w.Early == 1 {
 			continue
 		}
 		whole++
@@ -203,17 +204,17 @@ func TestExcused(t *testing.T) {
 	s.stops = true
 	out, _, err := s.search()
 	if err != nil || !out.Found() || out.Rate < 1900 || out.Stalled > 0 || out.Voided < out.Counted/2 {
-		t.Errorf("a client that stands still: %+v, %v; want about 2,000/s", out.Capacity, err)
+		t.Errorf("a client that stands still: %+v, %v; want about 2,000/s", out.Result, err)
 	}
 	s = newServer(t, plan())
 	s.slightly = true
 	if out, _, err := s.search(); err != nil || !out.Found() || out.Rate < 1900 || out.Voided > 0 {
-		t.Errorf("slow requests that were sent a little late: %+v, %v; want about 2,000/s and no void window", out.Capacity, err)
+		t.Errorf("slow requests that were sent a little late: %+v, %v; want about 2,000/s and no void window", out.Result, err)
 	}
 	s = newServer(t, plan())
 	s.declines = true
 	if out, _, err := s.search(); err != nil || !out.Found() || out.Rate < 1900 {
-		t.Errorf("declined requests: %+v, %v; want about 2,000/s", out.Capacity, err)
+		t.Errorf("declined requests: %+v, %v; want about 2,000/s", out.Result, err)
 	}
 }
 
@@ -236,7 +237,7 @@ func TestOtherEnds(t *testing.T) {
 			tt.change(s)
 			out, rows, err := s.search()
 			if err != nil || out.Reason != tt.reason || out.Found() {
-				t.Errorf("%+v, %v; want %q", out.Capacity, err, tt.reason)
+				t.Errorf("%+v, %v; want %q", out.Result, err, tt.reason)
 			}
 			if got := out.Step != nil; got != tt.last {
 				t.Errorf("a last window was sent: %v, want %v", got, tt.last)
@@ -261,9 +262,9 @@ func TestHoldEnds(t *testing.T) {
 		s.o.Last = func(float64) error { tt.spoil(s); return nil }
 		out, rows, err := s.search()
 		if err != nil || out.Reason != "found" || !out.Found() || out.Rate < 1900 || out.Held != 0 || out.Unheld != tt.unheld || out.EndedAt != rows[len(rows)-1].Rate {
-			t.Errorf("%s: %+v, %v", tt.unheld, out.Capacity, err)
+			t.Errorf("%s: %+v, %v", tt.unheld, out.Result, err)
 		}
-		if text := describe(&out.Capacity); !strings.Contains(text, "not held ("+tt.unheld) || out.Step == nil {
+		if text := describe(&out.Result); !strings.Contains(text, "not held ("+tt.unheld) || out.Step == nil {
 			t.Errorf("%s: %s, of the window %+v", tt.unheld, text, out.Step)
 		}
 	}
@@ -284,9 +285,9 @@ func TestWarmUp(t *testing.T) {
 	}
 	out, rows, err := s.search()
 	if err != nil || !out.Found() || out.Rate < 1900 {
-		t.Fatalf("%+v, %v; want about 2,000/s", out.Capacity, err)
+		t.Fatalf("%+v, %v; want about 2,000/s", out.Result, err)
 	}
-	if first := rows[0]; first.Kind != results.CapacityWarmUp || first.Rate != 250 || first.Due != 20*250 || first.Pass != 0 || rows[1].Kind != results.CapacitySearch || rows[1].Rate != 250 {
+	if first := rows[0]; first.Kind != declared.KindWarmUp || first.Rate != 250 || first.Due != 20*250 || first.Pass != 0 || rows[1].Kind != declared.KindSearch || rows[1].Rate != 250 {
 		t.Errorf("the first windows are %+v and %+v, want a warm-up of 5,000 requests and a window at its rate", first, rows[1])
 	}
 }
@@ -305,12 +306,12 @@ func TestInterrupted(t *testing.T) {
 	}
 	out, err := Run(ctx, *s.o)
 	if !errors.Is(err, stop) || out.Reason != "searching" {
-		t.Errorf("%+v, %v; want the cause", out.Capacity, err)
+		t.Errorf("%+v, %v; want the cause", out.Result, err)
 	}
 	if err := s.o.Sink.Close(); err != nil {
 		t.Errorf("close the records: %v", err)
 	}
-	if rows, err := results.ReadCapacity(filepath.Join(s.o.Dir, results.FileCapacity)); err != nil || len(rows) != 3 {
+	if rows, err := declared.ReadWindows(filepath.Join(s.o.Dir, declared.File)); err != nil || len(rows) != 3 {
 		t.Errorf("%d windows, %v; want 3", len(rows), err)
 	}
 }
@@ -339,12 +340,12 @@ func TestDeclined(t *testing.T) {
 
 // The repeated window is near the capacity: a low rate passes even on a slower cluster.
 func TestRepeatedWindow(t *testing.T) {
-	w := func(rate float64, pass int, kind results.CapacityKind) results.CapacityWindow {
-		return results.CapacityWindow{Rate: rate, Pass: pass, Kind: kind}
+	w := func(rate float64, pass int, kind declared.Kind) declared.Window {
+		return declared.Window{Rate: rate, Pass: pass, Kind: kind}
 	}
-	rows := []results.CapacityWindow{
-		w(50, 1, results.CapacityWarmUp), w(100, 1, results.CapacitySearch), w(200, 1, results.CapacitySearch), w(400, 1, results.CapacitySearch),
-		w(800, 0, results.CapacitySearch), w(500, 1, results.CapacitySearch), w(310, 0, results.CapacitySearch), w(312, 1, results.CapacitySearch),
+	rows := []declared.Window{
+		w(50, 1, declared.KindWarmUp), w(100, 1, declared.KindSearch), w(200, 1, declared.KindSearch), w(400, 1, declared.KindSearch),
+		w(800, 0, declared.KindSearch), w(500, 1, declared.KindSearch), w(310, 0, declared.KindSearch), w(312, 1, declared.KindSearch),
 	}
 	for found, want := range map[float64]float64{312: 400, 120: 100, 0: 400} {
 		if got, ok := repeated(rows, found); !ok || got.Rate != want {

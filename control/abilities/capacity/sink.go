@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
@@ -35,7 +36,7 @@ func NewSink(dir string) *Sink { return &Sink{dir: dir} }
 
 // openSearch opens the records of the search.
 func (s *Sink) openSearch() (err error) {
-	dir := filepath.Join(s.dir, results.DirCapacity)
+	dir := filepath.Join(s.dir, declared.Dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of windows: %w", err)
 	}
@@ -50,7 +51,7 @@ func (s *Sink) openLast() (err error) {
 	}
 	if s.last {
 		s.moved++
-		to := filepath.Join(s.dir, results.DirCapacity, fmt.Sprintf("hold-%d", s.moved))
+		to := filepath.Join(s.dir, declared.Dir, fmt.Sprintf("hold-%d", s.moved))
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return fmt.Errorf("make the folder of a hold: %w", err)
 		}

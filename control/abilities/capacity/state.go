@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -13,8 +14,8 @@ import (
 // store and the largest heap of any member, and the least free disk space, at the end of the
 // window. Samples that can't be read add nothing.
 func addState(dir string, record *results.DatabaseRun) error {
-	path := filepath.Join(dir, results.FileCapacity)
-	windows, err := results.ReadCapacity(path)
+	path := filepath.Join(dir, declared.File)
+	windows, err := declared.ReadWindows(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -47,7 +48,7 @@ func addState(dir string, record *results.DatabaseRun) error {
 			}
 		}
 	}
-	return results.WriteCapacity(path, windows)
+	return declared.WriteWindows(path, windows)
 }
 
 // larger keeps the largest known value.

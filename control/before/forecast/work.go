@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -25,7 +26,7 @@ type work struct {
 // This rate and the number of windows are guesses. Certain is only what the file asks for: the
 // first rate, which the search raises as long as windows pass, during all windows. A store that
 // control compacts keeps only the history of the longest window.
-func searchOf(c *workload.Capacity, db *config.Database, pace database.Pacer) work {
+func searchOf(c *capacity.Plan, db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
 	if rate == 0 {

@@ -30,12 +30,12 @@ const (
 
 // Ability is the declaration.
 func Ability() ability.Ability {
-	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Search: &ability.Search{Asked: asked, Load: load}}
+	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: &ability.Search{Asked: asked, Load: load}}
 }
 
 // Of returns the search that the values of a file ask for, nil for none.
-func Of(v ability.Values) *workload.Capacity {
-	if c := Keys().Of(v); c != (workload.Capacity{}) {
+func Of(v ability.Values) *Plan {
+	if c := Keys().Of(v); c != (Plan{}) {
 		return &c
 	}
 	return nil
@@ -44,12 +44,12 @@ func Of(v ability.Values) *workload.Capacity {
 func asked(v ability.Values) bool { return Of(v) != nil }
 
 // Keys are the keys in an experiment file.
-func Keys() ability.Section[workload.Capacity] {
-	return ability.Section[workload.Capacity]{
+func Keys() ability.Section[Plan] {
+	return ability.Section[Plan]{
 		Key: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)",
 		Fields: section, Resolved: resolve,
-		Shown: func(c workload.Capacity, _ workload.Load) *yamlfile.Node {
-			if c == (workload.Capacity{}) {
+		Shown: func(c Plan, _ workload.Load) *yamlfile.Node {
+			if c == (Plan{}) {
 				return nil
 			}
 			return section().Show(&c).Flow()
@@ -58,33 +58,33 @@ func Keys() ability.Section[workload.Capacity] {
 }
 
 // section declares the search.
-func section() yamlfile.Section[workload.Capacity] {
-	length := func(name, preset, meaning string, at func(*workload.Capacity) *time.Duration) yamlfile.Field[workload.Capacity] {
-		return yamlfile.Key[workload.Capacity, time.Duration]{Row: yamlfile.Row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
+func section() yamlfile.Section[Plan] {
+	length := func(name, preset, meaning string, at func(*Plan) *time.Duration) yamlfile.Field[Plan] {
+		return yamlfile.Key[Plan, time.Duration]{Row: yamlfile.Row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.DurationKind(), At: at}.Field()
 	}
-	share := func(name, preset, meaning string, at func(*workload.Capacity) *workload.Percent) yamlfile.Field[workload.Capacity] {
-		return yamlfile.Key[workload.Capacity, workload.Percent]{Row: yamlfile.Row{Name: name, Preset: preset, Meaning: meaning}, Kind: ability.PercentKind(), At: at}.Field()
+	share := func(name, preset, meaning string, at func(*Plan) *workload.Percent) yamlfile.Field[Plan] {
+		return yamlfile.Key[Plan, workload.Percent]{Row: yamlfile.Row{Name: name, Preset: preset, Meaning: meaning}, Kind: ability.PercentKind(), At: at}.Field()
 	}
-	return yamlfile.Section[workload.Capacity]{Fields: []yamlfile.Field[workload.Capacity]{
-		yamlfile.Key[workload.Capacity, time.Duration]{
+	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
+		yamlfile.Key[Plan, time.Duration]{
 			Row:  yamlfile.Row{Name: "latency", Preset: "20ms", Meaning: "the limit, from when a request was due"},
-			Kind: yamlfile.ShortDurationKind(), At: func(c *workload.Capacity) *time.Duration { return &c.Latency },
+			Kind: yamlfile.ShortDurationKind(), At: func(c *Plan) *time.Duration { return &c.Latency },
 		}.Field(),
-		yamlfile.Key[workload.Capacity, workload.Percent]{
+		yamlfile.Key[Plan, workload.Percent]{
 			Row:  yamlfile.Row{Name: "at", Preset: "p99", Meaning: "percentile of all offered requests that must stay within the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
-			Kind: quantileKind(), At: func(c *workload.Capacity) *workload.Percent { return &c.At },
+			Kind: quantileKind(), At: func(c *Plan) *workload.Percent { return &c.At },
 		}.Field(),
-		share("errors", "0.1%", "largest share of the requests that may fail", func(c *workload.Capacity) *workload.Percent { return &c.Errors }),
-		length("window", "8s", "length of the measurement at one rate, at least `100ms`; at low rates it is up to four times as long, until 5 requests may miss the limit", func(c *workload.Capacity) *time.Duration { return &c.Window }),
-		length("settle", "2s", "unmeasured time at the same rate before each window", func(c *workload.Capacity) *time.Duration { return &c.Settle }),
-		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *workload.Capacity) *time.Duration { return &c.WarmUp }),
-		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *workload.Capacity) *workload.Percent { return &c.Share }),
-		share("tolerance", "6%", "width of the interval, relative to its rate, at which the search ends, from `0.1%` to `50%`", func(c *workload.Capacity) *workload.Percent { return &c.Tolerance }),
-		yamlfile.Key[workload.Capacity, int]{
+		share("errors", "0.1%", "largest share of the requests that may fail", func(c *Plan) *workload.Percent { return &c.Errors }),
+		length("window", "8s", "length of the measurement at one rate, at least `100ms`; at low rates it is up to four times as long, until 5 requests may miss the limit", func(c *Plan) *time.Duration { return &c.Window }),
+		length("settle", "2s", "unmeasured time at the same rate before each window", func(c *Plan) *time.Duration { return &c.Settle }),
+		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *Plan) *time.Duration { return &c.WarmUp }),
+		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *Plan) *workload.Percent { return &c.Share }),
+		share("tolerance", "6%", "width of the interval, relative to its rate, at which the search ends, from `0.1%` to `50%`", func(c *Plan) *workload.Percent { return &c.Tolerance }),
+		yamlfile.Key[Plan, int]{
 			Row:  yamlfile.Row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "largest number of windows in a search, from 12 to 1,000"},
-			Kind: yamlfile.SmallKind(), At: func(c *workload.Capacity) *int { return &c.Windows },
+			Kind: yamlfile.SmallKind(), At: func(c *Plan) *int { return &c.Windows },
 		}.Field(),
-		length("hold", "60s", "length of a last window at the rate that was found, or at a lower rate that holds for this long; `0s` is none", func(c *workload.Capacity) *time.Duration { return &c.Hold }),
+		length("hold", "60s", "length of a last window at the rate that was found, or at a lower rate that holds for this long; `0s` is none", func(c *Plan) *time.Duration { return &c.Hold }),
 	}}
 }
 
@@ -105,15 +105,15 @@ func quantileKind() yamlfile.Kind[workload.Percent] {
 			}
 			return workload.Percent(f), true
 		},
-		Node:   func(p workload.Percent) *yamlfile.Node { return yamlfile.TextNode(workload.Capacity{At: p}.Quantile()) },
+		Node:   func(p workload.Percent) *yamlfile.Node { return yamlfile.TextNode(Plan{At: p}.Quantile()) },
 		Schema: yamlfile.Schema{"type": "string", "pattern": `^p[5-9][0-9](\.[0-9]+)?$`},
 	}
 }
 
 // resolve resolves the search of a file; zero without one.
-func resolve(r *yamlfile.Reader, _, all yamlfile.Written[workload.Capacity], _ *ability.Database) workload.Capacity {
+func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Database) Plan {
 	if !all.Given() {
-		return workload.Capacity{}
+		return Plan{}
 	}
 	c := section().Filled(all)
 	must := func(ok bool, key, format string, args ...any) {

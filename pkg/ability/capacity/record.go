@@ -1,26 +1,28 @@
-package results
+package capacity
 
 import (
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// FileCapacity holds the windows of a search for a capacity, in a tag's folder.
-// DirCapacity has the records of these windows: all files of a load, in which the number
-// of a step is the number of the window. Records of failed holds lie in folders below it.
-// The tag's folder itself has only the records of the last window.
+// File holds the windows of a search, in a tag's folder. Dir has the records of these windows: all
+// files of a load, in which the number of a step is the number of the window. Records of failed
+// holds lie in folders below it. The tag's folder itself has only the records of the last window.
 const (
-	FileCapacity = "capacity.csv"
-	DirCapacity  = "capacity"
+	File = "capacity.csv"
+	Dir  = "capacity"
 )
 
-// Capacity holds the parameters and the results of a search for a capacity.
-type Capacity struct {
-	workload.Capacity
-	// Reason is why the search ended, in the words of package capacity: "found", "out of
+// Record is the search whose last window is the load of a run's record.
+func Record() ability.Record[Result] { return ability.Record[Result]{Key: "capacity"} }
+
+// Result holds the parameters and the results of a search.
+type Result struct {
+	Plan
+	// Reason is why the search ended, in the words of package stats/capacity: "found", "out of
 	// windows", "stalls", "client-limited", "store full", "below the least rate", "above the
 	// highest rate". EndedAt is the rate at which the client, the store or a bound
 	// ended the search or the hold.
@@ -44,59 +46,59 @@ type Capacity struct {
 	Holds  int     `json:"holds,omitempty"`
 	Unheld string  `json:"unheld,omitempty"`
 	// Fit is the probability that a window passes, nil if no window counted.
-	Fit *CapacityFit `json:"fit,omitempty"`
+	Fit *Fit `json:"fit,omitempty"`
 	// Drift compares a window at the end of the search with one of the same rate at its
 	// beginning; nil if no window of that rate passed.
-	Drift *CapacityDrift `json:"drift,omitempty"`
+	Drift *Drift `json:"drift,omitempty"`
 }
 
-// CapacityFit is the mean of the posterior: a window at a rate passes with the
+// Fit is the mean of the posterior: a window at a rate passes with the
 // probability (1 - Lapse) * Phi((ln Threshold - ln rate) / Spread).
-type CapacityFit struct {
+type Fit struct {
 	Threshold float64 `json:"threshold"`
 	Spread    float64 `json:"spread"`
 	Lapse     float64 `json:"lapse"`
 }
 
-// CapacityDrift has the share of requests within the limit, in two windows of one rate.
-type CapacityDrift struct {
+// Drift has the share of requests within the limit, in two windows of one rate.
+type Drift struct {
 	Rate  float64 `json:"rate"`
 	First float64 `json:"first_share"`
 	Last  float64 `json:"last_share"`
 }
 
 // Agrees reports whether both windows are within 5 % of each other.
-func (d CapacityDrift) Agrees() bool { return d.Last >= d.First*.95 && d.First >= d.Last*.95 }
+func (d Drift) Agrees() bool { return d.Last >= d.First*.95 && d.First >= d.Last*.95 }
 
 // Found reports whether the search ended with a capacity.
-func (c *Capacity) Found() bool { return c.Reason == "found" || c.Reason == "out of windows" }
+func (c *Result) Found() bool { return c.Reason == "found" || c.Reason == "out of windows" }
 
 // Stalls reports whether more windows stalled than the required share of passes allows.
-func (c *Capacity) Stalls() bool {
+func (c *Result) Stalls() bool {
 	return float64(c.Stalled) > (1-float64(c.Share)/100)*float64(c.Counted)
 }
 
-// CapacityKind is the purpose of a window.
-type CapacityKind string
+// Kind is the purpose of a window.
+type Kind string
 
 // The kinds of windows.
 const (
-	CapacitySearch CapacityKind = "search"
-	// CapacityWarmUp is the load before the first window; nothing is concluded from it.
-	CapacityWarmUp CapacityKind = "warm-up"
-	// CapacityAgain repeats the rate of a window at the beginning of the search.
-	CapacityAgain CapacityKind = "again"
-	CapacityHold  CapacityKind = "hold"
-	// CapacityLast is a window after a search without a hold.
-	CapacityLast CapacityKind = "last"
+	KindSearch Kind = "search"
+	// KindWarmUp is the load before the first window; nothing is concluded from it.
+	KindWarmUp Kind = "warm-up"
+	// KindAgain repeats the rate of a window at the beginning of the search.
+	KindAgain Kind = "again"
+	KindHold  Kind = "hold"
+	// KindLast is a window after a search without a hold.
+	KindLast Kind = "last"
 )
 
-// CapacityWindow is one row of capacity.csv. Counts are of the requests that were due in
+// Window is one row of capacity.csv. Counts are of the requests that were due in
 // the window.
-type CapacityWindow struct {
+type Window struct {
 	// Trial and Window count from 1.
 	Trial, Window int
-	Kind          CapacityKind
+	Kind          Kind
 	// Start is when the settling before the window began, End when its last request ended.
 	Start, End time.Time
 	Rate       float64
@@ -119,13 +121,13 @@ type CapacityWindow struct {
 	DBBytes, HeapBytes, FreeBytes int64
 }
 
-// capacityColumns declares capacity.csv, in the order of its columns.
-func capacityColumns() []linefile.Column[CapacityWindow] {
-	type row = CapacityWindow
-	return []linefile.Column[CapacityWindow]{
+// columns declares capacity.csv, in the order of its columns.
+func columns() []linefile.Column[Window] {
+	type row = Window
+	return []linefile.Column[Window]{
 		linefile.IntColumn("trial", func(w *row) *int { return &w.Trial }),
 		linefile.IntColumn("window", func(w *row) *int { return &w.Window }),
-		linefile.TextColumn("kind", func(w *row) *CapacityKind { return &w.Kind }),
+		linefile.TextColumn("kind", func(w *row) *Kind { return &w.Kind }),
 		linefile.TimeColumn("start", func(w *row) *time.Time { return &w.Start }),
 		linefile.TimeColumn("end", func(w *row) *time.Time { return &w.End }),
 		linefile.FloatColumn("rate", func(w *row) *float64 { return &w.Rate }),
@@ -149,17 +151,17 @@ func capacityColumns() []linefile.Column[CapacityWindow] {
 	}
 }
 
-// WriteCapacity writes capacity.csv as a whole.
-func WriteCapacity(path string, windows []CapacityWindow) error {
-	columns := capacityColumns()
-	b := linefile.HeaderLine(columns)
+// WriteWindows writes capacity.csv as a whole.
+func WriteWindows(path string, windows []Window) error {
+	declared := columns()
+	b := linefile.HeaderLine(declared)
 	for i := range windows {
-		b = linefile.AppendRow(b, columns, &windows[i])
+		b = linefile.AppendRow(b, declared, &windows[i])
 	}
 	return wholefile.Write(path, wholefile.Bytes(b))
 }
 
-// ReadCapacity reads capacity.csv; its errors are those of [ReadIntervals].
-func ReadCapacity(path string) ([]CapacityWindow, error) {
-	return linefile.ReadTable(path, capacityColumns(), linefile.ZeroRows[CapacityWindow])
+// ReadWindows reads capacity.csv; its errors are those of package results.
+func ReadWindows(path string) ([]Window, error) {
+	return linefile.ReadTable(path, columns(), linefile.ZeroRows[Window])
 }

@@ -1,48 +1,50 @@
-package workload
+package capacity
 
 import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Capacity requests the rate at which a share of a load's windows keep a limit on latency,
-// and describes the search for it.
-type Capacity struct {
+// Plan requests the rate at which a share of a load's windows keep a limit on latency, and
+// describes the search for it.
+type Plan struct {
 	// Latency is the limit, from when a request was due, that At of all offered requests
 	// must keep: 99 is p99. Errors is the largest share of requests that may fail.
-	Latency time.Duration `json:"latency_ns"`
-	At      Percent       `json:"at_percent"`
-	Errors  Percent       `json:"errors_percent"`
+	Latency time.Duration    `json:"latency_ns"`
+	At      workload.Percent `json:"at_percent"`
+	Errors  workload.Percent `json:"errors_percent"`
 	// Window is how long one rate is measured, after Settle of the same rate. At low rates
-	// it is longer: see [Capacity.WindowAt].
+	// it is longer: see [Plan.WindowAt].
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
 	// WarmUp is how long the first rate is sent before the first window; 0 is none.
 	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
 	// Share is the share of windows that pass at the rate in search, Tolerance the relative
 	// width of the interval at which the search ends, and Windows the most windows.
-	Share     Percent `json:"share_percent"`
-	Tolerance Percent `json:"tolerance_percent"`
-	Windows   int     `json:"windows"`
+	Share     workload.Percent `json:"share_percent"`
+	Tolerance workload.Percent `json:"tolerance_percent"`
+	Windows   int              `json:"windows"`
 	// Hold is the length of the last window, at the highest rate that lasts that long; 0 is
 	// none.
 	Hold time.Duration `json:"hold_ns,omitempty"`
 }
 
 // SLO is the limit as text: "p99 <= 20 ms".
-func (c Capacity) SLO() string {
+func (c Plan) SLO() string {
 	ms := strconv.FormatFloat(float64(c.Latency)/1e6, 'f', -1, 64)
 	return c.Quantile() + " <= " + ms + " ms"
 }
 
 // Quantile is At as experiment files give it: "p99.9".
-func (c Capacity) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
+func (c Plan) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
 // Least is the least rate of the search, in requests per second. At this rate enough
 // requests are due in a window for one to miss the limit. A quantile of fewer is their
 // maximum.
-func (c Capacity) Least() float64 {
+func (c Plan) Least() float64 {
 	rate := 100 / (100 - float64(c.At)) / c.Window.Seconds()
 	return max(1, math.Round(rate*1e6)/1e6)
 }
@@ -51,13 +53,13 @@ func (c Capacity) Least() float64 {
 // this many times as long. With fewer, one slow request more or less decides.
 const (
 	fewestMisses = 5
-	mostWindows  = 4
+	mostTimes    = 4
 )
 
 // WindowAt is the length of a window at a rate in requests per second: Window, or the time
 // until five requests may miss the limit, at most four times Window.
-func (c Capacity) WindowAt(rate float64) time.Duration {
-	longest := mostWindows * c.Window
+func (c Plan) WindowAt(rate float64) time.Duration {
+	longest := mostTimes * c.Window
 	if rate <= 0 {
 		return longest
 	}
@@ -69,13 +71,13 @@ func (c Capacity) WindowAt(rate float64) time.Duration {
 }
 
 // Enough is the rate in requests per second from which on windows are as long as Window.
-func (c Capacity) Enough() float64 {
+func (c Plan) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
 
 // Longest is the longest time for which a search sends requests if its lowest rate is the
 // given one, in requests per second. It covers one database in one trial, with one hold.
-func (c Capacity) Longest(rate float64) time.Duration {
+func (c Plan) Longest(rate float64) time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))
 	if c.WarmUp > 0 {
 		length += c.Settle + c.WarmUp
@@ -88,7 +90,7 @@ func (c Capacity) Longest(rate float64) time.Duration {
 
 // LastWindow is the length of the window after the search, which the records of the run
 // cover: the hold, or one more window at its rate.
-func (c Capacity) LastWindow(rate float64) time.Duration {
+func (c Plan) LastWindow(rate float64) time.Duration {
 	if c.Hold > 0 {
 		return c.Hold
 	}

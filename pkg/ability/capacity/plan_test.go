@@ -1,4 +1,4 @@
-package workload
+package capacity
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 
 // TestWindowAt: windows at low rates are longer, so that five requests may miss the limit.
 func TestWindowAt(t *testing.T) {
-	c := Capacity{At: 99, Window: 8 * time.Second, Settle: 2 * time.Second, Windows: 40, WarmUp: 10 * time.Second, Hold: time.Minute}
+	c := Plan{At: 99, Window: 8 * time.Second, Settle: 2 * time.Second, Windows: 40, WarmUp: 10 * time.Second, Hold: time.Minute}
 	for rate, want := range map[float64]time.Duration{
 		1000: 8 * time.Second, 62.5: 8 * time.Second, 50: 10 * time.Second, 30: 16667 * time.Millisecond, 12.5: 32 * time.Second, 1: 32 * time.Second, 0: 32 * time.Second,
 	} {
