@@ -57,7 +57,7 @@ var knowAbilities = map[string]string{
 	"analyze/answers":             "compares what searches found",
 	"analyze/answers/choose":      "compares what searches found with the reader's need",
 	"analyze/answers/headline":    "shows first what searches found",
-	"analyze/chart":               "draws the windows of a search",
+	"analyze/chart":               "ranks the figure of a search",
 	"analyze/run":                 "reads the windows of a search",
 	"control/before/versus":       "refuses sides of which only one is a search",
 	"pkg/ability/deaths":          "refuses a search, which has no time for it",

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is the part of an ability in reports. It implements one or more of [Tabler], [Actor],
-// [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer] and [Comparer].
+// Half is the part of an ability in reports. It implements one or more of [Tabler],
+// [Sectioner], [Actor], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer] and [Comparer].
 type Half any
 
 // Row is a row of the table, in the section of another row and below it.
@@ -26,10 +26,19 @@ type Row struct {
 	Cell func(*run.Run) (m run.Measure, text string)
 	// OfStage, instead of Cell, returns those of each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
+	// Format, if not nil, formats the number of a [Sectioner]'s row. The text of Cell is then a
+	// line below it.
+	Format func(float64) string
 }
 
 // Tabler has rows of the table.
 type Tabler interface{ Rows() []Row }
+
+// Sectioner has a section of the table before all others, with rows that depend on the runs.
+type Sectioner interface {
+	Section() string
+	SectionRows([]*run.Run) []Row
+}
 
 // Actor is an ability that disturbs the load: for runs in which it acted, reports have a
 // sentence about the throughput and the longest pause.
@@ -120,7 +129,9 @@ type File struct {
 type Column struct {
 	Name         string
 	Key, Variant int
-	Runs         []*run.Run
+	// Look is an empty series of the database, as all figures draw it.
+	Look figure.Series
+	Runs []*run.Run
 }
 
 // Setter knows whether the ability's settings can have changed a number of a run.

@@ -20,7 +20,6 @@ import (
 func (d *Data) Figures() (all []figure.Figure) {
 	all, ofAbilities := abilityFigures(d)
 	for _, figures := range []func(*Data) []figure.Figure{
-		capacityFigures,
 		sweepFigures,
 		clientFigures,
 		kneeFigures,

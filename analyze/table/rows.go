@@ -12,7 +12,6 @@ import (
 // Table sections. Each states which requests and which time its rows describe. The measured part is
 // the load without warm-up and cool-down, until the last request was issued.
 const (
-	sectionCapacity   = "Capacity (the search before the measured part)"
 	sectionLoad       = "Throughput and latency (measured part)"
 	sectionLatency    = "More on latency (measured part)"
 	sectionOperations = "By operation (measured part)"
@@ -29,11 +28,12 @@ const (
 )
 
 // sections lists the sections in display order. Those that abilities have of their own come before
-// the details of machines.
-func sections() []string {
-	list := []string{
-		sectionCapacity, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces,
+// the details of machines, or first.
+func sections() (list []string) {
+	for _, own := range abilitylist.Sections() {
+		list = append(list, own.Section())
 	}
+	list = append(list, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces)
 	for _, own := range abilitylist.Rows() {
 		if own.Section != "" && !slices.Contains(list, own.Section) {
 			list = append(list, own.Section)
@@ -65,14 +65,35 @@ func All(runs []*run.Run) []Row {
 		{sectionMembers, metricRows()},
 		{sectionOwn, ownRows()},
 		{sectionConditions, conditionRows()},
-		{sectionCapacity, capacityRows(runs)},
 	} {
 		for _, r := range part.rows {
 			r.section = cmp.Or(r.section, part.section)
 			all = append(all, r)
 		}
 	}
-	return withAbilities(all)
+	return withAbilities(append(all, sectionRows(runs)...))
+}
+
+// sectionRows returns the rows of abilities' own sections.
+func sectionRows(runs []*run.Run) (rows []Row) {
+	for _, own := range abilitylist.Sections() {
+		for _, row := range own.SectionRows(runs) {
+			rows = append(rows, Row{section: own.Section(), Name: row.Name, Unit: row.Unit, Definition: row.Definition, Ours: true, Cell: sectionCell(row)})
+		}
+	}
+	return rows
+}
+
+// sectionCell prints the number of a row, and what is below it.
+func sectionCell(own abilities.Row) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		m, below := own.Cell(r)
+		c := cellOf(m, own.Format)
+		if m.Known() {
+			c.Spread = below
+		}
+		return c
+	}
 }
 
 // withAbilities inserts the rows of abilities, each after the row that it names.

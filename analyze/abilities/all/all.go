@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/abilities/ageing"
+	"github.com/coreos/dbtester/analyze/abilities/capacity"
 	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/abilities/consistency"
 	"github.com/coreos/dbtester/analyze/abilities/deaths"
@@ -21,7 +22,17 @@ import (
 // Halves returns the part of each ability in reports. If several abilities disturbed a load, the
 // first one has the sentence: next to faults, a compaction is no news.
 func Halves() []abilities.Half {
-	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}}
+	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}, capacity.Half{}}
+}
+
+// Sections returns the abilities with a section of the table before all others.
+func Sections() (list []abilities.Sectioner) {
+	for _, half := range Halves() {
+		if s, ok := half.(abilities.Sectioner); ok {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // Rows returns the rows of all abilities, each after the row that it names.

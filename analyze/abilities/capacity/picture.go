@@ -1,19 +1,20 @@
-package chart
+package capacity
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// capacityFigures show a capacity search's windows over their rates as passes (at 100 %) and
-// failures (at 0 %), the fitted probability of passing, and the capacity's interval as a band.
-func capacityFigures(d *Data) []figure.Figure {
+// Figures show a capacity search's windows over their rates as passes (at 100 %) and failures (at
+// 0 %), the fitted probability of passing, and the capacity's interval as a band.
+func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	least, most := -5.0, 105.0 // leave room for the markers
 	f := figure.Figure{
 		Name: "CAPACITY", Short: "Capacity", Kind: figure.Lines,
@@ -21,29 +22,32 @@ func capacityFigures(d *Data) []figure.Figure {
 		Y:    figure.Axis{Label: "Windows that pass", Unit: "%", Min: &least, Max: &most},
 		Band: "95 % interval of the capacity",
 	}
-	for _, g := range d.groups() {
-		points := d.together(g)
+	for _, c := range columns {
+		points := c.Look
 		points.Name += ", windows"
 		points.Loose = true
-		var fits []part
-		for n, r := range g.Runs {
+		var fits []figure.Series
+		for n, r := range c.Runs {
 			if r.Capacity == nil {
 				continue
 			}
 			f.Subtitle = cmp.Or(f.Subtitle, "A window passes with "+r.Capacity.SLO()+": markers at 100 % passed, at 0 % failed; lines are the fitted probability")
 			addWindows(&points, r.Capacity)
-			fit := d.line(r)
+			fit := c.Look
+			fit.Name, fit.Trial = r.Info.Name(), n+1
 			if addCurve(&fit, r.Capacity); len(fit.X) > 0 {
-				fits = append(fits, part{Series: fit, trial: n + 1})
+				fits = append(fits, fit)
 			}
 		}
 		switch {
-		case len(fits) == 1 && len(g.Runs) == 1:
-			f.Series = append(f.Series, fits[0].Series)
+		case len(fits) == 1 && len(c.Runs) == 1:
+			fits[0].Trial = 0
+			f.Series = append(f.Series, fits[0])
 		case len(fits) > 0: // these have windows
-			f.Series = append(f.Series, d.capacityOf(g))
+			f.Series = append(f.Series, median(c))
 			for _, one := range fits {
-				f.Series = append(f.Series, one.detail())
+				one.Detail, one.Thin, one.Marker = true, true, one.Trial
+				f.Series = append(f.Series, one)
 			}
 			f.Band = "95 % interval of the capacity; of trials, median and range of the fits"
 		}
@@ -66,14 +70,14 @@ func addWindows(s *figure.Series, c *run.Capacity) {
 	}
 }
 
-// capacityOf returns the median of the trials' fits at each rate that any trial tried, with a band
-// from the lowest to the highest.
-func (d *Data) capacityOf(g trials.Group) figure.Series {
-	s := d.together(g)
-	s.Statistic = statisticMedian
+// median returns the median of the trials' fits at each rate that any trial tried, with a band from
+// the lowest to the highest.
+func median(c abilities.Column) figure.Series {
+	s := c.Look
+	s.Statistic = "median"
 	low, high := math.Inf(1), 0.0
 	var fits []*run.Capacity
-	for _, r := range g.Runs {
+	for _, r := range c.Runs {
 		if r.Capacity == nil || r.Capacity.Fit == nil {
 			continue
 		}
@@ -85,8 +89,8 @@ func (d *Data) capacityOf(g trials.Group) figure.Series {
 	for i := range placesOfCurve + 1 {
 		rate := low * math.Pow(high/low, float64(i)/placesOfCurve)
 		var at []float64
-		for _, c := range fits {
-			at = append(at, passing(c, rate))
+		for _, fit := range fits {
+			at = append(at, passing(fit, rate))
 		}
 		s.X, s.Y = append(s.X, rate), append(s.Y, trials.SpreadOf(at).Median)
 		s.Low, s.High = append(s.Low, slices.Min(at)), append(s.High, slices.Max(at))

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// TestCapacityRows: a search has rows, however it ended; runs without one have none.
-func TestCapacityRows(t *testing.T) {
+// TestSectionRows: a search has rows, however it ended; runs without one have none.
+func TestSectionRows(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {
 		t.Fatalf("read the fixture: %v", err)
 	}
-	if rows := capacityRows(runs); len(rows) != 0 {
+	if rows := sectionRows(runs); len(rows) != 0 {
 		t.Errorf("without a search there are %d rows", len(rows))
 	}
 	slo := capacity.Plan{Latency: 20 * time.Millisecond, At: 99, Share: 80, Hold: time.Minute}
@@ -36,7 +36,7 @@ func TestCapacityRows(t *testing.T) {
 		{capacity.Result{Plan: slo, Reason: "searching"}, "the search did not finish"},
 	} {
 		runs[1].Capacity = &run.Capacity{Result: &tt.c}
-		rows := capacityRows(runs)
+		rows := sectionRows(runs)
 		if got := rows[0].Cell(runs[1]); got.Text != tt.want || got.Value != nil || got.Missing == "" {
 			t.Errorf("%s: %+v, want %q", tt.c.Reason, got, tt.want)
 		}
@@ -50,7 +50,7 @@ func TestCapacityRows(t *testing.T) {
 		}
 	}
 	got := map[string]string{}
-	for _, row := range capacityRows(runs) {
+	for _, row := range sectionRows(runs) {
 		got[row.Name] = strings.Join(row.Cell(runs[0]).Lines(), "; ")
 	}
 	for name, want := range map[string]string{
@@ -68,7 +68,7 @@ func TestCapacityRows(t *testing.T) {
 		"none of 6 rates": {Plan: slo, Reason: "found", Rate: 1000, Holds: 6},
 	} {
 		runs[1].Capacity = &run.Capacity{Result: &want}
-		if got := heldCell(runs[1]); got.Text != held || got.Missing == "" {
+		if got := sectionRows(runs)[2].Cell(runs[1]); got.Text != held || got.Missing == "" {
 			t.Errorf("nothing was held: %+v, want %q", got, held)
 		}
 	}

@@ -1,4 +1,4 @@
-package chart
+package capacity
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/ability/capacity"
@@ -18,8 +19,8 @@ func TestCapacityFigure(t *testing.T) {
 	if err != nil {
 		t.Fatalf("read the fixture: %v", err)
 	}
-	d := &Data{Runs: runs}
-	if got := capacityFigures(d); got != nil {
+	columns := []abilities.Column{{Name: "a", Runs: runs[:1]}, {Name: "b", Runs: runs[1:2]}}
+	if got := (Half{}).Figures(columns); got != nil {
 		t.Errorf("without a search there are %d figures", len(got))
 	}
 	window := func(rate float64, pass, void int, kind capacity.Kind) capacity.Window {
@@ -34,7 +35,7 @@ func TestCapacityFigure(t *testing.T) {
 			window(1000, 1, 0, capacity.KindSearch), window(4000, 0, 0, capacity.KindSearch), window(2000, 0, 1, capacity.KindSearch), window(1900, 1, 0, capacity.KindHold),
 		},
 	}
-	figures := capacityFigures(d)
+	figures := (Half{}).Figures(columns)
 	if len(figures) != 1 || len(figures[0].Series) != 2 {
 		t.Fatalf("figures are %+v, want one with a curve and markers", figures)
 	}
