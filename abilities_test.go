@@ -60,10 +60,6 @@ var knowAbilities = map[string]string{
 	"analyze/chart":               "ranks the figure of a search",
 	"analyze/run":                 "reads the windows of a search",
 	"control/before/versus":       "refuses sides of which only one is a search",
-	"pkg/ability/deaths":          "refuses a search, which has no time for it",
-	"pkg/ability/faults":          "refuses a search, which judges windows without them",
-	"pkg/ability/locks":           "refuses a search, which has no time for it",
-	"pkg/ability/watchers":        "refuses a search, which has no time for it",
 }
 
 // TestAbilitiesHaveRooms: the words of an ability occur only in its rooms.

@@ -61,7 +61,7 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 	switch finder, ok := r.driver.(database.KeyFinder); {
 	case r.record.Totals == nil:
 	case l.SameKey, !l.Any(workload.Op.Creates): // an open span belongs to an earlier run, which was killed
-	case !r.experiment.Searches() && !r.record.ByGenerators():
+	case r.experiment.Search() == nil && !r.record.ByGenerators():
 		first := max(r.record.Load.FirstKey, l.Keys)
 		end = first + max(l.KeyNumbers(r.record.Totals.Offered)-max(l.Keys, l.Preload), 0)
 	case ok: // the windows of a search are not in the totals, and parts use numbers unevenly

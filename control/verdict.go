@@ -16,7 +16,7 @@ type Verdict struct {
 	Marks         []results.Mark
 	// Loaded reports whether any request was due.
 	Loaded bool
-	// Unfound is why the load did not find what it was sent for, such as a capacity; "" if it did,
+	// Unfound is why the load did not find what it was sent for, such as a rate; "" if it did,
 	// or if no load was sent for something.
 	Unfound string
 }

@@ -62,9 +62,10 @@ type Database struct {
 	Secret bool
 	// Generators is how many generators issue the load, 0 if control does.
 	Generators int
-	// Classic files have no keys of abilities. Searched reports whether an ability searches for the
-	// rates of the load.
-	Classic, Searched bool
+	// Classic files have no keys of abilities.
+	Classic bool
+	// Search is the ability that searches for the rates of the load, nil for none.
+	Search *Search
 	// Node returns the value of one of the database's keys in the file, nil if it is not given.
 	// OptionAt returns the place of the option with which an error begins.
 	Node     func(key string) *yamlfile.Node

@@ -3,6 +3,7 @@ package ability
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
@@ -11,11 +12,16 @@ import (
 // Search is how an ability sends a load: in windows at rates that it finds, instead of in the
 // steps of the file.
 type Search struct {
+	// Key is its key in a file, and Words name it in errors, such as "a search for a rate".
+	Key, Words string
 	// Asked reports whether the values of a file ask for it.
 	Asked func(Values) bool
 	// Load changes the load of a database to the one that the search sends, and reports keys that
 	// contradict it.
 	Load func(r *yamlfile.Reader, v Values, keys LoadKeys, l *workload.Load)
+	// Lasts returns the longest time for which it sends requests if its lowest rate is the given
+	// one, in requests per second, and the longest time between two steps.
+	Lasts func(v Values, rate float64) (all, step time.Duration)
 }
 
 // LoadKeys are the keys of a load in a file.

@@ -29,18 +29,15 @@ func searches() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Search == nil })
 }
 
-// search returns the ability that searches for the rates of the load, nil for none.
-func (e *Experiment) search() *ability.Ability {
+// Search returns how an ability searches for the rates of the load, nil for none.
+func (e *Experiment) Search() *ability.Search {
 	for _, a := range searches() {
 		if a.Search.Asked(e.Abilities) {
-			return &a
+			return a.Search
 		}
 	}
 	return nil
 }
-
-// Searches reports whether an ability searches for the rates of the load.
-func (e *Experiment) Searches() bool { return e.search() != nil }
 
 // overFlags lays the texts of a command line over a file's values.
 func (r *reader) overFlags(f *fileSpec) {
@@ -117,7 +114,7 @@ func abilityTables() (tables []Table) {
 func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
 		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Info: r.spec.entry.Info, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
-		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Searched: r.file.Searches(), Generators: len(r.file.generators),
+		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Search: r.file.Search(), Generators: len(r.file.generators),
 		Node: r.db.NodeOf, OptionAt: r.optionAt,
 	}
 	for _, keys := range keysOf(eachAbilities()) {

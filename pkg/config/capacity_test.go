@@ -40,7 +40,7 @@ func TestCapacity(t *testing.T) {
 			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
 		}
 	}
-	if e := parse(t, rest); e.Searches() {
+	if e := parse(t, rest); e.Search() != nil {
 		t.Errorf("a file without a search has %+v", e.Abilities)
 	}
 	e := parse(t, "capacity: {latency: 5ms, hold: 0s}\nload: {rate: 1000}\n"+rest)

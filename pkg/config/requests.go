@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -13,8 +12,8 @@ import (
 // error and changes nothing if n is too small for the clients or too large for the
 // keys.
 func (e *Experiment) SetRequests(n int64) error {
-	if e.Searches() {
-		return errors.New("a search for a capacity has windows, and no number of requests")
+	if s := e.Search(); s != nil {
+		return fmt.Errorf("%s has windows, and no number of requests", s.Words)
 	}
 	for _, d := range e.Databases {
 		if err := fits(d.Load, n); err != nil {

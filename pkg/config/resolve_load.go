@@ -45,9 +45,9 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 	if l.Timeout == 0 {
 		r.Errorf(r.at("timeout"), "timeout must be positive, got 0s")
 	}
-	if a := r.file.search(); a != nil {
+	if s := r.file.Search(); s != nil {
 		r.searched = true
-		a.Search.Load(r.Reader, r.file.Abilities, loadKeys{r}, &l)
+		s.Load(r.Reader, r.file.Abilities, loadKeys{r}, &l)
 	}
 	r.meaning(&l)
 	r.sizeLaw(&l)

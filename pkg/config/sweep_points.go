@@ -48,15 +48,15 @@ func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 
 // noSweep reports a sweep over a load whose rates an ability searches for.
 func (r *reader) noSweep(f *fileSpec, w written[fileSpec]) {
-	a := f.search()
-	if a == nil || f.sweep.Is.key() == "" {
+	s := f.Search()
+	if s == nil || f.sweep.Is.key() == "" {
 		return
 	}
-	key, line := a.Keys.Row(false).Name, 0 // of a command line
-	if at := w.NodeOf(key); at != nil {
+	line := 0 // of a command line
+	if at := w.NodeOf(s.Key); at != nil {
 		line = at.Line
 	}
-	r.Errorf(f.sweep.Node, "sweep: %s (line %d) searches for one rate; give one of the two", key, line)
+	r.Errorf(f.sweep.Node, "sweep: %s (line %d) searches for one rate; give one of the two", s.Key, line)
 }
 
 // onePoint reports a database's values that exclude a sweep whose points have fresh

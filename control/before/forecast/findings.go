@@ -101,8 +101,8 @@ func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 // else in the file. With before set, only the keys before the load count.
 func cause(e *config.Experiment, db *config.Database, before bool) (key, place string) {
 	l := &db.Load
-	if place := e.Place("capacity"); e.Searches() && place != "" {
-		return "capacity", place
+	if s := e.Search(); s != nil && e.Place(s.Key) != "" {
+		return s.Key, e.Place(s.Key)
 	}
 	keys := []string{"requests", "duration", "steps", "keys"}
 	if l.Requests == 0 {

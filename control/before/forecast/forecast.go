@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -63,8 +62,8 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	}
 	pace, _ := db.Options.(database.Pacer)
 	w := workOf(&db.Load, pace)
-	if c := capacity.Of(e.Abilities); c != nil {
-		w = searchOf(c, db, pace)
+	if s := e.Search(); s != nil {
+		w = searchOf(func(rate float64) (all, step time.Duration) { return s.Lasts(e.Abilities, rate) }, db, pace)
 	}
 	f := Forecast{Data: w.data, Guessed: w.guessed, Length: w.length, Exact: w.exact, least: w.least}
 	if sizer, ok := db.Options.(database.Sizer); ok {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/ability/upkeep"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
@@ -21,12 +20,12 @@ type work struct {
 	exact  bool // length depends on no assumed throughput
 }
 
-// searchOf returns the work of a search for a capacity: windows at rates near the capacity, which
-// is assumed to be the pace of the database, or twice the first rate if the pace is not known.
-// This rate and the number of windows are guesses. Certain is only what the file asks for: the
+// searchOf returns the work of a search for a rate: windows at rates near it, which is assumed to be
+// the pace of the database, or twice the first rate if the pace is not known. lasts is the length of
+// the search, and of its longest window. The rate and the number of windows are guesses. Certain is only what the file asks for: the
 // first rate, which the search raises as long as windows pass, during all windows. A store that
 // control compacts keeps only the history of the longest window.
-func searchOf(c *capacity.Plan, db *config.Database, pace database.Pacer) work {
+func searchOf(lasts func(rate float64) (all, step time.Duration), db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
 	if rate == 0 {
@@ -34,11 +33,12 @@ func searchOf(c *capacity.Plan, db *config.Database, pace database.Pacer) work {
 	}
 	first := min(l.Rate, rate)
 	at := func(rate float64) work {
-		l.Rate, l.Duration = rate, c.Longest(rate)
+		all, step := lasts(rate)
+		l.Rate, l.Duration = rate, all
 		w := workOf(&l, pace)
 		_, compacts := db.Options.(database.Compacter)
 		if compacts && len(db.Endpoints) == 0 && upkeep.Keys().Of(db.Abilities).Compact == 0 {
-			history := float64(w.data.Writes-w.data.Keys) * float64(c.Settle+max(c.LastWindow(rate), c.WindowAt(rate), c.WarmUp)) / float64(l.Duration)
+			history := float64(w.data.Writes-w.data.Keys) * float64(step) / float64(l.Duration)
 			w.data.Writes = w.data.Keys + whole(max(history, 0))
 		}
 		return w

@@ -103,9 +103,9 @@ func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 		return fmt.Errorf("%s must have one database to be compared, got %d", path, len(e.Databases))
 	case e.Trials > 1:
 		return fmt.Errorf("%s must have one trial, got %d: pairs are the trials of a comparison", path, e.Trials)
-	case e.Searches() && !p.Capacity:
+	case e.Search() != nil && !p.Capacity:
 		return fmt.Errorf("%s searches for a capacity, and each search ends at a different rate: it can be compared only by the metric capacity", path)
-	case !e.Searches() && p.Capacity:
+	case e.Search() == nil && p.Capacity:
 		return fmt.Errorf("%s must search for a capacity (capacity: {latency: 20ms}) to be compared by it", path)
 	}
 	return nil

@@ -30,7 +30,7 @@ const (
 
 // Ability is the declaration.
 func Ability() ability.Ability {
-	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: &ability.Search{Asked: asked, Load: load}}
+	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: search()}
 }
 
 // Of returns the search that the values of a file ask for, nil for none.
@@ -41,7 +41,16 @@ func Of(v ability.Values) *Plan {
 	return nil
 }
 
-func asked(v ability.Values) bool { return Of(v) != nil }
+func search() *ability.Search {
+	return &ability.Search{
+		Key: Keys().Key, Words: "a search for a capacity", Load: load,
+		Asked: func(v ability.Values) bool { return Of(v) != nil },
+		Lasts: func(v ability.Values, rate float64) (all, step time.Duration) {
+			c := Keys().Of(v)
+			return c.Longest(rate), c.Settle + max(c.LastWindow(rate), c.WindowAt(rate), c.WarmUp)
+		},
+	}
+}
 
 // Keys are the keys in an experiment file.
 func Keys() ability.Section[Plan] {

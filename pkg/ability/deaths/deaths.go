@@ -196,8 +196,8 @@ func check(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *abi
 	} else if p.Keep <= 0 || p.Keep >= p.TTL {
 		r.Errorf(place("keep"), "sessions: keep must be positive and less than the ttl of %v, got %v", p.TTL, p.Keep)
 	}
-	if d.Searched {
-		r.Errorf(place("held"), "sessions: a search for a capacity has no time for them")
+	if d.Search != nil {
+		r.Errorf(place("held"), "sessions: %s has no time for them", d.Search.Words)
 	}
 	facts := database.SessionFactsOf(d.Info, d.Options)
 	if facts == nil {

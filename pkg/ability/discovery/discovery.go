@@ -266,8 +266,8 @@ func (p *Plan) check(r *yamlfile.Reader, place func(string) *yamlfile.Node, d *a
 	} else if p.Keep <= 0 || p.Keep >= p.TTL {
 		r.Errorf(place("keep"), "discovery: keep must be positive and less than the ttl of %v, got %v", p.TTL, p.Keep)
 	}
-	if d.Searched {
-		r.Errorf(place("instances"), "discovery: a search for a capacity has no time for it")
+	if d.Search != nil {
+		r.Errorf(place("instances"), "discovery: %s has no time for it", d.Search.Words)
 	}
 }
 

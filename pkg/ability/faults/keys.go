@@ -124,8 +124,8 @@ func (c checker) cluster(at *yamlfile.Node) {
 	switch d := c.d; {
 	case d.Running && slices.ContainsFunc(c.items, func(w yamlfile.Written[Fault]) bool { return w.Is.Kind != Command }):
 		c.Errorf(at, "faults: the cluster of endpoints runs without agents, which apply all faults but %s", Command)
-	case d.Searched:
-		c.Errorf(at, "faults do not go with capacity: a search judges windows without them")
+	case d.Search != nil:
+		c.Errorf(at, "faults do not go with %s: a search judges windows without them", d.Search.Key)
 	case !d.Load.Rated() && d.Load.Timeout <= 0:
 		c.Errorf(at, "faults in a closed loop need load: {timeout: ...}: clients of a member that does not answer would wait for ever")
 	}

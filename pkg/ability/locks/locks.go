@@ -230,8 +230,8 @@ func (c check) numbers(p Plan) {
 	} else if p.Wanted() && slices.Max(p.Contenders) <= most && p.Most() > most {
 		c.r.Errorf(c.place("names"), "locks: at most %d contenders can compete at the same time, got %d for %d names", most, p.Most(), p.Names)
 	}
-	if c.d.Searched {
-		c.r.Errorf(c.place("contenders"), "locks: a search for a capacity has no time for them")
+	if c.d.Search != nil {
+		c.r.Errorf(c.place("contenders"), "locks: %s has no time for them", c.d.Search.Words)
 	}
 }
 
@@ -249,7 +249,7 @@ func (c check) times(p Plan) {
 	case p.Delays && p.LockDelay > c.facts.MostDelay:
 		c.r.Errorf(c.place("lock_delay"), "locks: lock_delay must be at most %v, got %v", c.facts.MostDelay, p.LockDelay)
 	}
-	if !p.Wanted() || c.d.Searched {
+	if !p.Wanted() || c.d.Search != nil {
 		return
 	}
 	stage := p.Stage(c.d.Load)

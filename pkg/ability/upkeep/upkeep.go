@@ -144,7 +144,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	if !w.Has("compact") {
 		plan.Compact = 0
 		// A search compacts between its windows.
-		if c, ok := d.Options.(database.Compacter); ok && !d.Running && !d.Classic && !d.Searched && overwrites(d.Load) {
+		if c, ok := d.Options.(database.Compacter); ok && !d.Running && !d.Classic && d.Search == nil && overwrites(d.Load) {
 			plan.Compact = c.CompactEvery()
 		}
 	}

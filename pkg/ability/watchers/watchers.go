@@ -331,8 +331,8 @@ func checkReconnect(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Nod
 func checkLoad(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node, d *ability.Database, facts *database.WatchFacts) {
 	l := &d.Load
 	switch {
-	case d.Searched:
-		r.Errorf(place("watchers"), "watch: a search for a capacity has no watchers")
+	case d.Search != nil:
+		r.Errorf(place("watchers"), "watch: %s has no watchers", d.Search.Words)
 	case !l.Any(workload.Op.SendsValue):
 		r.Errorf(place("watchers"), "watch: the load must write, got %s", l.Describe())
 	case l.Any(workload.Op.Deletes) || l.Any(workload.Op.Guarded):
