@@ -4,6 +4,7 @@
 package abilities
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 )
 
 // Half is the part of an ability in reports. It implements one or more of [Tabler],
-// [Sectioner], [Actor], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer] and [Comparer].
+// [Sectioner], [Actor], [Searcher], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder],
+// [Explainer] and [Comparer].
 type Half any
 
 // Row is a row of the table, in the section of another row and below it.
@@ -96,6 +98,34 @@ type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
 }
+
+// Searcher has loads sent to find a rate.
+type Searcher interface{ Sought() Sought }
+
+// Sought is a rate that loads are sent to find. Runs that searched for it are compared by it alone:
+// every other number of such a run describes a part of its load, at a rate that differs from run to
+// run.
+type Sought struct {
+	// Name is also the kind of experiment and the metric. Meaning defines the rate on the first
+	// screen.
+	Name, Meaning string
+	// By reports whether a run searched for it. The other functions are called only for such runs,
+	// except Number.
+	By func(*run.Run) bool
+	// Number is the rate in requests per second. Higher is better.
+	Number func(*run.Run) run.Measure
+	// Target is what was searched for, and Asked the same as JSON, by the names of settings. Runs
+	// that are compared must agree in both.
+	Target func(*run.Run) string
+	Asked  func(*run.Run) map[string]json.RawMessage
+	// Say is the sentence about columns, given by their names and runs. requests names their
+	// requests in the plural. order returns the orders that may be stated, each in the words of
+	// claim; "" for none.
+	Say func(names []string, runs [][]*run.Run, requests string, order Order) string
+}
+
+// Order returns the orders of columns that may be stated, each in the words of claim.
+type Order func(claim func(ahead, ratio, behind string) string) string
 
 // Disturber knows when the ability disturbed a run, which figures over time show.
 type Disturber interface {

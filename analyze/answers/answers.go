@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/setting"
+	"github.com/coreos/dbtester/analyze/table"
 )
 
 // Column is one database in a report, with all of its trials.
@@ -137,12 +138,15 @@ type kind struct {
 
 // kinds lists the kinds of experiment, special ones first.
 func kinds() []kind {
-	list := []kind{
-		{"capacity", (*screen).searched, capacityNumber(), (*screen).sayCapacity},
+	var list []kind
+	for _, rate := range all.Sought() {
+		list = append(list, kind{rate.Name, func(s *screen) bool { return s.any(rate.By) }, soughtNumber(rate), sought(rate)})
+	}
+	list = append(list, []kind{
 		{"server lost", (*screen).lostServer, pauseNumber(), (*screen).sayPauses},
 		{"refused", (*screen).refused, throughputNumber(), (*screen).sayRefused},
 		{"parts", (*screen).mixedParts, throughputNumber(), (*screen).sayParts},
-	}
+	}...)
 	for _, half := range all.Halves() {
 		if a, ok := half.(abilities.Actor); ok {
 			list = append(list, kind{a.Name(), func(s *screen) bool { return s.any(a.Acted) }, throughputNumber(), sayer(a)})
@@ -162,14 +166,25 @@ func sayer(a abilities.Actor) func(*screen) string {
 	if !ok {
 		return (*screen).sayActed
 	}
+	return func(s *screen) string { return own.Say(s.namesAndRuns()) }
+}
+
+// sought says which rates were found, and the orders that they show.
+func sought(rate abilities.Sought) func(*screen) string {
 	return func(s *screen) string {
-		var names []string
-		var runs [][]*run.Run
-		for _, c := range s.columns {
-			names, runs = append(names, c.Name), append(runs, c.Runs)
-		}
-		return own.Say(names, runs)
+		names, runs := s.namesAndRuns()
+		return rate.Say(names, runs, s.requests(), func(claim func(ahead, ratio, behind string) string) string {
+			return s.told(s.all(), func(c Claim) string { return claim(c.Ahead, table.Ratio(c.Ratio), c.Behind) })
+		})
 	}
+}
+
+// namesAndRuns returns the names and the runs of the columns.
+func (s *screen) namesAndRuns() (names []string, runs [][]*run.Run) {
+	for _, c := range s.columns {
+		names, runs = append(names, c.Name), append(runs, c.Runs)
+	}
+	return names, runs
 }
 
 // Kinds names the kinds of experiment that have a sentence of their own.

@@ -3,7 +3,7 @@ package answers
 import (
 	"time"
 
-	"github.com/coreos/dbtester/analyze/answers/compare"
+	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 )
@@ -12,10 +12,10 @@ import (
 type number struct {
 	// name is its name in sentences, metric its name in package compare; "" if it has none there.
 	name, metric string
-	// less means that less is better.
-	less bool
-	of   func(*run.Run, *run.Stage) run.Measure
-	text func(float64) string
+	// less means that less is better, whole that it is of the whole run instead of a stage.
+	less, whole bool
+	of          func(*run.Run, *run.Stage) run.Measure
+	text        func(float64) string
 }
 
 func throughputNumber() number {
@@ -32,10 +32,11 @@ func p99Number() number {
 	}
 }
 
-func capacityNumber() number {
+// soughtNumber is the rate that an ability searched for.
+func soughtNumber(s abilities.Sought) number {
 	return number{
-		name: "capacity", metric: compare.Capacity, text: run.RateNumber,
-		of: func(r *run.Run, _ *run.Stage) run.Measure { return r.CapacityRate() },
+		name: s.Name, metric: s.Name, whole: true, text: run.RateNumber,
+		of: func(r *run.Run, _ *run.Stage) run.Measure { return s.Number(r) },
 	}
 }
 

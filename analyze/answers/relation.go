@@ -68,7 +68,7 @@ func (k *ranking) relationOf(a, b int) relation {
 		return r
 	}
 	stage := 0
-	if k.number.metric != compare.Capacity {
+	if !k.number.whole {
 		stage = k.stage(k.columns[a].Runs[0])
 	}
 	if f, ok := report.Finding(k.number.metric, stage); ok && f.Verdict != "" {

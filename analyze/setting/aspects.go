@@ -79,8 +79,8 @@ func operations(l *results.Load) string {
 
 // rates returns the rates in the file. The rate of a search is its result.
 func rates(r *run.Run) string {
-	if r.Capacity != nil {
-		return "of a search for a capacity"
+	if s := all.SoughtBy(r); s != nil {
+		return "of a search for a " + s.Name
 	}
 	var list []string
 	for _, s := range r.Info.Record.Steps {

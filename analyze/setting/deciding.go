@@ -10,6 +10,7 @@ import (
 
 	humanize "github.com/dustin/go-humanize"
 
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
@@ -116,8 +117,8 @@ func operation(l *results.Load) string {
 
 // Pace is the rate of a step, or its clients if it has no rate.
 func Pace(r *run.Run, s results.Step) string {
-	if r.Capacity != nil {
-		return search(r.Capacity)
+	if s := all.SoughtBy(r); s != nil {
+		return s.Target(r)
 	}
 	return pace(&r.Info.Record.Load, s.Step)
 }
@@ -131,12 +132,6 @@ func pace(l *results.Load, s workload.Step) string {
 		text += ", backlog shed"
 	}
 	return text
-}
-
-// search describes the target of a capacity search: the rate is its result.
-func search(c *run.Capacity) string {
-	asked := c.Plan
-	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
 }
 
 // paces joins the paces of all steps, each once.

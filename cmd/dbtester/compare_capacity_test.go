@@ -77,7 +77,7 @@ func TestCompareCapacity(t *testing.T) {
 	app := &app{streams: streams{nil, &out, &out}, registry: all.Registry()}
 	f := compareFlags{made: makeFlags{a: versus.Side{Name: "A", File: search}, b: versus.Side{Name: "B", File: search, Version: "3.6.16"}}}
 	f.made.control.cache = t.TempDir()
-	s := &compare.Session{Options: compare.Options{Metrics: []string{compare.Capacity}}}
+	s := &compare.Session{Options: compare.Options{Metrics: []string{"capacity"}}}
 	if err := (comparison{app: app, flags: &f}).prepareSides(t.Context(), s); err != nil || s.Stages != 1 || s.Seed != 7 || s.Budget.Pair != 0 {
 		t.Errorf("prepare two searches: %v, %d stages, the seed %d and a pair of %v, want one stage, 7 and a pair of unknown length", err, s.Stages, s.Seed, s.Budget.Pair)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -162,7 +161,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	}
 	p := versus.Preparer{
 		Registry: a.registry, Upstream: f.a.Given() || f.b.Given(),
-		Capacity:  slices.Contains(s.Metrics, compare.Capacity),
+		Capacity:  compare.Sought(s.Metrics),
 		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(c.progress(), plaintext.Visible(line)) }},
 	}
 	known, pair := true, time.Duration(0)

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/stalls"
 	"github.com/coreos/dbtester/analyze/abilities/upkeep"
 	"github.com/coreos/dbtester/analyze/abilities/watchers"
+	"github.com/coreos/dbtester/analyze/run"
 	declared "github.com/coreos/dbtester/pkg/ability/all"
 )
 
@@ -33,6 +34,26 @@ func Sections() (list []abilities.Sectioner) {
 		}
 	}
 	return list
+}
+
+// Sought returns the rates that loads are sent to find.
+func Sought() (list []abilities.Sought) {
+	for _, half := range Halves() {
+		if s, ok := half.(abilities.Searcher); ok {
+			list = append(list, s.Sought())
+		}
+	}
+	return list
+}
+
+// SoughtBy returns the rate that a run searched for; nil for none.
+func SoughtBy(r *run.Run) *abilities.Sought {
+	for _, s := range Sought() {
+		if s.By(r) {
+			return &s
+		}
+	}
+	return nil
 }
 
 // Rows returns the rows of all abilities, each after the row that it names.

@@ -16,6 +16,7 @@ import (
 type Half struct{}
 
 var (
+	_ abilities.Searcher  = Half{}
 	_ abilities.Sectioner = Half{}
 	_ abilities.Drawer    = Half{}
 )

@@ -3,6 +3,7 @@ package compare
 import (
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
@@ -10,13 +11,15 @@ import (
 // Margin is the default for the largest difference that does not matter, as a share.
 const Margin = .03
 
-// Columns compares two columns of a report, each with one database's runs, by capacities if they
-// were searched for and otherwise by the default metrics of [Run]. It returns a [*Refusal] if
+// Columns compares two columns of a report, each with one database's runs, by the rates that
+// they were sent to find, and otherwise by the default metrics of [Run]. It returns a [*Refusal] if
 // comparing them makes no sense.
 func Columns(a, b []*run.Run) (*Report, error) {
 	o := Options{Metrics: Defaults(), Margin: Margin, brief: true}
-	if len(a) > 0 && a[0].Capacity != nil {
-		o.Metrics = []string{Capacity}
+	if len(a) > 0 {
+		if s := all.SoughtBy(a[0]); s != nil {
+			o.Metrics = []string{s.Name}
+		}
 	}
 	x, y := sideOf("A", a), sideOf("B", b)
 	if reasons := refusals(o.Metrics, x, y); len(reasons) > 0 {

@@ -32,7 +32,10 @@ func gaugerOf(r *run.Run) abilities.Gauger {
 
 // alone are the metrics that decide alone: other numbers of such runs are not compared.
 func alone() []string {
-	list := []string{Capacity}
+	var list []string
+	for _, s := range all.Sought() {
+		list = append(list, s.Name)
+	}
 	for _, g := range gaugers() {
 		name, _ := g.Gauge()
 		list = append(list, name)

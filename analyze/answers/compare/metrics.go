@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
@@ -48,11 +49,11 @@ type row struct {
 	a, b  column
 }
 
-// rowsOf returns the rows for comparing runs like first: the capacity for searches, the numbers of
+// rowsOf returns the rows for comparing runs like first: the rate for searches, the numbers of
 // an ability that acted, otherwise each metric at each stage.
 func rowsOf(first *run.Run) (rows []row) {
-	if first.Capacity != nil {
-		return []row{{definition: capacityMetric()}}
+	if s := all.SoughtBy(first); s != nil {
+		return []row{{definition: definition{name: s.Name, unit: "requests/s", higher: true, whole: s.Number}}}
 	}
 	if g := gaugerOf(first); g != nil {
 		return gaugeRows(g, first)

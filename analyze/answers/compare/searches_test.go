@@ -26,7 +26,7 @@ func searched(s Side) Side {
 	return s
 }
 
-func byCapacity() Options { return Options{Metrics: []string{Capacity}, Margin: .03} }
+func byCapacity() Options { return Options{Metrics: []string{"capacity"}, Margin: .03} }
 
 // TestCapacity: searches are compared by what they found, in pairs if they were made in
 // turns, and higher is better.
@@ -117,8 +117,8 @@ func TestCheckMetrics(t *testing.T) {
 		want    string
 	}{
 		{Defaults(), ""},
-		{[]string{Capacity}, ""},
-		{[]string{Capacity, "p99"}, "metric capacity must be the only one, got capacity, p99"},
+		{[]string{"capacity"}, ""},
+		{[]string{"capacity", "p99"}, "metric capacity must be the only one, got capacity, p99"},
 		{[]string{"p42"}, `metric must be one of throughput, p50, p90, p99, p999, capacity, blackout, got "p42"`},
 		{[]string{"blackout", "p99"}, "metric blackout must be the only one, got blackout, p99: what it is of changes the other numbers"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/setting"
 )
@@ -75,7 +76,7 @@ func differingParameters(first Recorded, others []Recorded) (list []string) {
 	// Most loads are equal as a whole. Unless there are searches, their parameters need not be
 	// compared.
 	unlike := slices.DeleteFunc(slices.Clone(others), func(r Recorded) bool {
-		return first.Run.Capacity == nil && r.Run.Capacity == nil && reflect.DeepEqual(first.Run.Info.Record.Load.Load, r.Run.Info.Record.Load.Load)
+		return all.SoughtBy(first.Run) == nil && all.SoughtBy(r.Run) == nil && reflect.DeepEqual(first.Run.Info.Record.Load.Load, r.Run.Info.Record.Load.Load)
 	})
 	if len(unlike) == 0 {
 		return nil
@@ -103,24 +104,24 @@ func orUnset(text string) string {
 	return text
 }
 
-// parameters returns the parameters of the run's load and capacity search that must be equal, as
+// parameters returns the parameters of the run's load and of a search that must be equal, as
 // JSON.
 func parameters(r *run.Run) map[string]string {
 	data, err := json.Marshal(r.Info.Record.Load.Load)
-	var all map[string]json.RawMessage
-	if err != nil || json.Unmarshal(data, &all) != nil {
+	var given map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &given) != nil {
 		return nil
 	}
 	out := map[string]string{}
-	for name, value := range all {
+	for name, value := range given {
 		if !slices.Contains(free(), name) {
 			out[name] = string(value)
 		}
 	}
-	if r.Capacity != nil {
+	if s := all.SoughtBy(r); s != nil {
 		delete(out, "rate") // the last window's rate
-		for name, value := range asked(r.Capacity) {
-			out["capacity."+name] = string(value)
+		for name, value := range s.Asked(r) {
+			out[s.Name+"."+name] = string(value)
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package headline
 
 import (
+	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -23,7 +24,6 @@ type definition struct {
 
 // Row names that the verdict uses.
 const (
-	capacityRow   = "capacity"
 	throughputRow = "throughput"
 	p99Row        = "p99 latency"
 )
@@ -37,9 +37,12 @@ func definitions() []definition {
 	percentile := func(q float64) func(*run.Run) run.Measure {
 		return staged(func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
 	}
-	return []definition{
-		{name: capacityRow, unit: "requests/s", better: More, definition: "rate at which the required share of windows meets the latency limit; the rows below describe the last window of the search, at a rate that held",
-			of: (*run.Run).CapacityRate, text: func(v float64) string { return run.RateNumber(v) + " /s" }, bounded: true},
+	var list []definition
+	for _, rate := range all.Sought() {
+		list = append(list, definition{name: rate.Name, unit: "requests/s", better: More, definition: rate.Meaning,
+			of: rate.Number, text: func(v float64) string { return run.RateNumber(v) + " /s" }, bounded: true})
+	}
+	return append(list, []definition{
 		{name: throughputRow, unit: "requests/s", better: More, definition: "requests that ended ok per second of the measured part" + best,
 			of: staged(func(g *run.Stage) run.Measure { return g.Throughput.Average }), text: withUnit(" /s"), ofStage: true},
 		{name: "p50 latency", unit: "ms", better: Less, definition: "latency that half of the measured requests did not exceed" + best,
@@ -54,7 +57,7 @@ func definitions() []definition {
 			of: serverMemory, text: table.HumanSize},
 		{name: "disk bytes per payload byte", unit: "bytes", better: Less, definition: "bytes that all members' processes sent to disk over the whole load, as counted by the kernel, divided by the bytes of keys and values in writes that ended ok; each member writes its own copy",
 			of: diskBytes, text: table.Significant},
-	}
+	}...)
 }
 
 func withUnit(unit string) func(float64) string {
