@@ -63,14 +63,15 @@ func (r *run) found() bool {
 	return false
 }
 
-// unfound returns why a half did not find what the load was sent for; "" if it did.
-func (r *run) unfound() string {
+// unfound returns what the load was sent for and a half did not find, and why; both are "" if it
+// did.
+func (r *run) unfound() (u Unfound) {
 	for _, half := range r.halves {
-		if s, ok := half.(abilities.Seeker); ok && s.Unfound() != "" {
-			return s.Unfound()
+		if s, ok := half.(abilities.Seeker); ok && u.Why == "" {
+			u.What, u.Why = s.Unfound()
 		}
 	}
-	return ""
+	return u
 }
 
 // ownMarks are the marks that halves have for the run.

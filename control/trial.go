@@ -27,8 +27,8 @@ type trial struct {
 	client   results.Host
 	folder   *results.Folder
 	manifest *results.Manifest
-	// unfound is why a database's load did not find what it was sent for; "" if it did.
-	unfound map[*results.DatabaseRun]string
+	// unfound is what the loads of databases did not find.
+	unfound map[*results.DatabaseRun]Unfound
 }
 
 func (t *trial) run(ctx context.Context) (err error) {
@@ -42,7 +42,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return err
 	}
 	t.out.Folders = append(t.out.Folders, t.folder.Dir())
-	t.unfound = map[*results.DatabaseRun]string{}
+	t.unfound = map[*results.DatabaseRun]Unfound{}
 	resolved, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("encode experiment: %w", err)

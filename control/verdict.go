@@ -16,10 +16,12 @@ type Verdict struct {
 	Marks         []results.Mark
 	// Loaded reports whether any request was due.
 	Loaded bool
-	// Unfound is why the load did not find what it was sent for, such as a rate; "" if it did,
-	// or if no load was sent for something.
-	Unfound string
+	// Unfound is what the load was sent to find and did not.
+	Unfound Unfound
 }
+
+// Unfound is something that a load was sent to find and did not, and the reason; zero for nothing.
+type Unfound struct{ What, Why string }
 
 // Valid reports whether the database's load is complete and no mark makes it invalid.
 func (v Verdict) Valid() bool { return v.State == results.StateComplete && len(v.codes(true)) == 0 }

@@ -110,32 +110,36 @@ func linesOf(err error) int {
 	return strings.Count(strings.TrimRight(message(err), "\n"), "\n") + 1
 }
 
-// noCapacityError reports that searches found no capacity (exit code 3).
-type noCapacityError struct{ searches []string }
-
-func (e *noCapacityError) Error() string {
-	if len(e.searches) == 1 {
-		return "no capacity was found: " + e.searches[0]
-	}
-	return "no capacity was found:\n  " + strings.Join(e.searches, "\n  ")
+// notFoundError reports that searches did not find what they were for (exit code 3).
+type notFoundError struct {
+	what     string
+	searches []string
 }
 
-// withNoCapacity adds the searches that found no capacity to the error of a run, unless the
-// run failed and has another exit code.
-func withNoCapacity(err error, out *control.Outcome) error {
+func (e *notFoundError) Error() string {
+	if len(e.searches) == 1 {
+		return "no " + e.what + " was found: " + e.searches[0]
+	}
+	return "no " + e.what + " was found:\n  " + strings.Join(e.searches, "\n  ")
+}
+
+// withNotFound adds the searches that found nothing to the error of a run, unless the run failed
+// and has another exit code.
+func withNotFound(err error, out *control.Outcome) error {
 	var searches []string
+	what := ""
 	for _, v := range out.Verdicts {
-		if v.Unfound == "" {
+		if v.Unfound.Why == "" {
 			continue
 		}
 		of := v.Tag
 		if v.Trials > 1 {
 			of = fmt.Sprintf("%s, trial %d of %d", v.Tag, v.Trial, v.Trials)
 		}
-		searches = append(searches, of+": "+v.Unfound)
+		what, searches = v.Unfound.What, append(searches, of+": "+v.Unfound.Why)
 	}
 	if invalid := (*invalidError)(nil); len(searches) == 0 || err != nil && !errors.As(err, &invalid) {
 		return err
 	}
-	return errors.Join(err, &noCapacityError{searches})
+	return errors.Join(err, &notFoundError{what, searches})
 }

@@ -58,7 +58,7 @@ func TestVerdictLines(t *testing.T) {
 // that a run failed.
 func TestNoCapacity(t *testing.T) {
 	out := outcomeOf(2, 1)
-	out.Verdicts[1].Unfound = "it lies below 12.5 requests/s"
+	out.Verdicts[1].Unfound = control.Unfound{What: "capacity", Why: "it lies below 12.5 requests/s"}
 	failed, invalid := errors.New("broken"), error(&invalidError{[]string{"etcd: server lost"}})
 	for _, tt := range []struct {
 		err  error
@@ -71,11 +71,11 @@ func TestNoCapacity(t *testing.T) {
 	} {
 		var errw strings.Builder
 		a := &app{streams: streams{err: &errw}}
-		if code := a.exitCode(withNoCapacity(tt.err, out)); code != tt.code || !strings.HasSuffix(errw.String(), tt.last) {
+		if code := a.exitCode(withNotFound(tt.err, out)); code != tt.code || !strings.HasSuffix(errw.String(), tt.last) {
 			t.Errorf("after %v: exit code %d and\n%swant %d and at the end\n%s", tt.err, code, errw.String(), tt.code, tt.last)
 		}
 	}
-	if err := withNoCapacity(nil, outcomeOf(1, 1)); err != nil {
+	if err := withNotFound(nil, outcomeOf(1, 1)); err != nil {
 		t.Errorf("without a search: %v, want nil", err)
 	}
 }

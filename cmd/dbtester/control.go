@@ -144,7 +144,7 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, view.leave(ctx)) }()
 	out, err := a.conduct(ctx, e, f, view)
-	return a.closeControl(ctx, e, f, view, out, withNoCapacity(err, out))
+	return a.closeControl(ctx, e, f, view, out, withNotFound(err, out))
 }
 
 // closeControl prints the results at the end of a run: folders, verdicts, the first screen and

@@ -137,7 +137,7 @@ func (a *app) exitCode(err error) int {
 	var usage usageError
 	var problems *yamlfile.Problems
 	var invalid *invalidError
-	var noCapacity *noCapacityError
+	var notFound *notFoundError
 	var worse *worseError
 	var inconclusive *inconclusiveError
 	switch {
@@ -145,7 +145,7 @@ func (a *app) exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &problems):
 		return exitUsage
-	case errors.As(err, &invalid), errors.As(err, &noCapacity):
+	case errors.As(err, &invalid), errors.As(err, &notFound):
 		return exitInvalid
 	case errors.As(err, &worse):
 		return exitWorse

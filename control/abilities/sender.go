@@ -48,9 +48,9 @@ type Sending interface {
 type Seeker interface {
 	// Found reports whether it did. Failures of the recorded step are then a result.
 	Found() bool
-	// Unfound is called after the run was judged. It returns why nothing was found, and "" if
-	// something was, or if nothing was sought.
-	Unfound() string
+	// Unfound is called after the run was judged. It returns what was not found, and why; both are
+	// "" if it was found, or if nothing was sought.
+	Unfound() (what, why string)
 }
 
 // Marker marks the run by its own record, after Finish.

@@ -143,18 +143,19 @@ func (h *Half) Marks() []results.Mark {
 // Found reports whether the search found a capacity.
 func (h *Half) Found() bool { return h.result != nil && h.result.Found() }
 
-// Unfound returns why the search found no capacity: "" if it found one, or if there was no search.
-func (h *Half) Unfound() string {
+// Unfound returns why the search found no capacity.
+func (h *Half) Unfound() (what, why string) {
 	if h.result == nil || h.Found() {
-		return ""
+		return "", ""
 	}
+	what = declared.Ability().Name
 	for _, m := range h.run.Record.Validity {
 		if m.Code != mark.Capacity {
 			continue
 		}
 		if why := mark.NoCapacity(m.Values, m.Words); why != "" {
-			return why
+			return what, why
 		}
 	}
-	return describe(h.result)
+	return what, describe(h.result)
 }
