@@ -22,7 +22,7 @@ var knowAbilities = map[string]string{
 	"pkg/kube":                    "gives agents the rights to limit members",
 	"analyze/setting":             "compares settings that decide whether runs can be ranked",
 	"analyze/answers/compare":     "compares limits of members",
-	"analyze/table":               "shows what members used of their limits",
+	"analyze/table":               "has the row of the operation lock, which is another thing",
 	"pkg/mark":                    "declares every mark",
 	"pkg/databasetest":            "tests the facets of drivers",
 	"analyze/publish/submission":  "lists the words that every record may have",

@@ -22,7 +22,8 @@ type Row struct {
 	Name, Unit, Definition string
 	// After is the name of the row before it.
 	After string
-	// Section, if not empty, is a section of the row's own, with others that name it.
+	// Section, if not empty, is another section than that row's: an existing one, or one of the
+	// abilities that name it.
 	Section string
 	// Cell returns a run's number and its text, which may say more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)

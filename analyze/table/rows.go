@@ -34,12 +34,13 @@ func sections() (list []string) {
 		list = append(list, own.Section())
 	}
 	list = append(list, sectionLoad, sectionOutcomes, sectionMachines, sectionData, sectionLatency, sectionOperations, sectionSteps, sectionPlaces)
+	details := []string{sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions}
 	for _, own := range abilitylist.Rows() {
-		if own.Section != "" && !slices.Contains(list, own.Section) {
+		if own.Section != "" && !slices.Contains(list, own.Section) && !slices.Contains(details, own.Section) {
 			list = append(list, own.Section)
 		}
 	}
-	return append(list, sectionClient, sectionMembers, sectionOwn, sectionLogs, sectionConditions)
+	return append(list, details...)
 }
 
 // All returns the table's rows in file order: the rows of the classic tables come first, with their
@@ -60,7 +61,7 @@ func All(runs []*run.Run) []Row {
 		{sectionOutcomes, outcomeRows()},
 		{sectionPlaces, placeRows(runs)},
 		{sectionClient, clientRows()},
-		{sectionMembers, slices.Concat(limitRows(), memberRows())},
+		{sectionMembers, memberRows()},
 		{sectionLogs, clockRows()},
 		{sectionMembers, metricRows()},
 		{sectionOwn, ownRows()},

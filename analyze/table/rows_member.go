@@ -6,7 +6,6 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
-	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
 // attended prints numbers that only agents can measure.
@@ -38,55 +37,6 @@ func memberRows() []Row {
 		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), HumanSize)},
 		{Name: "SAMPLES", Unit: "samples", Definition: "samples taken during the load: client + each member", Cell: sampleCounts},
 	}
-}
-
-// limited prints numbers of members with limits; has reports whether they had the limit that the
-// row describes.
-func limited(has func(resources.Limits) bool, cell func(r *run.Run, l resources.Limits) Cell) func(*run.Run) Cell {
-	return attended(func(r *run.Run) Cell {
-		if l := r.Info.Record.Resources; l != nil && has(*l) {
-			return cell(r, *l)
-		}
-		return inapplicable("the experiment sets no limit")
-	})
-}
-
-// limitRows show each member's limits and how much of them it used.
-func limitRows() []Row {
-	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
-	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
-	return []Row{
-		{Name: "CPU-LIMIT", Unit: "processors", Definition: "processor time that each member was allowed to use, and the GOMAXPROCS of its Go programs", Ours: true,
-			Cell: limited(cpus, func(_ *run.Run, l resources.Limits) Cell {
-				return number(l.CPUs, 0, "%s, GOMAXPROCS %d", l.CPUText(), l.GoMaxProcs())
-			})},
-		{Name: "THROTTLED", Unit: "%", Definition: "share of the CPU limit's periods, over the load, in which a member was stopped because it had used up its processor time; the member with the highest value, by name", Ours: true,
-			Cell: limited(cpus, func(r *run.Run, l resources.Limits) Cell {
-				return largest(percentText, func(r *run.Run, m *run.Machine) run.Measure { return m.Throttled(r.Windows.Load, l.Period) })(r)
-			})},
-		{Name: "MEMORY-LIMIT", Unit: "bytes", Definition: "memory that each member was allowed to use, including the page cache of its files, and the GOMEMLIMIT of its Go programs", Ours: true,
-			Cell: limited(memory, func(_ *run.Run, l resources.Limits) Cell {
-				return number(float64(l.MemoryBytes), 0, "%s, GOMEMLIMIT %s", l.MemoryText(), HumanSize(float64(l.GoMemLimit())))
-			})},
-		{Name: "MEMORY-PEAK", Unit: "bytes", Definition: "largest part of its memory limit that a member used during the load; the member with the highest value, by name", Ours: true,
-			Cell: limited(memory, func(r *run.Run, _ resources.Limits) Cell {
-				return memberPeak(run.Of(metric.GroupMemoryBytes), HumanSize)(r)
-			})},
-		{Name: "MEMORY-PEAK-PAGE-CACHE", Unit: "bytes", Definition: "the part of MEMORY-PEAK that was page cache, which the kernel reclaims when the limit is reached", Ours: true,
-			Cell: limited(memory, func(r *run.Run, _ resources.Limits) Cell { return pageCache(r) })},
-	}
-}
-
-// pageCache prints the page cache of the member with the highest memory peak, at the time of that
-// peak.
-func pageCache(r *run.Run) Cell {
-	_, name := r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
-	for _, m := range r.Machines.Servers {
-		if m.Name == name {
-			return cellOf(m.PageCache(r.Windows.Load), func(v float64) string { return HumanSize(v) + " (" + name + ")" }).verbatim()
-		}
-	}
-	return missing("the memory of a member's control group was not recorded")
 }
 
 // memberPeak prints a gauge's largest peak over the members, and which member it was.

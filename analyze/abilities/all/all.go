@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/locks"
 	"github.com/coreos/dbtester/analyze/abilities/membermetrics"
 	"github.com/coreos/dbtester/analyze/abilities/profile"
+	"github.com/coreos/dbtester/analyze/abilities/resources"
 	"github.com/coreos/dbtester/analyze/abilities/stalls"
 	"github.com/coreos/dbtester/analyze/abilities/upkeep"
 	"github.com/coreos/dbtester/analyze/abilities/watchers"
@@ -23,7 +24,7 @@ import (
 // Halves returns the part of each ability in reports. If several abilities disturbed a load, the
 // first one has the sentence: next to faults, a compaction is no news.
 func Halves() []abilities.Half {
-	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}, capacity.Half{}}
+	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}, resources.Half{}, capacity.Half{}}
 }
 
 // Sections returns the abilities with a section of the table before all others.
