@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/ability/resources"
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
@@ -99,7 +99,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	errs := []error{err}
 	for i, reply := range plans {
 		if reply != nil {
-			errs = append(errs, checkReply(o.Experiment, db, db.Hosts[i].Agent(), reply.Plan), checkLimits(db, db.Hosts[i].Agent(), reply))
+			errs = append(errs, checkReply(o.Experiment, db, db.Hosts[i].Agent(), reply.Plan), checkAbilities(db, db.Hosts[i].Agent(), reply))
 			records, err := recordsOf(reply)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("agent %s: %w", db.Hosts[i].Agent(), err))
@@ -122,11 +122,15 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 	return nil
 }
 
-// checkLimits refuses an agent that does not limit its member: an agent of an older version
-// cannot.
-func checkLimits(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
-	if resources.Keys().Of(db.Abilities).Any() && len(reply.Limits) == 0 {
-		return fmt.Errorf("agent %s: its version of dbtester can't limit members: resources needs a newer one", agent)
+// checkAbilities refuses an agent that cannot do for its member what an ability asks.
+func checkAbilities(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
+	for _, a := range all.Abilities() {
+		if a.Refuses == nil {
+			continue
+		}
+		if err := a.Refuses(db.Abilities, reply); err != nil {
+			return fmt.Errorf("agent %s: %w", agent, err)
+		}
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (c *cluster) start(ctx context.Context) error {
 // recordStart records in the manifest which commands and releases an agent started.
 func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error {
 	m := &c.run.record.Members[member]
-	if err := checkLimits(c.run.db, m.Agent, reply); err != nil {
+	if err := checkAbilities(c.run.db, m.Agent, reply); err != nil {
 		return err
 	}
 	var plan database.Plan

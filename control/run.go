@@ -16,10 +16,9 @@ import (
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/shared"
-	memberlimits "github.com/coreos/dbtester/pkg/ability/resources"
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/results/digest"
@@ -113,21 +112,18 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode options: %w", err)
 	}
-	return &results.DatabaseRun{
+	record := &results.DatabaseRun{
 		ID: db.ID, Database: db.Name, Label: db.Label, Tag: db.Tag, Asked: db.Version, Description: db.Description,
 		State: results.StateRunning, Swept: db.Swept, Load: results.Load{Load: r.db.Load.Recorded()}, Members: r.members(), Leader: -1,
-		Setup:   results.Setup{Options: options, OptionTexts: db.OptionTexts(), Settings: r.settings(), Resources: limits(db), Fsync: r.fsync(), Durability: r.durability()},
+		Setup:   results.Setup{Options: options, OptionTexts: db.OptionTexts(), Settings: r.settings(), Fsync: r.fsync(), Durability: r.durability()},
 		Moments: results.Moments{Started: time.Now().UTC()}, Digests: &digest.Set{},
-	}, nil
-}
-
-// limits are the limits of each member, nil without any.
-func limits(db *config.Database) *resources.Limits {
-	l := memberlimits.Keys().Of(db.Abilities)
-	if !l.Any() {
-		return nil
 	}
-	return &l
+	for _, a := range all.Abilities() {
+		if a.Setup != nil {
+			a.Setup(db.Abilities, &record.Setup)
+		}
+	}
+	return record, nil
 }
 
 // settings returns the settings that differ from the release's defaults, nil if they are not

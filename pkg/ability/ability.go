@@ -28,8 +28,11 @@ type Ability struct {
 	Keys Keys
 	// More are further keys, which are resolved before Keys, in this order.
 	More []Keys
-	// Start completes the request with which an agent starts a member; nil adds nothing.
-	Start func(Values, *dbtesterpb.StartRequest) error
+	// Start completes the request with which an agent starts a member, and Refuses returns why the
+	// agent's reply to it will not do. Setup records how members are set. Each may be nil.
+	Start   func(Values, *dbtesterpb.StartRequest) error
+	Refuses func(Values, *dbtesterpb.StartResponse) error
+	Setup   func(Values, *results.Setup)
 	// Whole means that Keys are only at the top of a file: they apply to every database.
 	Whole bool
 	// Search has the ability send the load. It is nil for abilities that act beside a load; others

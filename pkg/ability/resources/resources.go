@@ -3,6 +3,7 @@ package resources
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 	"time"
 
@@ -10,12 +11,15 @@ import (
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/process/resources"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
 // Ability is the declaration.
-func Ability() ability.Ability { return ability.Ability{Name: "resources", Keys: Keys(), Start: start} }
+func Ability() ability.Ability {
+	return ability.Ability{Name: "resources", Keys: Keys(), Start: start, Refuses: refuses, Setup: setup}
+}
 
 // start sets the limits in the request to start a member.
 func start(v ability.Values, req *dbtesterpb.StartRequest) (err error) {
@@ -23,6 +27,22 @@ func start(v ability.Values, req *dbtesterpb.StartRequest) (err error) {
 		req.Limits, err = dbtesterpb.Record("limits", l)
 	}
 	return err
+}
+
+// refuses returns an error if an agent does not limit its member: an agent of an older version
+// cannot.
+func refuses(v ability.Values, reply *dbtesterpb.StartResponse) error {
+	if Keys().Of(v).Any() && len(reply.Limits) == 0 {
+		return errors.New("its version of dbtester can't limit members: resources needs a newer one")
+	}
+	return nil
+}
+
+// setup records the limits.
+func setup(v ability.Values, s *results.Setup) {
+	if l := Keys().Of(v); l.Any() {
+		s.Resources = &l
+	}
 }
 
 // Keys are the keys in an experiment file.
