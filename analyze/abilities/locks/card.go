@@ -143,9 +143,11 @@ type line struct {
 	name string
 	// of are the line's numbers for a trial, none if it has none, and text prints each. Count is how
 	// many times they are of, nil without such a count.
-	of    func(*locks.Outcome, *locks.Stage) []float64
-	text  func(float64) string
-	count func(*locks.Stage) int64
+	of   func(*locks.Outcome, *locks.Stage) []float64
+	text func(float64) string
+	// middle means that several trials have their median alone.
+	middle bool
+	count  func(*locks.Stage) int64
 }
 
 // lineShares is the line before the order.
@@ -186,7 +188,7 @@ func lines() []line {
 				return nil
 			}
 			return []float64{float64(s.Meanwhile.P99), float64(o.Before.P99)}
-		}, text: millis},
+		}, text: millis, middle: true},
 	}
 }
 
@@ -208,13 +210,20 @@ func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	if len(numbers) == 0 {
 		return ""
 	}
-	var parts []string
+	var parts, units []string
 	for i := range numbers[0] {
 		all := make([]float64, len(numbers))
 		for n := range numbers {
 			all[n] = numbers[n][i]
 		}
-		parts = append(parts, l.median(all))
+		part, unit := l.median(all)
+		parts, units = append(parts, part), append(units, unit)
+	}
+	if units[0] == units[len(units)-1] { // it stands once
+		for i := range parts {
+			parts[i] = strings.TrimSuffix(parts[i], units[0])
+		}
+		parts[len(parts)-1] += units[0]
 	}
 	text := strings.Join(parts, " / ")
 	if l.count != nil {
@@ -223,15 +232,22 @@ func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	return text
 }
 
-// median is the median of trials, with the least and the most.
-func (l line) median(all []float64) string {
+// median is the median of trials, with the least and the most unless the line has none, and its unit.
+func (l line) median(all []float64) (text, unit string) {
 	slices.Sort(all)
-	least, most := l.text(all[0]), l.text(all[len(all)-1])
-	if least == most {
-		return least
+	number := func(n float64) string {
+		is, _, _ := strings.Cut(l.text(n), " ")
+		return is
 	}
 	middle := (all[(len(all)-1)/2] + all[len(all)/2]) / 2
-	return fmt.Sprintf("%s (%s .. %s)", l.text(middle), least, most)
+	if _, after, ok := strings.Cut(l.text(middle), " "); ok {
+		unit = " " + after
+	}
+	least, most := number(all[0]), number(all[len(all)-1])
+	if least == most || l.middle {
+		return number(middle) + unit, unit
+	}
+	return fmt.Sprintf("%s (%s..%s)%s", number(middle), least, most, unit), unit
 }
 
 // stageOf is the stage with a number of contenders, nil for none.
@@ -356,7 +372,7 @@ func note(name string, o *locks.Outcome, trials int) string {
 		text += "; " + rule(o)
 	}
 	if trials > 1 {
-		text += fmt.Sprintf("; medians of %d trials (least .. most), violations of all", trials)
+		text += fmt.Sprintf("; medians of %d trials (least..most), violations of all", trials)
 	}
 	return text
 }

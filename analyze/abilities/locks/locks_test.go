@@ -147,7 +147,7 @@ func TestCard(t *testing.T) {
 		t.Errorf("the sentence is %q, want it to state that nothing was measured", said)
 	}
 	card := (Half{}).Card(names, runs)
-	if card == nil || len(card.Notes) != 2 || !strings.Contains(card.Notes[1], "a session ends after its TTL, then LockDelay of 15s: 6s to 11s after the death; medians of 2 trials (least .. most), violations of all") {
+	if card == nil || len(card.Notes) != 2 || !strings.Contains(card.Notes[1], "a session ends after its TTL, then LockDelay of 15s: 6s to 11s after the death; medians of 2 trials (least..most), violations of all") {
 		t.Fatalf("the card is %+v", card)
 	}
 	for _, want := range [][]string{
@@ -156,11 +156,11 @@ func TestCard(t *testing.T) {
 		{"  hand-off p99", "98.0 ms", "-", "-"},
 		{"  fail-over p50", "-", "-", "35.000 s, n 4"},
 		{"  acquired/s", "60.0", "-", "60.0"},
-		{"  luckiest / unluckiest", "50.1 % / 49.9 %", "-", "50.1 % / 49.9 %"},
+		{"  luckiest / unluckiest", "50.1 / 49.9 %", "-", "50.1 / 49.9 %"},
 		{"  order", "queue", "-", "queue"},
 		{"10 contenders: hand-off p50", "9.00 ms, n 50", "-", "-"},
 		{"  order", "race", "-", "-"},
-		{"  p99 of requests / before", "8.00 ms / 2.00 ms", "-", "-"},
+		{"  p99 of requests / before", "8.00 / 2.00 ms", "-", "-"},
 		{"held twice / fences out of order", "0 / 0", "-", "2 / 4"},
 		{"believed held / lost", "0 / 0", "-", "6 / 8"},
 	} {
@@ -171,8 +171,8 @@ func TestCard(t *testing.T) {
 	other.Stages[1].Fairness.Order = locks.Undecided
 	card = (Half{}).Card(names[:1], [][]*run.Run{{of(t, competed()), of(t, other), of(t, competed())}})
 	for _, want := range [][]string{
-		{"2 contenders: hand-off p50", "83.0 ms (83.0 ms .. 166 ms), n 3,597"},
-		{"  luckiest / unluckiest", "50.1 % / 49.9 %"},
+		{"2 contenders: hand-off p50", "83.0 (83.0..166) ms, n 3,597"},
+		{"  luckiest / unluckiest", "50.1 / 49.9 %"},
 		{"  order", "queue"},
 		{"  order", "race in 2, undecided in 1"},
 	} {
