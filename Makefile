@@ -139,7 +139,7 @@ hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of ea
 	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) >bin/hand-offs.md; status=$$?; mv bin/hand-offs.md test-results/hand-offs.md && exit $$status
 
 holders: build ## compare what is reported of holders of sessions and locks that die, go on or are stopped with each store's rule, and the cost of a renewal with that of etcd's tools: test-results/holders.md; half an hour, on an idle machine
-	$(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester >bin/holders.md; status=$$?; (cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 8 -requests 100000) >>bin/holders.md || status=1; mv bin/holders.md test-results/holders.md && exit $$status
+	$(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester >bin/holders.md; status=$$?; (cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 6 -requests 400000) >>bin/holders.md || status=1; mv bin/holders.md test-results/holders.md && exit $$status
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour
