@@ -166,7 +166,7 @@ power: build ## count how often power failures lose acknowledged writes of etcd 
 consistency-check: ## compare verdicts on histories with two other checkers, plant lies, and judge 100 million honest requests: test-results/consistency-check.md; minutes
 	DBTESTER_CONSISTENCY_CHECK=$(CURDIR)/test-results/consistency-check.md DBTESTER_CONSISTENCY_HONEST=$(or $(HONEST),100000000) $(GO) test -count=1 -timeout 60m -v -run '^TestCheck$$' ./pkg/consistency
 
-consistency-cost: ## measure what judging costs clients of etcd and Consul, in ten pairs each, on an idle machine: test-results/consistency-cost.md; six minutes
+consistency-cost: ## measure what judging costs clients of etcd and Consul, in ten pairs each, on an idle machine: test-results/consistency-cost.md; some twelve minutes
 	@mkdir -p bin && scripts/consistency-cost.sh bin/consistency-cost.md
 	mv bin/consistency-cost.md test-results/consistency-cost.md
 
