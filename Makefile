@@ -146,7 +146,7 @@ blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with
 	$(GO) run ./tools/blackout -dbtester $(CURDIR)/bin/dbtester -n $(BLACKOUTS) >bin/blackout.md; status=$$?; mv bin/blackout.md test-results/blackout.md && exit $$status
 
 DEATHS ?= 100
-discovery: build ## compare when consumers of etcd, ZooKeeper and Consul knew of DEATHS deaths of instances with what a prober of its own code saw: test-results/discovery.md; eight minutes
+discovery: build ## compare when consumers of etcd, ZooKeeper and Consul knew of DEATHS deaths of instances with what a prober of its own code saw: test-results/discovery.md; a quarter of an hour
 	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n $(DEATHS) >bin/discovery.md; status=$$?; mv bin/discovery.md test-results/discovery.md && exit $$status
 
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour

@@ -104,8 +104,6 @@ func blocking(ctx context.Context, address, begin string, saw *sight, query func
 			names[i] = strings.TrimPrefix(name, begin)
 		}
 		saw.list(names, at)
-		if index = max(meta.LastIndex, 1); !meta.KnownLeader && !pause(ctx) {
-			return ctx.Err()
-		}
+		index = max(meta.LastIndex, 1)
 	}
 }

@@ -117,6 +117,16 @@ func compare(name string, o options, r record, seen []*sight) verdict {
 	return v
 }
 
+// add adds the verdict of another run.
+func (v *verdict) add(o verdict) {
+	v.deaths = append(v.deaths, o.deaths...)
+	v.changes, v.added, v.lost = v.changes+o.changes, v.added+o.added, v.lost+o.lost
+	v.alive, v.unrenewed, v.outside = v.alive+o.alive, v.unrenewed+o.unrenewed, v.outside+o.outside
+	if v.why == nil {
+		v.why = o.why
+	}
+}
+
 // adds reports whether the parts add up to the whole, within a millisecond.
 func (c change) adds() bool {
 	return (c.Left + c.Late + c.Again + c.FanOut - c.Whole).Abs() <= time.Millisecond

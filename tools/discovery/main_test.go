@@ -77,6 +77,13 @@ func TestCompare(t *testing.T) {
 	if v.changes != 4 || v.added != 3 || v.outside != 2 || v.unrenewed != 1 {
 		t.Errorf("the parts of %d of %d changes add up, %d were declared dead by the prober, %d not renewed; want 3 of 4, 2 and 1", v.added, v.changes, v.outside, v.unrenewed)
 	}
+	var all verdict
+	for range 2 {
+		all.add(v)
+	}
+	if len(all.deaths) != 8 || all.changes != 8 || all.added != 6 || all.outside != 4 || all.unrenewed != 2 {
+		t.Errorf("two runs are %+v, want twice of all", all)
+	}
 	var out strings.Builder
 	report(&out, "idle", o, []verdict{v})
 	for _, want := range []string{"| a | 4 | 1 | 20.0 | 3 of 4 | 0 | 1 | 2 | 0 |", "| a | 1 | 5.005 | +2.0 | +4.0 |", "| a | 3 | not known to all | |  |", "**apart**"} {

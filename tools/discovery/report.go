@@ -9,9 +9,9 @@ import (
 
 // report prints the tables. Busy is how busy the machine was.
 func report(out io.Writer, busy string, o options, list []verdict) {
-	fmt.Fprintf(out, "# Deaths of instances, by two observers\n\nInstances of a service die, and all consumers are to know within %v (the scenario service-discovery, docs/scenarios.md). The times of dbtester's first and last consumer are compared with those of a prober that shares no code with it: its first and last of three watches, one through each member, by the store's own client library. The two agree if both times are within %v. "+
+	fmt.Fprintf(out, "# Deaths of instances, by two observers\n\nInstances of a service die, at most %d in each run, and all consumers are to know within %v (the scenario service-discovery, docs/scenarios.md). The times of dbtester's first and last consumer are compared with those of a prober that shares no code with it: its first and last of three watches, one through each member, by the store's own client library. The two agree if both times are within %v. "+
 		"The parts of each death and deploy must add up to the whole within 1 ms. Declared dead while alive: by dbtester because the store broke its rule, and because renewals were late or had no answer; and by the prober, which knows no reasons. "+
-		"Members, agents, load and prober share one machine with %d processors, %s. Made by `make discovery`.\n\n", o.notice, o.tolerance, runtime.NumCPU(), busy)
+		"Members, agents, load and prober share one machine with %d processors, %s. Made by `make discovery`.\n\n", batch, o.notice, o.tolerance, runtime.NumCPU(), busy)
 	fmt.Fprint(out, "| store | deaths | agree | largest difference, ms | parts add up | alive: rule broken | not renewed | by the prober | changes lost |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, v := range list {
 		n, most := v.agree()
