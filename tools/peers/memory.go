@@ -79,11 +79,13 @@ func memory(ctx context.Context, args []string, out io.Writer) (err error) {
 // sweeps returns the series of runs, one for each program.
 func (o *memoryOptions) sweeps() ([]sweep, error) {
 	many := []int{100_000, 1_000_000, 10_000_000}
+	const mixed = "load: {mix: {read: 50, update: 50}, keys: 10000, key_law: uniform, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}\n"
 	return []sweep{
 		{name: "null client, 10 s", requests: many, run: o.null("rate")},
 		{name: "null client, closed loop", requests: many, run: o.null("closed")},
 		{name: "control, etcd", requests: many[:2], run: o.control("load: {operation: write, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}")},
-		{name: "control, etcd, judged", requests: many[:2], run: o.control("load: {mix: {read: 50, update: 50}, keys: 10000, key_law: uniform, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}\nconsistency: true")},
+		{name: "control, etcd, reads", requests: many[:2], run: o.control(mixed)},
+		{name: "control, etcd, judged", requests: many[:2], run: o.control(mixed + "consistency: true")},
 	}, nil
 }
 
@@ -284,7 +286,7 @@ func printFootprints(out io.Writer, sweeps []sweep) {
 	fmt.Fprint(out, `
 RssAnon as in /proc/PID/status, sampled every 20 ms; 1 MB is 10^6 bytes. "At most" is of the whole process, start and end included.
 
-The null client does nothing: its process is the engine, the recorder and the records' files, at a rate that makes every load ten seconds long, or in a closed loop. Control writes 16-byte keys and 64-byte values with 100 clients on 10 connections to the built-in etcd, one member in a process of its own with its data in memory; its loads last as long as they take, so the larger has about ten times the seconds too. The judged load reads and updates 10,000 keys, half and half, and the answer of each request is judged (consistency: true).
+The null client does nothing: its process is the engine, the recorder and the records' files, at a rate that makes every load ten seconds long, or in a closed loop. Control writes 16-byte keys and 64-byte values with 100 clients on 10 connections to the built-in etcd, one member in a process of its own with its data in memory; its loads last as long as they take, so the larger has about ten times the seconds too. Two loads read and update 10,000 keys, half and half; in one the answer of each request is judged (consistency: true). The answers of reads are garbage, some 200 bytes each. It is collected after two seconds or more, and the more seconds a load takes, the more garbage the latest collection may have found: what the two have "at most" grows with that. The judge's own memory does not.
 
 Two things keep it so: garbage is collected during a load once there are 128 KiB of it, which takes about nine seconds whatever the rate is, and what a load needs is garbage when its classic files are derived, which therefore takes no memory on top.
 `)
