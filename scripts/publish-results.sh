@@ -86,7 +86,7 @@ budget() {
 planned() {
 	local own=()
 	test ! -e "$(dirname "$1")/own-disk" || own=(--disk loop:2GiB)
-	grep -v '^generators:' "$1" >"$scratch/planned.yaml" # --local has none
+	sed '/^generators:/d' "$1" >"$scratch/planned.yaml" # --local has none
 	"$dbtester" control --local --dry-run "${own[@]}" --config "$scratch/planned.yaml" >"$scratch/plan" || fail "the dry run of $1 fails"
 	awk -v around=$around -v settle=$settle '
 		function seconds(text, n) {
