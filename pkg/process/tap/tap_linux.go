@@ -42,6 +42,10 @@ const (
 
 	ioctlReceive = 0xc0502100
 	ioctlSend    = 0xc0182101
+	// ioctlSetFlags sets flags of a listener. syncWakeUp (6.6) makes a caller and the thread that
+	// answers it take turns on one processor.
+	ioctlSetFlags = 0x40082104
+	syncWakeUp    = 1
 
 	// flagContinue makes the kernel continue the call.
 	flagContinue = 1
@@ -88,6 +92,8 @@ func install() (listener int, err error) {
 		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, setModeFilter, flags, uintptr(unsafe.Pointer(&prog)))
 		runtime.KeepAlive(filter)
 		if errno == 0 {
+			// Older kernels lack it, and are slower.
+			_, _, _ = unix.Syscall(unix.SYS_IOCTL, fd, ioctlSetFlags, syncWakeUp)
 			return int(fd), nil
 		}
 		if err = errno; !errors.Is(err, unix.EINVAL) { // else an older kernel
