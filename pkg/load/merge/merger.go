@@ -34,30 +34,19 @@ type Options struct {
 
 // Merger merges the seconds of several generators. It is safe for concurrent use, and
 // its sink is called by one goroutine at a time.
-//
-// No lock is held while the records of a generator are checked and packed. Generators that send
-// the same second wait for each other only while their packed histograms are added, and they wait
-// for the sink only if it is seconds behind.
 type Merger struct {
+	mu      sync.Mutex
+	out     load.Sink
 	ahead   int
 	dropped func(part int, cause error)
-	shape   shape
-
-	// writing is held by the goroutine that writes. It guards out, rows, what [stepRecord] says,
-	// and done and keys of the parts. It is taken before mu.
-	writing sync.Mutex
-	out     load.Sink
-	rows    rowWriter
-
-	mu      sync.Mutex // guards the fields below, and those of the parts and steps
 	parts   []*Part
 	losses  []Loss
-	pending []*second // to be written, ascending
+	pending []*second // not yet sent by some generator, ascending
 	free    []*second
 	open    []*stepRecord // steps that began and whose totals are not yet written, ascending
-	behind  int           // a part that held up the others when it was last asked
 	gaps    load.Gaps     // of the last step whose totals were written
-	err     error         // of the sink
+	rows    rowWriter
+	err     error // of the sink
 }
 
 // New returns a merger that writes to a sink: also the totals of members if it is a
@@ -69,8 +58,7 @@ func New(out load.Sink, o Options) *Merger {
 	if o.Lost == nil {
 		o.Lost = func(int, error) {}
 	}
-	sh := shape{ops: slices.Clone(o.Operations)}
-	m := &Merger{out: out, ahead: o.Ahead, dropped: o.Lost, shape: sh, rows: newRowWriter(sh, len(o.Generators))}
+	m := &Merger{out: out, ahead: o.Ahead, dropped: o.Lost, rows: newRowWriter(shape{ops: slices.Clone(o.Operations)})}
 	for n, name := range o.Generators {
 		m.parts = append(m.parts, &Part{merger: m, index: n, name: name, ended: -1, done: -1, members: map[results.MemberSeries]bool{}})
 	}
@@ -80,10 +68,8 @@ func New(out load.Sink, o Options) *Merger {
 // Part returns the part that takes the n-th generator's records, n from 0.
 func (m *Merger) Part(n int) *Part { return m.parts[n] }
 
-// Err returns the errors of the sink, once all is written that no generator holds up. They do not
-// stop the merge.
+// Err returns the errors of the sink. They do not stop the merge.
 func (m *Merger) Err() error {
-	m.settle()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
@@ -93,7 +79,6 @@ func (m *Merger) Err() error {
 // window of the last step that all generators ended. The window begins and ends at from and to
 // after the step's start.
 func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
-	m.settle()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.gaps.Longest(int64(from), int64(to))
@@ -137,7 +122,8 @@ func (a moment) compare(b moment) int {
 // start is when the second begins.
 func (a moment) start() time.Time { return time.Unix(a.second, 0).UTC() }
 
-// second returns the second of a moment, and adds it if there is none. The caller holds mu.
+// second returns the second of a moment, and adds it if there is none. The lock is held,
+// as in all methods below.
 func (m *Merger) second(at moment) *second {
 	i, found := slices.BinarySearchFunc(m.pending, at, func(s *second, at moment) int { return s.at.compare(at) })
 	if found {
@@ -152,7 +138,7 @@ func (m *Merger) second(at moment) *second {
 	return s
 }
 
-// step returns the record of a step, and adds it if there is none. The caller holds mu.
+// step returns the record of a step, and adds it if there is none.
 func (m *Merger) step(number int) *stepRecord {
 	i, found := slices.BinarySearchFunc(m.open, number, func(s *stepRecord, number int) int { return cmp.Compare(s.step, number) })
 	if !found {
@@ -161,139 +147,63 @@ func (m *Merger) step(number int) *stepRecord {
 	return m.open[i]
 }
 
-// advance writes what no generator holds up. If another goroutine is writing, that one does it.
+// advance writes the seconds and totals that no generator holds up any more.
 func (m *Merger) advance() {
-	for m.ready() && m.writing.TryLock() {
-		m.drain()
-		m.writing.Unlock()
-	}
-}
-
-// settle is advance, but returns only when all is written that no generator held up.
-func (m *Merger) settle() {
-	m.writing.Lock()
-	m.drain()
-	m.writing.Unlock()
-	m.advance()
-}
-
-// ready reports whether something can be written.
-func (m *Merger) ready() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	_, st := m.next()
-	return st != nil
-}
-
-// next returns the oldest second that no generator holds up, and its step. It returns a step alone
-// if its totals come next, and nothing if a generator must send more. The caller holds mu.
-func (m *Merger) next() (*second, *stepRecord) {
-	if len(m.open) == 0 {
-		return nil, nil
-	}
-	st := m.open[0]
-	if len(m.pending) > 0 && m.pending[0].at.step == st.step {
+	for len(m.pending) > 0 {
 		s := m.pending[0]
-		if m.all(func(p *Part) bool { return p.covers(s.at) }) {
-			return s, st
+		if m.open[0].step < s.at.step {
+			if !m.closeStep() {
+				return
+			}
+			continue
 		}
-		return nil, nil
-	}
-	if m.all(func(p *Part) bool { return p.through(st.step) }) {
-		return nil, st
-	}
-	return nil, nil
-}
-
-// all reports whether something holds for all parts. It asks the part first that held up the
-// others before, so that most calls ask one. The caller holds mu.
-func (m *Merger) all(is func(p *Part) bool) bool {
-	if !is(m.parts[m.behind]) {
-		return false
-	}
-	i := slices.IndexFunc(m.parts, func(p *Part) bool { return !is(p) })
-	m.behind = max(i, 0)
-	return i < 0
-}
-
-// drain writes the seconds and totals that no generator holds up. The caller holds writing.
-func (m *Merger) drain() {
-	for {
-		m.mu.Lock()
-		s, st := m.next()
-		if s != nil {
-			m.pending = slices.Delete(m.pending, 0, 1)
-			m.rows.continuing(s, m.parts)
-		}
-		m.mu.Unlock()
-		switch {
-		case s != nil:
-			m.write(s, st)
-			s.reset()
-			m.mu.Lock()
-			m.free = append(m.free, s)
-			m.mu.Unlock()
-		case st != nil:
-			m.closeStep(st)
-		default:
+		if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.covers(s.at) }) {
 			return
 		}
+		m.write(s)
+		m.pending = slices.Delete(m.pending, 0, 1)
+		s.reset()
+		m.free = append(m.free, s)
 	}
-}
-
-// unwritten is how many seconds wait for the sink before generators wait for it too. It must be
-// small, because the generator in whose call the sink is slow falls behind those that go on.
-const unwritten = 3
-
-// await waits for the sink if it is behind.
-func (m *Merger) await() {
-	m.mu.Lock()
-	behind := len(m.pending) > min(unwritten, m.ahead)
-	m.mu.Unlock()
-	if behind {
-		m.settle()
+	for len(m.open) > 0 && m.closeStep() {
 	}
 }
 
 // limit drops the generators for which too many seconds wait, and returns their losses.
 func (m *Merger) limit() (all []Loss) {
-	for {
-		dropped := m.late()
+	for len(m.pending) > m.ahead {
+		at, step := m.pending[0].at, m.open[0].step
+		var dropped []Loss
+		for _, p := range m.parts {
+			if step < at.step && !p.through(step) || step == at.step && !p.covers(at) {
+				dropped = append(dropped, p.lose(fmt.Errorf("the others are more than %d seconds ahead", m.ahead)))
+			}
+		}
 		if len(dropped) == 0 {
-			return all
+			break
 		}
 		all = append(all, dropped...)
 		m.advance()
 	}
+	return all
 }
 
-// late drops the generators that hold up the oldest second if too many wait.
-func (m *Merger) late() (dropped []Loss) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.pending) <= m.ahead {
-		return nil
-	}
-	at, step := m.pending[0].at, m.open[0].step
-	for _, p := range m.parts {
-		if p.lost == nil && (step < at.step && !p.through(step) || step == at.step && !p.covers(at)) {
-			dropped = append(dropped, p.lose(fmt.Errorf("the others are more than %d seconds ahead", m.ahead)))
-		}
-	}
-	return dropped
-}
-
-// write writes a second that all generators have sent. The caller holds writing, as in the methods
-// below.
-func (m *Merger) write(s *second, st *stepRecord) {
+// write writes a second that all generators have sent.
+func (m *Merger) write(s *second) {
+	st := m.open[0]
 	st.covers(s.at.start())
 	w := &m.rows
 	w.begin()
 	running := false
 	for n, p := range m.parts {
 		c := &s.from[n]
-		running = running || w.continues[n]
-		w.add(c, w.continues[n])
+		if c.last {
+			p.done = s.at.step
+		}
+		// Later seconds of a lost generator's step may still be written.
+		own := p.done < s.at.step && (p.lost == nil || p.begun && p.at.compare(s.at) > 0)
+		running = running || own
+		w.add(c, own)
 		p.keys = max(p.keys, w.keysOf(c))
 	}
 	out := load.Second{Start: s.at.start(), Last: !running}
@@ -317,8 +227,12 @@ func (m *Merger) write(s *second, st *stepRecord) {
 	m.keep(m.out.Second(out))
 }
 
-// closeStep writes the totals of the oldest step, which all generators have ended.
-func (m *Merger) closeStep(st *stepRecord) {
+// closeStep writes the totals of the oldest step if all generators have ended it.
+func (m *Merger) closeStep() bool {
+	st := m.open[0]
+	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {
+		return false
+	}
 	if !st.closed { // the last generator was lost after the step's last second was written
 		m.keep(m.out.Second(load.Second{Start: st.last, Progress: m.rows.ticks.take(math.MaxInt64), Last: true}))
 	}
@@ -327,7 +241,7 @@ func (m *Merger) closeStep(st *stepRecord) {
 		if packed == nil || packed.TotalCount() == 0 {
 			continue
 		}
-		l := load.Latency{Series: m.shape.series(i, st.step), Histogram: m.rows.dense(i, packed)}
+		l := load.Latency{Series: m.rows.shape.series(i, st.step), Histogram: m.rows.dense(i, packed)}
 		m.keep(m.out.Total(load.Total{Latency: l, Start: start, End: end}))
 	}
 	if out, ok := m.out.(load.MemberSink); ok {
@@ -335,16 +249,13 @@ func (m *Merger) closeStep(st *stepRecord) {
 			m.keep(out.Member(t))
 		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.gaps = st.gaps
 	m.open = slices.Delete(m.open, 0, 1)
+	return true
 }
 
 // keep remembers each error once.
 func (m *Merger) keep(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if err != nil && !errors.Is(m.err, err) {
 		m.err = errors.Join(m.err, err)
 	}

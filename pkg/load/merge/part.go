@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
@@ -20,19 +19,14 @@ type Part struct {
 	index  int
 	name   string
 
-	// latency are the histograms of the second that it is sending, by index as in [shape]; nil
-	// before the first of a series. They belong to the goroutine that sends.
-	latency []*packed
-
-	// The merger's mu guards the fields below, except that done and keys are written by who writes.
-	begun  bool   // it has sent a second
-	taking bool   // it is sending another, which is not written meanwhile
-	at     moment // the last second that it sent
-	last   bool   // its step has no later second
-	ended  int    // the last step that it ended, -1 before
-	done   int    // the last step of which its last second was written, -1 before
-	keys   int64  // created by the last second that was written
-	lost   error  // why it is lost, nil if it is not
+	// The merger's lock guards the fields below.
+	begun bool   // it has sent a second
+	at    moment // the last second that it sent
+	last  bool   // its step has no later second
+	ended int    // the last step that it ended, -1 before
+	done  int    // the last step of which its last second was written, -1 before
+	keys  int64  // created by the last second that was written
+	lost  error  // why it is lost, nil if it is not
 	// members are the series of its step whose histograms it has sent.
 	members map[results.MemberSeries]bool
 }
@@ -55,55 +49,20 @@ func (p *Part) Second(s load.Second) error {
 // behind this one.
 func (p *Part) second(s *load.Second) ([]Loss, error) {
 	m := p.merger
-	at, err := momentOf(s)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, err := p.next(s)
 	if err == nil {
-		err = m.shape.check(s, at)
-	}
-	var to *second
-	if err == nil {
-		m.await()
-		to, err = p.reserve(at)
+		err = m.rows.shape.check(s, at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("second of generator %s: %w", p.name, err)
 	}
-	to.take(p, s)
-	p.added(at, s.Last)
+	m.step(at.step)
+	m.second(at).take(p.index, m.rows.shape, s)
+	p.begun, p.at, p.last = true, at, s.Last
 	m.advance()
 	return m.limit(), nil
-}
-
-// momentOf returns the moment of a second's rows.
-func momentOf(s *load.Second) (moment, error) {
-	if len(s.Intervals) == 0 {
-		return moment{}, errors.New("it must have rows, got none")
-	}
-	return moment{s.Intervals[0].Step, s.Intervals[0].Second}, nil
-}
-
-// reserve returns the second to which records of a moment are added. It is not written before added
-// is called, even if the generator is lost meanwhile.
-func (p *Part) reserve(at moment) (*second, error) {
-	m := p.merger
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := p.next(at); err != nil {
-		return nil, err
-	}
-	m.step(at.step)
-	p.taking = true
-	return m.second(at), nil
-}
-
-// added notes that the records of a moment were added.
-func (p *Part) added(at moment, last bool) {
-	m := p.merger
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p.taking, p.begun, p.at, p.last = false, true, at, last
-	if i := slices.IndexFunc(m.losses, func(l Loss) bool { return l.Part == p.index }); i >= 0 {
-		m.losses[i].Step, m.losses[i].Second = at.step, at.second // it was lost while it sent them
-	}
 }
 
 // Total ignores the total of a series: the merger makes totals from the seconds.
@@ -143,47 +102,35 @@ const maxMembers = 1 << 10
 
 // End ends the step whose last second was sent. The step lasted from start to end.
 func (p *Part) End(start, end time.Time) error {
-	if err := p.over(start, end); err != nil {
-		return fmt.Errorf("end of generator %s: %w", p.name, err)
-	}
-	p.merger.advance()
-	return nil
-}
-
-// over notes the end of a step.
-func (p *Part) over(start, end time.Time) error {
 	m := p.merger
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case p.lost != nil:
-		return fmt.Errorf("%w: %w", ErrLost, p.lost)
+		return fmt.Errorf("end of generator %s: %w: %w", p.name, ErrLost, p.lost)
 	case !p.begun || !p.last || p.ended >= p.at.step:
-		return errors.New("a step must have its last second before it ends")
+		return fmt.Errorf("end of generator %s: a step must have its last second before it ends", p.name)
 	}
 	m.step(p.at.step).lasted(start, end)
 	p.ended = p.at.step
 	clear(p.members)
+	m.advance()
 	return nil
 }
 
 // Lost notes that the generator sends nothing more. It is not called for a generator that
 // has ended the last step of its load. Only the first cause counts.
 func (p *Part) Lost(cause error) {
-	p.mark(cause)
-	p.merger.advance()
-}
-
-// mark notes a loss if it is the first of this generator.
-func (p *Part) mark(cause error) {
-	p.merger.mu.Lock()
-	defer p.merger.mu.Unlock()
+	m := p.merger
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if p.lost == nil {
 		p.lose(cause)
+		m.advance()
 	}
 }
 
-// lose notes a loss. The caller holds the merger's mu, as in all methods below.
+// lose notes a loss. The lock is held, as in all methods below.
 func (p *Part) lose(cause error) Loss {
 	if cause == nil {
 		cause = errors.New("no cause is known")
@@ -199,46 +146,40 @@ func (p *Part) lose(cause error) Loss {
 
 // covers reports whether the generator has sent a second, or will not send it.
 func (p *Part) covers(at moment) bool {
-	return p.gone() || p.begun && (p.at.compare(at) >= 0 || p.at.step == at.step && p.last)
-}
-
-// gone reports whether the generator is lost and all that it has sent was added.
-func (p *Part) gone() bool { return p.lost != nil && !p.taking }
-
-// continues reports whether the generator has a second of the same step after a moment, as a lost
-// one may have, or may still send one.
-func (p *Part) continues(at moment) bool {
-	return p.done < at.step && (!p.gone() || p.begun && p.at.compare(at) > 0)
+	return p.lost != nil || p.begun && (p.at.compare(at) >= 0 || p.at.step == at.step && p.last)
 }
 
 // through reports whether the generator sends nothing more of a step.
-func (p *Part) through(step int) bool { return p.gone() || p.ended >= step }
+func (p *Part) through(step int) bool { return p.lost != nil || p.ended >= step }
 
-// next returns an error if a second cannot follow the one before.
-func (p *Part) next(at moment) error {
-	switch {
-	case p.lost != nil:
-		return fmt.Errorf("%w: %w", ErrLost, p.lost)
-	case at.step < 0:
-		return fmt.Errorf("a step must not be negative, got %d", at.step)
-	case !p.begun:
-		return nil
-	case at.compare(p.at) <= 0:
-		return fmt.Errorf("it must be later than second %d of step %d, got second %d of step %d", p.at.second, p.at.step, at.second, at.step)
-	case at.step == p.at.step && p.last:
-		return fmt.Errorf("step %d had its last second before second %d", at.step, at.second)
-	case at.step > p.at.step && p.ended < p.at.step:
-		return fmt.Errorf("step %d must end before step %d begins", p.at.step, at.step)
+// next returns the moment of a second, or an error if it cannot follow the one before.
+func (p *Part) next(s *load.Second) (moment, error) {
+	if p.lost != nil {
+		return moment{}, fmt.Errorf("%w: %w", ErrLost, p.lost)
 	}
-	return nil
+	if len(s.Intervals) == 0 {
+		return moment{}, errors.New("it must have rows, got none")
+	}
+	at := moment{s.Intervals[0].Step, s.Intervals[0].Second}
+	switch {
+	case at.step < 0:
+		return at, fmt.Errorf("a step must not be negative, got %d", at.step)
+	case !p.begun:
+		return at, nil
+	case at.compare(p.at) <= 0:
+		return at, fmt.Errorf("it must be later than second %d of step %d, got second %d of step %d", p.at.second, p.at.step, at.second, at.step)
+	case at.step == p.at.step && p.last:
+		return at, fmt.Errorf("step %d had its last second before second %d", at.step, at.second)
+	case at.step > p.at.step && p.ended < p.at.step:
+		return at, fmt.Errorf("step %d must end before step %d begins", p.at.step, at.step)
+	}
+	return at, nil
 }
 
 // second holds the records that generators sent of one second.
 type second struct {
 	at   moment
-	from []share // by part; each belongs to the part, until all have sent theirs
-
-	mu sync.Mutex // guards latency until all parts have sent their share
+	from []share // by part
 	// latency holds the merged histograms, by index as in [shape]; nil without values.
 	latency []*packed
 }
@@ -253,57 +194,26 @@ type share struct {
 	members []results.MemberSecond
 }
 
-// take copies a generator's records. Parts may take theirs at once.
-func (s *second) take(p *Part, sent *load.Second) {
-	c := &s.from[p.index]
+// take copies a generator's records.
+func (s *second) take(part int, sh shape, sent *load.Second) {
+	c := &s.from[part]
 	c.last = sent.Last
 	c.rows = append(c.rows[:0], sent.Intervals...)
 	c.errors = append(c.errors[:0], sent.Errors...)
 	c.ticks = append(c.ticks[:0], sent.Progress...)
 	c.answers = append(c.answers[:0], sent.Answers...)
 	c.members = append(c.members[:0], sent.Members...)
-	p.pack(sent)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	addPacked(&s.latency, p.latency)
-}
-
-// pack makes the part's histograms those of a second. Finding the buckets with counts among 27,000
-// takes longer than adding them to those of others.
-func (p *Part) pack(sent *load.Second) {
-	for _, h := range p.latency {
-		if h != nil {
-			h.Reset()
-		}
-	}
-	sh := p.merger.shape
-	if p.latency == nil {
-		p.latency = make([]*packed, sh.seriesCount())
+	if s.latency == nil {
+		s.latency = make([]*packed, sh.seriesCount())
 	}
 	for _, list := range [...][]load.Latency{sent.Latencies, sent.Failures} {
 		for _, l := range list {
 			i, _ := sh.index(l.Series)
-			if p.latency[i] == nil {
-				p.latency[i] = histogram.Packed()
+			if s.latency[i] == nil {
+				s.latency[i] = histogram.Packed()
 			}
-			p.latency[i].MergeFrom(l.Histogram)
+			s.latency[i].MergeFrom(l.Histogram)
 		}
-	}
-}
-
-// addPacked adds histograms to others with the same indexes, which are made when they are needed.
-func addPacked(to *[]*packed, from []*packed) {
-	if *to == nil {
-		*to = make([]*packed, len(from))
-	}
-	for i, h := range from {
-		if h == nil || h.TotalCount() == 0 {
-			continue
-		}
-		if (*to)[i] == nil {
-			(*to)[i] = histogram.Packed()
-		}
-		(*to)[i].Merge(h)
 	}
 }
 

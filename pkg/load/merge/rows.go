@@ -17,8 +17,6 @@ import (
 // until the next second.
 type rowWriter struct {
 	shape shape
-	// continues is by part, and true if its step has a later second.
-	continues []bool
 	// merged are the rows by number, and used the rows that some generator has.
 	merged []results.Interval
 	used   []bool
@@ -37,20 +35,10 @@ type rowWriter struct {
 	failures    []load.Latency
 }
 
-func newRowWriter(sh shape, parts int) rowWriter {
+func newRowWriter(sh shape) rowWriter {
 	return rowWriter{
-		shape: sh, continues: make([]bool, parts), ticks: ticks{ops: sh.ops}, unpacked: make([]*hdrhistogram.Histogram, sh.seriesCount()),
+		shape: sh, ticks: ticks{ops: sh.ops}, unpacked: make([]*hdrhistogram.Histogram, sh.seriesCount()),
 		merged: make([]results.Interval, sh.rowCount()), used: make([]bool, sh.rowCount()),
-	}
-}
-
-// continuing notes which generators' steps continue after a second.
-func (w *rowWriter) continuing(s *second, parts []*Part) {
-	for n, p := range parts {
-		if s.from[n].last {
-			p.done = s.at.step
-		}
-		w.continues[n] = p.continues(s.at)
 	}
 }
 

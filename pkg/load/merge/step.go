@@ -13,15 +13,11 @@ import (
 // stepRecord is the data of a step that is kept until its totals are written.
 type stepRecord struct {
 	step int
-
-	// The merger's mu guards members, start and end until all generators have ended the step.
+	// totals are of the seconds that were written, by index as in [shape].
+	totals  []*packed
 	members map[results.MemberSeries]*load.MemberTotal
 	// start and end are the times that generators stated; zero without any.
 	start, end time.Time
-
-	// The fields below belong to who writes. totals are of the seconds that were written, by index
-	// as in [shape].
-	totals []*packed
 	// first and last are the seconds that were written.
 	first, last time.Time
 	closed      bool            // one of these seconds was marked as the last
