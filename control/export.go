@@ -165,7 +165,11 @@ func (r *run) derive() error {
 	if r.record.Totals == nil {
 		return nil // nothing was measured
 	}
-	if err := results.Derive(r.dir, r.record); err != nil {
+	var named []string
+	for _, c := range newExports(r).copies {
+		named = append(named, c.from)
+	}
+	if err := results.Derive(r.dir, r.record, named...); err != nil {
 		return fmt.Errorf("derive classic files: %w", err)
 	}
 	return nil

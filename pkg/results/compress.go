@@ -3,7 +3,6 @@ package results
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,17 +22,16 @@ const CompressFrom = 8 << 20
 // What belongs to a database alone, such as intervals.csv, stays plain.
 func Compressible(file string) bool {
 	name := file[strings.LastIndexByte(file, '/')+1:]
-	if _, of, numbered := strings.Cut(name, "-"); numbered && slices.Contains([]string{FileServer, FileServerInterpolated, FileDatabase}, of) {
+	if _, of, numbered := strings.Cut(name, "-"); numbered && slices.Contains([]string{FileServer, FileDatabase}, of) {
 		return true
 	}
-	return slices.Contains([]string{FileMembers, FileClock, FileClient, FileClientInterpolated}, name)
+	return slices.Contains([]string{FileMembers, FileClock, FileClient}, name)
 }
 
 // Compress compresses the compressible files of a tag's folder that have at least some bytes, on all
 // processors. It returns their paths before, slash-separated and in order; their names now end in
 // [linefile.Compressed]. Readers of records find them under both names. A file that cannot be
-// compressed stays as it was, and is an error. Interpolated samples of that size are removed: they
-// follow from the samples.
+// compressed stays as it was, and is an error.
 func Compress(dir string, atLeast int64) (files []string, err error) {
 	var found []string
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -54,12 +52,7 @@ func Compress(dir string, atLeast int64) (files []string, err error) {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range found {
 		group.Go(func() error {
-			path := filepath.Join(dir, filepath.FromSlash(file))
-			if Recorded(file) {
-				done[i], errs[i] = linefile.Compress(path, atLeast)
-			} else {
-				errs[i] = removeFrom(path, atLeast)
-			}
+			done[i], errs[i] = linefile.Compress(filepath.Join(dir, filepath.FromSlash(file)), atLeast)
 			return nil
 		})
 	}
@@ -70,12 +63,4 @@ func Compress(dir string, atLeast int64) (files []string, err error) {
 		}
 	}
 	return files, err
-}
-
-// removeFrom removes a file that has at least some bytes.
-func removeFrom(path string, atLeast int64) error {
-	if info, err := os.Stat(path); err != nil || info.Size() < atLeast {
-		return err
-	}
-	return os.Remove(path)
 }

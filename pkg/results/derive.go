@@ -24,14 +24,15 @@ import (
 // record in the manifest: deriving twice gives the same bytes. Only requests of
 // [PhaseMeasure] count. The records of a killed run are used as far as they go: an
 // incomplete last line is dropped, and files whose source is missing are not
-// made. All problems are reported, joined.
-func Derive(dir string, run *DatabaseRun) error {
+// made. Interpolated samples of [CompressFrom] bytes or more are made only if they are named:
+// they follow from the samples. All problems are reported, joined.
+func Derive(dir string, run *DatabaseRun, named ...string) error {
 	// Deriving takes a few megabytes for a moment. The load's histograms are garbage by
 	// now and leave room for them; without a collection both would be resident.
 	runtime.GC()
 	return errors.Join(
 		deriveLatencies(dir, run),
-		deriveSamples(dir, run),
+		deriveSamples(dir, run, named...),
 		replaceFile(filepath.Join(dir, FileDisk), DiskTable(run.Members)),
 	)
 }
@@ -67,8 +68,8 @@ func deriveLatencies(dir string, run *DatabaseRun) error {
 }
 
 // deriveSamples writes the interpolated file beside each system-metrics CSV, all of
-// them in the client's clock.
-func deriveSamples(dir string, run *DatabaseRun) error {
+// them in the client's clock. Large ones are written only if they are named.
+func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 	tracks, err := Tracks(dir, run)
 	if err != nil && !errors.Is(err, ErrTruncated) {
 		return err
@@ -98,7 +99,9 @@ func deriveSamples(dir string, run *DatabaseRun) error {
 				samples[i].UnixNano = tracks[n-1].Client(samples[i].UnixNano)
 			}
 		}
-		errs = append(errs, WriteInterpolated(filepath.Join(dir, to), Interpolate(samples)))
+		if table := sampleTable(Interpolate(samples)); len(table) < CompressFrom || slices.Contains(named, to) {
+			errs = append(errs, replaceFile(filepath.Join(dir, to), table))
+		}
 	}
 	return errors.Join(errs...)
 }

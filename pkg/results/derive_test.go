@@ -323,6 +323,32 @@ func TestDeriveKilledRun(t *testing.T) {
 	}
 }
 
+// Interpolated samples that would be large are made only for a program that reads them.
+func TestDeriveLarge(t *testing.T) {
+	dir, run := recordStepped(t)
+	var samples []Sample // an hour apart, so that all seconds in between are interpolated
+	for second := int64(100); second < 100+7*maxGap; second += maxGap {
+		samples = append(samples, testSample(second))
+	}
+	for _, file := range []string{FileClient, ServerFile(1), ServerFile(2)} {
+		check(t, os.RemoveAll(filepath.Join(dir, file)))
+		writeSamples(t, filepath.Join(dir, file), samples...)
+	}
+	writeSamples(t, filepath.Join(dir, ServerFile(3)), samples[:2]...)
+	check(t, Derive(dir, run, "2-"+FileServerInterpolated, FileClassicSummary))
+	for file, made := range map[string]bool{
+		FileClientInterpolated: false, "1-" + FileServerInterpolated: false, "2-" + FileServerInterpolated: true, "3-" + FileServerInterpolated: true,
+	} {
+		info, err := os.Stat(filepath.Join(dir, file))
+		if (err == nil) != made {
+			t.Errorf("%s was made: %v, want %v", file, err == nil, made)
+		}
+		if file[0] == '2' && err == nil && info.Size() < CompressFrom {
+			t.Errorf("%s has %d bytes, want at least %d for this test", file, info.Size(), CompressFrom)
+		}
+	}
+}
+
 // One bad file is named, and the others' derivatives are made.
 func TestDeriveMalformed(t *testing.T) {
 	dir, run := recordStepped(t)
