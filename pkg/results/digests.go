@@ -16,7 +16,6 @@ func Recorded(file string) bool {
 	if path.Dir(file) != "." {
 		return true
 	}
-	file = strings.TrimSuffix(file, linefile.Compressed)
 	_, name, numbered := strings.Cut(file, "-")
 	switch {
 	case slices.Contains([]string{FileDisk, FileClientInterpolated, FileManifest}, file), numbered && name == FileServerInterpolated:
