@@ -86,6 +86,31 @@ func TestIncompleteIsNotCompressed(t *testing.T) {
 	}
 }
 
+// A file whose compressed form cannot be put in its place stays as it was, and nothing is left beside it.
+func TestNotCompressed(t *testing.T) {
+	const text = "number\n1\n2\n"
+	path := written(t, filepath.Join(t.TempDir(), "numbers.csv"), []byte(text))
+	written(t, filepath.Join(folder(t, path+Compressed), "in the way"), nil)
+	if done, err := Compress(path, 0); done || err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("compressed %v, %v; want an error that names %s", done, err, path)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != text {
+		t.Errorf("the file has %q, %v; want %q", data, err, text)
+	}
+	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 2 {
+		t.Errorf("there are %v, %v; want the file and the folder in the way", list, err)
+	}
+}
+
+// folder makes a folder.
+func folder(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatalf("make a folder for the test: %v", err)
+	}
+	return path
+}
+
 // A compressed file that was cut or changed is an error, with the rows before it.
 func TestDamagedCompressed(t *testing.T) {
 	var whole bytes.Buffer
