@@ -124,11 +124,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	for _, note := range newExports(r).notes {
 		fmt.Fprintf(w, "  %s\n", note)
 	}
-	if s := r.sender(); s != nil {
-		for _, line := range s.DescribeLoad() {
-			fmt.Fprintf(w, "  %s\n", line)
-		}
-	} else {
+	if r.sender() == nil {
 		dryRunLoad(w, db.Load)
 	}
 	for _, half := range r.halves {

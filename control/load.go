@@ -243,8 +243,8 @@ func (l *loader) reportProgress(p load.Progress) {
 		l.counts.Progress(p)
 	}
 	u := Update{Load: &p}
-	if s := l.run.sender(); s != nil {
-		u.Duration = s.Longest(p.Step.Rate)
+	if s := l.run.experiment.Search(); s != nil {
+		u.Duration, _ = s.Lasts(l.run.experiment.Abilities, p.Step.Rate)
 		l.run.journal.update(u)
 		return
 	}

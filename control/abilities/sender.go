@@ -2,21 +2,16 @@ package abilities
 
 import (
 	"context"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sender sends the requests of a load itself, instead of in the steps of the file.
+// Sender sends the requests of a load itself, instead of in the steps of the file. It describes them
+// if it is a [Describer].
 type Sender interface {
 	// Sends reports whether it does so in this run. The other methods are called only then.
 	Sends() bool
-	// DescribeLoad describes in a dry run what it sends, in lines.
-	DescribeLoad() []string
-	// Longest is the longest time for which it sends requests if it tries no rate below the given
-	// one, in requests per second.
-	Longest(rate float64) time.Duration
 	// Open returns the sink of all requests. It is called once, before Send.
 	Open() (Sink, error)
 	// Send sends all requests. It may write to the record.

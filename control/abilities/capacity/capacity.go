@@ -31,6 +31,7 @@ type Half struct {
 }
 
 var (
+	_ abilities.Describer = (*Half)(nil)
 	_ abilities.Sender    = (*Half)(nil)
 	_ abilities.Seeker    = (*Half)(nil)
 	_ abilities.Marker    = (*Half)(nil)
@@ -45,8 +46,11 @@ func New(r *abilities.Run) *Half {
 // Sends reports whether the file asks for a search.
 func (h *Half) Sends() bool { return h.plan != nil }
 
-// DescribeLoad describes the search and the load under it.
-func (h *Half) DescribeLoad() []string {
+// Describe describes the search and the load under it.
+func (h *Half) Describe() []string {
+	if h.plan == nil {
+		return nil
+	}
 	c, l := h.plan, h.run.DB.Load
 	hold := "no hold"
 	if c.Hold > 0 {
@@ -62,9 +66,6 @@ func (h *Half) DescribeLoad() []string {
 			humanize.Comma(int64(math.Round(float64(l.Clients)/c.Latency.Seconds()))), c.Latency),
 	}
 }
-
-// Longest is the longest time for which the search sends requests.
-func (h *Half) Longest(rate float64) time.Duration { return h.plan.Longest(rate) }
 
 // Open returns the sink of all windows.
 func (h *Half) Open() (abilities.Sink, error) {

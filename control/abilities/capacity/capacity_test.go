@@ -13,13 +13,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestDescribeLoad: a first rate below the least one is not sent.
-func TestDescribeLoad(t *testing.T) {
+// TestDescribe: a first rate below the least one is not sent.
+func TestDescribe(t *testing.T) {
 	t.Parallel()
 	db := &config.Database{Load: workload.Load{Extent: workload.Extent{Clients: 500, Connections: 1}, Pace: workload.Pace{Rate: 250}}}
 	for at, want := range map[workload.Percent]string{99: "starting at 250 requests/s", 99.99: "starting at 10000 requests/s"} {
 		h := &Half{run: &abilities.Run{DB: db}, plan: &declared.Plan{Latency: 20 * time.Millisecond, At: at, Window: time.Second}}
-		text := strings.Join(h.DescribeLoad(), "\n")
+		text := strings.Join(h.Describe(), "\n")
 		if at == 99 && !strings.Contains(text, "windows of 1s (below 500 requests/s longer, 4s at most) after") {
 			t.Errorf("the length of windows is not in\n%s", text)
 		}
