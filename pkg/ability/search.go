@@ -14,8 +14,6 @@ import (
 type Search struct {
 	// Key is its key in a file, and Words name it in errors, such as "a search for a rate".
 	Key, Words string
-	// Asked reports whether the values of a file ask for it.
-	Asked func(Values) bool
 	// Load changes the load of a database to the one that the search sends, and reports keys that
 	// contradict it.
 	Load func(r *yamlfile.Reader, v Values, keys LoadKeys, l *workload.Load)
@@ -23,6 +21,9 @@ type Search struct {
 	// one, in requests per second, and the longest time between two steps.
 	Lasts func(v Values, rate float64) (all, step time.Duration)
 }
+
+// Asked reports whether the values of a file ask for it.
+func (s *Search) Asked(v Values) bool { return v[s.Key] != nil }
 
 // LoadKeys are the keys of a load in a file.
 type LoadKeys interface {

@@ -44,7 +44,6 @@ func Of(v ability.Values) *Plan {
 func search() *ability.Search {
 	return &ability.Search{
 		Key: Keys().Key, Words: "a search for a capacity", Load: load,
-		Asked: func(v ability.Values) bool { return Of(v) != nil },
 		Lasts: func(v ability.Values, rate float64) (all, step time.Duration) {
 			c := Keys().Of(v)
 			return c.Longest(rate), c.Settle + max(c.LastWindow(rate), c.WindowAt(rate), c.WarmUp)
