@@ -14,6 +14,14 @@ import (
 // given holds the abilities' keys in a mapping, as read by [ability.Keys].
 type given map[string]any
 
+// with returns a copy with the value of a key replaced: the map may be shared.
+func (g given) with(name string, is any) given {
+	own := given{}
+	maps.Copy(own, g)
+	own[name] = is
+	return own
+}
+
 // eachAbilities are the abilities with keys in each database, wholeAbilities those with keys only
 // for the whole file, without the searches.
 func eachAbilities() []ability.Ability {
@@ -45,10 +53,7 @@ func (r *reader) overFlags(f *fileSpec) {
 		name := keys.Row(false).Name
 		texts := r.variant.Flags[name]
 		if flagged, ok := keys.(ability.Flagged); ok && texts != nil {
-			own := given{}
-			maps.Copy(own, f.given)
-			own[name] = flagged.Over(r.Reader, f.given[name], texts)
-			f.given = own
+			f.given = f.given.with(name, flagged.Over(r.Reader, f.given[name], texts))
 		}
 	}
 }
@@ -68,15 +73,7 @@ func abilitiesOfFile(f *fileSpec) *given { return &f.given }
 func abilityFields[S any](list []ability.Ability, database bool, at func(*S) *given, show func(ability.Keys, *S) *yamlfile.Node) (fields []field[S]) {
 	for _, keys := range keysOf(list) {
 		f := field[S]{Row: keys.Row(database), Schema: keys.Schema}
-		set := func(to *S, is any) {
-			own := given{f.Name: is} // a copy: the map may be shared
-			for name, other := range *at(to) {
-				if name != f.Name {
-					own[name] = other
-				}
-			}
-			*at(to) = own
-		}
+		set := func(to *S, is any) { *at(to) = at(to).with(f.Name, is) }
 		f.Copy = func(to, from *S) { set(to, (*at(from))[f.Name]) }
 		f.Read = func(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *written[S]) bool {
 			set(&w.Is, keys.Read(r, path, key, node))

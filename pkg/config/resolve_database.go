@@ -34,7 +34,7 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	d.TLS, d.Auth = r.tls(), r.auth()
 	r.shared(&d)
 	d.Steps = r.steps(steps)
-	l := loadResolver{reader: r.reader, file: r.file, db: spec, prefix: d.PrefixSize(), spec: loadSection(r.catalog).Over(spec.load, r.file.load), sweep: r.file.sweep}
+	l := loadResolver{reader: r.reader, file: r.file, db: spec, prefix: d.PrefixSize(), spec: loadSection(r.catalog).Over(spec.load, r.file.load)}
 	d.Load = l.resolve(d)
 	if spec.swept.Given() {
 		d.Swept = &spec.swept.Is

@@ -22,8 +22,6 @@ type loadResolver struct {
 	spec written[loadSpec]
 	// searched means that an ability searches for the rates of the load.
 	searched bool
-	// sweep is the sweep in the file.
-	sweep written[sweepSpec]
 }
 
 // loadKeys are the keys of the load for an ability.
@@ -59,7 +57,7 @@ func (r *loadResolver) resolve(d Database) workload.Load {
 		l.Requests = 0
 	}
 	switch {
-	case r.sweep.Is.key().Stepped():
+	case r.file.sweep.Is.key().Stepped():
 		r.swept(&l)
 	case r.spec.Has("steps") && !r.searched:
 		r.stepped(&l)

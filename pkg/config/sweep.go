@@ -201,8 +201,8 @@ func sweptSection() section[workload.Swept] {
 // swept resolves the load of a sweep over rates or clients: a step for each value up,
 // and back down. Requests and duration apply to each step.
 func (r *loadResolver) swept(l *workload.Load) {
-	s, name := &r.sweep.Is, string(r.sweep.Is.key())
-	at := r.sweep.NodeOf(name)
+	s, name := &r.file.sweep.Is, string(r.file.sweep.Is.key())
+	at := r.file.sweep.NodeOf(name)
 	for _, given := range []string{"steps", name, "rate_end"} {
 		if p := r.spec.Place(given); p.Set() && (given != "rate_end" || name == "rate") {
 			r.Errorf(p.At, "%s: sweep (line %d) makes the steps of the load; give one of the two", p.Key, at.Line)
