@@ -104,6 +104,7 @@ func TestCapacityFlags(t *testing.T) {
 		{"", map[string]string{"windows": "many"}, "--windows: "},
 		{"", map[string]string{"window": "90s"}, "--hold must be 0s or at least the window (1m30s), got 1m0s"},
 		{block, map[string]string{"window": "90s"}, "test.yaml:1:18: hold must be 0s or at least the window (1m30s), got 10s"},
+		{"sweep: {rate: [1, 3]}\n", map[string]string{}, "test.yaml:1:8: sweep: capacity searches for one rate; give one of the two"},
 		{"capacity: {latency: 20}\n", map[string]string{"at": "p90"}, "test.yaml:1:21: latency: 20 has no unit (did you mean 20ms?)"},
 	} {
 		if _, err := read(tt.text, tt.given); err == nil || !strings.HasPrefix(err.Error(), tt.want) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"strconv"
 
@@ -52,11 +53,11 @@ func (r *reader) noSweep(f *fileSpec, w written[fileSpec]) {
 	if s == nil || f.sweep.Is.key() == "" {
 		return
 	}
-	line := 0 // of a command line
+	what := s.Key // of a command line
 	if at := w.NodeOf(s.Key); at != nil {
-		line = at.Line
+		what = fmt.Sprintf("%s (line %d)", s.Key, at.Line)
 	}
-	r.Errorf(f.sweep.Node, "sweep: %s (line %d) searches for one rate; give one of the two", s.Key, line)
+	r.Errorf(f.sweep.Node, "sweep: %s searches for one rate; give one of the two", what)
 }
 
 // onePoint reports a database's values that exclude a sweep whose points have fresh
