@@ -156,13 +156,12 @@ type File struct {
 	Records [][]string
 }
 
-// Column is a database with its runs, and how figures show it.
+// Column is a database with its runs, and how figures show it: colour, shade, marker, and the panel
+// if each database has one.
 type Column struct {
-	Name         string
-	Key, Variant int
-	// Look is an empty series of the database, as all figures draw it.
-	Look figure.Series
-	Runs []*run.Run
+	Name                        string
+	Key, Variant, Marker, Panel int
+	Runs                        []*run.Run
 }
 
 // Setter knows whether the ability's settings can have changed a number of a run.

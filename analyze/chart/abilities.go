@@ -12,7 +12,7 @@ func abilityFigures(d *Data) (out []figure.Figure, leading []string) {
 	var columns []abilities.Column
 	for _, g := range d.groups() {
 		look := d.lookOf(g.Runs[0])
-		columns = append(columns, abilities.Column{Name: g.Title(), Key: look.key, Variant: look.variant, Look: d.together(g), Runs: g.Runs})
+		columns = append(columns, abilities.Column{Name: g.Title(), Key: look.key, Variant: look.variant, Marker: look.marker, Panel: d.place(g.Runs[0]), Runs: g.Runs})
 	}
 	for _, half := range all.Halves() {
 		if drawer, ok := half.(abilities.Drawer); ok {

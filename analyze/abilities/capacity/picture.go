@@ -23,7 +23,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 		Band: "95 % interval of the capacity",
 	}
 	for _, c := range columns {
-		points := c.Look
+		points := seriesOf(c)
 		points.Name += ", windows"
 		points.Loose = true
 		var fits []figure.Series
@@ -33,7 +33,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 			}
 			f.Subtitle = cmp.Or(f.Subtitle, "A window passes with "+r.Capacity.SLO()+": markers at 100 % passed, at 0 % failed; lines are the fitted probability")
 			addWindows(&points, r.Capacity)
-			fit := c.Look
+			fit := seriesOf(c)
 			fit.Name, fit.Trial = r.Info.Name(), n+1
 			if addCurve(&fit, r.Capacity); len(fit.X) > 0 {
 				fits = append(fits, fit)
@@ -61,6 +61,11 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	return []figure.Figure{f}
 }
 
+// seriesOf returns an empty series of a database.
+func seriesOf(c abilities.Column) figure.Series {
+	return figure.Series{Name: c.Name, Key: c.Key, Variant: c.Variant, Marker: c.Marker, Panel: c.Panel}
+}
+
 // addWindows adds a point for each search window.
 func addWindows(s *figure.Series, c *run.Capacity) {
 	for _, w := range c.Windows {
@@ -73,7 +78,7 @@ func addWindows(s *figure.Series, c *run.Capacity) {
 // median returns the median of the trials' fits at each rate that any trial tried, with a band from
 // the lowest to the highest.
 func median(c abilities.Column) figure.Series {
-	s := c.Look
+	s := seriesOf(c)
 	s.Statistic = "median"
 	low, high := math.Inf(1), 0.0
 	var fits []*run.Capacity
