@@ -4,6 +4,7 @@ import (
 	declared "github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
 // marksOf returns the marks of a search that ended without a capacity, and of one during which
@@ -14,23 +15,23 @@ func marksOf(c *declared.Result) (list []results.Mark) {
 		list = append(list, results.NewMark(mark.Capacity, invalid, values, words))
 	}
 	ended := mark.Values{"ended_per_second": c.EndedAt}
-	switch c.Reason {
-	case "found":
-	case "out of windows":
+	switch capacity.Reason(c.Reason) {
+	case capacity.Found:
+	case capacity.Wide:
 		add(false, wide(c), nil)
-	case "client-limited":
+	case capacity.ClientLimited:
 		add(true, ended, mark.Words{"limit": late})
-	case "store full":
+	case capacity.StoreFull:
 		add(true, ended, mark.Words{"limit": full})
-	case "stalls":
+	case capacity.Stalls:
 		values := mark.Values{"windows": float64(c.Counted)}
 		if c.Stalled > 0 {
 			values["stalled"] = float64(c.Stalled)
 		}
 		add(false, values, nil)
-	case "below the least rate":
+	case capacity.TooLow:
 		add(false, mark.Values{"below_per_second": c.EndedAt}, nil)
-	case "above the highest rate":
+	case capacity.TooHigh:
 		add(false, mark.Values{"above_per_second": c.EndedAt}, nil)
 	default:
 		add(true, nil, nil)
@@ -41,9 +42,9 @@ func marksOf(c *declared.Result) (list []results.Mark) {
 	hold := mark.Values{"hold_seconds": c.Hold.Seconds(), "ended_per_second": c.EndedAt}
 	switch {
 	case c.Hold == 0 || !c.Found() || c.Held > 0:
-	case c.Unheld == "client-limited":
+	case c.Unheld == string(capacity.ClientLimited):
 		add(false, hold, mark.Words{"limit": late})
-	case c.Unheld == "store full":
+	case c.Unheld == string(capacity.StoreFull):
 		add(false, hold, mark.Words{"limit": full})
 	default:
 		add(false, mark.Values{"holds": float64(c.Holds), "hold_seconds": c.Hold.Seconds()}, nil)
