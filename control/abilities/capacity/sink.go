@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Sink receives the records of all windows. The search's records go to a folder of their own. The
+// sink receives the records of all windows. The search's records go to a folder of their own. The
 // records of a last window go to the tag's folder, and are moved to the search's if another
-// window follows. Sink counts the requests of a window. One goroutine at a time calls the methods
+// window follows. It counts the requests of a window. One goroutine at a time calls the methods
 // of [load.Sink].
-type Sink struct {
-	dir   string
+type sink struct {
+	dir   string // the tag's folder, which exists
 	files *load.Files
 	moved int // holds whose records were moved away
 	last  bool
@@ -31,11 +31,8 @@ type Sink struct {
 	tally *tally
 }
 
-// NewSink returns the sink of a tag's folder, which exists.
-func NewSink(dir string) *Sink { return &Sink{dir: dir} }
-
 // openSearch opens the records of the search.
-func (s *Sink) openSearch() (err error) {
+func (s *sink) openSearch() (err error) {
 	dir := filepath.Join(s.dir, declared.Dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of windows: %w", err)
@@ -45,7 +42,7 @@ func (s *Sink) openSearch() (err error) {
 }
 
 // openLast opens the records of the run. Existing ones are moved to the search's.
-func (s *Sink) openLast() (err error) {
+func (s *sink) openLast() (err error) {
 	if err := s.Close(); err != nil {
 		return err
 	}
@@ -67,7 +64,7 @@ func (s *Sink) openLast() (err error) {
 }
 
 // Close closes the records that are open.
-func (s *Sink) Close() error {
+func (s *sink) Close() error {
 	if s.files == nil {
 		return nil
 	}
@@ -78,7 +75,7 @@ func (s *Sink) Close() error {
 
 // begin counts the next window from zero. decided is called when more than budget requests have
 // missed the limit; a negative budget is unlimited.
-func (s *Sink) begin(limit time.Duration, budget int64, decided func()) *tally {
+func (s *sink) begin(limit time.Duration, budget int64, decided func()) *tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tally = &tally{limit: int64(limit), budget: budget, decided: decided}
@@ -86,7 +83,7 @@ func (s *Sink) begin(limit time.Duration, budget int64, decided func()) *tally {
 }
 
 // Second implements [load.Sink].
-func (s *Sink) Second(second load.Second) error {
+func (s *sink) Second(second load.Second) error {
 	s.mu.Lock()
 	t := s.tally
 	s.mu.Unlock()
@@ -97,10 +94,10 @@ func (s *Sink) Second(second load.Second) error {
 }
 
 // Total implements [load.Sink].
-func (s *Sink) Total(t load.Total) error { return s.files.Total(t) }
+func (s *sink) Total(t load.Total) error { return s.files.Total(t) }
 
 // Member implements [load.MemberSink].
-func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
+func (s *sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
 
 // measured counts the requests that were due in a window by their outcomes.
 type measured struct {
@@ -204,4 +201,4 @@ func (m *measured) window(rate float64, clients int, limit time.Duration, res lo
 	return w
 }
 
-var _ load.MemberSink = (*Sink)(nil)
+var _ load.MemberSink = (*sink)(nil)
