@@ -8,7 +8,6 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/setting"
-	"github.com/coreos/dbtester/analyze/table"
 )
 
 // sayVaried states what was varied on purpose and how it affected each store. Columns that agree in
@@ -69,7 +68,7 @@ func dataText(v float64) string {
 	if v == 0 {
 		return "an empty store"
 	}
-	return "with " + table.HumanSize(v) + " stored"
+	return "with " + run.HumanSize(v) + " stored"
 }
 
 // store is a database in the report, at all values of the varied setting.

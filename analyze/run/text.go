@@ -40,6 +40,14 @@ func RateNumber(rate float64) string {
 	return humanize.Comma(int64(math.Round(rate)))
 }
 
+// HumanSize formats bytes in decimal units, as the classic tables do.
+func HumanSize(v float64) string {
+	if v < 0 || math.IsNaN(v) {
+		return ""
+	}
+	return humanize.Bytes(uint64(math.Round(v)))
+}
+
 // FileTag makes a tag safe for use in a file name. Tags may contain a user's label.
 func FileTag(tag string) string {
 	return strings.Map(func(r rune) rune {

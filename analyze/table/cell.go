@@ -150,14 +150,6 @@ func words(s, otherwise string) Cell {
 	return Cell{Text: s}
 }
 
-// HumanSize formats bytes in decimal units, as the classic tables do.
-func HumanSize(v float64) string {
-	if v < 0 || math.IsNaN(v) {
-		return ""
-	}
-	return humanize.Bytes(uint64(math.Round(v)))
-}
-
 // Significant formats a value with three significant digits, the precision of a latency histogram:
 // "0.0123", "18.6", "1,630".
 func Significant(v float64) string {

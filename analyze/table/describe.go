@@ -55,7 +55,7 @@ func StepsText(r *run.Run) string {
 func MachineText(h results.Host) string {
 	memory := ""
 	if h.MemoryBytes > 0 {
-		memory = HumanSize(float64(h.MemoryBytes))
+		memory = run.HumanSize(float64(h.MemoryBytes))
 	}
 	cpus := ""
 	if h.CPUs > 0 {

@@ -39,7 +39,7 @@ func trafficRows() []Row {
 		get        run.Counter
 	}{{"RX", "received", run.Of(metric.ReceiveBytes)}, {"TX", "transmitted", run.Of(metric.TransmitBytes)}} {
 		out = append(out,
-			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-SUM", Unit: "bytes", Definition: "bytes the servers' interfaces " + d.what + " " + load, Cell: serverSum(run.Network, d.get, HumanSize)},
+			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-SUM", Unit: "bytes", Definition: "bytes the servers' interfaces " + d.what + " " + load, Cell: serverSum(run.Network, d.get, run.HumanSize)},
 			Row{Name: "SERVER-TOTAL-NETWORK-" + d.name + "-DATA-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same number with all digits", Cell: serverSum(run.Network, d.get, rawText)})
 	}
 	for _, d := range []struct {
@@ -47,7 +47,7 @@ func trafficRows() []Row {
 		get        run.Counter
 	}{{"RX", "received", run.Of(metric.ReceiveBytes)}, {"TX", "transmitted", run.Of(metric.TransmitBytes)}} {
 		out = append(out,
-			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-SUM", Unit: "bytes", Definition: "bytes the client's interface " + d.what + " over the load: last counter minus first", Cell: clientSum(d.get, HumanSize)},
+			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-SUM", Unit: "bytes", Definition: "bytes the client's interface " + d.what + " over the load: last counter minus first", Cell: clientSum(d.get, run.HumanSize)},
 			Row{Name: "CLIENT-TOTAL-NETWORK-" + d.name + "-BYTES-SUM-RAW", Unit: "bytes", Raw: true, Definition: "the same number with all digits", Cell: clientSum(d.get, rawText)})
 	}
 	return out
@@ -57,9 +57,9 @@ func trafficRows() []Row {
 func peakRows() []Row {
 	return []Row{
 		{Name: "SERVER-MAX-CPU-USAGE", Unit: "%", Definition: "CPU use per server, averaged over the servers in each second; the highest second of the load; 100 % is one core; see MEMBER-MAX-CPU for the busiest member", Cell: meanPeak(run.Of(metric.CPUPercent), percentText)},
-		{Name: "SERVER-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "resident memory per server, averaged over the servers in each second; the highest second of the load", Cell: meanPeak(run.Of(metric.RSSBytes), HumanSize)},
+		{Name: "SERVER-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "resident memory per server, averaged over the servers in each second; the highest second of the load", Cell: meanPeak(run.Of(metric.RSSBytes), run.HumanSize)},
 		{Name: "CLIENT-MAX-CPU-USAGE", Unit: "%", Definition: "highest CPU use of the client in any second of the load; 100 % is one core", Cell: clientPeak(run.Of(metric.CPUPercent), percentText)},
-		{Name: "CLIENT-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest resident memory of the client during the load", Cell: clientPeak(run.Of(metric.RSSBytes), HumanSize)},
+		{Name: "CLIENT-MAX-MEMORY-USAGE", Unit: "bytes", Definition: "largest resident memory of the client during the load", Cell: clientPeak(run.Of(metric.RSSBytes), run.HumanSize)},
 		{section: sectionOutcomes, Name: "CLIENT-ERROR-COUNT", Unit: "requests", Definition: "requests of the whole load that failed or have an unknown outcome", Cell: countOf(failures)},
 	}
 }
@@ -78,5 +78,5 @@ func diskRows() []Row {
 }
 
 func diskSpace(get func(*run.Machines) run.Measure) func(*run.Run) Cell {
-	return func(r *run.Run) Cell { return cellOf(get(&r.Machines), HumanSize) }
+	return func(r *run.Run) Cell { return cellOf(get(&r.Machines), run.HumanSize) }
 }

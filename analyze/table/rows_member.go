@@ -27,14 +27,14 @@ func memberRows() []Row {
 		{Name: "CLIENT-CPU-SECONDS", Unit: "s", Definition: "CPU time of the client over the load", Ours: true, Cell: clientSum(run.Of(metric.CPUSeconds), secondText)},
 		{Name: "SERVER-CPU-SECONDS", Unit: "s", Definition: "CPU time of all members' processes over the load", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.CPUSeconds), secondText))},
 		top("MEMBER-MAX-CPU", "%", "highest CPU use of any member in any second of the load; 100 % is one core", run.Of(metric.CPUPercent), percentText),
-		top("MEMBER-MAX-MEMORY", "bytes", "largest resident memory of one member during the load", run.Of(metric.RSSBytes), HumanSize),
-		top("MEMBER-MAX-RSS-ANON", "bytes", "largest anonymous memory of one member during the load: what it allocated, without file pages", run.Of(metric.RSSAnonBytes), HumanSize),
-		top("MEMBER-PEAK-RSS", "bytes", "largest resident memory of one member since its start, as recorded by the kernel", run.Of(metric.PeakRSSBytes), HumanSize),
-		{Name: "SERVER-OWN-DISK-READ", Unit: "bytes", Definition: "bytes the members' processes read from disk over the load, as counted by the kernel per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.ReadBytes), HumanSize))},
-		{Name: "SERVER-OWN-DISK-WRITTEN", Unit: "bytes", Definition: "bytes the members' processes sent to disk over the load, as counted by the kernel per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.WriteBytes), HumanSize))},
-		{Name: "MEMBER-MAX-DISK-WRITTEN", Unit: "bytes", Definition: "highest SERVER-OWN-DISK-WRITTEN of any member, with the member's name", Ours: true, Cell: attended(memberSumPeak(run.Of(metric.WriteBytes), HumanSize))},
+		top("MEMBER-MAX-MEMORY", "bytes", "largest resident memory of one member during the load", run.Of(metric.RSSBytes), run.HumanSize),
+		top("MEMBER-MAX-RSS-ANON", "bytes", "largest anonymous memory of one member during the load: what it allocated, without file pages", run.Of(metric.RSSAnonBytes), run.HumanSize),
+		top("MEMBER-PEAK-RSS", "bytes", "largest resident memory of one member since its start, as recorded by the kernel", run.Of(metric.PeakRSSBytes), run.HumanSize),
+		{Name: "SERVER-OWN-DISK-READ", Unit: "bytes", Definition: "bytes the members' processes read from disk over the load, as counted by the kernel per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.ReadBytes), run.HumanSize))},
+		{Name: "SERVER-OWN-DISK-WRITTEN", Unit: "bytes", Definition: "bytes the members' processes sent to disk over the load, as counted by the kernel per process", Ours: true, Cell: attended(serverSum(run.Unshared, run.Of(metric.WriteBytes), run.HumanSize))},
+		{Name: "MEMBER-MAX-DISK-WRITTEN", Unit: "bytes", Definition: "highest SERVER-OWN-DISK-WRITTEN of any member, with the member's name", Ours: true, Cell: attended(memberSumPeak(run.Of(metric.WriteBytes), run.HumanSize))},
 		{Name: "MEMBER-LEAST-DISK-FREE", Unit: "bytes", Definition: "least free space during the load on the file system with a member's data; the member with the least, by name", Ours: true, Cell: attended(leastDiskFree)},
-		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), HumanSize)},
+		{Name: "CLIENT-MAX-RSS-ANON", Unit: "bytes", Definition: "largest anonymous memory of the client during the load", Ours: true, Cell: clientPeak(run.Of(metric.RSSAnonBytes), run.HumanSize)},
 		{Name: "SAMPLES", Unit: "samples", Definition: "samples taken during the load: client + each member", Cell: sampleCounts},
 	}
 }
@@ -65,7 +65,7 @@ func leastDiskFree(r *run.Run) Cell {
 			least, name = free, m.Name
 		}
 	}
-	return cellOf(least, func(v float64) string { return HumanSize(v) + " (" + name + ")" }).verbatim()
+	return cellOf(least, func(v float64) string { return run.HumanSize(v) + " (" + name + ")" }).verbatim()
 }
 
 func sampleCounts(r *run.Run) Cell {

@@ -61,7 +61,7 @@ func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
 func metricText(m metric.Metric) func(float64) string {
 	switch {
 	case m.Unit == "bytes":
-		return HumanSize
+		return run.HumanSize
 	case m.Unit == "s":
 		return secondText
 	case m.Unit == "%":

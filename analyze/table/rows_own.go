@@ -42,9 +42,9 @@ func ownRows() []Row {
 		most("MEMBER-MAX-PROPOSALS-PENDING", "proposals", "proposals that waited for their commit, once a second", metric.ProposalsPending, commaText, peak(metric.ProposalsPending)),
 		most("MEMBER-MAX-OUTSTANDING", "requests", "requests that were accepted but not yet answered, once a second", metric.Outstanding, commaText, peak(metric.Outstanding)),
 		most("MEMBER-LEADER-CHANGES", "times", "changes of leader that a member saw"+inWindow, metric.LeaderChanges, commaText, growth(metric.LeaderChanges)),
-		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, HumanSize, last(metric.DBBytes)),
-		most("MEMBER-DB-USED", "bytes", "part of the store's file that is in use at the end", metric.DBUsedBytes, HumanSize, last(metric.DBUsedBytes)),
-		most("MEMBER-MAX-HEAP", "bytes", "memory that a member's runtime had allocated, once a second", metric.HeapBytes, HumanSize, peak(metric.HeapBytes)),
+		most("MEMBER-DB-SIZE", "bytes", "size of the store's file at the end", metric.DBBytes, run.HumanSize, last(metric.DBBytes)),
+		most("MEMBER-DB-USED", "bytes", "part of the store's file that is in use at the end", metric.DBUsedBytes, run.HumanSize, last(metric.DBUsedBytes)),
+		most("MEMBER-MAX-HEAP", "bytes", "memory that a member's runtime had allocated, once a second", metric.HeapBytes, run.HumanSize, peak(metric.HeapBytes)),
 		most("MEMBER-PAUSES", "s", "time for which the runtime stopped its threads"+inWindow, metric.PauseSeconds, secondText, growth(metric.PauseSeconds)),
 		slowest("MEMBER-PEER-TRIP-AVG", "mean time of a round trip to another member, of the few that members measure", metric.PeerTripSeconds, metric.PeerTrips),
 		slowest("MEMBER-QUEUE-AVG", "mean time for which an entry of the log waited to be written to the member's log", metric.QueueSeconds, metric.Queued),
@@ -177,7 +177,7 @@ func metricsCost(r *run.Run) Cell {
 	case name == "":
 		return missing("no member answered during the load")
 	}
-	text := fmt.Sprintf("%s, %s (%s)", millisText(longest/1e6), HumanSize(bytes), name)
+	text := fmt.Sprintf("%s, %s (%s)", millisText(longest/1e6), run.HumanSize(bytes), name)
 	if lost > 0 {
 		text += fmt.Sprintf(", %d without an answer", lost)
 	}

@@ -50,7 +50,7 @@ func (Half) SectionRows(runs []*run.Run) (rows []abilities.Row) {
 				Definition: "highest rate, from the capacity downwards, at which one long window passed too"},
 			abilities.Row{Name: "CAPACITY-WINDOWS", Unit: "windows", Cell: of(windows), Format: count,
 				Definition: "windows in the search, how many of them failed because the servers paused, and how many more were void because the client was late"},
-			abilities.Row{Name: "CAPACITY-STORE", Unit: "bytes", Cell: of(store), Format: size,
+			abilities.Row{Name: "CAPACITY-STORE", Unit: "bytes", Cell: of(store), Format: run.HumanSize,
 				Definition: "size of the largest member's store after the first window and after the last"},
 		)
 	}
@@ -82,10 +82,9 @@ func store(r *run.Run) (run.Measure, string) {
 	if !ok {
 		return run.Inapplicable("the database does not report it"), ""
 	}
-	return run.Counted(last), "from " + size(float64(first))
+	return run.Counted(last), "from " + run.HumanSize(float64(first))
 }
 
 func perSecond(v float64) string { return run.RateNumber(v) + " req/sec" }
 func millis(v float64) string    { return fmt.Sprintf("%.4f ms", v) }
 func count(v float64) string     { return humanize.Comma(int64(math.Round(v))) }
-func size(v float64) string      { return humanize.Bytes(uint64(math.Round(max(v, 0)))) }

@@ -3,9 +3,6 @@ package resources
 
 import (
 	"fmt"
-	"math"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
@@ -34,12 +31,12 @@ func (Half) Rows() []abilities.Row {
 			})},
 		{After: "THROTTLED", Name: "MEMORY-LIMIT", Unit: "bytes", Definition: "memory that each member was allowed to use, including the page cache of its files, and the GOMEMLIMIT of its Go programs",
 			Cell: limited(memory, func(_ *run.Run, l resources.Limits) (run.Measure, string) {
-				return run.Measured(float64(l.MemoryBytes), 0), fmt.Sprintf("%s, GOMEMLIMIT %s", l.MemoryText(), size(float64(l.GoMemLimit())))
+				return run.Measured(float64(l.MemoryBytes), 0), fmt.Sprintf("%s, GOMEMLIMIT %s", l.MemoryText(), run.HumanSize(float64(l.GoMemLimit())))
 			})},
 		{After: "MEMORY-LIMIT", Name: "MEMORY-PEAK", Unit: "bytes", Definition: "largest part of its memory limit that a member used during the load; the member with the highest value, by name",
 			Cell: limited(memory, func(r *run.Run, _ resources.Limits) (run.Measure, string) {
 				m, name := peak(r)
-				return m, size(m.Value) + " (" + name + ")"
+				return m, run.HumanSize(m.Value) + " (" + name + ")"
 			})},
 		{After: "MEMORY-PEAK", Name: "MEMORY-PEAK-PAGE-CACHE", Unit: "bytes", Definition: "the part of MEMORY-PEAK that was page cache, which the kernel reclaims when the limit is reached",
 			Cell: limited(memory, func(r *run.Run, _ resources.Limits) (run.Measure, string) { return pageCache(r) })},
@@ -71,10 +68,8 @@ func pageCache(r *run.Run) (run.Measure, string) {
 	for _, m := range r.Machines.Servers {
 		if m.Name == name {
 			cache := m.PageCache(r.Windows.Load)
-			return cache, size(cache.Value) + " (" + name + ")"
+			return cache, run.HumanSize(cache.Value) + " (" + name + ")"
 		}
 	}
 	return run.Missing("the memory of a member's control group was not recorded"), ""
 }
-
-func size(v float64) string { return humanize.Bytes(uint64(math.Round(max(v, 0)))) }

@@ -327,8 +327,8 @@ func (a *Answer) cost(n workload.Need, rates []rateState) {
 		return text(trials.SpreadOf(values).Median)
 	}
 	a.CPU = median(func(s Step) run.Measure { return s.CPU }, func(v float64) string { return table.Significant(v) + " cores" })
-	a.Memory = median(func(s Step) run.Measure { return s.Memory }, table.HumanSize)
-	a.Disk = median(func(s Step) run.Measure { return s.Disk }, func(v float64) string { return table.HumanSize(v) + "/s" })
+	a.Memory = median(func(s Step) run.Measure { return s.Memory }, run.HumanSize)
+	a.Disk = median(func(s Step) run.Measure { return s.Disk }, func(v float64) string { return run.HumanSize(v) + "/s" })
 }
 
 func (c *Choice) outcome() Outcome {

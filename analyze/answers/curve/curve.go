@@ -91,8 +91,8 @@ func definitions() []definition {
 			func(_ *run.Run, g *run.Stage) run.Measure { return g.Availability.Success }, table.PercentOf},
 		{Column{"CPU per 1,000 requests", "s", "CPU time of all members' processes, divided by thousands of requests that ended ok," + measured},
 			(*run.Run).CPUPer1000, unit(" s")},
-		{Column{"memory", "bytes", "resident memory per server, averaged over the servers in each second; the highest second" + measured}, (*run.Run).ServerMemory, table.HumanSize},
-		{Column{"size", "bytes", "size of the data directory after the run, mean over the members; single steps have none of their own"}, sizeOf, table.HumanSize},
+		{Column{"memory", "bytes", "resident memory per server, averaged over the servers in each second; the highest second" + measured}, (*run.Run).ServerMemory, run.HumanSize},
+		{Column{"size", "bytes", "size of the data directory after the run, mean over the members; single steps have none of their own"}, sizeOf, run.HumanSize},
 	}
 }
 

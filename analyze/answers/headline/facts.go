@@ -49,7 +49,7 @@ func factsOf(columns []answers.Column) Facts {
 	}
 	list = append(list, []shown{
 		{"server CPU per 1,000 requests", "CPU/1,000 requests", measureFact(serverCPU, func(v float64) string { return table.Significant(v) + " s" })},
-		{"server memory", "server memory", measureFact(serverMemory, table.HumanSize)},
+		{"server memory", "server memory", measureFact(serverMemory, run.HumanSize)},
 		{"disk bytes per payload byte", "disk bytes/payload byte", measureFact(diskBytes, table.Significant)},
 	}...)
 	for _, one := range list {

@@ -54,7 +54,7 @@ func definitions() []definition {
 		{name: "server CPU per 1,000 requests", unit: "s", better: Less, definition: "CPU time of all members' processes over the whole load, divided by thousands of requests that ended ok",
 			of: serverCPU, text: withUnit(" s")},
 		{name: "server memory", unit: "bytes", better: Less, definition: "resident memory per server, averaged over the servers in each second; the highest second of the whole load",
-			of: serverMemory, text: table.HumanSize},
+			of: serverMemory, text: run.HumanSize},
 		{name: "disk bytes per payload byte", unit: "bytes", better: Less, definition: "bytes that all members' processes sent to disk over the whole load, as counted by the kernel, divided by the bytes of keys and values in writes that ended ok; each member writes its own copy",
 			of: diskBytes, text: table.Significant},
 	}...)
