@@ -3,6 +3,7 @@ package consul
 import (
 	"errors"
 	"fmt"
+	"net/url"
 )
 
 // A key is sent in the path of a URL. Consul refuses or rewrites paths with unprintable
@@ -37,6 +38,15 @@ func encodeFrom(key []byte, n int) string {
 		}
 	}
 	return string(name)
+}
+
+// decodeKey returns the key that is stored under a name. A name that encodeKey does not write is its
+// own key.
+func decodeKey(name string) string {
+	if key, err := url.PathUnescape(name); err == nil {
+		return key
+	}
+	return name
 }
 
 // escaped reports whether byte i of a key must be written as %XX.

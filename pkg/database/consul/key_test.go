@@ -46,7 +46,7 @@ func TestEncodeKeyIsLossless(t *testing.T) {
 		if err != nil {
 			t.Fatalf("encode a key: %v", err)
 		}
-		if back, err := url.PathUnescape(name); err != nil || back != string(key) {
+		if back, err := url.PathUnescape(name); err != nil || back != string(key) || decodeKey(name) != back {
 			t.Fatalf("%q is stored as %q, which reads %q: %v", key, name, back, err)
 		}
 		for i, element := range strings.Split(name, "/") {

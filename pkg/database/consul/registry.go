@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -185,10 +184,7 @@ func (r *registry) passing(ctx context.Context, client *api.Client, after uint64
 	}
 	for _, e := range entries {
 		if name, ours := strings.CutPrefix(e.Service.ID, r.name+"-"); ours {
-			if plain, err := url.PathUnescape(name); err == nil { // undoes encodeKey
-				name = plain
-			}
-			names = append(names, name)
+			names = append(names, decodeKey(name))
 		}
 	}
 	return names, meta.LastIndex, nil

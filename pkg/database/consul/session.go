@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -135,10 +134,7 @@ func (s *sessions) names(ctx context.Context, client *api.Client, separator stri
 	}
 	for _, key := range keys {
 		if name, ours := strings.CutPrefix(key, s.prefix); ours {
-			if plain, err := url.PathUnescape(name); err == nil { // undoes encodeKey
-				name = plain
-			}
-			names = append(names, name)
+			names = append(names, decodeKey(name))
 		}
 	}
 	return names, meta.LastIndex, nil

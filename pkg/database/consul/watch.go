@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -219,11 +218,7 @@ func greatest(pairs api.KVPairs) (index uint64) {
 
 // keyOf returns the key of a name.
 func (w *watches) keyOf(name string) []byte {
-	key := strings.TrimPrefix(name, w.prefix)
-	if plain, err := url.PathUnescape(key); err == nil { // undoes encodeKey
-		key = plain
-	}
-	return []byte(key)
+	return []byte(decodeKey(strings.TrimPrefix(name, w.prefix)))
 }
 
 // see records the index up to which keys were reported.
