@@ -168,9 +168,7 @@ func (r *registry) Watch(ctx context.Context, ready func(), changed func(databas
 			sent = at
 		}
 		listed.Next(names, sent, at)
-		if index = max(next, 1); next < index { // Consul's indexes may fall, for example after a restore
-			index = 0
-		}
+		index = max(next, 1) // may be below the last one, for example after a restore
 	}
 }
 
