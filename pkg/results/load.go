@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/coreos/dbtester/pkg/results/histogram"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -244,6 +246,17 @@ func SpreadOf(times []int64) *Spread {
 	n := int64(len(times))
 	at := func(q float64) int64 { return times[histogram.Rank(q, n)-1] }
 	return &Spread{N: n, P50: at(.5), P99: at(.99), P999: at(.999), Max: times[n-1]}
+}
+
+// SpreadOfHistogram returns the spread of the times in a histogram, of which the longest is known in
+// nanoseconds; nil for none, and for no histogram. No percentile is above the longest, which a bucket's
+// edge may exceed by 0.1 %.
+func SpreadOfHistogram(h *hdrhistogram.Histogram, longest int64) *Spread {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	at := func(q float64) int64 { return min(histogram.Quantile(h, q), longest) }
+	return &Spread{N: h.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: longest}
 }
 
 // Enough reports whether there are enough values for the quantile q, as [histogram.Enough]

@@ -91,3 +91,21 @@ func TestSpreadOf(t *testing.T) {
 		}
 	}
 }
+
+// TestSpreadOfHistogram: no percentile is above the longest time, which buckets know less exactly.
+func TestSpreadOfHistogram(t *testing.T) {
+	h := histogram.New()
+	if SpreadOfHistogram(nil, 0) != nil || SpreadOfHistogram(h, 0) != nil {
+		t.Error("nothing has a spread")
+	}
+	const longest = 123_456_789
+	histogram.Record(h, time.Second/1000)
+	histogram.Record(h, longest)
+	if edge := histogram.Quantile(h, 1); edge <= longest {
+		t.Fatalf("the edge of a bucket is %d: the test needs one above %d", edge, longest)
+	}
+	want := Spread{N: 2, P50: histogram.Quantile(h, .5), P99: longest, P999: longest, Max: longest}
+	if got := SpreadOfHistogram(h, longest); *got != want {
+		t.Errorf("got %+v, want %+v", *got, want)
+	}
+}

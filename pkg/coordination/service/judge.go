@@ -9,7 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/discovery"
 	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // shownFaults is how many wrong changes a record names.
@@ -22,7 +21,7 @@ func (s *Service) Outcome() discovery.Outcome {
 		Plan: s.Plan, Facts: discovery.Facts{What: f.What, Rule: f.Rule, Renewal: f.Renewal, Watch: f.Watch, Beside: f.Beside},
 		Began: s.began.UTC(), Quiet: s.Plan.After, BehindWhy: text(s.end.behind), Delayed: s.reports.delayed, LongestStop: s.reports.stopped,
 		Registered: discovery.Registered{
-			Why: text(s.why), Keeps: spread(keeps), KeepsLost: keeps.Lost, KeepsLate: keeps.Late, Left: s.end.left, WhyLeft: text(s.end.why),
+			Why: text(s.why), Keeps: results.SpreadOfHistogram(keeps.Times, int64(keeps.Longest)), KeepsLost: keeps.Lost, KeepsLate: keeps.Late, Left: s.end.left, WhyLeft: text(s.end.why),
 		},
 		Counts: discovery.Counts{Told: s.reports.told},
 	}
@@ -60,12 +59,6 @@ func text(err error) string {
 		return ""
 	}
 	return err.Error()
-}
-
-// spread is that of the times of renewals that were answered, nil without any.
-func spread(c keeper.Counts) *results.Spread {
-	at := func(q float64) int64 { return min(histogram.Quantile(c.Times, q), int64(c.Longest)) }
-	return results.Spread{N: c.Times.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(c.Longest)}.OrNil()
 }
 
 // judge judges the end of a registration that consumers were told of.

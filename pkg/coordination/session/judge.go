@@ -116,7 +116,7 @@ func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.
 		o.GrantsPerSecond = float64(o.Granted) / all.took.Seconds()
 	}
 	o.Earliest, o.Latest = facts.Ends(o.TTL, o.Granted)
-	o.Keeps = all.renewals()
+	o.Keeps = results.SpreadOfHistogram(all.keeps, int64(all.longest))
 	o.Expired = len(all.late)
 	o.NotExpired = o.Abandoned - o.Expired
 	if o.Expired == 0 {
@@ -159,15 +159,6 @@ func (m *merged) add(o *deaths.Outcome, p *Part) {
 	for _, e := range p.Ends {
 		m.late, m.least, m.ends = append(m.late, e.Late), append(m.least, e.Least), append(m.ends, e.At)
 	}
-}
-
-// renewals is the spread of the times of renewals that were answered, nil without any.
-func (m *merged) renewals() *results.Spread {
-	if m.keeps == nil {
-		return nil
-	}
-	at := func(q float64) int64 { return histogram.Quantile(m.keeps, q) }
-	return &results.Spread{N: m.keeps.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: int64(m.longest)}
 }
 
 // fewEnds are too few for a rate.

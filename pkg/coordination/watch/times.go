@@ -231,10 +231,5 @@ func (t *times) taken() []observation.Second { return watchers.Observed().Merge(
 
 // spread is that of a value in a stage, nil without any.
 func (s *stage) spread(value int) *results.Spread {
-	h := s.spent[value]
-	if h.TotalCount() == 0 {
-		return nil
-	}
-	at := func(q float64) int64 { return min(histogram.Quantile(h, q), s.longest[value]) }
-	return &results.Spread{N: h.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: s.longest[value]}
+	return results.SpreadOfHistogram(s.spent[value], s.longest[value])
 }
