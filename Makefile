@@ -12,6 +12,10 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 # Packages of databases, whose suites make test-long runs whole.
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
+# Behind a command that prints the file of its target in test-results: an interrupted one leaves the
+# old file, and one that fails, because of what it found, replaces it and fails.
+publish = >bin/$@.md; status=$$?; mv bin/$@.md test-results/$@.md && exit $$status
+
 .DEFAULT_GOAL := build
 .PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs holders blackout discovery tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
@@ -72,7 +76,7 @@ check: verify ## verify, and tests of the packages that changes since BASE reach
 RUNS ?= 10
 flakes: ## RUNS runs of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
 	@mkdir -p bin
-	packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(RUNS) $$packages >bin/flakes.md; status=$$?; mv bin/flakes.md test-results/flakes.md && exit $$status
+	packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(RUNS) $$packages $(publish)
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
@@ -86,7 +90,7 @@ bench-memory: build ## RssAnon of the client over numbers of requests: test-resu
 	mv bin/memory.md test-results/memory.md && cat test-results/memory.md
 
 audit: build ## compare reports with the logs of scripted servers, at full scale: test-results/audit.md; about ten minutes
-	$(GO) run ./tools/audit -dbtester bin/dbtester >bin/audit.md; status=$$?; mv bin/audit.md test-results/audit.md && exit $$status
+	$(GO) run ./tools/audit -dbtester bin/dbtester $(publish)
 
 verdicts: ## simulate what is decided from measurements: test-results/verdicts.md; minutes
 	@mkdir -p bin
@@ -136,32 +140,32 @@ results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fair
 
 HAND_OFFS ?= 100000
 hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of each store by each recipe, each turn judged by other code: test-results/hand-offs.md; ten minutes
-	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) >bin/hand-offs.md; status=$$?; mv bin/hand-offs.md test-results/hand-offs.md && exit $$status
+	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) $(publish)
 
 holders: build ## compare what is reported of holders of sessions and locks that die, go on or are stopped with each store's rule, and the cost of a renewal with that of etcd's tools: test-results/holders.md; half an hour, on an idle machine
 	$(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester >bin/holders.md; status=$$?; (cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 6 -requests 400000) >>bin/holders.md || status=1; mv bin/holders.md test-results/holders.md && exit $$status
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour
-	$(GO) run ./tools/blackout -dbtester $(CURDIR)/bin/dbtester -n $(BLACKOUTS) >bin/blackout.md; status=$$?; mv bin/blackout.md test-results/blackout.md && exit $$status
+	$(GO) run ./tools/blackout -dbtester $(CURDIR)/bin/dbtester -n $(BLACKOUTS) $(publish)
 
 DEATHS ?= 100
 discovery: build ## compare when consumers of etcd, ZooKeeper and Consul knew of DEATHS deaths of instances with what a prober of its own code saw: test-results/discovery.md; a quarter of an hour
-	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n $(DEATHS) >bin/discovery.md; status=$$?; mv bin/discovery.md test-results/discovery.md && exit $$status
+	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n $(DEATHS) $(publish)
 
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour
-	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester >bin/tap.md; status=$$?; mv bin/tap.md test-results/tap.md && exit $$status
+	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester $(publish)
 
 viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them at two rates: test-results/viewers.md; a quarter of an hour
-	$(GO) run ./tools/viewers -dbtester $(CURDIR)/bin/dbtester >bin/viewers.md; status=$$?; mv bin/viewers.md test-results/viewers.md && exit $$status
+	$(GO) run ./tools/viewers -dbtester $(CURDIR)/bin/dbtester $(publish)
 
 CAUSES ?= 20
 causes: build ## plant a quota, slow disks and far members in etcd, ZooKeeper and Consul, CAUSES runs of each, and count how often reports name them and something else, as root: test-results/causes.md; three hours
-	$(GO) run ./tools/causes -dbtester $(CURDIR)/bin/dbtester -n $(CAUSES) >bin/causes.md; status=$$?; mv bin/causes.md test-results/causes.md && exit $$status
+	$(GO) run ./tools/causes -dbtester $(CURDIR)/bin/dbtester -n $(CAUSES) $(publish)
 
 N ?= 20
 power: build ## count how often power failures lose acknowledged writes of etcd 3.5.4, 3.6.16 and 3.7.3, N fresh clusters of each, as root: test-results/power.md; 20 minutes
-	$(GO) run ./tools/power -dbtester $(CURDIR)/bin/dbtester -n $(N) >bin/power.md; status=$$?; mv bin/power.md test-results/power.md && exit $$status
+	$(GO) run ./tools/power -dbtester $(CURDIR)/bin/dbtester -n $(N) $(publish)
 
 consistency-check: ## compare verdicts on histories with two other checkers, plant lies, and judge 100 million honest requests: test-results/consistency-check.md; minutes
 	DBTESTER_CONSISTENCY_CHECK=$(CURDIR)/test-results/consistency-check.md DBTESTER_CONSISTENCY_HONEST=$(or $(HONEST),100000000) $(GO) test -count=1 -timeout 60m -v -run '^TestCheck$$' ./pkg/consistency
@@ -187,7 +191,7 @@ kill: ## kill -9 of control, agents and members of etcd at every step of a run; 
 
 matrix: ## kill and stop everybody at every step, fill disks, take descriptors away, cut an agent off, send a million mutated calls: test-results/matrix.md; needs root or a user namespace; half an hour
 	@mkdir -p bin
-	GO='$(GO)' scripts/matrix.sh >bin/matrix.md; status=$$?; mv bin/matrix.md test-results/matrix.md && exit $$status
+	GO='$(GO)' scripts/matrix.sh $(publish)
 
 faults: ## kill control, agents and members during a fault of each kind, and play 200 random schedules: test-results/faults-matrix.md; twenty minutes, as root for all kinds
 	@mkdir -p bin
@@ -195,7 +199,7 @@ faults: ## kill control, agents and members during a fault of each kind, and pla
 
 hostile: ## run folders, experiment files, answers, checkouts and stores of others, all cases: test-results/hostile.md; a quarter of an hour
 	@mkdir -p bin
-	$(GO) run ./tools/hostile -go '$(GO)' >bin/hostile.md; status=$$?; mv bin/hostile.md test-results/hostile.md && exit $$status
+	$(GO) run ./tools/hostile -go '$(GO)' $(publish)
 
 FUZZTIME ?= 1m
 fuzz: ## every fuzz test for FUZZTIME; make fuzz [FUZZTIME=10m PACKAGES=./pkg/database/...]; an hour
