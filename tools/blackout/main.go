@@ -35,8 +35,8 @@ type store struct {
 func stores() []store {
 	return []store{
 		{"etcd", "etcd: {}", 2379, dialHTTP("POST", "/v3/kv/put", `{"key":"cHJvYmU=","value":"MQ=="}`)},
-		{"zookeeper", "zookeeper: {version: 3.9.5, install: true, options: {java_xms: 256M, java_xmx: 256M}}", 2181, dialZooKeeper},
-		{"consul", "consul: {version: 1.21.0, install: true}", 8500, dialHTTP("PUT", "/v1/kv/probe", "1")},
+		{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", options: {java_xms: 256M, java_xmx: 256M}}", 2181, dialZooKeeper},
+		{"consul", "consul: {" + experiment.Consul + "}", 8500, dialHTTP("PUT", "/v1/kv/probe", "1")},
 	}
 }
 

@@ -26,8 +26,8 @@ type store struct{ name, lines string }
 func stores() []store {
 	return []store{
 		{"etcd", "etcd: {}"},
-		{"zookeeper", "zookeeper: {version: 3.9.5, install: true, options: {java_xms: 256M, java_xmx: 256M}}"},
-		{"consul", "consul: {version: 1.21.0, install: true}"},
+		{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", options: {java_xms: 256M, java_xmx: 256M}}"},
+		{"consul", "consul: {" + experiment.Consul + "}"},
 	}
 }
 

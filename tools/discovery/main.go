@@ -29,9 +29,9 @@ type store struct {
 func stores() []store {
 	return []store{
 		{"etcd", "etcd: {tag: it}", 2379, followEtcd},
-		{"zookeeper", "zookeeper: {version: 3.9.5, install: true, tag: it, options: {java_xms: 256M, java_xmx: 256M}}", 2181, followZooKeeper},
-		{"consul", "consul: {version: 1.21.0, install: true, tag: it}", 8500, followConsul},
-		{"consul-services", "consul: {version: 1.21.0, install: true, tag: it, discovery: {registry: services}}", 8500, followServices},
+		{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", tag: it, options: {java_xms: 256M, java_xmx: 256M}}", 2181, followZooKeeper},
+		{"consul", "consul: {" + experiment.Consul + ", tag: it}", 8500, followConsul},
+		{"consul-services", "consul: {" + experiment.Consul + ", tag: it, discovery: {registry: services}}", 8500, followServices},
 	}
 }
 

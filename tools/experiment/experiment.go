@@ -43,6 +43,16 @@ func Busy(when string) string {
 	return fmt.Sprintf("with a load of %.1f %s", one, when)
 }
 
+// The releases of the databases that programs install, as a report names them, and the keys of an
+// experiment's database that ask for them.
+const (
+	ZooKeeperRelease = "3.9.5"
+	ConsulRelease    = "1.21.0"
+
+	ZooKeeper = "version: " + ZooKeeperRelease + ", install: true"
+	Consul    = "version: " + ConsulRelease + ", install: true"
+)
+
 // marked is the exit code of a run whose numbers have a mark, as on a busy machine.
 const marked = 3
 

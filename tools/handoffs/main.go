@@ -30,8 +30,8 @@ type recipe struct {
 
 func recipes() []recipe {
 	const (
-		zookeeper = "version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}, "
-		consul    = "version: 1.21.0, install: true, "
+		zookeeper = experiment.ZooKeeper + ", options: {java_xms: 512M, java_xmx: 512M}, "
+		consul    = experiment.Consul + ", "
 	)
 	return []recipe{
 		{"etcd", "library", "", 150}, // each hand-off waits for a tick of 100 ms

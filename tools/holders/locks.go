@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 // recipes: the library of etcd waits for a tick of 100 ms, and the protocol does not need to. Two
@@ -43,7 +45,7 @@ const (
 func stoppedHolders(database string) trial {
 	entry := "{}"
 	if database == "zookeeper" {
-		entry = "{version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}}"
+		entry = "{" + experiment.ZooKeeper + ", options: {java_xms: 512M, java_xmx: 512M}}"
 	}
 	return trial{
 		name: "stopped-" + database, title: fmt.Sprintf("%s, three members: holders of %d locks, with a TTL of 4 s, are stopped %d times for %v", database, stoppedNames, stoppedTimes, stoppedFor),
@@ -71,12 +73,13 @@ const handOff = 0.1
 // failOver: the lock of a dead holder passes when its session has ended, and Consul's later.
 func failOver() trial {
 	const names = 10
-	text := three + load(24*time.Second, 20) + fmt.Sprintf("locks: {names: %d, contenders: [2], hold: 1s, ttl: 4s, recipe: direct, elect: true}\n", names) + `databases:
+	text := three + load(24*time.Second, 20) + fmt.Sprintf(`locks: {names: %d, contenders: [2], hold: 1s, ttl: 4s, recipe: direct, elect: true}
+databases:
   etcd: {tag: etcd}
-  zookeeper: {tag: zookeeper, version: 3.9.5, install: true, load: {duration: 28s}, options: {java_xms: 512M, java_xmx: 512M}}
-  consul__at_once: {tag: consul-0, version: 1.21.0, install: true, load: {duration: 52s}, locks: {ttl: 10s, lock_delay: 0s}}
-  consul__delayed: {tag: consul-15, version: 1.21.0, install: true, load: {duration: 82s}, locks: {ttl: 10s, lock_delay: 15s}}
-`
+  zookeeper: {tag: zookeeper, %s, load: {duration: 28s}, options: {java_xms: 512M, java_xmx: 512M}}
+  consul__at_once: {tag: consul-0, %[3]s, load: {duration: 52s}, locks: {ttl: 10s, lock_delay: 0s}}
+  consul__delayed: {tag: consul-15, %[3]s, load: {duration: 82s}, locks: {ttl: 10s, lock_delay: 15s}}
+`, names, experiment.ZooKeeper, experiment.Consul)
 	return trial{
 		name: "fail-over", title: fmt.Sprintf("three members: holders of %d locks die after 1 s", names),
 		text: text,

@@ -62,8 +62,8 @@ func holders(ctx context.Context, args []string, out, progress io.Writer) error 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Fprintf(out, "# Holders of sessions and locks\n\nWhat dbtester reports of holders that die, go on or are stopped, beside each store's rule and, for etcd, its own counter. Members, load and holders share one machine with %d processors, %s; data is in memory. Made by `make holders` with %s, ZooKeeper 3.9.5 and Consul 1.21.0.\n",
-		runtime.NumCPU(), experiment.Busy("before"), version(ctx, *program))
+	fmt.Fprintf(out, "# Holders of sessions and locks\n\nWhat dbtester reports of holders that die, go on or are stopped, beside each store's rule and, for etcd, its own counter. Members, load and holders share one machine with %d processors, %s; data is in memory. Made by `make holders` with %s, ZooKeeper %s and Consul %s.\n",
+		runtime.NumCPU(), experiment.Busy("before"), version(ctx, *program), experiment.ZooKeeperRelease, experiment.ConsulRelease)
 	var errs []error
 	for _, t := range trials(*stretch) {
 		if *only != "" && !strings.Contains(","+*only+",", ","+t.name+",") {

@@ -70,7 +70,7 @@ func ticks(ms int) trial {
 	const held = 100
 	return trial{
 		name: fmt.Sprintf("zookeeper-%d", ms), title: fmt.Sprintf("ZooKeeper, one member, ticks of %d ms: 100 sessions of 4 s die, 25 a second", ms),
-		text: one + load(18*time.Second, 50) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, after: 5s, release: 25/s}\ndatabases: {zookeeper: {version: 3.9.5, install: true, options: {tick_time: %d, java_xms: 512M, java_xmx: 512M}}}\n", held, ms),
+		text: one + load(18*time.Second, 50) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, after: 5s, release: 25/s}\ndatabases: {zookeeper: {%s, options: {tick_time: %d, java_xms: 512M, java_xmx: 512M}}}\n", held, experiment.ZooKeeper, ms),
 		judge: func(r *records) []finding {
 			s := &r.Databases[0].Sessions
 			return append(ended(s, held), within("later than the TTL", s.late(), 0, float64(ms)/1000+0.05))
@@ -83,7 +83,7 @@ func twice() trial {
 	const held = 50
 	return trial{
 		name: "consul", title: "Consul, one member: 50 sessions of 10 s die at once",
-		text: one + load(30*time.Second, 20) + fmt.Sprintf("sessions: {held: %d, ttl: 10s, after: 6s}\ndatabases: {consul: {version: 1.21.0, install: true}}\n", held),
+		text: one + load(30*time.Second, 20) + fmt.Sprintf("sessions: {held: %d, ttl: 10s, after: 6s}\ndatabases: {consul: {%s}}\n", held, experiment.Consul),
 		judge: func(r *records) []finding {
 			s := &r.Databases[0].Sessions
 			return append(ended(s, held), within("later than the TTL", s.late(), 9.95, 10.05))
