@@ -32,6 +32,14 @@ func ended(s *sessions, held int64) []finding {
 	}
 }
 
+// byRule judges sessions that all end by a rule, from least to most seconds later than their TTL.
+func byRule(held int64, least, most float64) func(*records) []finding {
+	return func(r *records) []finding {
+		s := &r.Databases[0].Sessions
+		return append(ended(s, held), within("later than the TTL", s.late(), least, most))
+	}
+}
+
 // manyLeases: etcd ends 1,000 leases a second, and counts each.
 func manyLeases() trial {
 	const held = 20_000
@@ -57,11 +65,8 @@ func steadyLeases() trial {
 	const held = 2000
 	return trial{
 		name: "etcd-rate", title: "etcd, one member: 2,000 leases of 4 s die, 500 a second",
-		text: one + load(15*time.Second, 200) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, keep: 1s, after: 3s, release: 500/s}\ndatabases: {etcd: {}}\n", held),
-		judge: func(r *records) []finding {
-			s := &r.Databases[0].Sessions
-			return append(ended(s, held), within("later than the TTL", s.late(), 0, 0.7))
-		},
+		text:  one + load(15*time.Second, 200) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, keep: 1s, after: 3s, release: 500/s}\ndatabases: {etcd: {}}\n", held),
+		judge: byRule(held, 0, 0.7),
 	}
 }
 
@@ -70,11 +75,8 @@ func ticks(ms int) trial {
 	const held = 100
 	return trial{
 		name: fmt.Sprintf("zookeeper-%d", ms), title: fmt.Sprintf("ZooKeeper, one member, ticks of %d ms: 100 sessions of 4 s die, 25 a second", ms),
-		text: one + load(18*time.Second, 50) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, after: 5s, release: 25/s}\ndatabases: {zookeeper: {%s, options: {tick_time: %d, java_xms: 512M, java_xmx: 512M}}}\n", held, experiment.ZooKeeper, ms),
-		judge: func(r *records) []finding {
-			s := &r.Databases[0].Sessions
-			return append(ended(s, held), within("later than the TTL", s.late(), 0, float64(ms)/1000+0.05))
-		},
+		text:  one + load(18*time.Second, 50) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, after: 5s, release: 25/s}\ndatabases: {zookeeper: {%s, options: {tick_time: %d, java_xms: 512M, java_xmx: 512M}}}\n", held, experiment.ZooKeeper, ms),
+		judge: byRule(held, 0, float64(ms)/1000+0.05),
 	}
 }
 
@@ -83,11 +85,8 @@ func twice() trial {
 	const held = 50
 	return trial{
 		name: "consul", title: "Consul, one member: 50 sessions of 10 s die at once",
-		text: one + load(30*time.Second, 20) + fmt.Sprintf("sessions: {held: %d, ttl: 10s, after: 6s}\ndatabases: {consul: {%s}}\n", held, experiment.Consul),
-		judge: func(r *records) []finding {
-			s := &r.Databases[0].Sessions
-			return append(ended(s, held), within("later than the TTL", s.late(), 9.95, 10.05))
-		},
+		text:  one + load(30*time.Second, 20) + fmt.Sprintf("sessions: {held: %d, ttl: 10s, after: 6s}\ndatabases: {consul: {%s}}\n", held, experiment.Consul),
+		judge: byRule(held, 9.95, 10.05),
 	}
 }
 
