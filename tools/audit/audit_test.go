@@ -2,15 +2,14 @@ package main
 
 import (
 	"math"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/tools/audit/standin"
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 // attempts is how often a case may run. A machine that stands still for a moment breaks
@@ -24,12 +23,9 @@ func TestAudit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs dbtester for two minutes")
 	}
-	program := filepath.Join(t.TempDir(), "dbtester")
-	// As make build and make vet compile it, which is then not compiled again.
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/coreos/dbtester/cmd/dbtester")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	program, err := experiment.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range cases() {
 		if c.Full {

@@ -2,11 +2,12 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
 )
 
 // attempts is how often a run may be spoiled by a stop of this machine, after which leases end whose
@@ -20,14 +21,10 @@ func TestEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs dbtester for a quarter of a minute")
 	}
-	program := filepath.Join(t.TempDir(), "dbtester")
-	// As make build and make vet compile it, which is then not compiled again.
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/coreos/dbtester/cmd/dbtester")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	program, err := experiment.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	var err error
 	for range attempts {
 		var out, progress strings.Builder
 		err = discovery(t.Context(), []string{"-dbtester", program, "-only", "etcd", "-n", "10", "-notice", "5s", "-within", "3s", "-tolerance", "10m"}, &out, &progress)

@@ -29,6 +29,18 @@ func Main(name string, do func(ctx context.Context, args []string, out, progress
 	}
 }
 
+// Build builds the program in a folder, for tests of programs that run it, and returns its path. It is
+// compiled as by make build and make vet, and then not compiled again.
+func Build(dir string) (program string, err error) {
+	program = filepath.Join(dir, "dbtester")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/coreos/dbtester/cmd/dbtester")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return program, nil
+}
+
 // Busy describes how busy the machine is, whose other work changes times. When completes "with a load
 // of 1.5".
 func Busy(when string) string {
