@@ -26,7 +26,7 @@ type Half struct {
 	// plan is nil if the file asks for no search.
 	plan *declared.Plan
 	// sink is nil before Open, result before the search has ended.
-	sink   *sink
+	sink   *Sink
 	result *declared.Result
 }
 
@@ -69,24 +69,24 @@ func (h *Half) Describe() []string {
 
 // Open returns the sink of all windows.
 func (h *Half) Open() (abilities.Sink, error) {
-	h.sink = &sink{dir: h.run.Dir}
+	h.sink = NewSink(h.run.Dir)
 	return h.sink, nil
 }
 
 // Send finds the capacity. The records of the run are those of its last window.
 func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	sent := false
-	out, err := find(ctx, inputs{
+	out, err := Run(ctx, Options{
 		Plan: *h.plan, Stretch: h.run.DB.Load.Stretches()[0], Trial: s.Trial(), Dir: h.run.Dir, Sink: h.sink,
 		Step: func(window context.Context, step load.Step) (load.StepResult, error) {
 			sent = true
 			return s.Step(ctx, window, step)
 		},
-		Before: func(ctx context.Context) int64 {
+		Before: func(ctx context.Context) (int64, error) {
 			if sent {
 				s.Between(ctx)
 			}
-			return h.size(ctx)
+			return h.size(ctx), nil
 		},
 		Last: func(rate float64) error { return h.last(rate, s) }, Say: h.run.Step,
 	})

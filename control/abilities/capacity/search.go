@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// inputs are what a search sends and how, and where it writes.
-type inputs struct {
+// Options are the inputs of a search.
+type Options struct {
 	declared.Plan
 	// Stretch holds what all windows have in common: clients and connections. Its rate is the
 	// first window's.
@@ -27,21 +27,21 @@ type inputs struct {
 	Trial int
 	// Dir is the tag's folder. The recorder writes to Sink.
 	Dir  string
-	Sink *sink
+	Sink *Sink
 	// Step sends a window and returns when its last request has ended. An error ends the search,
 	// except the error of its context.
 	Step func(context.Context, load.Step) (load.StepResult, error)
 	// Before is called before each window, when no request is in flight. It keeps the store small
 	// and returns its size, -1 if not known.
-	Before func(context.Context) (size int64)
+	Before func(context.Context) (size int64, err error)
 	// Last is called before each window whose records are the run's. Another such window may
 	// follow.
 	Last func(rate float64) error
 	Say  func(format string, args ...any)
 }
 
-// ended is a search that has ended.
-type ended struct {
+// Outcome is a search that has ended.
+type Outcome struct {
 	declared.Result
 	// Step and Sent are the window of the run's records; nil without one.
 	Step *load.Step
@@ -53,11 +53,11 @@ var errDecided = errors.New("the window can no longer pass")
 
 // search is a running search.
 type search struct {
-	inputs
+	Options
 	machine *capacity.Search
 	options capacity.Options
 	rows    []declared.Window
-	out     ended
+	out     Outcome
 	number  int // of windows
 }
 
@@ -72,10 +72,10 @@ func optionsOf(c declared.Plan, first float64) capacity.Options {
 	return o
 }
 
-// find searches until the state machine ends, ctx ends or a window can't be sent. The result
+// Run searches until the state machine ends, ctx ends or a window can't be sent. The outcome
 // holds what it found until then.
-func find(ctx context.Context, o inputs) (ended, error) {
-	s := &search{inputs: o, options: optionsOf(o.Plan, o.Stretch.Rate)}
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	s := &search{Options: o, options: optionsOf(o.Plan, o.Stretch.Rate)}
 	s.out.Plan = o.Plan
 	machine, err := capacity.New(s.options)
 	if err != nil {
@@ -200,7 +200,10 @@ func (s *search) window(ctx context.Context, kind declared.Kind, rate float64) e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	size := s.Before(ctx)
+	size, err := s.Before(ctx)
+	if err != nil {
+		return err
+	}
 	s.number++
 	length := s.WindowAt(rate)
 	last := kind == declared.KindHold || kind == declared.KindLast

@@ -24,7 +24,7 @@ import (
 // requests beyond what the clients can send within the limit are shed.
 type server struct {
 	t        *testing.T
-	o        *inputs
+	o        *Options
 	capacity float64
 	noise    *rand.Rand
 	late     bool // requests miss the limit because they are sent late
@@ -41,9 +41,9 @@ type server struct {
 func newServer(t *testing.T, c declared.Plan) *server {
 	s := &server{t: t, capacity: 2000, noise: rand.New(rand.NewPCG(1, 2)), now: time.Unix(1_800_000_000, 0)}
 	dir := t.TempDir()
-	s.o = &inputs{
-		Plan: c, Stretch: workload.Step{Clients: 500, Connections: 1, Rate: 250}, Trial: 1, Dir: dir, Sink: &sink{dir: dir},
-		Step: s.step, Before: func(context.Context) int64 { return 1000 }, Last: func(float64) error { return nil }, Say: t.Logf,
+	s.o = &Options{
+		Plan: c, Stretch: workload.Step{Clients: 500, Connections: 1, Rate: 250}, Trial: 1, Dir: dir, Sink: NewSink(dir),
+		Step: s.step, Before: func(context.Context) (int64, error) { return 1000, nil }, Last: func(float64) error { return nil }, Say: t.Logf,
 	}
 	return s
 }
@@ -121,9 +121,9 @@ func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, err
 }
 
 // search runs a search and reads its rows.
-func (s *server) search() (ended, []declared.Window, error) {
+func (s *server) search() (Outcome, []declared.Window, error) {
 	s.t.Helper()
-	out, err := find(s.t.Context(), *s.o)
+	out, err := Run(s.t.Context(), *s.o)
 	if closed := s.o.Sink.Close(); closed != nil {
 		s.t.Errorf("close the records: %v", closed)
 	}
@@ -277,11 +277,11 @@ func TestWarmUp(t *testing.T) {
 	c.WarmUp = 20 * time.Second
 	s := newServer(t, c)
 	s.capacity = 1 // no window passes, and none is ended early
-	s.o.Before = func(context.Context) int64 {
+	s.o.Before = func(context.Context) (int64, error) {
 		if len(s.begun) == 1 {
 			s.capacity = 2000
 		}
-		return 1000
+		return 1000, nil
 	}
 	out, rows, err := s.search()
 	if err != nil || !out.Found() || out.Rate < 1900 {
@@ -304,7 +304,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		return step(c, l)
 	}
-	out, err := find(ctx, *s.o)
+	out, err := Run(ctx, *s.o)
 	if !errors.Is(err, stop) || out.Reason != "searching" {
 		t.Errorf("%+v, %v; want the cause", out.Result, err)
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// sink receives the records of all windows. The search's records go to a folder of their own. The
+// Sink receives the records of all windows. The search's records go to a folder of their own. The
 // records of a last window go to the tag's folder, and are moved to the search's if another
-// window follows. It counts the requests of a window. One goroutine at a time calls the methods
+// window follows. Sink counts the requests of a window. One goroutine at a time calls the methods
 // of [load.Sink].
-type sink struct {
-	dir   string // the tag's folder, which exists
+type Sink struct {
+	dir   string
 	files *load.Files
 	moved int // holds whose records were moved away
 	last  bool
@@ -31,8 +31,11 @@ type sink struct {
 	tally *tally
 }
 
+// NewSink returns the sink of a tag's folder, which exists.
+func NewSink(dir string) *Sink { return &Sink{dir: dir} }
+
 // openSearch opens the records of the search.
-func (s *sink) openSearch() (err error) {
+func (s *Sink) openSearch() (err error) {
 	dir := filepath.Join(s.dir, declared.Dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of windows: %w", err)
@@ -42,7 +45,7 @@ func (s *sink) openSearch() (err error) {
 }
 
 // openLast opens the records of the run. Existing ones are moved to the search's.
-func (s *sink) openLast() (err error) {
+func (s *Sink) openLast() (err error) {
 	if err := s.Close(); err != nil {
 		return err
 	}
@@ -64,7 +67,7 @@ func (s *sink) openLast() (err error) {
 }
 
 // Close closes the records that are open.
-func (s *sink) Close() error {
+func (s *Sink) Close() error {
 	if s.files == nil {
 		return nil
 	}
@@ -75,7 +78,7 @@ func (s *sink) Close() error {
 
 // begin counts the next window from zero. decided is called when more than budget requests have
 // missed the limit; a negative budget is unlimited.
-func (s *sink) begin(limit time.Duration, budget int64, decided func()) *tally {
+func (s *Sink) begin(limit time.Duration, budget int64, decided func()) *tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tally = &tally{limit: int64(limit), budget: budget, decided: decided}
@@ -83,7 +86,7 @@ func (s *sink) begin(limit time.Duration, budget int64, decided func()) *tally {
 }
 
 // Second implements [load.Sink].
-func (s *sink) Second(second load.Second) error {
+func (s *Sink) Second(second load.Second) error {
 	s.mu.Lock()
 	t := s.tally
 	s.mu.Unlock()
@@ -94,10 +97,10 @@ func (s *sink) Second(second load.Second) error {
 }
 
 // Total implements [load.Sink].
-func (s *sink) Total(t load.Total) error { return s.files.Total(t) }
+func (s *Sink) Total(t load.Total) error { return s.files.Total(t) }
 
 // Member implements [load.MemberSink].
-func (s *sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
+func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
 
 // measured counts the requests that were due in a window by their outcomes.
 type measured struct {
@@ -201,4 +204,4 @@ func (m *measured) window(rate float64, clients int, limit time.Duration, res lo
 	return w
 }
 
-var _ load.MemberSink = (*sink)(nil)
+var _ load.MemberSink = (*Sink)(nil)
