@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/faults"
@@ -118,7 +120,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	if len(parts) > mostIntervals {
 		parts = nil
 		for _, fault := range worsts {
-			parts = append(parts, fmt.Sprintf("after %s from %s", fault, listing(byFault[fault])))
+			parts = append(parts, fmt.Sprintf("after %s from %s", fault, english.WordSeries(byFault[fault], "and")))
 		}
 	}
 	before := "The load"
@@ -130,15 +132,6 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 
 // mostIntervals is the number of databases up to which the sentence has their intervals.
 const mostIntervals = 4
-
-// listing joins texts to "a, b and c".
-func listing(texts []string) string {
-	last := len(texts) - 1
-	if last == 0 {
-		return texts[0]
-	}
-	return strings.Join(texts[:last], ", ") + " and " + texts[last]
-}
 
 // differ reports whether two times differ by a quarter, and by more than probes may miss.
 func differ(a, b float64) bool { return math.Abs(a-b) > max(.25*a, .2) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	humanize "github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
@@ -85,12 +86,7 @@ func byStage(o *locks.Outcome, of func(*locks.Stage) string) string {
 }
 
 // contenders prints how many there were.
-func contenders(s *locks.Stage) string {
-	if s.Contenders == 1 {
-		return "1 contender"
-	}
-	return humanize.Comma(int64(s.Contenders)) + " contenders"
-}
+func contenders(s *locks.Stage) string { return english.Plural(s.Contenders, "contender", "") }
 
 // fewest and most are the stages with the fewest and the most contenders of which something is
 // known, nil for none.

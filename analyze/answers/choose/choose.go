@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/analyze/table"
@@ -400,9 +402,4 @@ func verb(names []string, one, several string) string {
 }
 
 // listed joins names: "a, b and c".
-func listed(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
+func listed(names []string) string { return english.WordSeries(names, "and") }
