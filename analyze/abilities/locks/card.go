@@ -8,6 +8,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/analyze/run/trials"
 	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -234,16 +235,15 @@ func (l line) cell(trials []*locks.Outcome, contenders int) string {
 
 // median is the median of trials, with the least and the most unless the line has none, and its unit.
 func (l line) median(all []float64) (text, unit string) {
-	slices.Sort(all)
 	number := func(n float64) string {
 		is, _, _ := strings.Cut(l.text(n), " ")
 		return is
 	}
-	middle := (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	middle := trials.SpreadOf(all).Median
 	if _, after, ok := strings.Cut(l.text(middle), " "); ok {
 		unit = " " + after
 	}
-	least, most := number(all[0]), number(all[len(all)-1])
+	least, most := number(slices.Min(all)), number(slices.Max(all))
 	if least == most || l.middle {
 		return number(middle) + unit, unit
 	}
