@@ -107,18 +107,17 @@ func sayByHold(list []*holds) string {
 func cardByHold(list []*holds) *abilities.Card {
 	card := &abilities.Card{Head: []string{"hand-off p50 / p99 of a lock that is held for"}}
 	var times []time.Duration
-	safe := []string{"held twice / fences out of order"}
+	safe := []string{lineViolations}
 	for _, h := range list {
 		card.Head = append(card.Head, h.store+" "+h.recipe)
-		var sum locks.Safety
+		var all []*locks.Outcome
 		for _, one := range h.all {
 			if !slices.Contains(times, one.hold) {
 				times = append(times, one.hold)
 			}
-			is, _ := one.of.Safety()
-			sum.Overlaps, sum.Disorder = sum.Overlaps+is.Overlaps, sum.Disorder+is.Disorder
+			all = append(all, one.of)
 		}
-		safe = append(safe, count(sum.Overlaps)+" / "+count(sum.Disorder))
+		safe = append(safe, violations(all))
 		o := h.all[0].of
 		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s; %s, TTL %v; %s wait for %s", h.store, how(o, o.By), o.What, o.TTL, contenders(h.all[0].stage), o.Waits))
 	}

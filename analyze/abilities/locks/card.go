@@ -310,25 +310,33 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 			cells[0] = strings.TrimPrefix(cells[0], abilities.Indent)
 		}
 	}
-	sum := func(a, b func(locks.Safety) int64) func([]*locks.Outcome) string {
-		return func(trials []*locks.Outcome) string {
-			var as, bs int64
-			for _, o := range trials {
-				is, _ := o.Safety()
-				as, bs = as+a(is), bs+b(is)
-			}
-			return count(as) + " / " + count(bs)
-		}
-	}
-	card.Rows = append(card.Rows,
-		row("held twice / fences out of order", all, sum(func(s locks.Safety) int64 { return s.Overlaps }, func(s locks.Safety) int64 { return s.Disorder })),
-		row("believed held / lost", all, sum(func(s locks.Safety) int64 { return s.Believed }, func(s locks.Safety) int64 { return s.Lost })))
+	card.Rows = append(card.Rows, row(lineViolations, all, violations), row("believed held / lost", all, func(trials []*locks.Outcome) string {
+		s := safety(trials)
+		return count(s.Believed) + " / " + count(s.Lost)
+	}))
 	for i, name := range names {
 		if len(all[i]) > 0 {
 			card.Notes = append(card.Notes, note(name, all[i][0], len(all[i])))
 		}
 	}
 	return card
+}
+
+// lineViolations is the line of what makes a run invalid, and violations its cell.
+const lineViolations = "held twice / fences out of order"
+
+func violations(all []*locks.Outcome) string {
+	s := safety(all)
+	return count(s.Overlaps) + " / " + count(s.Disorder)
+}
+
+// safety is the sum over several loads.
+func safety(all []*locks.Outcome) (sum locks.Safety) {
+	for _, o := range all {
+		one, _ := o.Safety()
+		sum.Add(one)
+	}
+	return sum
 }
 
 // rowsOf are the rows of a number of contenders, without those that no database has.

@@ -96,13 +96,17 @@ type Safety struct {
 // Safety returns the sum over all stages, and how many times a lock was acquired in them.
 func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	for i := range o.Stages {
-		s := &o.Stages[i].Safety
 		acquired += o.Stages[i].Acquired
-		sum.Overlaps, sum.Disorder = sum.Overlaps+s.Overlaps, sum.Disorder+s.Disorder
-		sum.Believed, sum.Lost = sum.Believed+s.Believed, sum.Lost+s.Lost
-		sum.LongestBelieved = max(sum.LongestBelieved, s.LongestBelieved)
+		sum.Add(o.Stages[i].Safety)
 	}
 	return sum, acquired
+}
+
+// Add adds what happened to other turns.
+func (s *Safety) Add(o Safety) {
+	s.Overlaps, s.Disorder = s.Overlaps+o.Overlaps, s.Disorder+o.Disorder
+	s.Believed, s.Lost = s.Believed+o.Believed, s.Lost+o.Lost
+	s.LongestBelieved = max(s.LongestBelieved, o.LongestBelieved)
 }
 
 // Order is the order in which contenders got a lock.
