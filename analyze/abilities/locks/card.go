@@ -149,10 +149,9 @@ type line struct {
 	// middle means that several trials have their median alone.
 	middle bool
 	count  func(*locks.Stage) int64
+	// say, in place of all of these, is the line's cell.
+	say func(trials []*locks.Outcome, contenders int) string
 }
-
-// lineShares is the line before the order.
-const lineShares = "luckiest / unluckiest"
 
 // lines are those of a stage, the first with the number of contenders before its name.
 func lines() []line {
@@ -175,12 +174,13 @@ func lines() []line {
 			return []float64{float64(s.FailOver.Passed.P50)}
 		}, text: func(ns float64) string { return longer(int64(ns)) }, count: func(s *locks.Stage) int64 { return s.FailOver.Passed.N }},
 		{name: "acquired/s", of: func(_ *locks.Outcome, s *locks.Stage) []float64 { return []float64{s.PerSecond} }, text: func(n float64) string { return fmt.Sprintf("%.1f", n) }},
-		{name: lineShares, of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
+		{name: "luckiest / unluckiest", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
 			if s.Acquired == 0 {
 				return nil
 			}
 			return []float64{s.Fairness.Most, s.Fairness.Fewest}
 		}, text: percent},
+		{name: "order", say: orderIn},
 		{name: "longest wait", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
 			return []float64{s.Fairness.LongestWithout.Seconds()}
 		}, text: func(n float64) string { return fmt.Sprintf("%.3f s", n) }},
@@ -196,6 +196,9 @@ func lines() []line {
 // cell is the line's cell of a database: the numbers of its trials with a number of contenders, ""
 // for none.
 func (l line) cell(trials []*locks.Outcome, contenders int) string {
+	if l.say != nil {
+		return l.say(trials, contenders)
+	}
 	var numbers [][]float64 // of a trial each
 	times := int64(0)
 	for _, o := range trials {
@@ -305,8 +308,8 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	for _, n := range numbers {
 		card.Rows = append(card.Rows, rowsOf(n, all)...)
 	}
-	for _, cells := range card.Rows {
-		if len(numbers) == 1 { // then no row is a detail
+	if len(numbers) == 1 { // then no row is a detail
+		for _, cells := range card.Rows {
 			cells[0] = strings.TrimPrefix(cells[0], abilities.Indent)
 		}
 	}
@@ -341,21 +344,15 @@ func safety(all []*locks.Outcome) (sum locks.Safety) {
 
 // rowsOf are the rows of a number of contenders, without those that no database has.
 func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
-	add := func(name string, of func([]*locks.Outcome) string) {
-		cells := row(name, all, of)
+	for _, l := range lines() {
+		cells := row(l.name, all, func(trials []*locks.Outcome) string { return l.cell(trials, n) })
 		if !slices.ContainsFunc(cells[1:], func(text string) bool { return text != "-" }) {
-			return
+			continue
 		}
-		if cells[0] = abilities.Indent + name; len(rows) == 0 {
-			cells[0] = contenders(&locks.Stage{Contenders: n}) + ": " + name
+		if cells[0] = abilities.Indent + l.name; len(rows) == 0 {
+			cells[0] = contenders(&locks.Stage{Contenders: n}) + ": " + l.name
 		}
 		rows = append(rows, cells)
-	}
-	for _, l := range lines() {
-		add(l.name, func(trials []*locks.Outcome) string { return l.cell(trials, n) })
-		if l.name == lineShares {
-			add("order", func(trials []*locks.Outcome) string { return orderIn(trials, n) })
-		}
 	}
 	return rows
 }
