@@ -39,11 +39,7 @@ const maxTxnAnswer = 4 << 20
 // DialBulk makes a client of one member, the preferred or else the first. Only the first
 // request shows whether the client works.
 func (o *Options) DialBulk(_ context.Context, t database.Target) (database.Bulk, error) {
-	transport, err := standard(t.TLS, maxTxnAnswer)
-	if err != nil {
-		return nil, err
-	}
-	library, config, err := library(t, max(t.Prefer, 0), transport)
+	library, config, err := openLibrary(t, max(t.Prefer, 0), maxTxnAnswer, 1)
 	if err != nil {
 		return nil, err
 	}

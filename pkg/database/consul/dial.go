@@ -76,11 +76,7 @@ func hint(err error) string {
 
 // open returns a client of the standard transport, which is not connected yet.
 func (m members) open(member int) (*client, error) {
-	transport, err := standard(m.target.TLS, m.maxBody)
-	if err != nil {
-		return nil, err
-	}
-	library, config, err := library(m.target, member, transport)
+	library, config, err := openLibrary(m.target, member, m.maxBody, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -91,18 +87,37 @@ func (m members) open(member int) (*client, error) {
 	}, nil
 }
 
+// openLibrary returns a client of Consul's own library for one member over the standard transport, and the
+// configuration that the library completed. Nothing is connected yet.
+func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.Client, *api.Config, error) {
+	transport, err := standard(t.TLS, maxBody, conns)
+	if err != nil {
+		return nil, nil, err
+	}
+	return library(t, member, transport)
+}
+
+// endpoint returns the address of a member.
+func endpoint(t database.Target, member int) (string, error) {
+	if member < 0 || member >= len(t.Endpoints) {
+		return "", fmt.Errorf("the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
+	}
+	return t.Endpoints[member], nil
+}
+
 // library returns a client of Consul's own library for one member, and the
 // configuration that the library completed.
 func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
-	if member < 0 || member >= len(t.Endpoints) {
-		return nil, nil, fmt.Errorf("the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
+	address, err := endpoint(t, member)
+	if err != nil {
+		return nil, nil, err
 	}
 	token, err := tokenOf(t.Auth)
 	if err != nil {
 		return nil, nil, err
 	}
 	config := &api.Config{
-		Address: t.Endpoints[member], Scheme: "http", Token: token,
+		Address: address, Scheme: "http", Token: token,
 		HttpClient: &http.Client{Transport: transport, CheckRedirect: noRedirect},
 	}
 	if t.TLS != nil {
@@ -131,8 +146,8 @@ func tokenOf(auth *database.Auth) (string, error) {
 // noRedirect returns a redirect as the answer. Following it would send a request twice.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// standard returns net/http's transport for one connection.
-func standard(t *database.TLS, maxBody int64) (http.RoundTripper, error) {
+// standard returns net/http's transport for some connections.
+func standard(t *database.TLS, maxBody int64, conns int) (*kvTransport, error) {
 	config, err := t.Config()
 	if err != nil {
 		return nil, err
@@ -143,8 +158,8 @@ func standard(t *database.TLS, maxBody int64) (http.RoundTripper, error) {
 		TLSClientConfig: config,
 		// With HTTP/2 the clients would share one connection.
 		TLSNextProto:          map[string]func(string, *tls.Conn) http.RoundTripper{},
-		MaxConnsPerHost:       1,
-		MaxIdleConnsPerHost:   1,
+		MaxConnsPerHost:       conns,
+		MaxIdleConnsPerHost:   conns,
 		DisableCompression:    true,
 		ReadBufferSize:        bufferBytes,
 		WriteBufferSize:       bufferBytes,

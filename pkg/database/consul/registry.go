@@ -52,12 +52,12 @@ func (o *Options) Registry() database.SessionFacts {
 // registry registers instances at the members' own agents in turn, and follows them through the
 // preferred or else the first member.
 type registry struct {
-	agents []*api.Client // by member
-	http   []*http.Client
-	health *api.Client // of the member to follow through
-	name   string      // of the service
-	open   func(conns int) (*api.Client, *http.Client, error)
-	last   atomic.Int64
+	target  database.Target
+	agents  []*api.Client // by member
+	http    []*http.Client
+	through int    // member to follow through
+	name    string // of the service
+	last    atomic.Int64
 }
 
 // DialRegistry makes clients of all members' agents. An ACL token must allow writing the service, whose
@@ -69,7 +69,7 @@ func (o *Options) DialRegistry(ctx context.Context, t database.Target) (database
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	if _, _, err := r.passing(ctx, r.health, 0); err != nil && !inTrouble(err) {
+	if _, _, err := r.passing(ctx, r.agents[r.through], 0); err != nil && !inTrouble(err) {
 		return nil, errors.Join(fmt.Errorf("dial consul: %w%s", err, hint(err)), r.Close())
 	}
 	return r, nil
@@ -77,25 +77,20 @@ func (o *Options) DialRegistry(ctx context.Context, t database.Target) (database
 
 // newRegistry returns a registry that is not connected.
 func newRegistry(t database.Target) (*registry, error) {
-	r := &registry{name: sessionName + "-" + strings.Trim(strings.ReplaceAll(t.KeyPrefix()+database.SessionKeys, "/", "-"), "-")}
-	member := max(t.Prefer, 0)
-	open := func(member, conns int) (*api.Client, *http.Client, error) {
-		of := t
-		of.Prefer = member
-		return (&sessions{target: of, body: mostWatched}).open(conns)
+	r := &registry{
+		target: t, through: max(t.Prefer, 0),
+		name: sessionName + "-" + strings.Trim(strings.ReplaceAll(t.KeyPrefix()+database.SessionKeys, "/", "-"), "-"),
 	}
-	r.open = func(conns int) (*api.Client, *http.Client, error) { return open(member, conns) }
+	if _, err := endpoint(t, r.through); err != nil {
+		return nil, err
+	}
 	for i := range t.Endpoints {
-		client, idle, err := open(i, sessionConns)
+		client, config, err := openLibrary(t, i, mostWatched, sessionConns)
 		if err != nil {
 			return nil, err
 		}
-		r.agents, r.http = append(r.agents, client), append(r.http, idle)
+		r.agents, r.http = append(r.agents, client), append(r.http, config.HttpClient)
 	}
-	if member >= len(r.agents) {
-		return nil, fmt.Errorf("the endpoint must be from 0 to %d, got %d", len(r.agents)-1, member)
-	}
-	r.health = r.agents[member]
 	return r, nil
 }
 
@@ -127,7 +122,7 @@ func (r *registry) await(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, one.Release(context.WithoutCancel(ctx))) }()
 	for index := uint64(0); ; {
-		names, next, err := r.passing(ctx, r.health, index)
+		names, next, err := r.passing(ctx, r.agents[r.through], index)
 		if err != nil || slices.Contains(names, name) {
 			return err
 		}
@@ -143,11 +138,11 @@ func (r *registry) Grant(_ context.Context, ttl time.Duration) (database.Session
 
 // Watch repeats blocking queries for the instances that pass.
 func (r *registry) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
-	client, idle, err := r.open(1)
+	client, config, err := openLibrary(r.target, r.through, mostWatched, 1)
 	if err != nil {
 		return fmt.Errorf("watch: %w", err)
 	}
-	defer idle.CloseIdleConnections()
+	defer config.HttpClient.CloseIdleConnections()
 	listed := database.NewListed(ready, changed)
 	for index := uint64(0); ; {
 		sent := time.Now()

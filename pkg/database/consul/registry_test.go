@@ -45,7 +45,7 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("all knew %d deaths and %d deploys, want %d and %d: %+v", deaths, deploys, plan.Deaths, plan.Deploys, o.Changes)
 	}
 	t.Logf("deaths %+v", o.Of(discovery.Death))
-	client, _, err := (&sessions{target: c.Target(), body: mostWatched}).open(1)
+	client, _, err := openLibrary(c.Target(), 0, mostWatched, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

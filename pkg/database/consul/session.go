@@ -71,13 +71,7 @@ func (o *Options) DialSessions(ctx context.Context, t database.Target) (database
 
 // open returns a client with some connections.
 func (s *sessions) open(conns int) (*api.Client, *http.Client, error) {
-	transport, err := standard(s.target.TLS, s.body)
-	if err != nil {
-		return nil, nil, err
-	}
-	k := transport.(*kvTransport)
-	k.MaxConnsPerHost, k.MaxIdleConnsPerHost = conns, conns
-	client, config, err := library(s.target, max(s.target.Prefer, 0), k)
+	client, config, err := openLibrary(s.target, max(s.target.Prefer, 0), s.body, conns)
 	if err != nil {
 		return nil, nil, err
 	}

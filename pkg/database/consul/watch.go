@@ -59,15 +59,13 @@ type watches struct {
 
 // DialWatches makes a client of the preferred or else the first member.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
-	transport, err := standard(t.TLS, mostWatched)
+	const conns = 2 // one query, and a request of a barrier
+	transport, err := standard(t.TLS, mostWatched, conns)
 	if err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)
 	}
-	const conns = 2 // one query, and a request of a barrier
-	k := transport.(*kvTransport)
-	k.MaxConnsPerHost, k.MaxIdleConnsPerHost = conns, conns
 	w := &watches{prefix: t.KeyPrefix(), to: to, changed: make(chan struct{})}
-	client, config, err := library(t, max(t.Prefer, 0), stamped{k})
+	client, config, err := library(t, max(t.Prefer, 0), stamped{transport})
 	if err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)
 	}
