@@ -14,37 +14,37 @@ import (
 // stage.
 func perEvent(of func(*run.Run) []*run.Machine) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
-		o, none := outcome(r)
-		if none != "" {
-			return run.Inapplicable("%s", none), ""
-		}
-		machines := of(r)
-		if len(machines) == 0 {
-			return run.Missing(run.NoAgents), ""
-		}
-		costs := map[*watchers.Stage]run.Measure{}
-		for i := range o.Stages {
-			costs[&o.Stages[i]] = cost(machines, &o.Stages[i])
-		}
-		last := most(&o, func(s *watchers.Stage) bool { return costs[s].Known() })
-		if last == nil {
-			return costs[&o.Stages[len(o.Stages)-1]], ""
-		}
-		text := each(&o, func(s *watchers.Stage) string {
-			if !costs[s].Known() {
-				return ""
-			}
-			return fmt.Sprintf("%.2f us of %s events in %.1f s", costs[s].Value, humanize.Comma(s.Deliveries), s.Length.Seconds())
-		})
-		return costs[last], text
+		return cell(func(o *watchers.Outcome) (run.Measure, string) { return costs(of(r), o) })(r)
 	}
 }
 
+// costs formats the processor time of machines for each delivery, by stage.
+func costs(machines []*run.Machine, o *watchers.Outcome) (run.Measure, string) {
+	if len(machines) == 0 {
+		return run.Missing(run.NoAgents), ""
+	}
+	by := map[*watchers.Stage]run.Measure{}
+	for i := range o.Stages {
+		by[&o.Stages[i]] = cost(machines, o, &o.Stages[i])
+	}
+	last := most(o, func(s *watchers.Stage) bool { return by[s].Known() })
+	if last == nil {
+		return by[&o.Stages[len(o.Stages)-1]], ""
+	}
+	text := each(o, func(s *watchers.Stage) string {
+		if !by[s].Known() {
+			return ""
+		}
+		return fmt.Sprintf("%.2f us of %s events in %.1f s", by[s].Value, humanize.Comma(s.Deliveries), s.Length.Seconds())
+	})
+	return by[last], text
+}
+
 // cost is the processor time of machines in a stage, divided by its deliveries, in microseconds.
-func cost(machines []*run.Machine, s *watchers.Stage) run.Measure {
+func cost(machines []*run.Machine, o *watchers.Outcome, s *watchers.Stage) run.Measure {
 	switch {
 	case s.Deliveries == 0 || s.Length <= 0:
-		return run.Missing("no write was heard of while the number of watchers stayed")
+		return unheard(o)
 	case s.Slow != nil:
 		return run.Missing("the deliveries to slow watchers are not among those that are counted")
 	}
