@@ -107,15 +107,16 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			continue
 		}
 		worst := slices.MaxFunc(list, func(a, b group) int { return cmp.Compare(a.median(blackout()).Is, b.median(blackout()).Is) })
-		text := fmt.Sprintf("from %s for %s", name, worst.median(blackout()).short(blackout()))
-		if theirs := worst.median(silence()); theirs.N > 0 && differ(worst.median(blackout()).Is, theirs.Is) {
+		load := worst.median(blackout())
+		text := fmt.Sprintf("from %s for %s", name, load.short(blackout()))
+		if theirs := worst.median(silence()); theirs.N > 0 && differ(load.Is, theirs.Is) {
 			text += fmt.Sprintf(", new clients for %s,", theirs.short(silence()))
 		}
 		parts, most = append(parts, text+" after "+worst.name), max(most, len(list))
 		if byFault[worst.name] == nil {
 			worsts = append(worsts, worst.name)
 		}
-		byFault[worst.name] = append(byFault[worst.name], fmt.Sprintf("%s for %s", name, worst.median(blackout()).median(blackout())))
+		byFault[worst.name] = append(byFault[worst.name], fmt.Sprintf("%s for %s", name, load.alone(blackout())))
 	}
 	if len(parts) > mostIntervals {
 		parts = nil

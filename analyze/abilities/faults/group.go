@@ -210,12 +210,12 @@ func (s summary) text(q quantity) string {
 // unitSeconds is the unit of times.
 const unitSeconds = "seconds"
 
-// median returns text such as "2.01 s".
-func (s summary) median(q quantity) string {
+// alone returns text such as "2.01 s".
+func (s summary) alone(q quantity) string {
 	if s.N == 0 {
 		return "not known"
 	}
-	text := strconv.FormatFloat(s.Is, 'f', q.digits(), 64)
+	text := q.number(s.Is)
 	if q.unit == unitSeconds {
 		text += " s"
 	}
@@ -225,20 +225,20 @@ func (s summary) median(q quantity) string {
 	return text
 }
 
-// digits returns the number of decimals.
-func (q quantity) digits() int {
+// number returns text such as "2.01", with as many decimals as the quantity has.
+func (q quantity) number(is float64) string {
+	digits := 0
 	if q.unit == unitSeconds {
-		return 2
+		digits = 2
 	}
-	return 0
+	return strconv.FormatFloat(is, 'f', digits, 64)
 }
 
 // short returns text such as "2.01 s (1.98 to 2.06)".
 func (s summary) short(q quantity) string {
-	text := s.median(q)
+	text := s.alone(q)
 	if s.N > 1 {
-		number := func(is float64) string { return strconv.FormatFloat(is, 'f', q.digits(), 64) }
-		text += fmt.Sprintf(" (%s to %s)", number(s.Low), number(s.High))
+		text += fmt.Sprintf(" (%s to %s)", q.number(s.Low), q.number(s.High))
 	}
 	return text
 }
