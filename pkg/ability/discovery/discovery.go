@@ -28,7 +28,7 @@ type Plan struct {
 	// Instances register a key of a session each. Consumers watch all of these keys.
 	Instances int `json:"instances"`
 	Consumers int `json:"consumers"`
-	// Registry is by what instances register: "" is Sessions.
+	// Registry is how instances register: "" is Sessions.
 	Registry Registry `json:"registry,omitempty"`
 	// Notice is the time in which all consumers are to know of a death, 0 if the file names none.
 	Notice time.Duration `json:"notice_ns,omitempty"`
@@ -46,7 +46,7 @@ type Plan struct {
 // Wanted reports whether there are instances.
 func (p Plan) Wanted() bool { return p.Instances > 0 }
 
-// Registry is by what instances register.
+// Registry is how instances register.
 type Registry string
 
 // The kinds of Registry.
@@ -164,7 +164,7 @@ func section() yamlfile.Section[Plan] {
 		number(yamlfile.Row{Name: "consumers", Preset: "10", Meaning: fmt.Sprintf("number of clients that watch all instances, each over a connection of its own, from 1 to %d", mostConsumers)},
 			func(p *Plan) *int { return &p.Consumers }),
 		yamlfile.Key[Plan, Registry]{
-			Row:  yamlfile.Row{Name: "registry", Usually: "`sessions`", Meaning: "by what instances register: `sessions` with a key each, or `services`, the database's own registry with its health checks ([Consul](scenarios.md#the-databases))"},
+			Row:  yamlfile.Row{Name: "registry", Usually: "`sessions`", Meaning: "how instances register: by `sessions` with a key each, or as `services` in the database's own registry, which checks their health ([Consul](scenarios.md#the-databases))"},
 			Kind: yamlfile.WordKind(Sessions, Services), At: func(p *Plan) *Registry { return &p.Registry }, Shown: func(p *Plan) bool { return p.Registry == Services },
 		}.Field(),
 		length(yamlfile.Row{Name: "notice", Usually: "none", Meaning: "time in which all consumers are to know that an instance died: `ttl` is then the longest with which the database's rule keeps it"},
