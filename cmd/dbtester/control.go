@@ -222,9 +222,9 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags,
 		for _, dir := range leftovers(f.localDir(e)) {
 			a.reportLeft(ctx, dir)
 		}
-		tools, err := f.tools.paths()
-		if err != nil {
-			return &control.Outcome{}, err
+		tools, wrong := f.tools.paths()
+		if wrong != nil {
+			return &control.Outcome{}, wrong
 		}
 		agents := newLocalAgents(a, f.localDir(e), tools)
 		agents.options.Device, agents.options.Interface, agents.options.Disk = f.device, f.iface, f.disk
