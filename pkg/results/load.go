@@ -227,9 +227,11 @@ func (t *Totals) Add(row *Interval) {
 	t.BytesWritten += row.WrittenBytes
 }
 
-// Spread is a distribution in a few numbers, in nanoseconds; N is its number of values.
+// Spread is a distribution in a few numbers, in nanoseconds; N is its number of values. Records of
+// earlier releases have no mean, which is 0 then.
 type Spread struct {
 	N    int64 `json:"n"`
+	Mean int64 `json:"mean_ns,omitempty"`
 	P50  int64 `json:"p50_ns"`
 	P99  int64 `json:"p99_ns"`
 	P999 int64 `json:"p999_ns"`
@@ -243,9 +245,12 @@ func SpreadOf(times []int64) *Spread {
 		return nil
 	}
 	slices.Sort(times)
-	n := int64(len(times))
+	n, sum := int64(len(times)), int64(0)
+	for _, t := range times {
+		sum += t
+	}
 	at := func(q float64) int64 { return times[histogram.Rank(q, n)-1] }
-	return &Spread{N: n, P50: at(.5), P99: at(.99), P999: at(.999), Max: times[n-1]}
+	return &Spread{N: n, Mean: sum / n, P50: at(.5), P99: at(.99), P999: at(.999), Max: times[n-1]}
 }
 
 // SpreadOfHistogram returns the spread of the times in a histogram, of which the longest is known in
@@ -256,7 +261,7 @@ func SpreadOfHistogram(h *hdrhistogram.Histogram, longest int64) *Spread {
 		return nil
 	}
 	at := func(q float64) int64 { return min(histogram.Quantile(h, q), longest) }
-	return &Spread{N: h.TotalCount(), P50: at(.5), P99: at(.99), P999: at(.999), Max: longest}
+	return &Spread{N: h.TotalCount(), Mean: int64(h.Mean()), P50: at(.5), P99: at(.99), P999: at(.999), Max: longest}
 }
 
 // Enough reports whether there are enough values for the quantile q, as [histogram.Enough]

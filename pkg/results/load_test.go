@@ -85,7 +85,7 @@ func TestSpreadOf(t *testing.T) {
 		for v := n; v >= 1; v-- {
 			times = append(times, v)
 		}
-		want := Spread{N: n, P50: histogram.Rank(.5, n), P99: histogram.Rank(.99, n), P999: histogram.Rank(.999, n), Max: n}
+		want := Spread{N: n, Mean: n * (n + 1) / 2 / n, P50: histogram.Rank(.5, n), P99: histogram.Rank(.99, n), P999: histogram.Rank(.999, n), Max: n}
 		if got := SpreadOf(times); *got != want {
 			t.Errorf("the spread of 1 to %d is %+v, want %+v", n, *got, want)
 		}
@@ -104,7 +104,7 @@ func TestSpreadOfHistogram(t *testing.T) {
 	if edge := histogram.Quantile(h, 1); edge <= longest {
 		t.Fatalf("the edge of a bucket is %d: the test needs one above %d", edge, longest)
 	}
-	want := Spread{N: 2, P50: histogram.Quantile(h, .5), P99: longest, P999: longest, Max: longest}
+	want := Spread{N: 2, Mean: int64(h.Mean()), P50: histogram.Quantile(h, .5), P99: longest, P999: longest, Max: longest}
 	if got := SpreadOfHistogram(h, longest); *got != want {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}

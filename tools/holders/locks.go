@@ -10,9 +10,10 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// recipes: the library of etcd waits for a tick of 100 ms, and the protocol does not need to. Two
-// members have ticks of their own, so that every other hand-off would be as much faster as the one
-// before it was slower.
+// recipes: the library of etcd waits for a tick of 100 ms, and the protocol does not need to. A tick
+// serves a watch with the event that it waits for, or from then on at once. So with two contenders every
+// other hand-off waits for nearly all of a tick, and the one after it for nothing: the mean is judged,
+// since the median is either.
 func recipes() trial {
 	return trial{
 		name: "recipes", title: "etcd, one member: a lock of two contenders, held for 1 ms, by both recipes",
@@ -24,9 +25,9 @@ func recipes() trial {
 				if d.Tag == "direct" {
 					least, most = 0, 3
 				}
-				p50 := 1000 * sec(s.HandOff.P50)
+				mean := 1000 * sec(s.HandOff.Mean)
 				list = append(list,
-					finding{fmt.Sprintf("%s: hand-off p50 (p99; %d)", d.Tag, s.HandOff.N), fmt.Sprintf("%.2f ms (%.2f ms)", p50, 1000*sec(s.HandOff.P99)), fmt.Sprintf("%.0f to %.0f ms", least, most), s.HandOff.N >= 100 && p50 >= least && p50 <= most},
+					finding{fmt.Sprintf("%s: mean hand-off (p50, p99; %d)", d.Tag, s.HandOff.N), fmt.Sprintf("%.2f ms (%.2f, %.2f ms)", mean, 1000*sec(s.HandOff.P50), 1000*sec(s.HandOff.P99)), fmt.Sprintf("%.0f to %.0f ms", least, most), s.HandOff.N >= 100 && mean >= least && mean <= most},
 					exactly(d.Tag+": held twice, or fences out of order", s.Safety.Overlaps+s.Safety.Disorder, 0))
 			}
 			return list

@@ -100,7 +100,7 @@ func TestSessions(t *testing.T) {
 // reported.
 func TestLocks(t *testing.T) {
 	hands := func(library, direct int) string {
-		one := `{"tag":"%s","locks_held":{"stages":[{"hand_off":{"n":200,"p50_ns":%d000000}}]}}`
+		one := `{"tag":"%s","locks_held":{"stages":[{"hand_off":{"n":200,"p50_ns":1000000,"mean_ns":%d000000}}]}}`
 		return fmt.Sprintf(`{"databases":[`+one+","+one+"]}", "library", library, "direct", direct)
 	}
 	passes := func(late int) string {

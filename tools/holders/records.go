@@ -36,6 +36,7 @@ type database struct {
 // spread is how long something took, in nanoseconds.
 type spread struct {
 	N     int64
+	Mean  int64 `json:"mean_ns"`
 	P50   int64 `json:"p50_ns"`
 	P99   int64 `json:"p99_ns"`
 	Max   int64 `json:"max_ns"`

@@ -9,6 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // held is what became of a lock that was held for a time.
@@ -80,36 +81,51 @@ func allByHold(names []string, runs [][]*run.Run) []*holds {
 	return list
 }
 
+// meanOf is the mean of hand-offs, which may be of two kinds: a member that serves a watch by ticks makes
+// each second one wait, and the median is a chance then. Records of earlier releases have medians alone.
+func meanOf(is *results.Spread) int64 {
+	if is.Mean == 0 {
+		return is.P50
+	}
+	return is.Mean
+}
+
 // sayByHold is the sentence about the fastest and the slowest hand-off of each, with the times for
 // which the lock was held.
 func sayByHold(list []*holds) string {
 	var said []string
+	known := true
 	for _, h := range list {
 		fast, slow := h.all[0], h.all[0]
 		for _, one := range h.all {
-			if one.stage.HandOff.P50 < fast.stage.HandOff.P50 {
+			known = known && one.stage.HandOff.Mean > 0
+			if meanOf(one.stage.HandOff) < meanOf(fast.stage.HandOff) {
 				fast = one
 			}
-			if one.stage.HandOff.P50 > slow.stage.HandOff.P50 {
+			if meanOf(one.stage.HandOff) > meanOf(slow.stage.HandOff) {
 				slow = one
 			}
 		}
-		text := fmt.Sprintf("%s (%s) %s", h.store, how(h.all[0].of, ""), ms(fast.stage.HandOff.P50))
+		text := fmt.Sprintf("%s (%s) %s", h.store, how(h.all[0].of, ""), ms(meanOf(fast.stage.HandOff)))
 		if fast.hold != slow.hold {
-			text += fmt.Sprintf(" if it is held for %v to %s if for %v", fast.hold, ms(slow.stage.HandOff.P50), slow.hold)
+			text += fmt.Sprintf(" if it is held for %v to %s if for %v", fast.hold, ms(meanOf(slow.stage.HandOff)), slow.hold)
 		}
 		said = append(said, text)
 	}
-	return fmt.Sprintf("A lock changes hands between %s in %s.", contenders(list[0].all[0].stage), strings.Join(said, ", "))
+	means := ""
+	if known {
+		means = "on average "
+	}
+	return fmt.Sprintf("A lock changes hands between %s %sin %s.", contenders(list[0].all[0].stage), means, strings.Join(said, ", "))
 }
 
 // cardByHold has a row for each time.
 func cardByHold(list []*holds) *abilities.Card {
-	card := &abilities.Card{Head: []string{"hand-off p50 / p99 of a lock that is held for"}}
+	card := &abilities.Card{Head: []string{fmt.Sprintf("mean hand-off (p50 / p99) between %s of a lock that is held for", contenders(list[0].all[0].stage))}}
 	var times []time.Duration
 	safe := []string{lineViolations}
 	for _, h := range list {
-		card.Head = append(card.Head, h.store+" "+h.recipe)
+		card.Head = append(card.Head, h.store+", "+how(h.all[0].of, ""))
 		var all []*locks.Outcome
 		for _, one := range h.all {
 			if !slices.Contains(times, one.hold) {
@@ -128,11 +144,7 @@ func cardByHold(list []*holds) *abilities.Card {
 			text := "-"
 			if i := slices.IndexFunc(h.all, func(one held) bool { return one.hold == hold }); i >= 0 {
 				is := h.all[i].stage.HandOff
-				text = ms(is.P50)
-				if is.Enough(.99) {
-					text += " / " + ms(is.P99)
-				}
-				text += ", n " + count(is.N)
+				text = handOffIn(is)
 			}
 			cells = append(cells, text)
 		}
@@ -140,4 +152,16 @@ func cardByHold(list []*holds) *abilities.Card {
 	}
 	card.Rows = append(card.Rows, safe)
 	return card
+}
+
+// handOffIn returns text such as "48.9 ms (5.38 ms / 97.1 ms), n 1,200".
+func handOffIn(is *results.Spread) string {
+	mean, rest := "-", ms(is.P50)
+	if is.Mean > 0 {
+		mean = ms(is.Mean)
+	}
+	if is.Enough(.99) {
+		rest += " / " + ms(is.P99)
+	}
+	return fmt.Sprintf("%s (%s), n %s", mean, rest, count(is.N))
 }

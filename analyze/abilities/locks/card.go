@@ -26,15 +26,22 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 // fewClauses is the number of databases up to which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is what a sentence says of a database: the medians of its trials, and what they are of.
+// clause is what a sentence says of a database: the medians of its trials, how its locks are acquired,
+// and what the medians are of.
 type clause struct {
-	name    string
-	medians []int64 // ns
-	what    string
+	name      string
+	medians   []int64 // ns
+	how, what string
 }
 
-// clauses joins what a sentence says of all databases.
-func clauses(all []clause, text func(ns int64) string) string {
+// clauses joins what a sentence says of all databases after some words. What the medians of all are of
+// stands once.
+func clauses(begin, in string, all []clause, text func(ns int64) string) string {
+	few := len(all) <= fewClauses
+	alike := few && !slices.ContainsFunc(all, func(c clause) bool { return c.what != all[0].what })
+	if alike {
+		begin += " (" + all[0].what + ")"
+	}
 	var list []string
 	for _, c := range all {
 		least, most := text(slices.Min(c.medians)), text(slices.Max(c.medians))
@@ -42,12 +49,15 @@ func clauses(all []clause, text func(ns int64) string) string {
 		if most != least {
 			said += " to " + most
 		}
-		if len(all) <= fewClauses {
-			said += " (" + c.what + ")"
+		switch {
+		case alike:
+			said += " (" + c.how + ")"
+		case few:
+			said += " (" + c.how + "; " + c.what + ")"
 		}
 		list = append(list, said)
 	}
-	return strings.Join(list, ", ")
+	return begin + " " + in + " " + strings.Join(list, ", ") + "."
 }
 
 // Say is the sentence about how fast a lock changes hands, or passes from a dead holder. Trials of a
@@ -62,11 +72,11 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 		for _, o := range outcomes(runs[i]) {
 			if s := fewest(o, func(s *locks.Stage) bool { return s.HandOff != nil }); s != nil && !o.Plan.Elect {
 				hand.medians = append(hand.medians, s.HandOff.P50)
-				hand.what = fmt.Sprintf("%s; %s between %s, held for %v", how(o, ""), medians(len(hand.medians), count(s.HandOff.N)+" hand-offs"), contenders(s), o.Plan.Hold)
+				hand.how, hand.what = how(o, ""), fmt.Sprintf("%s between %s, held for %v", medians(len(hand.medians), count(s.HandOff.N)+" hand-offs"), contenders(s), o.Plan.Hold)
 			}
 			if s := fewest(o, func(s *locks.Stage) bool { return s.FailOver.Passed != nil }); s != nil {
 				pass.medians = append(pass.medians, s.FailOver.Passed.P50)
-				pass.what = fmt.Sprintf("%s, TTL %v; %s", how(o, ""), o.TTL, medians(len(pass.medians), count(s.FailOver.Passed.N)))
+				pass.how, pass.what = fmt.Sprintf("%s, TTL %v", how(o, ""), o.TTL), medians(len(pass.medians), count(s.FailOver.Passed.N))
 			}
 		}
 		if len(hand.medians) > 0 {
@@ -78,10 +88,10 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	}
 	var said []string
 	if len(hands) > 0 {
-		said = append(said, "A lock changes hands in "+clauses(hands, ms)+".")
+		said = append(said, clauses("A lock changes hands", "in", hands, ms))
 	}
 	if len(passes) > 0 {
-		said = append(said, "The lock of a dead holder passes after "+clauses(passes, longer)+".")
+		said = append(said, clauses("The lock of a dead holder passes", "after", passes, longer))
 	}
 	if text := shared(names, runs); text != "" {
 		said = append(said, text)
@@ -166,6 +176,12 @@ func lines() []line {
 	}
 	return []line{
 		{name: "hand-off p50", of: handOff(.5, func(s *results.Spread) int64 { return s.P50 }), text: millis, count: func(s *locks.Stage) int64 { return s.HandOff.N }},
+		{name: "hand-off mean", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
+			if s.HandOff == nil || s.HandOff.Mean == 0 {
+				return nil
+			}
+			return []float64{float64(s.HandOff.Mean)}
+		}, text: millis},
 		{name: "hand-off p99", of: handOff(.99, func(s *results.Spread) int64 { return s.P99 }), text: millis},
 		{name: "fail-over p50", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
 			if s.FailOver.Passed == nil {
@@ -313,10 +329,13 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 			cells[0] = strings.TrimPrefix(cells[0], abilities.Indent)
 		}
 	}
-	card.Rows = append(card.Rows, row(lineViolations, all, violations), row("believed held / lost", all, func(trials []*locks.Outcome) string {
-		s := safety(trials)
-		return count(s.Believed) + " / " + count(s.Lost)
-	}))
+	card.Rows = append(card.Rows, row(lineViolations, all, violations))
+	if s := safety(slices.Concat(all...)); s.Believed > 0 || s.Lost > 0 {
+		card.Rows = append(card.Rows, row("believed held / lost", all, func(trials []*locks.Outcome) string {
+			s := safety(trials)
+			return count(s.Believed) + " / " + count(s.Lost)
+		}))
+	}
 	for i, name := range names {
 		if len(all[i]) > 0 {
 			card.Notes = append(card.Notes, note(name, all[i][0], len(all[i])))

@@ -37,7 +37,7 @@ func competed() *locks.Outcome {
 		Stages: []locks.Stage{
 			{
 				Contenders: 2, Acquired: 1200, PerSecond: 60, Wait: &results.Spread{N: 1200, P50: 100 * msec, P99: 120 * msec, Max: 130 * msec}, Held: &results.Spread{N: 1200, P50: 1100_000, Max: 2 * msec},
-				HandOff: &results.Spread{N: 1199, P50: 83 * msec, P99: 98 * msec, Max: 101 * msec}, Delayed: 3,
+				HandOff: &results.Spread{N: 1199, Mean: 49 * msec, P50: 83 * msec, P99: 98 * msec, Max: 101 * msec}, Delayed: 3,
 				Fairness:  locks.Fairness{Most: .501, Fewest: .499, Jain: 1, LongestWithout: 130 * time.Millisecond, LongestTurns: 1, Order: locks.Queue, Decided: 1190, Chances: 1199, ByChance: .5, Assumed: true, Shares: []float64{.501, 1}},
 				Meanwhile: &locks.Latency{Seconds: 19, Requests: 3800, P99: 5 * time.Millisecond},
 			},
@@ -73,7 +73,7 @@ func TestRows(t *testing.T) {
 	}{
 		{"competed", competed(), []string{
 			"3,200; recipe library by a library; key, TTL 10s; held for 1ms (median 1.10 ms)",
-			"with 2: p50 83.0 ms, p99 98.0 ms, longest 101 ms (1,199); with 10: p50 9.00 ms, longest 20.0 ms (50); 3 of all without stops of this client of at most 150ms",
+			"with 2: mean 49.0 ms, p50 83.0 ms, p99 98.0 ms, longest 101 ms (1,199); with 10: p50 9.00 ms, longest 20.0 ms (50); 3 of all without stops of this client of at most 150ms",
 			"with 2: 60.0/s, waited p50 100 ms; with 10: 100.0/s, waited p50 90.0 ms, 2 requests failed: no answer",
 			"with 2: 50.1 % to 49.9 % (equal 50.0 %), Jain 1.000, longest wait 0.130 s, 1 turn; with 10: 40.0 % to 1.0 % (equal 10.0 %), Jain 0.500, longest wait 4.500 s, 73 turns",
 			"with 2: queue (0 of 1,190 overtook), releaser again 0 of 1,199 (by chance 50.0 %); with 10: race (900 of 1,000 overtook 3,000, 3.00 a turn), releaser again 500 of 1,999 (by chance 10.0 %); by its recipe a queue, which reports no places",
@@ -128,11 +128,11 @@ func TestCard(t *testing.T) {
 		t.Error("contenders competed in the first run and not in the second")
 	}
 	said := (Half{}).Say(names[:2], runs[:2])
-	if want := "A lock changes hands in a 83.0 ms (recipe library; median of 1,199 hand-offs between 2 contenders, held for 1ms). Of 10 contenders each had of all turns: a 1.0 % to 40.0 %."; said != want {
+	if want := "A lock changes hands (median of 1,199 hand-offs between 2 contenders, held for 1ms) in a 83.0 ms (recipe library). Of 10 contenders each had of all turns: a 1.0 % to 40.0 %."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	said = (Half{}).Say(names[2:], runs[2:])
-	if want := "The lock of a dead holder passes after c 35.000 s (recipe library, LockDelay 15s, TTL 10s; medians of 2 trials)"; !strings.HasPrefix(said, want) {
+	if want := "The lock of a dead holder passes (medians of 2 trials) after c 35.000 s (recipe library, LockDelay 15s, TTL 10s)."; !strings.HasPrefix(said, want) {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	other := competed()
@@ -153,6 +153,7 @@ func TestCard(t *testing.T) {
 	for _, want := range [][]string{
 		{"locks", "a", "b", "c"},
 		{"2 contenders: hand-off p50", "83.0 ms, n 1,199", "-", "-"},
+		{"  hand-off mean", "49.0 ms", "-", "-"},
 		{"  hand-off p99", "98.0 ms", "-", "-"},
 		{"  fail-over p50", "-", "-", "35.000 s, n 4"},
 		{"  acquired/s", "60.0", "-", "60.0"},
@@ -190,21 +191,21 @@ func TestCard(t *testing.T) {
 func TestByHold(t *testing.T) {
 	longer, direct := competed(), competed()
 	longer.Plan.Hold = 200 * time.Millisecond
-	longer.Stages[0].HandOff = &results.Spread{N: 50, P50: 2 * msec, Max: 4 * msec}
+	longer.Stages[0].HandOff = &results.Spread{N: 50, Mean: 2 * msec, P50: 3 * msec, Max: 4 * msec}
 	direct.Plan.Recipe = "direct"
 	other := competed()
 	other.Plan.Recipe, other.Plan.Hold = "direct", 60*time.Millisecond
 	names, runs := []string{"a", "b", "c", "d", "e"}, [][]*run.Run{{of(t, longer)}, {of(t, competed())}, {of(t, direct)}, {of(t, other)}, {of(t, nil)}}
 	said := (Half{}).Say(names, runs)
-	if want := "A lock changes hands between 2 contenders in etcd (recipe library) 2.00 ms if it is held for 200ms to 83.0 ms if for 1ms, etcd (recipe direct) 83.0 ms."; said != want {
+	if want := "A lock changes hands between 2 contenders on average in etcd (recipe library) 2.00 ms if it is held for 200ms to 49.0 ms if for 1ms, etcd (recipe direct) 49.0 ms."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	card := (Half{}).Card(names, runs)
-	if card == nil || len(card.Notes) != 2 || !slices.Equal(card.Head[1:], []string{"etcd library", "etcd direct"}) {
+	if card == nil || len(card.Notes) != 2 || !slices.Equal(card.Head[1:], []string{"etcd, recipe library", "etcd, recipe direct"}) {
 		t.Fatalf("the card is %+v", card)
 	}
 	for i, want := range [][]string{
-		{"1ms", "83.0 ms / 98.0 ms, n 1,199", "83.0 ms / 98.0 ms, n 1,199"}, {"60ms", "-", "83.0 ms / 98.0 ms, n 1,199"}, {"200ms", "2.00 ms, n 50", "-"},
+		{"1ms", "49.0 ms (83.0 ms / 98.0 ms), n 1,199", "49.0 ms (83.0 ms / 98.0 ms), n 1,199"}, {"60ms", "-", "49.0 ms (83.0 ms / 98.0 ms), n 1,199"}, {"200ms", "2.00 ms (3.00 ms), n 50", "-"},
 		{"held twice / fences out of order", "0 / 0", "0 / 0"},
 	} {
 		if !slices.Equal(card.Rows[i], want) {
@@ -220,7 +221,7 @@ func TestByHold(t *testing.T) {
 func TestFigures(t *testing.T) {
 	longer := competed()
 	longer.Plan.Hold = 200 * time.Millisecond
-	longer.Stages[0].HandOff = &results.Spread{N: 1199, P50: 2 * msec, P99: 3 * msec, Max: 4 * msec}
+	longer.Stages[0].HandOff = &results.Spread{N: 1199, Mean: 2 * msec, P50: 3 * msec, P99: 3 * msec, Max: 4 * msec}
 	column := func(name string, key int, runs ...*run.Run) abilities.Column {
 		return abilities.Column{Name: name, Key: key, Runs: runs}
 	}
@@ -231,8 +232,8 @@ func TestFigures(t *testing.T) {
 	if f := list[0]; len(f.Series) != 2 || f.Series[0].Name != "a p50" || !slices.Equal(f.Series[0].X, []float64{2, 10}) || !slices.Equal(f.Series[0].Y, []float64{83, 9}) {
 		t.Errorf("hand-offs by contenders %+v, want p50 of a and c; 50 hand-offs have no p99", f.Series)
 	}
-	if f := list[1]; len(f.Series) != 2 || f.Series[0].Name != "etcd, library, 2 contenders p50" || !slices.Equal(f.Series[0].X, []float64{1, 200}) || !slices.Equal(f.Series[1].Y, []float64{98, 3}) {
-		t.Errorf("hand-offs by hold %+v, want p50 and p99 for 1 and 200 ms", f.Series)
+	if f := list[1]; len(f.Series) != 2 || f.Series[0].Name != "etcd, library, 2 contenders mean" || !slices.Equal(f.Series[0].X, []float64{1, 200}) || !slices.Equal(f.Series[0].Y, []float64{49, 2}) || !slices.Equal(f.Series[1].Y, []float64{98, 3}) {
+		t.Errorf("hand-offs by hold %+v, want mean and p99 for 1 and 200 ms", f.Series)
 	}
 	if f := list[2]; len(f.Series) != 4 || len(f.Panels) != 2 || f.Series[1].Panel != 1 || !slices.Equal(f.Series[0].X, []float64{0, 50, 100}) || !slices.Equal(f.Series[1].Y, []float64{0, 40, 90, 100}) {
 		t.Errorf("turns %+v in %q, want those of two databases in two panels", f.Series, f.Panels)

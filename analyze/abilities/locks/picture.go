@@ -21,7 +21,7 @@ func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	return list
 }
 
-// statistic is a percentile of hand-offs.
+// statistic is a number of hand-offs, if there are enough of them for the quantile q.
 type statistic struct {
 	name string
 	q    float64
@@ -29,29 +29,35 @@ type statistic struct {
 	dash figure.Dash
 }
 
-func statistics() []statistic {
-	return []statistic{
-		{"p50", .5, func(s *results.Spread) int64 { return s.P50 }, figure.Solid},
-		{"p99", .99, func(s *results.Spread) int64 { return s.P99 }, figure.Dashed},
-	}
+// statistics are a middle and p99.
+func statistics(middle statistic) []statistic {
+	return []statistic{middle, {"p99", .99, func(s *results.Spread) int64 { return s.P99 }, figure.Dashed}}
 }
 
+// The two middles. Where hand-offs are of two kinds, each second one of which waits for a tick, the
+// median is a chance, and the mean is not.
+func median() statistic {
+	return statistic{"p50", .5, func(s *results.Spread) int64 { return s.P50 }, figure.Solid}
+}
+
+func mean() statistic { return statistic{"mean", 0, meanOf, figure.Solid} }
+
 // handOffs is a figure of hand-offs without lines.
-func handOffs(name, short string, x figure.Axis) figure.Figure {
+func handOffs(name, short string, x figure.Axis, middle statistic) figure.Figure {
 	return figure.Figure{
 		Name: name, Short: short, Kind: figure.Points, X: x,
 		Y:     figure.Axis{Label: "Hand-off", Unit: "ms", Log: true},
-		Notes: []string{"from the sending of a release to the next holder, while somebody waited; solid: p50, dashed: p99"},
+		Notes: []string{"from the sending of a release to the next holder, while somebody waited; solid: " + middle.name + ", dashed: p99"},
 	}
 }
 
 // byContenders is a line for each percentile of each trial.
 func byContenders(columns []abilities.Column) figure.Figure {
-	f := handOffs("LOCK-HAND-OFF", "Hand-off of a lock by the number of contenders", figure.Axis{Label: "Contenders", Log: true})
+	f := handOffs("LOCK-HAND-OFF", "Hand-off of a lock by the number of contenders", figure.Axis{Label: "Contenders", Log: true}, median())
 	for _, c := range columns {
 		list := outcomes(c.Runs)
 		for n, o := range list {
-			for _, q := range statistics() {
+			for _, q := range statistics(median()) {
 				line := figure.Series{Name: c.Name + " " + q.name, Key: c.Key, Variant: c.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
 				if len(list) > 1 {
 					line.Thin, line.Statistic = true, fmt.Sprintf("trial %d", n+1)
@@ -78,11 +84,11 @@ func ordered(o *locks.Outcome) []locks.Stage {
 	return stages
 }
 
-// byHold is a line for each percentile of each database and recipe with several times.
+// byHold is a line for each statistic of each database and recipe with several times.
 func byHold(columns []abilities.Column) figure.Figure {
-	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true})
+	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true}, mean())
 	for _, h := range byHolds(columns) {
-		for _, q := range statistics() {
+		for _, q := range statistics(mean()) {
 			line := figure.Series{Name: h.name() + " " + q.name, Key: h.column.Key, Variant: h.column.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
 			for _, one := range h.all {
 				if is := one.stage.HandOff; is.Enough(q.q) {

@@ -128,7 +128,7 @@ func (s *firstScreen) texts(t *testing.T, dir string) (list []string) {
 			list = append(list, c.Throughput.Text, c.P50.Text, c.P99.Text)
 		}
 	}
-	for _, row := range s.Headline.Card.Rows {
+	for _, row := range append(s.Headline.Card.Rows, s.Headline.Card.Head) {
 		for _, text := range row {
 			list = append(list, figureText.FindAllString(text, -1)...)
 		}
