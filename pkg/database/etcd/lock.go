@@ -36,7 +36,7 @@ func lockFacts() *database.LockFacts {
 			},
 			{
 				Name: database.LockDirect, Queue: true, Places: true, Fence: fence,
-				Waits: "a watch of the key before, from the next revision on, and a read once it is there",
+				Waits: "a watch of the key before, from its creation on, and a read once it is there",
 			},
 		},
 		Session: *sessionFacts(), Renews: renewals,
@@ -176,11 +176,11 @@ func (c *contender) wait(ctx context.Context, queue string, key []byte, placed f
 	return fence, nil
 }
 
-// front describes the queue in front of a key at a revision: the previous key, nil if there is none.
+// front describes the queue in front of a key: when the key was created, and the previous key, nil if
+// there is none.
 type front struct {
-	created  int64
-	before   []byte
-	revision int64
+	created int64
+	before  []byte
 }
 
 // enter creates the key, unless an abandoned wait left it, and returns its front.
@@ -197,7 +197,7 @@ func (c *contender) enter(ctx context.Context, queue string, key []byte) (front,
 	if len(resp.Responses) == 0 {
 		return front{}, database.MaybeApplied(database.ClassOther, errors.New("a transaction was answered without its results"))
 	}
-	f, err := frontOf(resp.Responses[len(resp.Responses)-1].GetResponseRange(), key, resp.Header.GetRevision())
+	f, err := frontOf(resp.Responses[len(resp.Responses)-1].GetResponseRange(), key)
 	if err == nil && !resp.Succeeded {
 		return c.look(ctx, queue, key, f.created)
 	}
@@ -214,7 +214,7 @@ func (c *contender) look(ctx context.Context, queue string, key []byte, created 
 	if err != nil {
 		return front{}, answer.Classify(err, true)
 	}
-	return frontOf(resp, key, resp.Header.GetRevision())
+	return frontOf(resp, key)
 }
 
 // lastOf requests the two newest keys of a queue, up to a create revision unless that is 0.
@@ -227,12 +227,12 @@ func lastOf(queue string, created int64) *pb.RangeRequest {
 
 // frontOf returns the front of the newest key, which must be the contender's: otherwise its session
 // has ended.
-func frontOf(found *pb.RangeResponse, key []byte, revision int64) (front, error) {
+func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 	keys := found.GetKvs()
 	if len(keys) == 0 || string(keys[0].Key) != string(key) {
 		return front{}, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
 	}
-	f := front{created: keys[0].CreateRevision, revision: revision}
+	f := front{created: keys[0].CreateRevision}
 	if len(keys) > 1 {
 		f.before = keys[1].Key
 	}
@@ -241,8 +241,8 @@ func frontOf(found *pb.RangeResponse, key []byte, revision int64) (front, error)
 
 // gone waits until the key in front is deleted, or may be.
 //
-// The watch begins one revision after the one at which the key was seen, so the member reports the
-// deletion at once. A deletion before the watch is found by a read.
+// The watch begins when the member creates it, at no revision of the past, so the member reports the
+// deletion at once, whatever else was written meanwhile. A deletion before the watch is found by a read.
 func (c *contender) gone(ctx context.Context, f front) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -250,7 +250,7 @@ func (c *contender) gone(ctx context.Context, f front) error {
 	if err != nil {
 		return answer.Classify(err, true)
 	}
-	create := &pb.WatchCreateRequest{Key: f.before, StartRevision: f.revision + 1, Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT}}
+	create := &pb.WatchCreateRequest{Key: f.before, Filters: []pb.WatchCreateRequest_FilterType{pb.WatchCreateRequest_NOPUT}}
 	if err := stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: create}}); err != nil {
 		return answer.Classify(err, true)
 	}
