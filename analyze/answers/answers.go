@@ -71,10 +71,10 @@ func Of(columns []Column) *Answer {
 		a.Sentence = notCompared(columns, "Nothing can be compared: ")
 		return a
 	}
-	s := &screen{ranking{columns: valid, sets: setsOf(valid), claims: []Claim{}}}
+	s := &screen{ranking: ranking{columns: valid, sets: setsOf(valid), claims: []Claim{}}}
 	for _, k := range kinds() {
 		if k.applies(s) {
-			a.Kind, s.number = k.name, k.number
+			a.Kind, s.number, s.own = k.name, k.number, k.own
 			a.Sentence = s.sentence(k.say(s))
 			break
 		}
@@ -125,7 +125,10 @@ func notCompared(columns []Column, begin string) string {
 }
 
 // screen makes the sentence for the valid columns.
-type screen struct{ ranking }
+type screen struct {
+	ranking
+	own bool // as in kind
+}
 
 // kind is a kind of experiment.
 type kind struct {
@@ -134,39 +137,49 @@ type kind struct {
 	// number is what the columns are compared by.
 	number number
 	say    func(*screen) string
+	// own means that an ability says it with numbers of its own, and names no winner.
+	own bool
 }
 
 // kinds lists the kinds of experiment, special ones first.
 func kinds() []kind {
 	var list []kind
 	for _, rate := range all.Sought() {
-		list = append(list, kind{rate.Name, func(s *screen) bool { return s.any(rate.By) }, soughtNumber(rate), sought(rate)})
+		list = append(list, kind{rate.Name, func(s *screen) bool { return s.any(rate.By) }, soughtNumber(rate), sought(rate), false})
 	}
 	list = append(list, []kind{
-		{"server lost", (*screen).lostServer, pauseNumber(), (*screen).sayPauses},
-		{"refused", (*screen).refused, throughputNumber(), (*screen).sayRefused},
-		{"parts", (*screen).mixedParts, throughputNumber(), (*screen).sayParts},
+		{"server lost", (*screen).lostServer, pauseNumber(), (*screen).sayPauses, false},
+		{"refused", (*screen).refused, throughputNumber(), (*screen).sayRefused, false},
+		{"parts", (*screen).mixedParts, throughputNumber(), (*screen).sayParts, false},
 	}...)
+	var others []kind
 	for _, half := range all.Halves() {
 		if a, ok := half.(abilities.Actor); ok {
-			list = append(list, kind{a.Name(), func(s *screen) bool { return s.any(a.Acted) }, throughputNumber(), sayer(a)})
+			say, own := sayer(a)
+			one := kind{a.Name(), func(s *screen) bool { return s.any(a.Acted) }, throughputNumber(), say, own}
+			if own {
+				list = append(list, one)
+			} else {
+				others = append(others, one)
+			}
 		}
 	}
+	list = append(list, others...) // next to dead clients, a compaction is no news
 	return append(list, []kind{
-		{"varied", (*screen).differs, throughputNumber(), (*screen).sayVaried},
-		{"steps", (*screen).staged, throughputNumber(), (*screen).saySteps},
-		{"rate", (*screen).rated, p99Number(), (*screen).sayRate},
-		{"closed loop", func(*screen) bool { return true }, throughputNumber(), (*screen).sayClosed},
+		{"varied", (*screen).differs, throughputNumber(), (*screen).sayVaried, false},
+		{"steps", (*screen).staged, throughputNumber(), (*screen).saySteps, false},
+		{"rate", (*screen).rated, p99Number(), (*screen).sayRate, false},
+		{"closed loop", func(*screen) bool { return true }, throughputNumber(), (*screen).sayClosed, false},
 	}...)
 }
 
 // sayer says what an ability did, in a sentence of its own if it has one.
-func sayer(a abilities.Actor) func(*screen) string {
-	own, ok := a.(abilities.Sayer)
-	if !ok {
-		return (*screen).sayActed
+func sayer(a abilities.Actor) (say func(*screen) string, own bool) {
+	sentence, own := a.(abilities.Sayer)
+	if !own {
+		return (*screen).sayActed, false
 	}
-	return func(s *screen) string { return own.Say(s.namesAndRuns()) }
+	return func(s *screen) string { return sentence.Say(s.namesAndRuns()) }, true
 }
 
 // sought says which rates were found, and the orders that they show.
@@ -249,6 +262,9 @@ func (s *screen) basis() string {
 	count := fmt.Sprintf("%d trials", least)
 	if least < most {
 		count = fmt.Sprintf("%d to %d trials", least, most)
+	}
+	if s.own {
+		return "Medians of " + count + " of each; no winner is named."
 	}
 	s.relate()
 	switch f := s.family(); {

@@ -22,7 +22,7 @@ import (
 )
 
 // Halves returns the part of each ability in reports. If several abilities disturbed a load, the
-// first one has the sentence: next to faults, a compaction is no news.
+// first one that has a sentence of its own says it, or else the first one.
 func Halves() []abilities.Half {
 	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}, resources.Half{}, capacity.Half{}}
 }
