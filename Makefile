@@ -128,7 +128,7 @@ results-consistency: build ## run test-configs/consistency-stores-local.yaml and
 # A first screen has room for few columns, so that each number of sessions, and each recipe, is a set of its own.
 SESSIONS := 200 2000 20000
 results-sessions: build ## run test-configs/sessions-stores-local.yaml and publish it as test-results/sessions-200, -2000 and -20000 (two generators hold these), from a clean commit; a quarter of an hour
-	@for n in $(SESSIONS); do mkdir -p test-results/sessions-$$n && grep -E "^[^ ]|__$$n:" test-configs/sessions-stores-local.yaml | sed "s/^title: .*/title: $$n dead clients of three stores/" >test-results/sessions-$$n/experiment.yaml || exit; done
+	@for n in $(SESSIONS); do mkdir -p test-results/sessions-$$n && grep -E "^[^ ]|__$$n:" test-configs/sessions-stores-local.yaml | sed "s/^title: .*/title: $$(echo $$n | sed 's/...$$/,&/;s/^,//') dead clients of three stores/" >test-results/sessions-$$n/experiment.yaml || exit; done
 	@touch test-results/sessions-20000/generators && echo 'generators: [127.0.0.8, 127.0.0.9]' >>test-results/sessions-20000/experiment.yaml
 	scripts/publish-results.sh $(SESSIONS:%=sessions-%)
 
