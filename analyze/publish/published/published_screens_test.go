@@ -40,6 +40,7 @@ type firstScreen struct {
 			} `json:"rows"`
 		} `json:"points"`
 		Card struct {
+			Head []string   `json:"head"`
 			Rows [][]string `json:"rows"`
 		} `json:"card"`
 		Facts struct {
