@@ -14,14 +14,15 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
-var update = flag.Bool("update", false, "write the tables of sessions and locks again")
+var update = flag.Bool("update", false, "write the tables of sessions, locks and watches again")
 
-// The documentation's tables of sessions and locks equal the drivers' statements.
+// The documentation's tables of sessions, locks and watches equal the drivers' statements.
 func TestSessionTable(t *testing.T) {
 	all := append(Registry().All(), fake.Database())
 	for _, table := range []struct{ file, head, want string }{
 		{"../../../docs/sessions.md", database.SessionTableHead, database.SessionTable(all)},
 		{"../../../docs/locks.md", database.LockTableHead, database.LockTable(all)},
+		{"../../../docs/watches.md", database.WatchTableHead, database.WatchTable(all)},
 	} {
 		data, err := os.ReadFile(table.file)
 		if err != nil {

@@ -70,7 +70,7 @@ func Database() database.Database {
 			MaxValue:   New().protocol().MaxValue(limitKeySize),
 			Fsync:      etcd.Database().Info.Fsync,
 			Durability: etcd.Database().Info.Durability,
-			NoWatches:  "the events of the proxy's watches do not name the write that they are of",
+			Watches:    watchFacts(),
 			NoSessions: "the proxy renews its lease by itself while a connection is open, whatever its client sends, so that no TTL begins with a renewal of the client's",
 			Locks:      lockFacts(),
 		},
@@ -134,6 +134,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
 		Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket, Transport: o.Transport,
+		EventsBeforeReads: true,
 	}
 }
 

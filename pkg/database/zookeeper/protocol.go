@@ -19,6 +19,10 @@ type Protocol struct {
 	// Transport sends the requests of clients; empty means [database.Lean]. The library
 	// does everything else, such as creating parents.
 	Transport database.Transport
+	// EventsBeforeReads means that the answer to a read comes after the events of earlier writes of
+	// the znode, and that no other request waits for events, as with a proxy. Servers send events before
+	// the answer to any later write.
+	EventsBeforeReads bool
 }
 
 // DefaultMaxPacket is ZooKeeper's own default of jute.maxbuffer.

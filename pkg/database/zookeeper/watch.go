@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +48,9 @@ func watchFacts() []database.WatchFacts {
 // noResume is why watchers do not continue over a new connection.
 const noResume = "a session takes its watches along when it ends"
 
+// OneShotWatches returns the facts of the watches that each release and each proxy has.
+func OneShotWatches() database.WatchFacts { return watchFacts()[1] }
+
 // WatchFacts returns the facts for the transport of the options. The standard transport does not
 // return the transactions of writes, to which the events of persistent watches are matched.
 func (o *Options) WatchFacts() []database.WatchFacts {
@@ -73,6 +78,7 @@ type watches struct {
 	in      *bufio.Reader
 	keys    Keyspace
 	once    bool // the kind is one-shot
+	byReads bool // see [Protocol.EventsBeforeReads]
 	to      database.Receiver
 	timeout time.Duration // of the session
 	most    int           // bytes of an answer
@@ -104,18 +110,22 @@ type watchAnswer struct {
 	body []byte
 }
 
-// DialWatches begins a session with the preferred or else the first member.
+// DialWatches begins a session; see [Protocol.DialWatches].
 func (o *Options) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
+	return o.protocol().DialWatches(ctx, t, kind, to)
+}
+
+// DialWatches begins a session with the preferred or else the first member.
+func (p Protocol) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
 	t.Prefer = max(t.Prefer, 0)
-	p := o.protocol()
 	w := &watches{
-		keys: p.Keys.below(t), once: kind == database.WatchOneShot, to: to, most: p.MaxPacket + answerOverhead, over: make(chan struct{}),
+		keys: p.Keys.below(t), once: kind == database.WatchOneShot, byReads: p.EventsBeforeReads, to: to, most: p.MaxPacket + answerOverhead, over: make(chan struct{}),
 		waiting: map[int32]chan watchAnswer{}, reads: map[int32]*watched{}, paths: map[string]*watched{},
 	}
 	if err := w.connect(ctx, t); err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)
 	}
-	go w.read()
+	go w.receive()
 	return w, nil
 }
 
@@ -244,7 +254,7 @@ var errUnimplemented = serverError{-6}
 
 // addOnce reads a key with a watch.
 func (w *watches) addOnce(ctx context.Context, one *watched) (after int64, err error) {
-	a, err := w.ask(ctx, opGetData, func(b []byte) []byte { return appendWatchedRead(b, one.path) })
+	a, err := w.ask(ctx, opGetData, func(b []byte) []byte { return appendRead(b, one.path, true) })
 	if err == nil {
 		err = errorOf(a.code)
 	}
@@ -261,10 +271,13 @@ func (w *watches) addOnce(ctx context.Context, one *watched) (after int64, err e
 	return version, nil
 }
 
-// appendWatchedRead completes a read that sets a watch.
-func appendWatchedRead(b []byte, path string) []byte {
-	const watch = 1
-	return append(appendBytes(b, path), watch)
+// appendRead completes a read, which may set a watch.
+func appendRead(b []byte, path string, watch bool) []byte {
+	b = append(appendBytes(b, path), 0)
+	if watch {
+		b[len(b)-1] = 1
+	}
+	return b
 }
 
 // valueOf returns the value in the answer to a read, and the transaction that wrote it.
@@ -285,11 +298,38 @@ func valueOf(body []byte) (value []byte, version int64, err error) {
 // leader answers it at once. If keys are read after events, a second removal is answered after
 // those reads.
 func (w *watches) Barrier(ctx context.Context) error {
-	err := w.remove(ctx)
+	pass := w.remove
+	if w.byReads {
+		pass = w.read
+	}
+	err := pass(ctx)
 	if err == nil && w.once {
-		err = w.remove(ctx)
+		err = pass(ctx)
 	}
 	return err
+}
+
+// read syncs and reads the watched znodes, without a watch.
+func (w *watches) read(ctx context.Context) error {
+	w.mu.Lock()
+	paths := slices.Sorted(maps.Keys(w.paths))
+	w.mu.Unlock()
+	for _, path := range paths {
+		a, err := w.ask(ctx, opSync, func(b []byte) []byte { return appendBytes(b, path) })
+		if err == nil {
+			err = errorOf(a.code)
+		}
+		if err == nil {
+			a, err = w.ask(ctx, opGetData, func(b []byte) []byte { return appendRead(b, path, false) })
+		}
+		if err == nil {
+			err = errorOf(a.code)
+		}
+		if err != nil {
+			return fmt.Errorf("wait for events: %w", err)
+		}
+	}
+	return nil
 }
 
 // remove removes a znode that does not exist.
@@ -329,8 +369,8 @@ func (w *watches) packet() (watchAnswer, error) {
 	return watchAnswer{h, body}, err
 }
 
-// read reads packets and sends pings until the connection ends.
-func (w *watches) read() {
+// receive reads packets and sends pings until the connection ends.
+func (w *watches) receive() {
 	defer close(w.over)
 	var events []database.WatchEvent
 	heard := time.Now()
@@ -468,7 +508,7 @@ func (w *watches) notice(a watchAnswer) (e database.WatchEvent, is bool, err err
 	case one == nil:
 		return e, false, nil
 	case w.once:
-		return e, false, w.write(appendWatchedRead(appendHeader(nil, xid, opGetData), one.path))
+		return e, false, w.write(appendRead(appendHeader(nil, xid, opGetData), one.path, true))
 	case a.zxid <= 0:
 		return e, false, errNoTransaction
 	}

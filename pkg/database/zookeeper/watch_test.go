@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -39,7 +40,8 @@ func valueAt(zxid int64) []byte {
 	return append(b, make([]byte, lengthField+1+statSize-len(b))...)
 }
 
-// serveEvents answers requests, and writes an event in one piece with its answer to the first removal.
+// serveEvents answers requests, and writes an event in one piece with its answer to the first removal,
+// or to the first read without a watch.
 func serveEvents(c *talk) {
 	const zxid = 7
 	c.welcome(1)
@@ -49,33 +51,42 @@ func serveEvents(c *talk) {
 		if request == nil {
 			return
 		}
-		var out []byte
-		switch op := lengthOf(request[4:]); op {
+		var out, event []byte
+		op := lengthOf(request[4:])
+		if read := op == opGetData && request[len(request)-1] == 0; (read || op == opDelete) && changed < zxid {
+			changed, event = zxid, eventOf(path, zxid)
+		}
+		switch op {
 		case opAddWatch, opGetData:
 			const before = 4 + 4 // number and operation
 			path = string(request[before+lengthField:][:lengthOf(request[before:])])
 			if out = answerTo(request, 1, 0); op == opGetData {
 				out = answerTo(request, changed, 0, valueAt(changed)...)
 			}
+		case opSync:
+			out = answerTo(request, zxid+1, 0)
 		case opDelete:
-			if out = answerTo(request, zxid+1, noNode); changed < zxid {
-				changed = zxid
-				out = slices.Concat(eventOf(path, zxid), out)
-			}
+			out = answerTo(request, zxid+1, noNode)
 		default: // the end
 			return
 		}
-		_, _ = c.Write(out)
+		_, _ = c.Write(slices.Concat(event, out))
 	}
 }
 
 // A barrier ends after the events before its answer were received, even if one read brought both. If
-// keys are read after an event, it ends after those reads.
+// keys are read after an event, it ends after those reads. Proxies answer reads after events, and
+// removals whenever they like.
 func TestBarrier(t *testing.T) {
-	for _, kind := range []database.WatchKind{database.WatchPersistent, database.WatchOneShot} {
-		t.Run(string(kind), func(t *testing.T) {
+	for _, c := range []struct {
+		kind  database.WatchKind
+		reads bool
+	}{{kind: database.WatchPersistent}, {kind: database.WatchOneShot}, {database.WatchOneShot, true}} {
+		t.Run(fmt.Sprintf("%s %v", c.kind, c.reads), func(t *testing.T) {
 			to := &slowReceiver{}
-			w, err := New().DialWatches(t.Context(), script{serveEvents}.serve(t), kind, to)
+			p := New().protocol()
+			p.EventsBeforeReads = c.reads
+			w, err := p.DialWatches(t.Context(), script{serveEvents}.serve(t), c.kind, to)
 			if err != nil {
 				t.Fatal(err)
 			}

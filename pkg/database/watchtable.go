@@ -1,0 +1,48 @@
+package database
+
+import "strings"
+
+// WatchTableHead is the first line of a [WatchTable].
+const WatchTableHead = "| database | kind | how | events have | a watcher hears of | it watches | `reconnect` |"
+
+// WatchTable returns a Markdown table that documents the databases' watches with default options: a
+// row for each kind, or the reason why there is none.
+func WatchTable(list []Database) string {
+	var b strings.Builder
+	b.WriteString(WatchTableHead + "\n|---|---|---|---|---|---|---|\n")
+	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	for _, d := range list {
+		all := WatchesOf(d.Info, d.New())
+		if len(all) == 0 {
+			row(d.Name, "none: "+d.Info.NoWatches, "", "", "", "", "")
+		}
+		for _, f := range all {
+			row(append([]string{d.Name}, f.cells()...)...)
+		}
+	}
+	return b.String()
+}
+
+// cells returns the cells of a kind.
+func (f WatchFacts) cells() []string {
+	have, hears, watches, resumes := "key and version", "every write", "one key", "refused: "+f.NoResume
+	if f.Values {
+		have = "value and version"
+	}
+	if f.Coalesces {
+		hears = "the newest write of a key"
+	}
+	if f.Ordered {
+		hears += ", in order"
+	}
+	switch {
+	case f.Ranges && f.NoParts == "":
+		watches = "one key, all or ranges"
+	case f.Ranges:
+		watches = "one key or all: " + f.NoParts
+	}
+	if f.NoResume == "" {
+		resumes = "goes on after a version"
+	}
+	return []string{"`" + string(f.Kind) + "`", f.How, have, hears, watches, resumes}
+}
