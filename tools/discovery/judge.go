@@ -14,6 +14,9 @@ type record struct {
 	Discovered *struct {
 		Began      time.Time `json:"began"`
 		Registered int       `json:"registered"`
+		Keeps      spread    `json:"keeps"`
+		KeepsLost  int64     `json:"keeps_lost"`
+		KeepsLate  int64     `json:"keeps_late"`
 		Early      int       `json:"early"`
 		Alive      int       `json:"alive"`
 		Unrenewed  int       `json:"unrenewed"`
@@ -21,6 +24,13 @@ type record struct {
 		Lost       int       `json:"lost"`
 		Changes    []change  `json:"changes"`
 	} `json:"discovered"`
+}
+
+// spread is of the times of renewals in the records.
+type spread struct {
+	N   int64         `json:"n"`
+	P99 time.Duration `json:"p99_ns"`
+	Max time.Duration `json:"max_ns"`
 }
 
 // change is a death or a deploy in the records.
@@ -76,12 +86,18 @@ type verdict struct {
 	alive, unrenewed, outside int
 	lost                      int
 	why                       error // of a watch of the prober
+	// registered instances were kept alive by renewals, those of the last run.
+	registered int
+	renewals   spread
+	// unanswered renewals were lost, and late ones were sent late.
+	unanswered, late int64
 }
 
 // compare compares the record of a run with what the prober saw through each member.
 func compare(name string, o options, r record, seen []*sight) verdict {
 	of := r.Discovered
-	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost}
+	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost,
+		registered: of.Registered, renewals: of.Keeps, unanswered: of.KeepsLost, late: of.KeepsLate}
 	over := map[int]time.Time{} // when instances died or were released
 	for _, c := range of.Changes {
 		at := of.Began.Add(c.At)
@@ -122,6 +138,7 @@ func (v *verdict) add(o verdict) {
 	v.deaths = append(v.deaths, o.deaths...)
 	v.changes, v.added, v.lost = v.changes+o.changes, v.added+o.added, v.lost+o.lost
 	v.alive, v.unrenewed, v.outside = v.alive+o.alive, v.unrenewed+o.unrenewed, v.outside+o.outside
+	v.registered, v.renewals, v.unanswered, v.late = o.registered, o.renewals, o.unanswered, o.late
 	if v.why == nil {
 		v.why = o.why
 	}
@@ -170,8 +187,19 @@ func (v verdict) text() string {
 		n, len(v.deaths), most.Round(time.Microsecond), v.added, v.changes, v.alive, v.outside, v.unrenewed, v.lost)
 }
 
-// err is what is wrong, nil for nothing.
-func (v verdict) err() error {
+// unseen is how many deaths some watch of the prober did not see.
+func (v verdict) unseen() (n int) {
+	for _, d := range v.deaths {
+		if !d.seen {
+			n++
+		}
+	}
+	return n
+}
+
+// err is what is wrong, nil for nothing. The times of deaths count unless instances are to be kept alive,
+// and renewals that were late or had no answer if they are.
+func (v verdict) err(o options) error {
 	var errs []error
 	wrong := func(bad bool, format string, args ...any) {
 		if bad {
@@ -179,15 +207,10 @@ func (v verdict) err() error {
 		}
 	}
 	agree, _ := v.agree()
-	unseen := 0
-	for _, d := range v.deaths {
-		if !d.seen {
-			unseen++
-		}
-	}
 	wrong(len(v.deaths) == 0, "no instance died")
-	wrong(unseen > 0, "the prober did not see %d deaths through every member: a watch ended with %v", unseen, v.why)
-	wrong(agree < len(v.deaths), "%d of %d deaths agree within %v", agree, len(v.deaths), v.tolerance)
+	wrong(v.unseen() > 0, "the prober did not see %d deaths through every member: a watch ended with %v", v.unseen(), v.why)
+	wrong(o.alive == 0 && agree < len(v.deaths), "%d of %d deaths agree within %v", agree, len(v.deaths), v.tolerance)
+	wrong(o.alive > 0 && v.unrenewed > 0, "%d living instances were not renewed in time", v.unrenewed)
 	wrong(v.added < v.changes, "the parts of %d of %d changes add up", v.added, v.changes)
 	wrong(v.alive+v.outside > 0, "%d living instances were declared dead, %d by the prober", v.alive, v.outside)
 	wrong(v.lost > 0, "%d changes were lost", v.lost)

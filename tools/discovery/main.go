@@ -1,7 +1,8 @@
 // Command discovery compares when all consumers of a service knew that an instance had died, as
 // dbtester records it, with what a prober sees that shares no code with it: the prober watches the
 // same instances through every member of etcd, ZooKeeper and Consul by these stores' own client
-// libraries, and reads the records by itself. Run it with `make discovery`.
+// libraries, and reads the records by itself. Run it with `make discovery`. With -alive it keeps
+// instances alive beside a load for a long time, and counts those that are declared dead: `make no-flap`.
 package main
 
 import (
@@ -38,7 +39,7 @@ func stores() []store {
 // dying is an experiment whose instances die.
 const dying = `title: discovery
 hosts: [%s1, %s2, %s3]
-load: {duration: %v}
+load: {duration: %v, rate: %d}
 scenario: {name: service-discovery, instances: %d, consumers: 9, notice: %v, deaths: %d, deploys: %d, after: %v, within: %v}
 databases:
   %s
@@ -50,8 +51,6 @@ const (
 	// batch is how many instances die in one run: an answer of a health endpoint has all instances, and
 	// with many of them the last of many readers is told long after the first.
 	batch = 25
-	// living instances neither die nor are deployed.
-	living = 20
 	// calm is the time before the first death, and margin that of the load behind the last promise.
 	calm, margin = 3 * time.Second, 8 * time.Second
 )
@@ -62,7 +61,14 @@ type options struct {
 	deaths                    int
 	notice, within, tolerance time.Duration
 	only                      string
+	// alive is 0, or for how long instances are only kept alive.
+	alive time.Duration
+	// living instances neither die nor are deployed, and the load has a rate in requests per second.
+	living, rate int
 }
+
+// calm is the time before the first death.
+func (o options) calm() time.Duration { return max(o.alive, calm) }
 
 func discovery(ctx context.Context, args []string, out, progress io.Writer) error {
 	var o options
@@ -73,6 +79,9 @@ func discovery(ctx context.Context, args []string, out, progress io.Writer) erro
 	flags.DurationVar(&o.within, "within", 15*time.Second, "time in which the instances of a batch die")
 	flags.DurationVar(&o.tolerance, "tolerance", 10*time.Millisecond, "how far the two may be apart")
 	flags.StringVar(&o.only, "only", "", "one store")
+	flags.DurationVar(&o.alive, "alive", 0, "time before the first death in which instances are only kept alive; then living ones that are declared dead are all that is judged, and deaths show that the prober sees them")
+	flags.IntVar(&o.living, "living", 20, "instances that do not die")
+	flags.IntVar(&o.rate, "rate", 20, "requests of the load in a second")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -95,9 +104,13 @@ func discovery(ctx context.Context, args []string, out, progress io.Writer) erro
 		}
 		fmt.Fprintf(progress, "%s: %s\n", s.name, v.text())
 		list = append(list, v)
-		errs = append(errs, v.err())
+		errs = append(errs, v.err(o))
 	}
-	report(out, busy, o, list)
+	if o.alive > 0 {
+		reportAlive(out, busy, o, list)
+	} else {
+		report(out, busy, o, list)
+	}
 	return errors.Join(errs...)
 }
 
@@ -118,8 +131,8 @@ func (s store) measure(ctx context.Context, o options, dir string) (verdict, err
 func (s store) once(ctx context.Context, o options, deaths int, dir string) (verdict, error) {
 	defer os.RemoveAll(dir)
 	deploys := deaths / 10
-	text := fmt.Sprintf(dying, network, network, network, calm+o.within+o.notice+margin,
-		living+deaths+deploys, o.notice, deaths, deploys, calm, o.within, s.lines)
+	text := fmt.Sprintf(dying, network, network, network, o.calm()+o.within+o.notice+margin, o.rate,
+		o.living+deaths+deploys, o.notice, deaths, deploys, o.calm(), o.within, s.lines)
 	p := probe(ctx, s)
 	path, err := experiment.Run(ctx, o.program, dir, text, "manifest.json")
 	seen := p.stop()

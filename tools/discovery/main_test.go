@@ -41,7 +41,7 @@ func TestEtcd(t *testing.T) {
 
 func at(seconds float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(seconds * 1e9)) }
 
-const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z", "discovered": {"began": "1970-01-01T00:16:40Z", "registered": 9, "missed": 1, "changes": [
+const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z", "discovered": {"began": "1970-01-01T00:16:40Z", "registered": 9, "missed": 1, "keeps": {"n": 70, "p99_ns": 2000000, "max_ns": 5000000}, "keeps_lost": 6, "keeps_late": 7, "changes": [
 {"kind": "death", "instance": 1, "at_ns": 1000000000, "all": true, "whole_ns": 5005000000, "left_ns": 4000000000, "late_ns": 1000000000, "fan_out_ns": 5000000},
 {"kind": "death", "instance": 2, "at_ns": 2000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 997000000, "fan_out_ns": 1000000},
 {"kind": "death", "instance": 3, "at_ns": 3000000000},
@@ -88,8 +88,17 @@ func TestCompare(t *testing.T) {
 			t.Errorf("the tables have no %q:\n%s", want, out.String())
 		}
 	}
-	if err := v.err(); err == nil || strings.Count(err.Error(), "a: ") != 4 {
+	if err := v.err(o); err == nil || strings.Count(err.Error(), "a: ") != 4 {
 		t.Errorf("errors %v, want four", err)
+	}
+	// Of instances that are to be kept alive the times of deaths do not count, and renewals do.
+	o.alive, o.deaths, o.living = time.Minute, 4, 9
+	if err := v.err(o); err == nil || strings.Contains(err.Error(), "agree") || !strings.Contains(err.Error(), "1 living instances were not renewed") {
+		t.Errorf("errors %v, want one of renewals and none of times", err)
+	}
+	out.Reset()
+	if reportAlive(&out, "idle", o, []verdict{v}); !strings.Contains(out.String(), "\n| a | 9 | 0 | 1 | 2 | 3 of 4 | 70 | 2.0 | 5.0 | 6 | 7 |\n") {
+		t.Errorf("the table of living instances is\n%s", out.String())
 	}
 	if _, err := read(filepath.Join(t.TempDir(), "manifest.json")); err == nil {
 		t.Error("a manifest that is not there was read")

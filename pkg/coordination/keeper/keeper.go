@@ -44,7 +44,7 @@ type Counts struct {
 	Times   *hdrhistogram.Histogram // of those that were answered
 	Longest time.Duration           // of them
 	Lost    int64                   // were not answered, or failed
-	Late    int64                   // were sent after a tenth of the TTL or more
+	Late    int64                   // were sent later than after Every by a tenth of the TTL or more
 }
 
 // New returns a keeper of no session yet.
@@ -78,13 +78,19 @@ func (k *Keeper) Start(ctx context.Context, group *sync.WaitGroup) {
 
 // Keep renews a session when that is due, until over reports that nobody does any more, or it has
 // ended.
-func (k *Keeper) Keep(s *Session, over func() bool) {
-	s.over, s.next = over, s.Sent.Add(k.Every)
+func (k *Keeper) Keep(s *Session, over func() bool) { k.KeepFrom(s, k.Every, over) }
+
+// KeepFrom is [Keeper.Keep] with another time until the first renewal, at most Every. Sessions that
+// begin together are renewed together, unless these times differ; of such sessions those with a
+// longer time come later.
+func (k *Keeper) KeepFrom(s *Session, first time.Duration, over func() bool) {
+	s.over, s.next, s.due = over, s.Sent.Add(first), s.Sent.Add(k.Every)
 	k.queue <- s // has room for all
 }
 
-// renewAll renews sessions in the order in which that is due, which is that of the queue: all have the
-// same time between two renewals.
+// renewAll renews sessions in the order of the queue, which is that of their next renewals, as all have
+// the same time between two. A session with a shorter first time may come after one that is due
+// earlier, but within Every.
 func (k *Keeper) renewAll(ctx context.Context) {
 	for {
 		var s *Session
@@ -99,13 +105,14 @@ func (k *Keeper) renewAll(ctx context.Context) {
 		s.Busy.Lock()
 		if !s.over() {
 			at := time.Now()
-			if late := at.Sub(s.next); late > k.TTL/10 {
+			if late := at.Sub(s.due); late > k.TTL/10 {
 				k.mu.Lock()
 				k.counts.Late++
 				k.mu.Unlock()
 			}
 			err := k.Renew(ctx, s)
-			if s.next = at.Add(k.Every); !errors.Is(err, database.ErrNoSession) {
+			s.next = at.Add(k.Every)
+			if s.due = s.next; !errors.Is(err, database.ErrNoSession) {
 				k.queue <- s
 			}
 		}

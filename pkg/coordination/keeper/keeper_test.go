@@ -83,3 +83,44 @@ func TestKeeper(t *testing.T) {
 		}
 	})
 }
+
+// TestSpread: sessions that begin together and have different times until their first renewals are never
+// renewed together, and each at least once in every.
+func TestSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const sessions, every = 10, 5 * time.Second
+		k := New(Options{Most: sessions, TTL: 3 * every, Every: every, Workers: 2, Renewed: func(time.Time, time.Duration) {}, Lost: func(time.Time) {}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		k.Start(ctx, &group)
+		began := time.Now()
+		var all []*script
+		for i := range sessions {
+			is := &script{took: time.Millisecond}
+			all = append(all, is)
+			k.KeepFrom(&Session{Is: is, Sent: began}, every*time.Duration(i+1)/sessions, func() bool { return false })
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		group.Wait()
+		at := map[time.Duration]bool{}
+		for i, is := range all {
+			if len(is.keeps) < int(time.Minute/every)-1 {
+				t.Errorf("session %d was renewed %d times", i, len(is.keeps))
+			}
+			last := began
+			for _, sent := range is.keeps {
+				if sent.Sub(last) > every {
+					t.Errorf("session %d was renewed %v after the last time", i, sent.Sub(last))
+				}
+				if last = sent; at[sent.Sub(began)] {
+					t.Errorf("two were renewed after %v", sent.Sub(began))
+				}
+				at[sent.Sub(began)] = true
+			}
+		}
+		if late := k.Counts().Late; late != 0 {
+			t.Errorf("%d were late", late)
+		}
+	})
+}

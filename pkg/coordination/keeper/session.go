@@ -20,6 +20,7 @@ type Session struct {
 	Is   database.Session
 	Busy sync.Mutex  // during a request
 	next time.Time   // of its next renewal
+	due  time.Time   // when that is late
 	over func() bool // reports whether nobody renews it any more
 
 	Mu   sync.Mutex // of what follows

@@ -81,8 +81,18 @@ func (s *Service) attach(ctx context.Context, r *registration) error {
 		r.Discard(ctx)
 		return err
 	}
-	s.keeper.Keep(&r.Session, r.over)
+	s.keeper.KeepFrom(&r.Session, s.first(r.name), r.over)
 	return nil
+}
+
+// first is the time until the first renewal of a registration. Instances of other machines do not
+// register in the same moment, so those that are registered before the load are spread over the time
+// between two renewals.
+func (s *Service) first(n name) time.Duration {
+	if n.generation > 0 || n.instance >= s.Plan.Instances {
+		return s.Plan.Keep
+	}
+	return time.Duration(float64(s.Plan.Keep) * float64(n.instance+1) / float64(s.Plan.Instances))
 }
 
 // perform has an instance die, or deploys it.
