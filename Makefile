@@ -17,7 +17,7 @@ SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/
 publish = >bin/$@.md; status=$$?; mv bin/$@.md test-results/$@.md && exit $$status
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks hand-offs holders blackout discovery tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -138,6 +138,13 @@ results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fair
 	@for n in $(HOLDS); do mkdir -p test-results/locks-by-hold-$$n && grep -E "^[^ ]|tag: $$n-" test-configs/locks-by-hold-local.yaml | sed "s/^title: .*/&, $$n/" >test-results/locks-by-hold-$$n/experiment.yaml || exit; done
 	scripts/publish-results.sh locks-fairness $(HOLDS:%=locks-by-hold-%)
 
+# Each store, or each proxy beside its original, has a column of a first screen.
+WATCHES := watches-stores watches-proxies service-discovery
+results-watches: build ## run the files of test-configs about watches and service discovery, of how fast watchers catch up those of etcd, and publish them in test-results, from a clean commit; half an hour
+	@for n in $(WATCHES); do mkdir -p test-results/$$n && cp test-configs/$$n-local.yaml test-results/$$n/experiment.yaml || exit; done
+	@mkdir -p test-results/watches-catch-up && grep -E "^[^ ]|tag: etcd-" test-configs/watches-catch-up-local.yaml | sed "s/^title: .*/&, etcd/" >test-results/watches-catch-up/experiment.yaml
+	scripts/publish-results.sh $(WATCHES) watches-catch-up
+
 HAND_OFFS ?= 100000
 hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of each store by each recipe, each turn judged by other code: test-results/hand-offs.md; ten minutes
 	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) $(publish)
@@ -152,6 +159,10 @@ blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with
 DEATHS ?= 100
 discovery: build ## compare when consumers of etcd, ZooKeeper and Consul knew of DEATHS deaths of instances with what a prober of its own code saw: test-results/discovery.md; a quarter of an hour
 	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n $(DEATHS) $(publish)
+
+ALIVE ?= 30m
+no-flap: build ## keep 200 instances alive in etcd, ZooKeeper and Consul for ALIVE each, beside a load, and count living ones that are declared dead: test-results/no-flap.md; two hours
+	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n 3 -living 200 -rate 200 -alive $(ALIVE) $(publish)
 
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester $(publish)

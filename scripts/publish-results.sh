@@ -61,9 +61,13 @@ budgets() {
 		locks-by-hold-zookeeper 4
 		locks-by-hold-consul 4
 		locks-fairness 30
+		watches-stores 11
+		watches-proxies 9
+		watches-catch-up 9
+		service-discovery 10
 	END
 }
-most=580   # minutes of all budgets
+most=590   # minutes of all budgets
 around=10  # seconds that starting and stopping the members of one database take
 settle=5   # seconds between two trials
 pairs=8    # of a comparison

@@ -298,7 +298,6 @@ func slowDelivery(o *watchers.Outcome) (run.Measure, string) {
 }
 
 func catchUp(o *watchers.Outcome) (run.Measure, string) {
-	perSecond := func(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
 	last, text := slowly(o, func(s *watchers.SlowStage) bool { return len(s.Rates()) > 0 }, func(s *watchers.Stage) string {
 		rates := s.Slow.Rates()
 		text := fmt.Sprintf("p50 %s, least %s of %s", perSecond(order.Middle(rates)), perSecond(rates[0]), english.Plural(len(rates), "connection", ""))
@@ -428,101 +427,4 @@ func outcomes(runs []*run.Run) (list []watchers.Outcome) {
 		}
 	}
 	return list
-}
-
-// heard formats the time until the last watcher heard of a write: the p99, or the longest time if
-// there are few.
-func heard(s *results.Spread, clocks time.Duration) string {
-	switch {
-	case s == nil:
-		return "-"
-	case s.Enough(.99):
-		return bounded(s.P99, clocks) + " ms"
-	}
-	return fmt.Sprintf("%s ms (the longest of %d)", bounded(s.Max, clocks), s.N)
-}
-
-// Say returns the sentence about when the last watcher heard of a write.
-func (Half) Say(names []string, runs [][]*run.Run) string {
-	var parts []string
-	for i, name := range names {
-		for _, o := range outcomes(runs[i]) {
-			last := &o.Stages[len(o.Stages)-1]
-			text := fmt.Sprintf("%s %s with %s watchers", name, heard(last.All, o.ClockError), humanize.Comma(int64(last.Watchers)))
-			if n := o.Counts.Lost; n > 0 {
-				text += fmt.Sprintf(" and %s lost", humanize.Comma(n))
-			}
-			parts = append(parts, text)
-		}
-	}
-	return "The last watcher has heard of a write (p99) after " + strings.Join(parts, ", ") + "."
-}
-
-// Card is the first screen of loads with watchers: when they heard of writes, in the stage with
-// the most watchers.
-func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
-	spread := func(o *watchers.Outcome, s *results.Spread, q float64, of func(*results.Spread) int64) string {
-		if s == nil || !s.Enough(q) {
-			return "-"
-		}
-		return bounded(of(s), o.ClockError) + " ms"
-	}
-	p50, p99 := func(s *results.Spread) int64 { return s.P50 }, func(s *results.Spread) int64 { return s.P99 }
-	rows := []struct {
-		name string
-		of   func(*watchers.Outcome, *watchers.Stage) string
-	}{
-		{"watchers", func(_ *watchers.Outcome, s *watchers.Stage) string { return humanize.Comma(int64(s.Watchers)) }},
-		{"sent to heard, p50", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.Sent, .5, p50) }},
-		{"  p99", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.Sent, .99, p99) }},
-		{"all heard, p50", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.All, .5, p50) }},
-		{"  p99", func(o *watchers.Outcome, s *watchers.Stage) string { return spread(o, s.All, .99, p99) }},
-		{"lost", func(o *watchers.Outcome, _ *watchers.Stage) string { return humanize.Comma(o.Counts.Lost) }},
-		{"replaced by newer ones", func(o *watchers.Outcome, _ *watchers.Stage) string {
-			if !o.Coalesces {
-				return humanize.Comma(o.Counts.Coalesced)
-			}
-			return humanize.Comma(o.Counts.Coalesced) + " by design"
-		}},
-		{"p99 of writes (with the fewest)", func(o *watchers.Outcome, s *watchers.Stage) string {
-			if s.Requests == 0 {
-				return "-"
-			}
-			text := ms(int64(s.P99)) + " ms"
-			if first := &o.Stages[0]; len(o.Stages) > 1 && first.Requests > 0 {
-				text += fmt.Sprintf(" (%s with %s)", ms(int64(first.P99)), humanize.Comma(int64(first.Watchers)))
-			}
-			return text
-		}},
-	}
-	card := &abilities.Card{Head: append([]string{"watchers of keys"}, names...)}
-	for _, r := range rows {
-		cells := []string{r.name}
-		for i := range names {
-			text := "-"
-			if list := outcomes(runs[i]); len(list) > 0 {
-				text = r.of(&list[0], &list[0].Stages[len(list[0].Stages)-1])
-			}
-			cells = append(cells, text)
-		}
-		card.Rows = append(card.Rows, cells)
-	}
-	found := false
-	for i, name := range names {
-		list := outcomes(runs[i])
-		if len(list) == 0 {
-			continue
-		}
-		found = true
-		last := &list[0].Stages[len(list[0].Stages)-1]
-		note := fmt.Sprintf("%s: %s watches over %s: %s; %s deliveries in %v", name, list[0].Kind, connections(last), list[0].How, humanize.Comma(last.Deliveries), last.Length.Round(100*time.Millisecond))
-		if len(list) > 1 {
-			note += fmt.Sprintf("; the first of %d trials", len(list))
-		}
-		card.Notes = append(card.Notes, note)
-	}
-	if !found {
-		return nil
-	}
-	return card
 }

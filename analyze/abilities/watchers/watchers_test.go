@@ -220,9 +220,10 @@ func TestCard(t *testing.T) {
 	}
 	for _, want := range [][]string{
 		{"watchers of keys", "a", "b", "c"},
-		{"sent to heard, p50", "3.000 ms", "-", "3.000 ms"},
-		{"  p99", "10.000 ms", "-", "10.000 ms"},
-		{"lost", "0", "-", "1,234"},
+		{"sent to heard, p50 / p99", "3.000 / 6.000 ms", "-", "3.000 / 6.000 ms"},
+		{"1 watcher heard, p50 / p99", "1.000 / 2.000 ms", "-", "1.000 / 2.000 ms"},
+		{"all 100 heard, p50 / p99", "5.000 / 10.000 ms", "-", "5.000 / 10.000 ms"},
+		{"lost / replaced by newer ones", "0 / 0", "-", "1,234 / 0"},
 		{"p99 of writes (with the fewest)", "4.000 ms (2.000 with 0)", "-", "4.000 ms (2.000 with 0)"},
 	} {
 		if !slices.ContainsFunc(append(card.Rows, card.Head), func(row []string) bool { return slices.Equal(row, want) }) {
@@ -262,6 +263,45 @@ func slowed(t *testing.T, name string, written float64, rates ...float64) *run.R
 	r := of(t, o)
 	r.Info.Record.Database = name
 	return r
+}
+
+// If all databases have slow watchers, the sentence and the card are about how fast they caught up: each
+// store's rates, and the writes under which its watchers still did.
+func TestLateCard(t *testing.T) {
+	caught := func(r *run.Run) []*run.Run {
+		o, none := outcome(r)
+		if none != "" {
+			t.Fatal(none)
+		}
+		for i := range o.Stages[0].Slow.Each {
+			o.Stages[0].Slow.Each[i].CaughtUp = true
+		}
+		o.Stages[0].Slow.CaughtUp = len(o.Stages[0].Slow.Each)
+		with := of(t, &o)
+		with.Info.Record.Database = r.Info.Record.Database
+		return []*run.Run{with}
+	}
+	names := []string{"etcd-8000", "etcd-1000", "etcd-4000", "other"}
+	runs := [][]*run.Run{{slowed(t, "etcd", 8000, 7000, 7200, 7100)}, caught(slowed(t, "etcd", 1000, 9000)), caught(slowed(t, "etcd", 4000, 8000, 8400)), caught(slowed(t, "other", 500, 600))}
+	const want = "A watcher of etcd that was behind got 7,100/s to 9,000/s (medians): it caught up while 4,000/s were written, and not while 8,000/s were. A watcher of other that was behind got 600/s (medians): it caught up while 500/s were written."
+	if said := (Half{}).Say(names, runs); said != want {
+		t.Errorf("the sentence is %q, want %q", said, want)
+	}
+	card := (Half{}).Card(names, runs)
+	if card == nil || len(card.Rows) != 4 {
+		t.Fatalf("the card is %+v", card)
+	}
+	for i, want := range [][]string{
+		{"etcd-8000", "8,000/s", "7,100/s / 7,000/s", "0 of 3 in 10.0 s", "-"},
+		{"etcd-1000", "1,000/s", "9,000/s / 9,000/s", "1 of 1 in 10.0 s", "-"},
+	} {
+		if !slices.Equal(card.Rows[i], want) {
+			t.Errorf("row %d is %q, want %q", i, card.Rows[i], want)
+		}
+	}
+	if said := (Half{}).Say(names[:2], [][]*run.Run{runs[0], {of(t, watched())}}); !strings.HasPrefix(said, "The last watcher") {
+		t.Errorf("beside a database without slow watchers the sentence is %q", said)
+	}
 }
 
 // The picture of how fast connections caught up has a line through the rates of writes of a database, and
