@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -15,9 +16,9 @@ import (
 // these keys before the file is read.
 type scenario struct {
 	name, meaning string
-	// key is the key that gets the scenario's own mapping without the name, and keys are its keys.
+	// key is the key that gets the scenario's own mapping without the name, and keys is its schema.
 	key  string
-	keys yamlfile.Section[discovery.Plan]
+	keys schema
 	// presets are the keys that the mapping may lack, load those that the file's load may lack.
 	presets, load func(given map[string]string) map[string]string
 }
@@ -26,7 +27,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{{
 		name: "service-discovery", meaning: "instances of a service register, some die and some are deployed, and consumers watch which there are",
-		key: "discovery", keys: discovery.Keys().Fields(),
+		key: "discovery", keys: discovery.Keys().Fields().Schema(),
 		presets: func(given map[string]string) map[string]string {
 			instances, err := strconv.Atoi(given["instances"])
 			if err != nil || instances < 1 { // which is reported where it is read
@@ -47,6 +48,17 @@ func scenarios() []scenario {
 				"duration": (scenarioTime + notice).String(),
 			}
 		},
+	}, {
+		name: "config-push", meaning: "consumers watch one key with their configuration, which is pushed again and again",
+		key: "watch", keys: watchers.Keys().Fields().Schema(),
+		presets: func(map[string]string) map[string]string {
+			return map[string]string{"watchers": "1000", "of": "key", "values": "true"}
+		},
+		load: func(map[string]string) map[string]string {
+			return map[string]string{
+				"operation": "update", "keys": "1", "rate": "2", "clients": "2", "key_size": "32", "value_size": "1024", "duration": "90s",
+			}
+		},
 	}}
 }
 
@@ -65,7 +77,7 @@ func scenarioField() field[fileSpec] {
 	for _, s := range scenarios() {
 		names = append(names, s.name)
 		meanings = append(meanings, fmt.Sprintf("`name: %s` (%s), with the [keys of %s](#keys-of-%s)", s.name, s.meaning, s.key, s.key))
-		for key, of := range s.keys.Schema()["properties"].(schema) {
+		for key, of := range s.keys["properties"].(schema) {
 			properties[key] = of
 		}
 	}
@@ -119,7 +131,7 @@ func (r *reader) expand(root *yamlfile.Node) *yamlfile.Node {
 	if !yamlfile.HasKey(root, "load") {
 		add("load", mappingOf(value, nil, s.load(given), nil))
 	}
-	add(s.key, mappingOf(value, own, s.presets(given), map[string][]string{"notice": {"ttl"}}))
+	add(s.key, mappingOf(value, own, s.presets(given), map[string][]string{"notice": {"ttl"}, "values": {"kind"}}))
 	return &expanded
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/ability/discovery"
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 const threeStores = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"
@@ -92,7 +94,7 @@ func TestScenarioProblems(t *testing.T) {
 	}{
 		{"no name", "scenario: {instances: 10}\n" + threeStores, []string{"x.yaml:1:11: scenario needs a name, such as name: service-discovery"}},
 		{"another name", "scenario: {name: service-discovry}\n" + threeStores, []string{
-			`x.yaml:1:18: scenario: name must be one of service-discovery, got "service-discovry" (did you mean "service-discovery"?)`}},
+			`x.yaml:1:18: scenario: name must be one of service-discovery, config-push, got "service-discovry" (did you mean "service-discovery"?)`}},
 		{"an unknown key", "scenario: {name: service-discovery, instance: 10}\n" + threeStores, []string{`x.yaml:1:37: unknown key "instance" (did you mean "instances"?)`}},
 		{"no number", "scenario: {name: service-discovery, instances: many}\n" + threeStores, []string{`x.yaml:1:48: instances: want a whole number, got "many"`}},
 		{"twice", "scenario: {name: service-discovery}\ndiscovery: {instances: 5, ttl: 10s}\nload: {duration: 60s}\n" + threeStores, []string{
@@ -147,26 +149,51 @@ func TestScenarioDoc(t *testing.T) {
 		t.Fatalf("read the page: %v", err)
 	}
 	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) != 3 {
-		t.Fatalf("the page has %d examples, want a scenario, what it stands for, and databases", len(blocks))
+	if len(blocks) != 5 {
+		t.Fatalf("the page has %d examples, want two scenarios, each before what it stands for, and databases", len(blocks))
 	}
 	if _, _, err := Parse("x.yaml", []byte("hosts: [10.0.0.1]\n"+strings.Split(blocks[2], "```")[0]), testCatalog()); err != nil {
 		t.Errorf("the databases of the page: %v", err)
 	}
-	blocks = blocks[:2]
-	var experiments []*Experiment
-	for _, block := range blocks {
+	parsed := func(block string) *Experiment {
 		text, _, _ := strings.Cut(block, "```")
 		e, _, err := Parse("x.yaml", []byte(text+threeStores), testCatalog())
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		experiments = append(experiments, e)
+		return e
 	}
-	for i, d := range experiments[0].Databases {
-		other := experiments[1].Databases[i]
-		if diff := cmp.Diff(d.Abilities, other.Abilities) + cmp.Diff(d.Load, other.Load); diff != "" {
-			t.Errorf("%s (-scenario +what it stands for):\n%s", d.ID, diff)
+	for _, pair := range [][]string{blocks[:2], blocks[3:]} {
+		scenario, stands := parsed(pair[0]), parsed(pair[1])
+		for i, d := range scenario.Databases {
+			other := stands.Databases[i]
+			if diff := cmp.Diff(d.Abilities, other.Abilities) + cmp.Diff(d.Load, other.Load); diff != "" {
+				t.Errorf("%s (-scenario +what it stands for):\n%s", d.ID, diff)
+			}
 		}
+	}
+}
+
+// Watchers of a configuration need its values: each database has its first kind of watch whose events
+// have them, unless the file names a kind.
+func TestScenarioConfigPush(t *testing.T) {
+	e, warnings, err := Parse("x.yaml", []byte("scenario: {name: config-push, watchers: [10, 50]}\nload: {duration: 20s}\n"+threeStores), testCatalog())
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("parse: %v, warnings %v", err, warnings)
+	}
+	for i, kind := range []database.WatchKind{database.WatchStream, database.WatchOneShot, database.WatchBlocking} {
+		d := e.Databases[i]
+		want := watchers.Plan{Watchers: []int{10, 50}, Connections: 50, Of: watchers.Key, Kind: kind, Values: true}
+		if diff := cmp.Diff(want, watchers.Keys().Of(d.Abilities)); diff != "" || d.Load.Keys != 1 || d.Load.Rate != 2 || d.Load.Duration != 20*time.Second {
+			t.Errorf("the load of %s is %+v, and its watchers (-want +got):\n%s", d.ID, d.Load, diff)
+		}
+	}
+	shown, err := Show(e)
+	if err != nil || strings.Contains(string(shown), "scenario") || !strings.Contains(string(shown), "values: true") {
+		t.Errorf("the experiment is shown as\n%s%v", shown, err)
+	}
+	_, _, err = Parse("x.yaml", []byte("scenario: {name: config-push}\nhosts: [10.0.0.1]\ndatabases: {zookeeper: {watch: {kind: persistent, values: true}}}\n"), testCatalog())
+	if want := "x.yaml:3:59: watch: events of persistent watches of zookeeper have no values"; err == nil || err.Error() != want {
+		t.Errorf("a kind without values: %v, want %s", err, want)
 	}
 }

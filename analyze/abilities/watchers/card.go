@@ -33,15 +33,28 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 		return sayLate(list)
 	}
 	var parts []string
+	values := true // all watchers need them
+	for i := range names {
+		for _, o := range outcomes(runs[i]) {
+			values = values && o.Plan.Values
+		}
+	}
 	for i, name := range names {
 		for _, o := range outcomes(runs[i]) {
 			last := &o.Stages[len(o.Stages)-1]
-			text := fmt.Sprintf("%s %s with %s watchers", name, heard(last.All, o.ClockError), humanize.Comma(int64(last.Watchers)))
+			is := last.All
+			if values {
+				is = last.Old
+			}
+			text := fmt.Sprintf("%s %s with %s watchers", name, heard(is, o.ClockError), humanize.Comma(int64(last.Watchers)))
 			if n := o.Counts.Lost; n > 0 {
 				text += fmt.Sprintf(" and %s lost", humanize.Comma(n))
 			}
 			parts = append(parts, text)
 		}
+	}
+	if values {
+		return "After the write of a new value was due, the last watcher used the old one (p99) for " + strings.Join(parts, ", ") + "."
 	}
 	return "The last watcher has heard of a write (p99) after " + strings.Join(parts, ", ") + "."
 }
@@ -55,8 +68,9 @@ type line struct {
 // fewNumbers is for how many numbers of watchers the card has a row of its own that is no detail.
 const fewNumbers = 4
 
-// lines are those of the card, for some numbers of watchers in rising order.
-func lines(numbers []int) []line {
+// lines are those of the card, for some numbers of watchers in rising order. Values means that some
+// watchers need them.
+func lines(numbers []int, values bool) []line {
 	list := []line{{"sent to heard, p50 / p99", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Sent, o.ClockError) }}}
 	for i, n := range numbers {
 		name := "1 watcher heard, p50 / p99"
@@ -72,6 +86,14 @@ func lines(numbers []int) []line {
 				return "-"
 			}
 			return middleAndTail(o.Stages[at].All, o.ClockError)
+		}})
+	}
+	if values {
+		list = append(list, line{"old value used, p50 / p99 / longest", func(o *watchers.Outcome, s *watchers.Stage) string {
+			if s.Old == nil {
+				return "-"
+			}
+			return strings.TrimSuffix(middleAndTail(s.Old, o.ClockError), " ms") + " / " + bounded(s.Old.Max, o.ClockError) + " ms"
 		}})
 	}
 	return append(list, line{"lost / replaced by newer ones", func(o *watchers.Outcome, _ *watchers.Stage) string {
@@ -111,13 +133,14 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	}
 	first := make([]*watchers.Outcome, len(names)) // of each database
 	var numbers []int
+	values := false
 	card := &abilities.Card{Head: append([]string{"watchers of keys"}, names...)}
 	for i, name := range names {
 		list := outcomes(runs[i])
 		if len(list) == 0 {
 			continue
 		}
-		first[i] = &list[0]
+		first[i], values = &list[0], values || list[0].Plan.Values
 		for _, s := range list[0].Stages {
 			if s.Watchers > 0 && !slices.Contains(numbers, s.Watchers) {
 				numbers = append(numbers, s.Watchers)
@@ -129,7 +152,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		return nil
 	}
 	slices.Sort(numbers)
-	for _, l := range lines(numbers) {
+	for _, l := range lines(numbers, values) {
 		cells := []string{l.name}
 		for _, o := range first {
 			text := "-"

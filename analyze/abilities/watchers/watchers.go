@@ -59,7 +59,8 @@ func (Half) Rows() []abilities.Row {
 		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent })),
 		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due })),
 		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All })),
-		row("WATCH-BEFORE-ACK", "WATCH-ALL-HEARD", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
+		row("WATCH-OLD-VALUE", "WATCH-ALL-HEARD", "ms", "time for which some watcher used an old value: from when the write of a newer one was due until the last watcher had it in hand, or a still newer one: percentiles of enough writes and how many there were. Only for watches whose events have values", old),
+		row("WATCH-BEFORE-ACK", "WATCH-OLD-VALUE", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
 		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
 		{Name: "WATCH-CLIENT-CPU", Unit: "us", After: "WATCH-EVENTS", Cell: perEvent(client), Definition: "processor time of control's process while the number of watchers stayed, divided by the deliveries in that time, by the number of watchers, and how many events these were. It contains the requests of the load, unless generators issue it, and agents that run in the same process; loads with many events for each write show what an event costs. Not for numbers of watchers with slow ones"},
 		{Name: "WATCH-SERVER-CPU", Unit: "us", After: "WATCH-CLIENT-CPU", Cell: perEvent(members), Definition: "processor time of all members' processes in the same time, divided by the same deliveries: with the writes, their agreement and the rest of what members do"},
@@ -195,6 +196,14 @@ func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome
 		})
 		return run.Measure{Value: float64(of(last).P50) / 1e6, N: of(last).N}, text
 	}
+}
+
+// old formats for how long an old value was used.
+func old(o *watchers.Outcome) (run.Measure, string) {
+	if !o.Values {
+		return run.Inapplicable("events of %s watches have no values", o.Kind), ""
+	}
+	return spent(func(s *watchers.Stage) *results.Spread { return s.Old })(o)
 }
 
 func before(o *watchers.Outcome) (run.Measure, string) {

@@ -41,8 +41,8 @@ func watched() *watchers.Outcome {
 		Counts: watchers.Counts{Writes: 4000, Delivered: 202_000},
 		Stages: []watchers.Stage{
 			{Length: 10 * time.Second, Seconds: 9, Requests: 1800, P99: 2 * time.Millisecond},
-			{Watchers: 1, Connections: 1, Added: 1, Establish: 10 * time.Millisecond, Length: 10 * time.Second, Writes: 2000, Deliveries: 2000, BeforeAck: 1500, Sent: spread(2000, 1), Due: spread(2000, 2), All: spread(2000, 1), Seconds: 9, Requests: 1800, P99: 3 * time.Millisecond},
-			{Watchers: 100, Connections: 50, Added: 99, Establish: 99 * time.Millisecond, Length: 10 * time.Second, Writes: 2000, Deliveries: 200_000, BeforeAck: 50_000, Sent: spread(200_000, 3), Due: spread(200_000, 4), All: spread(2000, 5), Seconds: 9, Requests: 1800, P99: 4 * time.Millisecond},
+			{Watchers: 1, Connections: 1, Added: 1, Establish: 10 * time.Millisecond, Length: 10 * time.Second, Writes: 2000, Deliveries: 2000, BeforeAck: 1500, Sent: spread(2000, 1), Due: spread(2000, 2), All: spread(2000, 1), Old: spread(2000, 2), Seconds: 9, Requests: 1800, P99: 3 * time.Millisecond},
+			{Watchers: 100, Connections: 50, Added: 99, Establish: 99 * time.Millisecond, Length: 10 * time.Second, Writes: 2000, Deliveries: 200_000, BeforeAck: 50_000, Sent: spread(200_000, 3), Due: spread(200_000, 4), All: spread(2000, 5), Old: spread(2000, 6), Seconds: 9, Requests: 1800, P99: 4 * time.Millisecond},
 		},
 	}
 }
@@ -60,7 +60,8 @@ func TestRows(t *testing.T) {
 	few := watched()
 	few.Plan.Watchers, few.Plan.Of, few.Stages = []int{1}, watchers.Key, few.Stages[1:2]
 	few.Stages[0].Sent = &results.Spread{N: 20, P50: 1_500_000, Max: 9_000_000}
-	few.Stages[0].Due, few.Stages[0].All, few.Stages[0].Deliveries, few.Stages[0].BeforeAck, few.Stages[0].Requests = nil, nil, 0, 0, 0
+	few.Stages[0].Due, few.Stages[0].All, few.Stages[0].Old, few.Stages[0].Deliveries, few.Stages[0].BeforeAck, few.Stages[0].Requests = nil, nil, nil, 0, 0, 0
+	few.Values = false
 	few.Coalesces = true
 	few.Counts = watchers.Counts{Writes: 40, Unknown: 1, Delivered: 20, Coalesced: 19, Woken: 2, Lost: 1, Foreign: 3, Behind: 4}
 	few.Witnesses = []watchers.Witness{{Fault: watchers.Lost, Watcher: 0, Version: 17, Request: 12, Key: 3}}
@@ -87,6 +88,7 @@ func TestRows(t *testing.T) {
 			"1: p50 1.000, p99 2.000, longest 4.000 ms of 2,000; 100: p50 3.000, p99 6.000, p99.9 9.000, longest 12.000 ms of 200,000",
 			"1: p50 2.000, p99 4.000, longest 8.000 ms of 2,000; 100: p50 4.000, p99 8.000, p99.9 12.000, longest 16.000 ms of 200,000",
 			"1: p50 1.000, p99 2.000, longest 4.000 ms of 2,000; 100: p50 5.000, p99 10.000, longest 20.000 ms of 2,000",
+			"1: p50 2.000, p99 4.000, longest 8.000 ms of 2,000; 100: p50 6.000, p99 12.000, longest 24.000 ms of 2,000",
 			"1: 75.0 % of 2,000; 100: 25.0 % of 200,000",
 			"1: 200/s in 10.0 s; 100: 20,000/s in 10.0 s",
 			"", "",
@@ -97,7 +99,7 @@ func TestRows(t *testing.T) {
 		{"few, and not all right", few, []string{
 			"1 of one key each over 1 connection, by stream watches: one stream; 100 added/s",
 			"p50 1.500, longest 9.000 ms of 20",
-			"", "", "", "", "", "",
+			"", "", "", "", "", "", "",
 			"20 of 40 writes: 1 lost, 0 again, 0 after newer ones, 19 replaced by newer ones and 2 events without news by design; 4 had not come by the end; 3 were of writes of others, or of unknown ones; 1 more writes may have been made: their outcome is unknown; first: lost, watcher 0, version 17 of key 3",
 			"",
 			"p50 5.000, longest 6000.000 ms of 20 to 2 watchers over 1 connection that read nothing for 6.0 s; 1 slow connection ended: it was cut",
@@ -113,6 +115,7 @@ func TestRows(t *testing.T) {
 			"100: p50 <= 4.000, p99 6.000, p99.9 9.000, longest 12.000 ms of 200,000; clocks to within 4.000 ms",
 			"100: p50 4.000, p99 8.000, p99.9 12.000, longest 16.000 ms of 200,000; clocks to within 4.000 ms",
 			"100: p50 5.000, p99 10.000, longest 20.000 ms of 2,000; clocks to within 4.000 ms",
+			"100: p50 6.000, p99 12.000, longest 24.000 ms of 2,000; clocks to within 4.000 ms",
 			"100: 25.0 % of 200,000; clocks to within 4.000 ms",
 			"100: 20,000/s in 10.0 s",
 			"", "",
@@ -229,6 +232,17 @@ func TestCard(t *testing.T) {
 		if !slices.ContainsFunc(append(card.Rows, card.Head), func(row []string) bool { return slices.Equal(row, want) }) {
 			t.Errorf("the card lacks %q: %q", want, card.Rows)
 		}
+	}
+	pushed := watched()
+	pushed.Plan.Values = true
+	runs = [][]*run.Run{{of(t, pushed)}, {of(t, nil)}, {of(t, pushed)}}
+	if said, want := (Half{}).Say(names, runs), "After the write of a new value was due, the last watcher used the old one (p99) for a 12.000 ms with 100 watchers, c 12.000 ms with 100 watchers."; said != want {
+		t.Errorf("the sentence is %q, want %q", said, want)
+	}
+	if card := (Half{}).Card(names, runs); !slices.ContainsFunc(card.Rows, func(row []string) bool {
+		return slices.Equal(row, []string{"old value used, p50 / p99 / longest", "6.000 / 12.000 / 24.000 ms", "-", "6.000 / 12.000 / 24.000 ms"})
+	}) {
+		t.Errorf("the card has no old values: %q", card.Rows)
 	}
 	if (Half{}).Card(names[1:2], runs[1:2]) != nil {
 		t.Error("a card of a database without watchers")

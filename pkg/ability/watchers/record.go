@@ -91,6 +91,9 @@ type Stage struct {
 	Sent *results.Spread `json:"from_sent,omitempty"`
 	Due  *results.Spread `json:"from_due,omitempty"`
 	All  *results.Spread `json:"all_heard,omitempty"`
+	// Old is the same time as All, from when the write was due: for so long some watcher used the old
+	// value. It is nil for events without values.
+	Old *results.Spread `json:"old_value,omitempty"`
 	// Requests of the load ended ok in the whole seconds of the stage, with this p99.
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
@@ -215,6 +218,7 @@ const (
 	ValueSent      = "from_sent"
 	ValueDue       = "from_due"
 	ValueAll       = "all_heard"
+	ValueOld       = "old_value"
 	ValueWrites    = "writes"
 	ValueBefore    = "before_ack"
 	ValueCoalesced = "coalesced"
@@ -234,6 +238,7 @@ func Observed() observation.Group {
 		observation.Timed(ValueSent, "times from the sending of a write until a watcher had the event"),
 		observation.Timed(ValueDue, "the same times from when the write was due"),
 		observation.Timed(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
+		observation.Timed(ValueOld, "the same times from when the write was due, if events have values: for so long some watcher used the old value"),
 		observation.Timed(ValueSlow, "times from the sending of a write until a slow watcher had the event, which are in no other value"),
 		observation.Timed(ValueFirst, "times from the closing of a connection of watchers until the first event over the new one"),
 		observation.Timed(ValueCaughtUp, "times from the closing of a connection of watchers until all that was written before they watched again had come"),

@@ -31,7 +31,9 @@ type Plan struct {
 	Connections int                `json:"connections"`
 	Of          Of                 `json:"of"`
 	Kind        database.WatchKind `json:"kind"`
-	Slow        Slow               `json:"slow,omitzero"`
+	// Values means that events have values, so that a watcher that has one has the new value too.
+	Values bool `json:"values,omitempty"`
+	Slow   Slow `json:"slow,omitzero"`
 	// Reconnect is the time in which each connection is closed and opened again once, 0 for never.
 	Reconnect time.Duration `json:"reconnect_ns,omitempty"`
 }
@@ -208,8 +210,12 @@ func section() yamlfile.Section[Plan] {
 			Kind: ofKind(), At: func(p *Plan) *Of { return &p.Of },
 		}.Field(),
 		yamlfile.Key[Plan, database.WatchKind]{
-			Row:  yamlfile.Row{Name: "kind", Usually: "the database's first", Meaning: "kind of watch: `stream` (etcd), `persistent` or `one-shot` (ZooKeeper), `blocking` (Consul)"},
+			Row:  yamlfile.Row{Name: "kind", Usually: "the database's first", Meaning: "kind of watch: `stream` (etcd), `persistent` (ZooKeeper), `one-shot` (ZooKeeper, zetcd) or `blocking` (Consul, cetcd)"},
 			Kind: yamlfile.WordKind(database.WatchStream, database.WatchPersistent, database.WatchOneShot, database.WatchBlocking), At: func(p *Plan) *database.WatchKind { return &p.Kind },
+		}.Field(),
+		yamlfile.Key[Plan, bool]{
+			Row:  yamlfile.Row{Name: "values", Preset: "false", Meaning: "whether watchers need the values: without a `kind` it is then the database's first whose events have them"},
+			Kind: yamlfile.TruthKind(), At: func(p *Plan) *bool { return &p.Values }, Shown: func(p *Plan) bool { return p.Values },
 		}.Field(),
 		yamlfile.Key[Plan, Slow]{
 			Row:  yamlfile.Row{Name: "slow", Usually: "none", Meaning: fmt.Sprintf("`{share: 1%%, pause: 10s}`: that share of the watchers' connections, up to %d%% and at least one, reads nothing for the `pause`, from a quarter of each stage on; up to %v, and half a stage", mostSlow, mostPause)},
@@ -251,13 +257,17 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		return Plan{}
 	}
 	p := section().Filled(w)
-	facts := database.WatchFactsOf(d.Info, d.Options, p.Kind)
+	facts := p.facts(d)
 	if facts == nil {
 		var kinds []string
 		for _, f := range database.WatchesOf(d.Info, d.Options) {
 			kinds = append(kinds, string(f.Kind))
 		}
 		report(place("kind"), "watch: %s has no watches of the kind %s; it has %s", d.Name, p.Kind, strings.Join(kinds, ", "))
+		return Plan{}
+	}
+	if p.Values && !facts.Values {
+		report(place("values"), "watch: events of %s watches of %s have no values", facts.Kind, d.Name)
 		return Plan{}
 	}
 	p.Kind = facts.Kind
@@ -270,6 +280,18 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 		checkReconnect(r, p, place, d, facts)
 	}
 	return p
+}
+
+// facts returns the facts of the plan's kind in a database, nil for one that it lacks.
+func (p Plan) facts(d *ability.Database) *database.WatchFacts {
+	if p.Values && p.Kind == "" {
+		for _, f := range database.WatchesOf(d.Info, d.Options) {
+			if f.Values {
+				return &f
+			}
+		}
+	}
+	return database.WatchFactsOf(d.Info, d.Options, p.Kind)
 }
 
 // gives reports whether a mapping of the file has watchers, whatever their value.

@@ -56,7 +56,7 @@ type judge struct {
 
 // newJudge returns a judge of a load.
 func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load) *judge {
-	j := &judge{facts: facts, of: of, keys: keysOf(l), waiting: map[int64]*write{}, unknown: map[*entry]struct{}{}, numbers: map[int64]*entry{}, times: newTimes()}
+	j := &judge{facts: facts, of: of, keys: keysOf(l), waiting: map[int64]*write{}, unknown: map[*entry]struct{}{}, numbers: map[int64]*entry{}, times: newTimes(facts.Values)}
 	for _, op := range l.Operations() {
 		j.sends = append(j.sends, op.SendsValue())
 	}

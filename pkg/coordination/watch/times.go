@@ -17,6 +17,7 @@ const (
 	valueSent = iota
 	valueDue
 	valueAll
+	valueOld
 	valueSlow
 	valueFirst
 	valueCaughtUp
@@ -42,6 +43,7 @@ type times struct {
 	open    map[cell]*second
 	free    []*second
 	seconds []observation.Second
+	values  bool // events have them
 }
 
 // stage is a number of watchers from start to end, 0 while it lasts.
@@ -69,7 +71,7 @@ type second struct {
 	spent   [numTimes]*hdrhistogram.Histogram
 }
 
-func newTimes() *times { return &times{open: map[cell]*second{}} }
+func newTimes(values bool) *times { return &times{open: map[cell]*second{}, values: values} }
 
 // begin begins a stage, and end ends the last one.
 func (t *times) begin(at int64) {
@@ -178,6 +180,9 @@ func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 	}
 	if all && last > 0 {
 		s.record(valueAll, last-w.sent)
+		if t.values {
+			s.record(valueOld, last-w.due)
+		}
 	}
 	if before > 0 {
 		t.add(w.sent, valueBefore, before)

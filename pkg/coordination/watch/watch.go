@@ -331,7 +331,7 @@ func (w *Watching) Outcome() watchers.Outcome {
 		stage := w.stages[n]
 		stage.Length = time.Duration(s.end - s.start)
 		stage.Writes, stage.BeforeAck = s.writes, s.before
-		stage.Sent, stage.Due, stage.All = s.spread(valueSent), s.spread(valueDue), s.spread(valueAll)
+		stage.Sent, stage.Due, stage.All, stage.Old = s.spread(valueSent), s.spread(valueDue), s.spread(valueAll), s.spread(valueOld)
 		if stage.Sent != nil {
 			stage.Deliveries = stage.Sent.N
 		}
