@@ -148,7 +148,7 @@ type consulOptions struct {
 
 // Registry has a rule that ends registrations after their TTL.
 func (*consulOptions) Registry() database.SessionFacts {
-	return database.SessionFacts{Least: time.Second, Step: time.Millisecond, Ends: func(ttl time.Duration, _ int) (time.Duration, time.Duration) { return ttl, ttl }}
+	return database.SessionFacts{What: "service", Least: time.Second, Step: time.Millisecond, Ends: func(ttl time.Duration, _ int) (time.Duration, time.Duration) { return ttl, ttl }}
 }
 
 func (*consulOptions) DialRegistry(context.Context, database.Target) (database.Sessions, error) {
@@ -190,7 +190,7 @@ func testCatalog() Catalog {
 				Reads:      []workload.ReadMode{"linearizable", "stale"},
 				Operations: []workload.Op{"write", "update", "read", "read-oneshot", "delete", "range", "swap", "txn", "create", "grant", "keepalive", "revoke", "lock"},
 				Lists:      []workload.RangeMode{workload.RangeKeys, workload.RangeCount, workload.RangePages},
-				Sessions:   &database.SessionFacts{Least: 2 * time.Second, Step: time.Second, Ends: ends(1, 501*time.Millisecond)},
+				Sessions:   &database.SessionFacts{Takes: true, Least: 2 * time.Second, Step: time.Second, Ends: ends(1, 501*time.Millisecond)},
 				Failover:   "next",
 				Ports:      map[string]int{"client": 2379, "peer": 2380},
 				SharedConn: true,
@@ -212,7 +212,7 @@ func testCatalog() Catalog {
 				Reads:      []workload.ReadMode{"sync+get", "stale"},
 				Operations: common,
 				Failover:   "next",
-				Sessions:   &database.SessionFacts{Least: time.Second, Step: time.Millisecond, NoRequests: "a session is a connection", Ends: ends(1, 3*time.Second)},
+				Sessions:   &database.SessionFacts{Takes: true, Least: time.Second, Step: time.Millisecond, NoRequests: "a session is a connection", Ends: ends(1, 3*time.Second)},
 				Ports:      map[string]int{"client": 2181, "peer": 2888, "election": 3888},
 				MaxValue:   1_000_000,
 				Locks:      testLocks(""),
@@ -227,7 +227,7 @@ func testCatalog() Catalog {
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
 				Operations: append(common[:len(common):len(common)], "grant", "keepalive", "revoke", "lock"),
-				Sessions:   &database.SessionFacts{Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond, Ends: ends(2, 0)},
+				Sessions:   &database.SessionFacts{Takes: true, Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond, Ends: ends(2, 0)},
 				Failover:   "none",
 				Ports:      map[string]int{"client": 8500, "server": 8300},
 				TLS:        true,

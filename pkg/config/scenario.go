@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,6 +50,26 @@ func scenarios() []scenario {
 			}
 		},
 	}, {
+		name: "leader", meaning: "instances elect a leader, which dies, and consumers watch who leads",
+		key: "discovery", keys: discovery.Keys().Fields().Schema(),
+		presets: func(map[string]string) map[string]string {
+			return map[string]string{"instances": "10", "consumers": "50", "notice": "20s", "elections": elections}
+		},
+		load: func(given map[string]string) map[string]string {
+			notice, err := time.ParseDuration(given["notice"])
+			if err != nil || notice <= 0 { // which is reported where it is read
+				notice = 20 * time.Second
+			}
+			n, err := strconv.Atoi(cmp.Or(given["elections"], elections))
+			if err != nil || n < 1 { // likewise
+				n = 1
+			}
+			return map[string]string{
+				"operation": "update", "keys": "1000", "rate": "20", "clients": "4", "key_size": "32", "value_size": "128",
+				"duration": (time.Duration(n)*electionTime(notice) + scenarioTime).String(),
+			}
+		},
+	}, {
 		name: "config-push", meaning: "consumers watch one key with their configuration, which is pushed again and again",
 		key: "watch", keys: watchers.Keys().Fields().Schema(),
 		presets: func(map[string]string) map[string]string {
@@ -61,6 +82,13 @@ func scenarios() []scenario {
 		},
 	}}
 }
+
+// elections is how many times the leader of the scenario dies.
+const elections = "3"
+
+// electionTime is the time of a scenario's load for an election with a promise. Besides the end of the
+// leader's session it contains the time for which Consul refuses keys of ended sessions.
+func electionTime(notice time.Duration) time.Duration { return 2 * (notice + 10*time.Second) }
 
 // scenarioTime is the time of a scenario's load besides that until the last death is known.
 const scenarioTime = 70 * time.Second

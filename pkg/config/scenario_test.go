@@ -94,7 +94,7 @@ func TestScenarioProblems(t *testing.T) {
 	}{
 		{"no name", "scenario: {instances: 10}\n" + threeStores, []string{"x.yaml:1:11: scenario needs a name, such as name: service-discovery"}},
 		{"another name", "scenario: {name: service-discovry}\n" + threeStores, []string{
-			`x.yaml:1:18: scenario: name must be one of service-discovery, config-push, got "service-discovry" (did you mean "service-discovery"?)`}},
+			`x.yaml:1:18: scenario: name must be one of service-discovery, leader, config-push, got "service-discovry" (did you mean "service-discovery"?)`}},
 		{"an unknown key", "scenario: {name: service-discovery, instance: 10}\n" + threeStores, []string{`x.yaml:1:37: unknown key "instance" (did you mean "instances"?)`}},
 		{"no number", "scenario: {name: service-discovery, instances: many}\n" + threeStores, []string{`x.yaml:1:48: instances: want a whole number, got "many"`}},
 		{"twice", "scenario: {name: service-discovery}\ndiscovery: {instances: 5, ttl: 10s}\nload: {duration: 60s}\n" + threeStores, []string{
@@ -112,6 +112,14 @@ func TestScenarioProblems(t *testing.T) {
 			"x.yaml:1:11: discovery: the load must last for 30s (after 4s, 1s in which instances die, and 25s until the last death is known), it lasts 20s"}},
 		{"no promise", "discovery: {instances: 5}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
 			"x.yaml:1:12: discovery needs notice, the time in which all consumers are to know of a death, such as notice: 20s, or the ttl of the sessions"}},
+		{"elections of services", "scenario: {name: leader, registry: services}\nhosts: [10.0.0.1]\ndatabases: {consul: }\n", []string{
+			"x.yaml:1:11: discovery: instances in consul cannot elect a leader: no key is for one service alone"}},
+		{"elections beside deaths", "scenario: {name: leader, elections: 2, deaths: 1}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:37: discovery: in elections the leader alone dies: leave out deaths and deploys, got 1 and 0"}},
+		{"more elections than leaders", "scenario: {name: leader, instances: 2, elections: 2}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:51: discovery: a leader dies in each election: elections must be from 0 to less than the 2 instances, got 2"}},
+		{"elections that are too fast", "scenario: {name: leader}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:11: discovery: 6.9s is too short for each of 3 elections, as the leader's session ends up to 20s after its last renewal: give the load a longer duration"}},
 		{"a renewal that is too late", "discovery: {instances: 5, ttl: 3s, keep: 3s}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
 			"x.yaml:1:42: discovery: keep must be positive and less than the ttl of 3s, got 3s"}},
 		{"no duration", "discovery: {instances: 5, ttl: 3s}\nload: {requests: 100}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
@@ -149,8 +157,8 @@ func TestScenarioDoc(t *testing.T) {
 		t.Fatalf("read the page: %v", err)
 	}
 	blocks := strings.Split(string(page), "```yaml\n")[1:]
-	if len(blocks) != 5 {
-		t.Fatalf("the page has %d examples, want two scenarios, each before what it stands for, and databases", len(blocks))
+	if len(blocks) != 7 {
+		t.Fatalf("the page has %d examples, want three scenarios, each before what it stands for, and databases", len(blocks))
 	}
 	if _, _, err := Parse("x.yaml", []byte("hosts: [10.0.0.1]\n"+strings.Split(blocks[2], "```")[0]), testCatalog()); err != nil {
 		t.Errorf("the databases of the page: %v", err)
@@ -163,7 +171,7 @@ func TestScenarioDoc(t *testing.T) {
 		}
 		return e
 	}
-	for _, pair := range [][]string{blocks[:2], blocks[3:]} {
+	for _, pair := range [][]string{blocks[:2], blocks[3:5], blocks[5:]} {
 		scenario, stands := parsed(pair[0]), parsed(pair[1])
 		for i, d := range scenario.Databases {
 			other := stands.Databases[i]

@@ -35,6 +35,8 @@ type SessionFacts struct {
 	Beside string
 	// Remains means that members keep something of an ended session until it is released.
 	Remains bool
+	// Takes means that sessions are [Taker].
+	Takes bool
 }
 
 // Granted returns the TTL that members grant for a requested one.
@@ -143,6 +145,13 @@ type Session interface {
 	// Release ends the session and its keys, also after Abandon. A session that has already
 	// ended is no error.
 	Release(ctx context.Context) error
+}
+
+// Taker is optional on a [Session]: it competes with other sessions for a key.
+type Taker interface {
+	// Take is [Session.Attach] of a key that no session has, and reports whether this one has it now.
+	// After the end of a session a database may refuse its keys to everybody for a while.
+	Take(ctx context.Context, key, value []byte) (taken bool, err error)
 }
 
 // Change is the end of a key, or a new key, by its name in [Session.Attach].

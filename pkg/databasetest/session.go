@@ -191,11 +191,45 @@ func sessionsEnd(t *testing.T, f *fixture, dial sessionDial, facts *database.Ses
 			t.Errorf("renewing a session that has ended returned %v, want %v", err, database.ErrNoSession)
 		}
 	})
+	f.part(t, "take", func(t *testing.T) { takes(t, openSessions(t, f, dial, prefix), facts) })
 	earliest, _ := facts.Ends(facts.Least, 1)
 	if earliest > slowestExpiry {
 		return
 	}
 	f.part(t, "expiry", func(t *testing.T) { expires(t, openSessions(t, f, dial, prefix), facts) })
+}
+
+// takes: of two sessions that take a key only one has it, and the other one once the first has ended,
+// maybe after a while.
+func takes(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
+	ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // no session expires meanwhile
+	one, other := granted(t, s, ttl, "takes-one"), granted(t, s, ttl, "takes-other")
+	if _, can := one.(database.Taker); can != facts.Takes {
+		t.Fatalf("sessions can take keys: %v, and their facts say %v", can, facts.Takes)
+	}
+	if facts.Takes {
+		take := func(is database.Session) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+			defer cancel()
+			taken, err := is.(database.Taker).Take(ctx, []byte("taken"), []byte("value"))
+			if err != nil {
+				t.Fatalf("take a key: %v", err)
+			}
+			return taken
+		}
+		if !take(one) || take(other) {
+			t.Fatal("the first session that takes a key must have it, and no other one")
+		}
+		released(t, one)
+		until(t, Patience, 100*time.Millisecond, func() error {
+			if !take(other) {
+				return errors.New("the key of a session that has ended cannot be taken")
+			}
+			return nil
+		})
+	}
+	released(t, one)
+	released(t, other)
 }
 
 // expires lets one session expire while another is renewed.

@@ -52,7 +52,8 @@ func (Half) Rows() []abilities.Row {
 		row("DISCOVERY-DEATHS", "DISCOVERY", "ms", "time from the death of an instance until the last consumer knew: the median, and how many deaths all knew, within the promised time where the file names one. For fewer than 300 deaths there is no p99", deaths),
 		row("DISCOVERY-DEATH-PARTS", "DISCOVERY-DEATHS", "ms", "the parts of the same times, which add up for each death: what was left of the TTL, counted from the sending of the last renewal; from the end of the TTL until the first consumer knew; and from the first consumer to the last: the median of the last part", parts),
 		row("DISCOVERY-DEPLOYS", "DISCOVERY-DEATH-PARTS", "ms", "time from the release of a deployed instance until the last consumer knew its new key: the median, and the parts until the new key was requested and from then on", deploys),
-		row("DISCOVERY-WRONG", "DISCOVERY-DEPLOYS", "changes", "registrations that ended before the rule allows, and changes that a consumer never heard of, both of which make the run invalid; and those that ended although their instances lived, or were not known by the end", wrong),
+		row("DISCOVERY-ELECTIONS", "DISCOVERY-DEPLOYS", "ms", "time from the death of the leader of the instances until the last consumer knew the next one: the median, and its parts, which add up for each election: what was left of the TTL, counted from the sending of the last renewal; from the end of the TTL until the first consumer or instance knew that the leader was gone; until the next one had the key that is for one alone; and until the last consumer had heard of it", elections),
+		row("DISCOVERY-WRONG", "DISCOVERY-ELECTIONS", "changes", "registrations that ended before the rule allows, and changes that a consumer never heard of, both of which make the run invalid; and those that ended although their instances lived, or were not known by the end", wrong),
 		row("DISCOVERY-RENEWALS", "DISCOVERY-WRONG", "renewals", "renewals of registrations that were answered, their response times, and how many were not answered or were sent late by this client", renewals),
 		row("DISCOVERY-IDLE-CPU", "DISCOVERY-RENEWALS", "% of a core", "processor time of the leader's processes before the first death and deploy, while nothing happened to the instances: their renewals, and the load beside them", idle),
 	}
@@ -103,11 +104,12 @@ func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) 
 }
 
 // The parts of a change.
-func whole(c *discovery.Change) time.Duration  { return c.Whole }
-func left(c *discovery.Change) time.Duration   { return c.Left }
-func late(c *discovery.Change) time.Duration   { return c.Late }
-func again(c *discovery.Change) time.Duration  { return c.Again }
-func fanOut(c *discovery.Change) time.Duration { return c.FanOut }
+func whole(c *discovery.Change) time.Duration   { return c.Whole }
+func left(c *discovery.Change) time.Duration    { return c.Left }
+func late(c *discovery.Change) time.Duration    { return c.Late }
+func again(c *discovery.Change) time.Duration   { return c.Again }
+func handOff(c *discovery.Change) time.Duration { return c.HandOff }
+func fanOut(c *discovery.Change) time.Duration  { return c.FanOut }
 
 func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	text := fmt.Sprintf("%s, TTL %v", count(o.Registered.Registered), o.TTL)
@@ -183,6 +185,21 @@ func deploys(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 		percentiles(t, short), percentiles(times(o, discovery.Deploy, again), short), percentiles(times(o, discovery.Deploy, fanOut), short), known(o, discovery.Deploy))
 }
 
+func elections(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
+	t := times(o, discovery.Election, whole)
+	switch {
+	case o.Count(discovery.Election) == 0:
+		return run.Inapplicable("no leader died"), ""
+	case t.N == 0:
+		return run.Missing("no next leader was known to all consumers by the end of the load"), ""
+	}
+	of := func(part func(*discovery.Change) time.Duration) discovery.Times {
+		return times(o, discovery.Election, part)
+	}
+	return measure(t), fmt.Sprintf("%s; of the TTL left %s; session ended late by %s; until the next leader %s; to the last consumer %s; %s known to all",
+		percentiles(t, seconds), percentiles(of(left), seconds), percentiles(of(late), seconds), percentiles(of(handOff), short), percentiles(of(fanOut), short), known(o, discovery.Election))
+}
+
 func wrong(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Early + o.Lost)), fmt.Sprintf("%s ended early (%s alive), %s never heard of by a consumer; %s ended unanswered, %s missed by this client; %s not known by the end; of %s changes told",
 		count(o.Early), count(o.Alive), count(o.Lost), count(o.Unrenewed), count(o.Missed), count(o.Behind), humanize.Comma(o.Told))
@@ -252,13 +269,19 @@ func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string
 // Say returns the sentence about when all consumers knew of a death.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var said, unknown, beside []string
-	consumers := 0
+	consumers, kind := 0, discovery.Election // unless an instance died otherwise
+	for i := range names {
+		list, _ := outcomes(runs[i])
+		if slices.ContainsFunc(list, func(o *discovery.Outcome) bool { return o.Count(discovery.Election) == 0 }) {
+			kind = discovery.Death
+		}
+	}
 	for i, name := range names {
 		list, of := outcomes(runs[i])
 		var medians []time.Duration
 		for _, o := range list {
 			consumers = max(consumers, o.Watching)
-			if t := times(o, discovery.Death, whole); t.N > 0 {
+			if t := times(o, kind, whole); t.N > 0 {
 				medians = append(medians, t.P50)
 			}
 		}
@@ -271,7 +294,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 		if last := medians[len(medians)-1]; len(medians) > 1 {
 			text += fmt.Sprintf(" to %.1f s (medians of %d trials)", last.Seconds(), len(medians))
 		} else {
-			t := times(list[0], discovery.Death, whole)
+			t := times(list[0], kind, whole)
 			text += fmt.Sprintf(" (longest %.1f s of %s)", t.Max.Seconds(), count(t.N))
 		}
 		said = append(said, text)
@@ -279,10 +302,14 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			beside = append(beside, fmt.Sprintf("%s has another way, %s, which was not measured", name, way))
 		}
 	}
-	if len(said) == 0 {
-		return "No death of an instance was known to all consumers by the end of the load."
+	dead, what := "No death of an instance was", "A dead instance is"
+	if kind == discovery.Election {
+		dead, what = "No next leader was", "After the death of a leader the next one is"
 	}
-	text := fmt.Sprintf("A dead instance is known to all %s consumers after %s.", count(consumers), strings.Join(said, ", "))
+	if len(said) == 0 {
+		return dead + " known to all consumers by the end of the load."
+	}
+	text := fmt.Sprintf("%s known to all %s consumers after %s.", what, count(consumers), strings.Join(said, ", "))
 	if len(unknown) > 0 {
 		text += " Not known by the end of the load: " + strings.Join(unknown, ", ") + "."
 	}

@@ -56,6 +56,9 @@ func (h *Half) Describe() []string {
 	earliest, latest := h.facts.Ends(ttl, 1)
 	text := fmt.Sprintf("discovery: %d instances register by a %s with a TTL of %v, renewed every %v, and %d consumers watch them; from %v to %v after the start of the load %d die and %d are deployed; %s ends a session %v to %v after its last renewal (%s)",
 		p.Instances, h.facts.What, ttl, p.Keep.Round(time.Millisecond), p.Consumers, p.After, p.After+p.Within, p.Deaths, p.Deploys, h.run.DB.Name, earliest, latest, h.facts.Rule)
+	if p.Elections > 0 {
+		text += fmt.Sprintf("; the instances elect a leader, which dies %d times", p.Elections)
+	}
 	if p.Notice > 0 {
 		text += fmt.Sprintf("; all are to know of a death within %v", p.Notice)
 		if latest > p.Notice {
@@ -73,6 +76,9 @@ func (h *Half) room() error {
 	conns := 2 * h.plan.Consumers // one for requests, and one to watch
 	if h.facts.Conns {
 		conns += h.plan.Instances
+	}
+	if h.plan.Elections > 0 {
+		conns += 2 * h.plan.Instances // each follows the leader
 	}
 	return abilities.RoomFor(fmt.Sprintf("%d instances and %d consumers have %d connections", h.plan.Instances, h.plan.Consumers, conns), conns, abilities.OpenFiles())
 }

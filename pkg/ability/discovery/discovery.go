@@ -41,6 +41,8 @@ type Plan struct {
 	Deploys int           `json:"deploys"`
 	After   time.Duration `json:"after_ns"`
 	Within  time.Duration `json:"within_ns"`
+	// Elections is how many times the leader of the instances dies; with 0 they elect none.
+	Elections int `json:"elections,omitempty"`
 }
 
 // Wanted reports whether there are instances.
@@ -97,9 +99,12 @@ type Kind string
 const (
 	Death  Kind = "death"
 	Deploy Kind = "deploy"
+	// Election begins with the death of the leader.
+	Election Kind = "election"
 )
 
-// Act is what happens to an instance, and how long after the start of the load.
+// Act is what happens to an instance, and how long after the start of the load. The instance of an
+// election is not known before.
 type Act struct {
 	Kind     Kind
 	Instance int
@@ -121,6 +126,10 @@ func (p Plan) Acts(seed uint64) (acts []Act) {
 		}
 		order = order[min(part.n, len(order)):]
 	}
+	for i := range p.Elections { // early in equal parts, so that there is time for the next leader
+		at := (float64(i) + random.Float64()*early) / float64(p.Elections) * float64(p.Within)
+		acts = append(acts, Act{Election, -1, p.After + time.Duration(at)})
+	}
 	slices.SortStableFunc(acts, func(a, b Act) int { return cmp.Compare(a.At, b.At) })
 	return acts
 }
@@ -133,6 +142,8 @@ const (
 	mostTold = 10_000_000
 	// margin is the time between the latest end of a session and the end of the load.
 	margin = 5 * time.Second
+	// early is the share of the time between two elections in which the leader dies.
+	early = .1
 	// MostShared is how many instances and consumers a shared cluster may have without --full-speed.
 	MostShared = 1000
 )
@@ -177,6 +188,8 @@ func section() yamlfile.Section[Plan] {
 			func(p *Plan) *int { return &p.Deaths }),
 		number(yamlfile.Row{Name: "deploys", Preset: "0", Meaning: "number of other instances that are released at random times and register again under a new name"},
 			func(p *Plan) *int { return &p.Deploys }),
+		number(yamlfile.Row{Name: "elections", Preset: "0", Meaning: "how many times the leader dies, one after the other: the instances then elect one, by a key that only one session can have; without deaths and deploys"},
+			func(p *Plan) *int { return &p.Elections }),
 		length(yamlfile.Row{Name: "after", Usually: "a fifth of the load's `duration`", Meaning: "time from the start of the load in which nothing happens to the instances"},
 			func(p *Plan) *time.Duration { return &p.After }),
 		length(yamlfile.Row{Name: "within", Usually: "what is left of the load", Meaning: "time after `after` in which instances die and are deployed: the load must last for the latest end of a session after that"},
@@ -218,6 +231,10 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	if !w.Has("keep") {
 		p.Keep = p.TTL / 3
 	}
+	if p.Elections > 0 && !facts.Takes {
+		r.Errorf(place("elections"), "discovery: instances in %s cannot elect a leader: no key is for one %s alone", d.Name, facts.What)
+		return Plan{}
+	}
 	p.check(r, place, d)
 	p.checkTimes(r, w, place, d, facts)
 	return p
@@ -258,7 +275,11 @@ func (p *Plan) check(r *yamlfile.Reader, place func(string) *yamlfile.Node, d *a
 		r.Errorf(place("deaths"), "discovery: deaths and deploys must be at least 0, got %d and %d", p.Deaths, p.Deploys)
 	case p.Deaths+p.Deploys > p.Instances:
 		r.Errorf(place("deaths"), "discovery: an instance dies or is deployed once: deaths and deploys must be at most the %d instances together, got %d and %d", p.Instances, p.Deaths, p.Deploys)
-	case (p.Deaths+2*p.Deploys)*p.Consumers > mostTold:
+	case p.Elections < 0 || p.Elections >= max(p.Instances, 1):
+		r.Errorf(place("elections"), "discovery: a leader dies in each election: elections must be from 0 to less than the %d instances, got %d", p.Instances, p.Elections)
+	case p.Elections > 0 && p.Deaths+p.Deploys > 0:
+		r.Errorf(place("elections"), "discovery: in elections the leader alone dies: leave out deaths and deploys, got %d and %d", p.Deaths, p.Deploys)
+	case (p.Deaths+2*p.Deploys+2*p.Elections)*p.Consumers > mostTold:
 		r.Errorf(place("deaths"), "discovery: at most %d changes are recorded of all consumers, %d deaths and %d deploys with %d consumers are more", mostTold, p.Deaths, p.Deploys, p.Consumers)
 	}
 	if p.TTL <= 0 {
@@ -291,6 +312,9 @@ func (p *Plan) checkTimes(r *yamlfile.Reader, w yamlfile.Written[Plan], place fu
 	if p.After <= 0 || p.Within <= 0 || p.Within > left {
 		r.Errorf(place("within"), "discovery: the load must last for %v (after %v, %v in which instances die, and %v until the last death is known), it lasts %v",
 			p.After+max(p.Within, 1*time.Second)+latest, p.After, max(p.Within, 1*time.Second), latest, l.Duration)
+	}
+	if each := time.Duration((1 - early) * float64(p.Within) / float64(max(p.Elections, 1))); p.Elections > 0 && p.Within > 0 && each < latest-margin {
+		r.Errorf(place("elections"), "discovery: %v is too short for each of %d elections, as the leader's session ends up to %v after its last renewal: give the load a longer duration", each.Round(time.Millisecond), p.Elections, latest-margin)
 	}
 	if w.Has("ttl") && granted != p.TTL {
 		r.Warnf(place("ttl"), "discovery: %s grants TTLs of %s: its sessions get %v", d.Name, facts.Bounds(), granted)

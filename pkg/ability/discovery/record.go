@@ -93,11 +93,12 @@ type Counts struct {
 	Behind int `json:"behind,omitempty"`
 }
 
-// Change is a death or a deploy. Its parts add up to Whole exactly.
+// Change is a death, a deploy or an election. Its parts add up to Whole exactly.
 type Change struct {
 	Kind     Kind `json:"kind"`
 	Instance int  `json:"instance"`
-	// At is its time from [Outcome.Began]: when the instance died, or when the release was sent.
+	// At is its time from [Outcome.Began]: when the instance died, or when the release was sent. Instance
+	// is the leader that died, -1 if there was none.
 	At time.Duration `json:"at_ns"`
 	// Heard consumers knew by the end. All means that all did that watched until then.
 	Heard int  `json:"heard"`
@@ -105,14 +106,16 @@ type Change struct {
 	// Whole is the time from At until the last consumer knew, if All is set.
 	Whole time.Duration `json:"whole_ns,omitempty"`
 	// Left is what was left of the TTL when the instance died, counted from the sending of the last
-	// renewal. Late is the time from the end of the TTL until the first consumer knew. Both are of
-	// deaths.
+	// renewal. Late is the time from the end of the TTL until the first consumer knew, or of a leader
+	// until the first consumer or instance did. Deploys have neither.
 	Left time.Duration `json:"left_ns,omitempty"`
 	Late time.Duration `json:"late_ns,omitempty"`
 	// Again is the time from the sending of the release until the new key was requested, of deploys.
 	Again time.Duration `json:"again_ns,omitempty"`
-	// FanOut is the time from the first consumer of a death, or from the request of the new key of a
-	// deploy, to the last consumer.
+	// HandOff is the time from the end of Late until another instance was the leader, of elections.
+	HandOff time.Duration `json:"hand_off_ns,omitempty"`
+	// FanOut is the time from the first consumer of a death, from the request of the new key of a
+	// deploy, or from when the next leader was elected, to the last consumer.
 	FanOut time.Duration `json:"fan_out_ns,omitempty"`
 	// Why is why an instance could not be deployed, "" if it was.
 	Why string `json:"why,omitempty"`
@@ -201,6 +204,7 @@ func (o *Outcome) Kept() (n int) {
 const (
 	ValueDeath    = "death_known"
 	ValueDeploy   = "deploy_known"
+	ValueLeader   = "leader_known"
 	ValueFanOut   = "fan_out"
 	ValueKeep     = "keep"
 	ValueKeepLost = "keeps_lost"
@@ -214,7 +218,8 @@ func Observed() observation.Group {
 	return observation.Group{Name: "discovery", Values: []observation.Value{
 		observation.Timed(ValueDeath, "times from a death until all consumers knew, in the second in which the last one did"),
 		observation.Timed(ValueDeploy, "times from the release of an instance until all consumers knew its new key"),
-		observation.Timed(ValueFanOut, "the part of both times in which some consumers knew or could know"),
+		observation.Timed(ValueLeader, "times from the death of a leader until all consumers knew the next one"),
+		observation.Timed(ValueFanOut, "the part of these times in which some consumers knew or could know"),
 		observation.Timed(ValueKeep, "times of renewals of registrations that were answered"),
 		observation.Summed(ValueKeepLost, "renewals", "renewals of registrations that were not answered, or that ended without success"),
 		observation.Summed(ValueTold, "changes", "changes of which consumers were told"),

@@ -78,8 +78,8 @@ func (c *consumer) changed(change database.Change) {
 	n := name{instance, generation}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.all[n]
-	if r == nil {
+	came, gone := s.heardOf(n)
+	if came == nil {
 		return
 	}
 	s.reports.told++
@@ -87,18 +87,35 @@ func (c *consumer) changed(change database.Change) {
 		s.reports.delayed++
 		s.reports.stopped = max(s.reports.stopped, length)
 	}
-	of := &r.gone
+	of := gone
 	if change.New {
-		of = &r.came
+		of = came
 	}
-	if *of == nil {
-		*of = &heard{at: make([]int64, len(s.consumers))}
-	}
-	(*of).by(c.n, max(s.clock.Since(change.At), 1), change)
+	s.heard(of).by(c.n, max(s.clock.Since(change.At), 1), change)
 	if n == s.markerName() {
 		s.tell()
 	}
 	s.Seen(discovery.ValueTold, change.At, 1)
+}
+
+// heardOf returns what consumers were told of a name, nil for one that is of nobody. The lock is held.
+func (s *Service) heardOf(n name) (came, gone **heard) {
+	if r := s.all[n]; r != nil {
+		return &r.came, &r.gone
+	}
+	if n.instance == s.leader() && n.generation >= 0 && n.generation < len(s.terms) {
+		t := s.terms[n.generation]
+		return &t.came, &t.gone
+	}
+	return nil, nil
+}
+
+// heard makes what was told of a change. The lock is held.
+func (s *Service) heard(of **heard) *heard {
+	if *of == nil {
+		*of = &heard{at: make([]int64, len(s.consumers))}
+	}
+	return *of
 }
 
 // by notes that a consumer was told at a moment. The first time counts.
@@ -107,12 +124,18 @@ func (h *heard) by(consumer int, at int64, change database.Change) {
 		return
 	}
 	h.at[consumer] = at
-	if h.n++; h.n == 1 || at < h.first {
-		h.first = at
-	}
+	h.n++
+	h.notice(at)
 	h.last = max(h.last, at)
 	if !change.Since.IsZero() {
 		h.resolution = max(h.resolution, change.At.Sub(change.Since))
+	}
+}
+
+// notice notes that somebody knew at a moment.
+func (h *heard) notice(at int64) {
+	if h.first == 0 || at < h.first {
+		h.first = at
 	}
 }
 

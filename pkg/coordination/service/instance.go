@@ -101,9 +101,9 @@ func (s *Service) perform(ctx context.Context, a *act) {
 	r.Busy.Lock()
 	a.sent = time.Now()
 	r.Mu.Lock()
-	r.ended, r.dead = a.sent, a.Kind == discovery.Death
+	r.ended, r.dead = a.sent, a.Kind != discovery.Deploy
 	r.Mu.Unlock()
-	if a.Kind == discovery.Death {
+	if r.dead {
 		r.Is.Abandon()
 		r.Busy.Unlock()
 		return

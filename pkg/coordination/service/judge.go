@@ -96,6 +96,9 @@ func (s *Service) witness(o *discovery.Outcome, w discovery.Witness) {
 // change is what became of a death or a deploy.
 func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 	c := discovery.Change{Kind: a.Kind, Instance: a.Instance, At: a.sent.Sub(s.began), Why: text(a.err)}
+	if a.Kind == discovery.Election {
+		return s.election(c, a, o)
+	}
 	known := a.before.gone
 	if a.Kind == discovery.Deploy {
 		s.missing(a.before, known, o) // the release
@@ -111,16 +114,9 @@ func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 	if known == nil {
 		return c
 	}
-	c.Heard, c.All = known.n, true
-	last := int64(0)
-	for n, one := range s.consumers {
-		if one.lasted() {
-			c.All = c.All && known.at[n] != 0
-			last = max(last, known.at[n])
-		}
-	}
+	last := s.lastOf(known, &c)
 	first, end := s.clock.Instant(known.first), s.clock.Instant(last)
-	if c.All = c.All && last > 0 && !first.Before(a.sent); !c.All { // a session may have ended before its instance
+	if c.All = c.All && !first.Before(a.sent); !c.All { // a session may have ended before its instance
 		return c
 	}
 	c.Whole = end.Sub(a.sent)
@@ -132,6 +128,49 @@ func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 		c.Left, c.Late, c.FanOut = over.Sub(a.sent), first.Sub(over), end.Sub(first)
 		s.Seen(discovery.ValueDeath, end, int64(c.Whole))
 	}
+	s.Seen(discovery.ValueFanOut, end, int64(c.FanOut))
+	return c
+}
+
+// lastOf returns when the last consumer was told of a change, and sets how many were.
+func (s *Service) lastOf(known *heard, c *discovery.Change) (last int64) {
+	c.Heard, c.All = known.n, true
+	for n, one := range s.consumers {
+		if one.lasted() {
+			c.All = c.All && known.at[n] != 0
+			last = max(last, known.at[n])
+		}
+	}
+	c.All = c.All && last > 0
+	return last
+}
+
+// election is what became of the death of a leader: the parts are from then until its key was known to
+// be gone, from then until the next leader was elected, and from then until all knew.
+func (s *Service) election(c discovery.Change, a *act, o *discovery.Outcome) discovery.Change {
+	if a.before == nil {
+		return c
+	}
+	died := s.terms[a.term]
+	s.missing(a.before, died.gone, o)
+	o.Resolution = max(o.Resolution, resolution(died.gone), a.before.Answered.Sub(a.before.Sent))
+	if a.term+1 == len(s.terms) {
+		o.Behind += len(s.consumers) // there was no next leader
+		return c
+	}
+	next := s.terms[a.term+1]
+	s.missing(next.by, next.came, o)
+	o.Resolution = max(o.Resolution, resolution(next.came))
+	if died.gone == nil || next.came == nil {
+		return c
+	}
+	first, end := s.clock.Instant(died.gone.first), s.clock.Instant(s.lastOf(next.came, &c))
+	if c.All = c.All && !first.Before(a.sent); !c.All { // a session may have ended before its instance
+		return c
+	}
+	over := a.before.Sent.Add(a.before.Is.TTL())
+	c.Whole, c.Left, c.Late, c.HandOff, c.FanOut = end.Sub(a.sent), over.Sub(a.sent), first.Sub(over), next.elected.Sub(first), end.Sub(next.elected)
+	s.Seen(discovery.ValueLeader, end, int64(c.Whole))
 	s.Seen(discovery.ValueFanOut, end, int64(c.FanOut))
 	return c
 }

@@ -56,13 +56,20 @@ type Service struct {
 	news   chan struct{}
 	marker *registration // the instance of the barrier
 
+	// electing has the instances compete to lead, and elected wakes who waits for a leader.
+	electing   sync.WaitGroup
+	stop       context.CancelFunc // of them, nil without elections
+	contenders []*contender
+	elected    chan struct{}
+
 	took  time.Duration // of all registrations
 	began time.Time
 	acts  []*act
 
 	mu      sync.Mutex // of what follows
 	all     map[name]*registration
-	why     error // the first failure of a registration
+	terms   []*term
+	why     error // the first failure of a registration, or of an election
 	reports reports
 	end     ending
 }
@@ -93,12 +100,13 @@ type act struct {
 	// again is just before the new key was requested, of deploys.
 	again time.Time
 	after *registration
+	term  int // of the leader that died
 	err   error
 }
 
 // New returns a service without instances.
 func New(o Options) *Service {
-	s := &Service{Options: o, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1)}
+	s := &Service{Options: o, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1), elected: make(chan struct{}, 1)}
 	s.stops = stops.New(s.clock)
 	s.keeper = keeper.New(keeper.Options{
 		Most: o.Plan.Instances + o.Plan.Deploys + 1, TTL: o.Plan.TTL, Every: o.Plan.Keep, Workers: max(min(o.Workers, o.Plan.Instances), 1),
@@ -133,7 +141,8 @@ func (s *Service) Register(ctx context.Context) (err error) {
 	return nil
 }
 
-// Follow has the consumers watch the instances. The error is of the first that cannot.
+// Follow has the consumers watch the instances, and the instances elect a leader if the plan has
+// elections. The error is of the first that cannot.
 func (s *Service) Follow(ctx context.Context) error {
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.watch = cancel
@@ -142,7 +151,10 @@ func (s *Service) Follow(ctx context.Context) error {
 	}
 	errs := make([]error, len(s.consumers))
 	s.keeper.Each(len(s.consumers), func(n int) { errs[n] = s.consumers[n].begin(ctx, watching) })
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil || s.Plan.Elections == 0 {
+		return err
+	}
+	return s.elect(ctx)
 }
 
 // Run has instances die and be deployed when that is due. It returns when all of that has happened,
@@ -155,13 +167,21 @@ func (s *Service) Run(ctx context.Context) error {
 		if !sleep.For(ctx, time.Until(s.began.Add(one.At))) {
 			return nil
 		}
-		s.mu.Lock()
-		before := s.all[name{instance: one.Instance}]
-		s.mu.Unlock()
-		if before == nil { // it was not registered
+		a := &act{Act: one}
+		if one.Kind == discovery.Election {
+			if !s.lead(a) {
+				a.sent, a.err = time.Now(), errNoLeader
+				s.acts = append(s.acts, a)
+				continue
+			}
+		} else {
+			s.mu.Lock()
+			a.before = s.all[name{instance: one.Instance}]
+			s.mu.Unlock()
+		}
+		if a.before == nil { // it was not registered
 			continue
 		}
-		a := &act{Act: one, before: before}
 		s.acts = append(s.acts, a)
 		running.Go(func() { s.perform(ctx, a) })
 	}
@@ -180,6 +200,7 @@ func (s *Service) End(ctx context.Context) {
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
+	s.endElections()
 	if s.end.behind = context.Cause(ctx); s.end.behind == nil && len(s.consumers) > 0 {
 		s.end.behind = s.barrier(within)
 	}

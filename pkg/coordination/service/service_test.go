@@ -117,6 +117,14 @@ func (o *one) Attach(_ context.Context, key, _ []byte) error {
 	return nil
 }
 
+func (o *one) Take(_ context.Context, key, _ []byte) (bool, error) {
+	there, taken := o.on.table.Take(o.id, string(key), time.Now())
+	if !there {
+		return false, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return taken, nil
+}
+
 func (o *one) Keep(context.Context) error {
 	o.on.mu.Lock()
 	defer o.on.mu.Unlock()
@@ -235,6 +243,57 @@ func TestLaws(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Instances elect a leader, and after its death another one. The parts of an election are when the
+// session ended, until another instance led, and until the last consumer was told, and they add up.
+func TestElections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const told, last = 50 * time.Millisecond, 100 * time.Millisecond
+		s, p := exactly(0), plan()
+		p.Instances, p.Deaths, p.Deploys, p.Elections, p.Within = 10, 0, 0, 3, 45*time.Second
+		s.delay = func(n int) time.Duration {
+			if n < p.Consumers { // the first at once, the last after all of it
+				return last * time.Duration(n) / time.Duration(p.Consumers-1)
+			}
+			return told // instances, which are not consumers
+		}
+		o, left := run(t, s, p)
+		if o.Count(discovery.Election) != 3 || len(o.Of(discovery.Election)) != 3 || left > 0 {
+			t.Fatalf("changes %+v; %d keys are left", o.Changes, left)
+		}
+		if c := o.Counts; c.Early+c.Alive+c.Unrenewed+c.Missed+c.Lost+c.Behind > 0 || o.BehindWhy != "" || o.Left > 0 || o.Why != "" {
+			t.Errorf("an honest store has %+v, %q, %q", c, o.BehindWhy, o.Why)
+		}
+		leaders := map[int]bool{}
+		for _, c := range o.Changes {
+			leaders[c.Instance] = true
+			if sum := c.Left + c.Late + c.HandOff + c.FanOut; sum != c.Whole {
+				t.Errorf("the parts of %+v add up to %v", c, sum)
+			}
+			near(t, "the end of the session after its TTL", c.Left+c.Late, c.Left, s.every)
+			near(t, "the hand-off", c.HandOff, told, 0)
+			near(t, "the fan-out", c.FanOut, last, s.every)
+			if c.Left < p.TTL-p.Keep || c.Left > p.TTL {
+				t.Errorf("%v of the TTL were left, want between %v and %v", c.Left, p.TTL-p.Keep, p.TTL)
+			}
+		}
+		if len(leaders) != 3 {
+			t.Errorf("the leaders that died were %v, want three", leaders)
+		}
+	})
+}
+
+// Where nobody can lead after the first leader, its death is known to nobody, and the next has nobody to die.
+func TestNoNextLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := exactly(0), plan()
+		p.Instances, p.Deaths, p.Deploys, p.Elections, p.Within = 1, 0, 0, 2, 30*time.Second
+		o, _ := run(t, s, p)
+		if o.Count(discovery.Election) != 2 || len(o.Of(discovery.Election)) != 0 || o.Behind != p.Consumers || o.Changes[1].Why != errNoLeader.Error() {
+			t.Errorf("changes %+v, counts %+v", o.Changes, o.Counts)
+		}
+	})
 }
 
 // A registration that ends before its TTL, while its instance lives, is found with how early it was.

@@ -18,6 +18,7 @@ var (
 	_ database.SessionDialer = (*Options)(nil)
 	_ database.Sessions      = (*sessions)(nil)
 	_ database.Session       = (*session)(nil)
+	_ database.Taker         = (*session)(nil)
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
-		Rule: "after twice its TTL",
+		Rule: "after twice its TTL", Takes: true,
 		Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
 			return 2 * ttl, 2 * ttl
 		},
@@ -151,15 +152,24 @@ func (s *session) TTL() time.Duration { return s.ttl }
 
 // Attach creates a key and acquires it.
 func (s *session) Attach(ctx context.Context, key, value []byte) error {
-	name, err := encodeKey(key)
-	if err != nil {
-		return database.NotApplied(database.ClassOther, err)
-	}
-	acquired, _, err := s.on.api.KV().Acquire(&api.KVPair{Key: s.on.prefix + name, Value: value, Session: s.id}, (&api.WriteOptions{}).WithContext(ctx))
-	if err == nil && !acquired {
+	taken, err := s.Take(ctx, key, value)
+	if err == nil && !taken {
 		return database.NotApplied(database.ClassOther, errors.New("another session holds the key"))
 	}
-	return classify(ctx, err)
+	return err
+}
+
+// Take acquires a key. For the LockDelay after the end of a session nobody acquires its keys.
+func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
+	name, err := encodeKey(key)
+	if err != nil {
+		return false, database.NotApplied(database.ClassOther, err)
+	}
+	acquired, _, err := s.on.api.KV().Acquire(&api.KVPair{Key: s.on.prefix + name, Value: value, Session: s.id}, (&api.WriteOptions{}).WithContext(ctx))
+	if err != nil {
+		return false, classify(ctx, err)
+	}
+	return acquired, nil
 }
 
 func (s *session) Keep(ctx context.Context) error {

@@ -23,6 +23,7 @@ var (
 	_ database.SessionRuler  = (*Options)(nil)
 	_ database.Sessions      = (*leases)(nil)
 	_ database.Session       = (*lease)(nil)
+	_ database.Taker         = (*lease)(nil)
 )
 
 // expiriesPerSecond is how many leases a leader ends per second; no option changes it. The
@@ -38,7 +39,7 @@ func sessionFacts() *database.SessionFacts {
 		Ends: func(ttl time.Duration, n int) (earliest, latest time.Duration) {
 			return ttl, ttl + 500*time.Millisecond + time.Duration(n)*time.Second/expiriesPerSecond
 		},
-		Renewal: "LeaseKeepAlive, over one stream", Watch: "a watch of the keys",
+		Renewal: "LeaseKeepAlive, over one stream", Watch: "a watch of the keys", Takes: true,
 		Requests: "LeaseGrant, LeaseRevoke, and LeaseKeepAlive with one message in a stream of its own, as KeepAliveOnce of etcd's client",
 	}
 }
@@ -225,6 +226,19 @@ func (l *lease) TTL() time.Duration { return l.ttl }
 func (l *lease) Attach(ctx context.Context, key, value []byte) error {
 	_, err := l.on.kv.Put(ctx, &pb.PutRequest{Key: append([]byte(l.on.prefix), key...), Value: value, Lease: l.id})
 	return l.classed(err)
+}
+
+// Take creates a key unless there is one.
+func (l *lease) Take(ctx context.Context, key, value []byte) (bool, error) {
+	name := append([]byte(l.on.prefix), key...)
+	put := &pb.PutRequest{Key: name, Value: value, Lease: l.id}
+	resp, err := l.on.kv.Txn(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{created(name, 0)}, Success: []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: put}}},
+	})
+	if err != nil {
+		return false, l.classed(err)
+	}
+	return resp.Succeeded, nil
 }
 
 func (l *lease) Keep(ctx context.Context) error {

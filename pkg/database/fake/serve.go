@@ -170,7 +170,7 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 		return s.write(op, key, value)
 	case opRevision:
 		return codeOK, binary.BigEndian.AppendUint64(nil, uint64(s.store.version(key)))
-	case opGrant, opKeep, opAttach, opRelease, opSessions:
+	case opGrant, opKeep, opAttach, opTake, opRelease, opSessions:
 		return s.session(op, key, value)
 	case opEnter, opLeave:
 		return s.lock(op, key, value)

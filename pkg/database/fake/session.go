@@ -18,6 +18,7 @@ var (
 	_ database.SessionRuler  = (*Options)(nil)
 	_ database.Sessions      = (*sessions)(nil)
 	_ database.Session       = (*session)(nil)
+	_ database.Taker         = (*session)(nil)
 )
 
 // leastTTL is the shortest TTL of a session.
@@ -27,7 +28,7 @@ const leastTTL = 100 * time.Millisecond
 func facts(law expiry.Law) *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session", Least: leastTTL, Step: time.Millisecond, Rule: law.Rule(), Ends: law.Ends,
-		Renewal: "a request of its own", Watch: "a list of all keys, again and again",
+		Renewal: "a request of its own", Watch: "a list of all keys, again and again", Takes: true,
 		Requests: "a request of its own for each",
 	}
 }
@@ -129,6 +130,12 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 	return err
 }
 
+// Take is answered with a byte, 1 if the key is the session's.
+func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
+	data, err := s.on.do(ctx, opTake, append(append([]byte{}, s.id...), s.on.prefix+string(key)...), value)
+	return err == nil && len(data) == 1 && data[0] == 1, err
+}
+
 func (s *session) Keep(ctx context.Context) error {
 	_, err := s.on.do(ctx, opKeep, s.id, nil)
 	return err
@@ -186,6 +193,11 @@ func (s *server) session(op opcode, key, value []byte) (code, []byte) {
 		there = table.Keep(id, now)
 	case opAttach:
 		there = table.Attach(id, string(key[sessionID:]), now)
+	case opTake:
+		taken := false
+		if there, taken = table.Take(id, string(key[sessionID:]), now); taken {
+			return codeOK, []byte{1}
+		}
 	case opRelease:
 		table.Release(id)
 	}

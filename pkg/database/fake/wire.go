@@ -39,6 +39,7 @@ const (
 	opEvent     // a change, from the server
 	opResume    // a watch that was on another connection, see watch.go
 	opGap       // changes that the server has discarded, from the server
+	opTake      // as opAttach, unless another session has the key
 )
 
 // watches reports whether a request begins to watch keys.

@@ -20,6 +20,7 @@ var (
 	_ database.SessionRuler  = (*Options)(nil)
 	_ database.Sessions      = (*holders)(nil)
 	_ database.Session       = (*holder)(nil)
+	_ database.Taker         = (*holder)(nil)
 )
 
 // The bounds of a session's timeout in ticks, unless a server's options change them.
@@ -38,7 +39,7 @@ func sessionFacts(tick time.Duration) *database.SessionFacts {
 		Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
 			return ttl, ttl + tick + tick/2
 		},
-		Conns:      true,
+		Conns: true, Takes: true,
 		NoRequests: "a session is a connection there, which its client begins, pings and ends by itself: no request does so for another",
 		Renewal:    "a ping, over a connection of each session", Watch: "a watch of their parent's children and a list after each change",
 	}

@@ -59,6 +59,15 @@ func (s *holder) Attach(ctx context.Context, key, value []byte) error {
 	})
 }
 
+// Take creates an ephemeral znode unless there is one.
+func (s *holder) Take(ctx context.Context, key, value []byte) (bool, error) {
+	err := s.Attach(ctx, key, value)
+	if errors.Is(err, zk.ErrNodeExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Keep sends a ping. To members any request is a renewal.
 func (s *holder) Keep(ctx context.Context) error {
 	return s.exchange(ctx, func() ([]byte, int32) { return appendHeader(nil, xidPing, opPing), xidPing })

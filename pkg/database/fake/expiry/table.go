@@ -142,6 +142,25 @@ func (t *Table) Attach(id int64, key string, now time.Time) bool {
 	return s != nil
 }
 
+// Take is [Table.Attach] unless a session has the key. It reports whether there is a session with that
+// number, and whether it has the key now.
+func (t *Table) Take(id int64, key string, now time.Time) (there, taken bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.expire(now)
+	s := t.all[id]
+	if s == nil {
+		return false, false
+	}
+	for _, other := range t.all {
+		if slices.Contains(other.keys, key) {
+			return true, false
+		}
+	}
+	s.keys = append(s.keys, key)
+	return true, true
+}
+
 // Alive reports whether a session has not ended.
 func (t *Table) Alive(id int64, now time.Time) bool {
 	t.mu.Lock()
