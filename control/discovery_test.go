@@ -71,3 +71,33 @@ databases:
 		}
 	}
 }
+
+// Instances elect a leader beside a load. It dies twice, all consumers know the next one, and the parts
+// of each election add up.
+func TestElections(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	out := r.undisturbed(500*time.Millisecond, `
+load: {rate: 100, duration: 13s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
+discovery: {instances: 5, consumers: 3, notice: 1s, keep: 200ms, elections: 2, after: 2s, within: 4s}
+databases:
+  fake: {}
+`)
+	rec := r.read(out.Folders[0], 0)
+	o, err := discovery.Record().Of(rec.run.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Lost > 0 || o.Left > 0 || hasMark(rec.run, mark.Keys) || o.Count(discovery.Election) != 2 {
+		t.Errorf("changes %+v, counts %+v, marks %q", o.Changes, o.Counts, rec.marks())
+	}
+	// On a busy machine a session may end before its holder dies.
+	if n := len(o.Of(discovery.Election)); o.Missed+o.Unrenewed+o.NotRegistered == 0 && n != 2 {
+		t.Errorf("all consumers knew the next leader after %d of %+v, want 2; %s %s", n, o.Changes, o.BehindWhy, o.Why)
+	}
+	for _, c := range o.Changes {
+		if sum := c.Left + c.Late + c.HandOff + c.FanOut; c.All && sum != c.Whole {
+			t.Errorf("the parts of %+v add up to %v", c, sum)
+		}
+	}
+}

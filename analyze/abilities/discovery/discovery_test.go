@@ -47,6 +47,20 @@ func died() *discovery.Outcome {
 	return o
 }
 
+// elected is the outcome of two elections, of which the second had no next leader.
+func elected() *discovery.Outcome {
+	o := died()
+	o.Plan.Deaths, o.Plan.Deploys, o.Plan.Elections = 0, 0, 2
+	o.Changes = []discovery.Change{
+		{
+			Kind: discovery.Election, Instance: 3, Heard: 50, All: true, Whole: 10_005 * time.Millisecond,
+			Left: 7 * time.Second, Late: 2990 * time.Millisecond, HandOff: 5 * time.Millisecond, FanOut: 10 * time.Millisecond,
+		},
+		{Kind: discovery.Election, Instance: 4},
+	}
+	return o
+}
+
 func TestRows(t *testing.T) {
 	bad := died()
 	bad.Changes[3].All, bad.Early, bad.Alive, bad.Lost, bad.Missed, bad.Behind = false, 2, 1, 3, 1, 4
@@ -54,6 +68,8 @@ func TestRows(t *testing.T) {
 	bad.Latest, bad.Beside, bad.Delayed, bad.LongestStop = 20*time.Second, "health checks", 5, 30*time.Millisecond
 	calm := died()
 	calm.Changes, calm.Keeps, calm.Plan.Notice = nil, nil, 0
+	led := elected()
+	led.Keeps = nil
 	for _, c := range []struct {
 		name string
 		of   *discovery.Outcome
@@ -64,6 +80,7 @@ func TestRows(t *testing.T) {
 			"p50 10.010 s, p95 10.019 s, longest 10.020 s; 20 of 20 known to all, 10 of 20 within 10.01s",
 			"of the TTL left p50 7.000 s, p95 7.000 s, longest 7.000 s; session ended late by p50 2.990 s, p95 2.990 s, longest 2.990 s; to the last consumer p50 20.000 ms, p95 29.000 ms, longest 30.000 ms; known to 2.000 ms",
 			"p50 30.000 ms, p95 40.000 ms, longest 40.000 ms; until the new key was requested p50 10.000 ms, p95 10.000 ms, longest 10.000 ms, to the last consumer p50 20.000 ms, p95 30.000 ms, longest 30.000 ms; 2 of 2 known to all",
+			"",
 			"0 ended early (0 alive), 0 never heard of by a consumer; 0 ended unanswered, 0 missed by this client; 0 not known by the end; of 1,200 changes told",
 			"2,000, p50 0.400 ms, p99 3.000 ms, longest 9.000 ms, 0 lost, 0 sent late; by a stream",
 			"",
@@ -73,15 +90,21 @@ func TestRows(t *testing.T) {
 			"p50 10.011 s, p95 10.020 s, longest 10.020 s; 19 of 20 known to all, 9 of 20 within 10.01s (the rule may take 20s); 5 reports were read after a stop of this client of at most 30ms",
 			"of the TTL left p50 7.000 s, p95 7.000 s, longest 7.000 s; session ended late by p50 2.990 s, p95 2.990 s, longest 2.990 s; to the last consumer p50 21.000 ms, p95 30.000 ms, longest 30.000 ms; known to 2.000 ms",
 			"p50 30.000 ms, p95 40.000 ms, longest 40.000 ms; until the new key was requested p50 10.000 ms, p95 10.000 ms, longest 10.000 ms, to the last consumer p50 20.000 ms, p95 30.000 ms, longest 30.000 ms; 2 of 2 known to all",
+			"",
 			"2 ended early (1 alive), 3 never heard of by a consumer; 0 ended unanswered, 1 missed by this client; 4 not known by the end; of 1,200 changes told",
 			"2,000, p50 0.400 ms, p99 3.000 ms, longest 9.000 ms, 0 lost, 0 sent late; by a stream",
 			"",
 		}},
 		{"nothing happened", calm, []string{
-			"200, TTL 8s; a lease ends after its TTL; 1234 registered/s; 50 consumers, by a watch", "", "", "",
+			"200, TTL 8s; a lease ends after its TTL; 1234 registered/s; 50 consumers, by a watch", "", "", "", "",
 			"0 ended early (0 alive), 0 never heard of by a consumer; 0 ended unanswered, 0 missed by this client; 0 not known by the end; of 1,200 changes told", "", "",
 		}},
-		{"none", nil, []string{"", "", "", "", "", "", ""}},
+		{"a leader died", led, []string{
+			"200, TTL 8s; a lease ends after its TTL; 1234 registered/s; 50 consumers, by a watch", "", "", "",
+			"10.005 s; of the TTL left 7.000 s; session ended late by 2.990 s; until the next leader 5.000 ms; to the last consumer 10.000 ms; 1 of 2 known to all",
+			"0 ended early (0 alive), 0 never heard of by a consumer; 0 ended unanswered, 0 missed by this client; 0 not known by the end; of 1,200 changes told", "", "",
+		}},
+		{"none", nil, []string{"", "", "", "", "", "", "", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i, row := range (Half{}).Rows() {
@@ -134,6 +157,19 @@ func TestCard(t *testing.T) {
 	} {
 		if !slices.ContainsFunc(card.Rows, func(row []string) bool { return slices.Equal(row, want) }) {
 			t.Errorf("the card lacks %q: %q", want, card.Rows)
+		}
+	}
+	led := [][]*run.Run{{of(t, elected())}, {of(t, nil)}}
+	if said, want := (Half{}).Say(names[:2], led), "After the death of a leader the next one is known to all 50 consumers after a 10.0 s (longest 10.0 s of 1). Not known by the end of the load: b."; said != want {
+		t.Errorf("the sentence is\n%q, want\n%q", said, want)
+	}
+	card = (Half{}).Card(names[:2], led)
+	for _, want := range [][]string{
+		{"next leader known to all, p50", "10.005 s", "-"}, {"leader's session rule, p50", "9.990 s", "-"}, {"until the next leader, p50", "5.000 ms", "-"},
+		{"to the last consumer, p50", "10.000 ms", "-"}, {"  elections", "1 of 2", "-"},
+	} {
+		if !slices.ContainsFunc(card.Rows, func(row []string) bool { return slices.Equal(row, want) }) {
+			t.Errorf("the card of elections lacks %q: %q", want, card.Rows)
 		}
 	}
 	if (Half{}).Card(names[1:2], runs[1:2]) != nil {
