@@ -97,6 +97,12 @@ type bareOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 }
 
+// watchedOptions are those of a driver with watches.
+type watchedOptions struct {
+	NotDriven `yaml:"-" json:"-"`
+	Watched   `yaml:"-" json:"-"`
+}
+
 type zooOptions struct {
 	NotDriven     `yaml:"-"`
 	Led           `yaml:"-"`
@@ -239,7 +245,7 @@ func testCatalog() Catalog {
 		},
 		{
 			Name: "zetcd",
-			New:  func() database.Driver { return &bareOptions{} },
+			New:  func() database.Driver { return &watchedOptions{} },
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"stale"},
 				Operations: common,
@@ -248,7 +254,7 @@ func testCatalog() Catalog {
 				Ports:      map[string]int{"client": 2181, "etcd": 2379, "peer": 2380},
 				MaxValue:   1_000_000,
 				NoLocks:    "its proxy has none",
-				NoWatches:  "its events name nothing",
+				Watches:    []database.WatchFacts{{Kind: database.WatchOneShot, Values: true, Coalesces: true, NoResume: "sessions are new"}},
 			},
 		},
 		{

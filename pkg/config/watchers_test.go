@@ -1,11 +1,31 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/coreos/dbtester/pkg/database"
 )
+
+// Keys of a database without watches cannot be watched, which is a warning for keys of the whole file.
+func TestNoWatches(t *testing.T) {
+	catalog := testCatalog()
+	i := slices.IndexFunc(catalog, func(d database.Database) bool { return d.Name == "zetcd" })
+	catalog[i].New = func() database.Driver { return &bareOptions{} }
+	catalog[i].Info.Watches, catalog[i].Info.NoWatches = nil, "its events name nothing"
+	const load = "load: {operation: update, keys: 10, rate: 10, duration: 10s, clients: 2, value_size: 64}\nhosts: [10.0.0.1]\n"
+	_, _, err := Parse("x.yaml", []byte(load+"databases:\n  zetcd: {watch: {watchers: 1}}\n"), catalog)
+	if want := "x.yaml:4:18: watch: keys of zetcd cannot be watched: its events name nothing"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	_, warnings, err := Parse("x.yaml", []byte(load+"watch: {watchers: 1}\ndatabases: {etcd: , zetcd: }\n"), catalog)
+	if want := "x.yaml:3:8: warning: watch: keys of zetcd cannot be watched: its events name nothing"; err != nil || len(warnings) != 1 || warnings[0].String() != want {
+		t.Errorf("error %v, warnings %v, want %s", err, warnings, want)
+	}
+}
 
 // Impossible watchers, and loads that cannot be watched, are named at their place.
 func TestWatchersProblems(t *testing.T) {
@@ -28,8 +48,6 @@ func TestWatchersProblems(t *testing.T) {
 		{"a kind of none", "watch: {watchers: 1, kind: streams}\n" + three, []string{`x.yaml:1:28: kind: unknown value "streams" (did you mean "stream"?)`}},
 		{"a kind of another database", load + "hosts: [10.0.0.1]\ndatabases:\n  etcd: {watch: {watchers: 1, kind: blocking}}\n", []string{
 			`x.yaml:4:37: watch: etcd has no watches of the kind blocking; it has stream`}},
-		{"a database without", load + "hosts: [10.0.0.1]\ndatabases:\n  zetcd: {watch: {watchers: 1}}\n", []string{
-			`x.yaml:4:18: watch: keys of zetcd cannot be watched: its events name nothing`}},
 		{"one-shot watches of all keys", load + "hosts: [10.0.0.1]\ndatabases:\n  zookeeper: {watch: {watchers: 1, kind: one-shot}}\n", []string{
 			"x.yaml:4:22: watch: one-shot watches of zookeeper are of one key: give `of: key`"}},
 		{"a load that reads", "load: {operation: read, keys: 10, rate: 10, duration: 10s, clients: 2}\nhosts: [10.0.0.1]\nwatch: {watchers: 1}\ndatabases: {etcd: }\n", []string{
