@@ -189,6 +189,9 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 			return
 		}
 	}
+	if e.done && w.since == 0 {
+		return // it begins after that
+	}
 	if e.done || e.heardBy(w) > 0 {
 		j.fault(at, watchers.Duplicate, w, e, 1)
 		return
@@ -252,7 +255,9 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 	}
 	wrote := j.waiting[number]
 	if event.Version <= s.done && wrote == nil { // it was judged
-		j.fault(at, watchers.Duplicate, j.list[event.Watcher], &entry{version: event.Version, key: key, number: number}, 1)
+		if w := j.list[event.Watcher]; w.since > 0 { // else it begins after that
+			j.fault(at, watchers.Duplicate, w, &entry{version: event.Version, key: key, number: number}, 1)
+		}
 		return nil
 	}
 	e := &entry{version: event.Version, key: key, number: number, write: wrote, first: at}

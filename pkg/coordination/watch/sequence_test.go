@@ -1,9 +1,15 @@
 package watch
 
 import (
+	"encoding/binary"
 	"runtime"
 	"testing"
 	"weak"
+
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // What all have heard of is not kept: neither by the newest version of a key that nobody writes any
@@ -41,4 +47,31 @@ func TestForgotten(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive(s)
+}
+
+// An event that comes before its watcher is established, of a version that all others have heard of, is
+// no duplicate: the watcher begins after it. For an established watcher it is one.
+func TestBeforeEstablished(t *testing.T) {
+	l := &workload.Load{}
+	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 10, 8, 16
+	j := newJudge(stream1, watchers.All, l)
+	j.begin(1)
+	first, _ := j.join(false)
+	second, _ := j.join(false)
+	j.establish(first, 0, 1)
+	hear := func(watcher int32, at int64) {
+		value := binary.LittleEndian.AppendUint64(nil, 3)
+		j.receive(at, []database.WatchEvent{{Watcher: watcher, Key: j.keys.name(0), Value: append(value, make([]byte, 8)...), Version: 5}})
+	}
+	hear(first, 10)
+	j.wrote(&load.Ended{Number: 3, Key: 0, Sent: 5, Due: 5, End: 8, Outcome: workload.OK})
+	hear(second, 11)
+	j.establish(second, 4, 12)
+	hear(second, 13)
+	if j.counts.Duplicate != 0 || j.counts.Delivered != 1 {
+		t.Errorf("counts %+v, want one delivery and no duplicate", j.counts)
+	}
+	if hear(first, 14); j.counts.Duplicate != 1 {
+		t.Errorf("counts %+v, want a duplicate", j.counts)
+	}
 }
