@@ -69,13 +69,13 @@ type line struct {
 const fewNumbers = 4
 
 // lines are those of the card, for some numbers of watchers in rising order. Values means that some
-// watchers need them.
+// watchers need them. Times are in milliseconds.
 func lines(numbers []int, values bool) []line {
-	list := []line{{"sent to heard, p50 / p99", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Sent, o.ClockError) }}}
+	list := []line{{"each heard", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Sent, o.ClockError) }}}
 	for i, n := range numbers {
-		name := "1 watcher heard, p50 / p99"
+		name := "1 heard"
 		if n > 1 {
-			name = fmt.Sprintf("all %s heard, p50 / p99", humanize.Comma(int64(n)))
+			name = fmt.Sprintf("all %s heard", humanize.Comma(int64(n)))
 		}
 		if len(numbers) > fewNumbers && i < len(numbers)-1 {
 			name = abilities.Indent + name
@@ -89,40 +89,43 @@ func lines(numbers []int, values bool) []line {
 		}})
 	}
 	if values {
-		list = append(list, line{"old value used, p50 / p99 / longest", func(o *watchers.Outcome, s *watchers.Stage) string {
-			if s.Old == nil {
-				return "-"
-			}
-			return strings.TrimSuffix(middleAndTail(s.Old, o.ClockError), " ms") + " / " + bounded(s.Old.Max, o.ClockError) + " ms"
-		}})
+		list = append(list, line{"old value used", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Old, o.ClockError) }})
 	}
-	return append(list, line{"lost / replaced by newer ones", func(o *watchers.Outcome, _ *watchers.Stage) string {
-		text := humanize.Comma(o.Counts.Lost) + " / " + humanize.Comma(o.Counts.Coalesced)
-		if o.Coalesces {
-			text += " by design"
-		}
-		return text
-	}}, line{"p99 of writes (with the fewest)", func(o *watchers.Outcome, s *watchers.Stage) string {
+	return append(list, line{"lost / replaced", func(o *watchers.Outcome, _ *watchers.Stage) string {
+		return humanize.Comma(o.Counts.Lost) + " / " + humanize.Comma(o.Counts.Coalesced)
+	}}, line{"p99 of writes, and with the fewest", func(o *watchers.Outcome, s *watchers.Stage) string {
 		if s.Requests == 0 {
 			return "-"
 		}
-		text := ms(int64(s.P99)) + " ms"
+		text := short(int64(s.P99), 0)
 		if first := &o.Stages[0]; len(o.Stages) > 1 && first.Requests > 0 {
-			text += fmt.Sprintf(" (%s with %s)", ms(int64(first.P99)), humanize.Comma(int64(first.Watchers)))
+			text += fmt.Sprintf(", %s with %s", short(int64(first.P99), 0), humanize.Comma(int64(first.Watchers)))
 		}
 		return text
 	}})
 }
 
-// middleAndTail formats the median and the p99 of times, as far as there are enough.
+// short formats a time in milliseconds with few digits, unless it is below what clocks can tell.
+func short(ns int64, clocks time.Duration) string {
+	sign := ""
+	if ns < int64(clocks) {
+		sign, ns = "<= ", int64(clocks)
+	}
+	if ns < int64(10*time.Millisecond) {
+		return fmt.Sprintf("%s%.2f", sign, float64(ns)/1e6)
+	}
+	return fmt.Sprintf("%s%.1f", sign, float64(ns)/1e6)
+}
+
+// middleAndTail formats the median and the p99 of times as far as there are enough, or else the longest.
 func middleAndTail(s *results.Spread, clocks time.Duration) string {
 	switch {
 	case s == nil || !s.Enough(.5):
 		return "-"
 	case !s.Enough(.99):
-		return bounded(s.P50, clocks) + " / - ms"
+		return fmt.Sprintf("%s / longest %s", short(s.P50, clocks), short(s.Max, clocks))
 	}
-	return bounded(s.P50, clocks) + " / " + bounded(s.P99, clocks) + " ms"
+	return short(s.P50, clocks) + " / " + short(s.P99, clocks)
 }
 
 // Card is the first screen of loads with watchers: when all of them heard of writes, by their number, and
@@ -134,7 +137,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	first := make([]*watchers.Outcome, len(names)) // of each database
 	var numbers []int
 	values := false
-	card := &abilities.Card{Head: append([]string{"watchers of keys"}, names...)}
+	card := &abilities.Card{Head: append([]string{"watchers, p50 / p99 in ms"}, names...)}
 	for i, name := range names {
 		list := outcomes(runs[i])
 		if len(list) == 0 {
@@ -170,6 +173,9 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 func note(name string, o *watchers.Outcome, trials int) string {
 	last := &o.Stages[len(o.Stages)-1]
 	text := fmt.Sprintf("%s: %s watches over %s: %s; %s deliveries in %v", name, o.Kind, connections(last), o.How, humanize.Comma(last.Deliveries), last.Length.Round(100*time.Millisecond))
+	if o.Coalesces {
+		text += "; newer values replace older ones by design"
+	}
 	if trials > 1 {
 		text += fmt.Sprintf("; the first of %d trials", trials)
 	}

@@ -222,12 +222,12 @@ func TestCard(t *testing.T) {
 		t.Fatalf("the card is %+v", card)
 	}
 	for _, want := range [][]string{
-		{"watchers of keys", "a", "b", "c"},
-		{"sent to heard, p50 / p99", "3.000 / 6.000 ms", "-", "3.000 / 6.000 ms"},
-		{"1 watcher heard, p50 / p99", "1.000 / 2.000 ms", "-", "1.000 / 2.000 ms"},
-		{"all 100 heard, p50 / p99", "5.000 / 10.000 ms", "-", "5.000 / 10.000 ms"},
-		{"lost / replaced by newer ones", "0 / 0", "-", "1,234 / 0"},
-		{"p99 of writes (with the fewest)", "4.000 ms (2.000 with 0)", "-", "4.000 ms (2.000 with 0)"},
+		{"watchers, p50 / p99 in ms", "a", "b", "c"},
+		{"each heard", "3.00 / 6.00", "-", "3.00 / 6.00"},
+		{"1 heard", "1.00 / 2.00", "-", "1.00 / 2.00"},
+		{"all 100 heard", "5.00 / 10.0", "-", "5.00 / 10.0"},
+		{"lost / replaced", "0 / 0", "-", "1,234 / 0"},
+		{"p99 of writes, and with the fewest", "4.00, 2.00 with 0", "-", "4.00, 2.00 with 0"},
 	} {
 		if !slices.ContainsFunc(append(card.Rows, card.Head), func(row []string) bool { return slices.Equal(row, want) }) {
 			t.Errorf("the card lacks %q: %q", want, card.Rows)
@@ -240,7 +240,7 @@ func TestCard(t *testing.T) {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	if card := (Half{}).Card(names, runs); !slices.ContainsFunc(card.Rows, func(row []string) bool {
-		return slices.Equal(row, []string{"old value used, p50 / p99 / longest", "6.000 / 12.000 / 24.000 ms", "-", "6.000 / 12.000 / 24.000 ms"})
+		return slices.Equal(row, []string{"old value used", "6.00 / 12.0", "-", "6.00 / 12.0"})
 	}) {
 		t.Errorf("the card has no old values: %q", card.Rows)
 	}

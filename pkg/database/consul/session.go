@@ -166,10 +166,10 @@ func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
 		return false, database.NotApplied(database.ClassOther, err)
 	}
 	acquired, _, err := s.on.api.KV().Acquire(&api.KVPair{Key: s.on.prefix + name, Value: value, Session: s.id}, (&api.WriteOptions{}).WithContext(ctx))
-	if err != nil {
-		return false, classify(ctx, err)
+	if errors.Is(err, errFalse) {
+		return false, nil
 	}
-	return acquired, nil
+	return err == nil && acquired, classify(ctx, err)
 }
 
 func (s *session) Keep(ctx context.Context) error {
