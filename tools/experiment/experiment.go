@@ -119,6 +119,19 @@ func (c Control) Run(ctx context.Context, record string) (string, error) {
 	return found[0], nil
 }
 
+// Output runs the program with arguments and returns its standard output. A marked run is no error.
+func Output(ctx context.Context, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var said, complained bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &complained
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != marked) {
+		return "", fmt.Errorf("%w: %s", err, complained.String())
+	}
+	return said.String(), nil
+}
+
 // wait starts the process and waits until it and what is beside it have ended.
 func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
