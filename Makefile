@@ -17,7 +17,7 @@ SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/
 publish = >bin/$@.md; status=$$?; mv bin/$@.md test-results/$@.md && exit $$status
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory observer audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -81,13 +81,15 @@ flakes: ## RUNS runs of packages with clocks or processes beside busy processors
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 
-bench-peers: build ## client cost beside etcd's own benchmark tool and wrk, and of each database; needs nginx and wrk; about half an hour
-	cd tools/peers && { printf '# Client cost beside other tools\n\n' && $(GO) run . etcd && echo && $(GO) run . etcd -keepalive && echo && $(GO) run . http && echo && $(GO) run . databases; } >../../bin/peers.md
-	mv bin/peers.md test-results/peers.md && cat test-results/peers.md
+# What `make bench-peers` and `make bench-memory` measure: all parts of the page, or those of PARTS.
+bench-peers: build ## client cost beside etcd's own benchmark tool, a floor, public clients and wrk, by database, and of a cold start: test-results/peers.md; needs nginx and wrk; make bench-peers [PARTS=rate-1000,start]; three hours, each part by itself 1 to 20 minutes
+	cd tools/peers && $(GO) run . bench -dbtester ../../bin/dbtester -file ../../test-results/peers.md -parts '$(PARTS)'
 
-bench-memory: build ## RssAnon of the client over numbers of requests: test-results/memory.md; about ten minutes
-	cd tools/peers && $(GO) run . memory -dbtester ../../bin/dbtester >../../bin/memory.md
-	mv bin/memory.md test-results/memory.md && cat test-results/memory.md
+bench-memory: build ## RssAnon of the client over numbers of requests: test-results/memory.md; make bench-memory [PARTS=etcd]; an hour, each part by itself 3 to 15 minutes
+	cd tools/peers && $(GO) run . memory -dbtester ../../bin/dbtester -file ../../test-results/memory.md -parts '$(PARTS)'
+
+observer: build ## compare response times and lateness with what a proxy before etcd saw: test-results/observer.md; a quarter of an hour, on an idle machine
+	$(GO) run ./tools/observer -dbtester bin/dbtester $(publish)
 
 audit: build ## compare reports with the logs of scripted servers, at full scale: test-results/audit.md; about ten minutes
 	$(GO) run ./tools/audit -dbtester bin/dbtester $(publish)
@@ -228,7 +230,7 @@ generators: ## four generators in network namespaces, of which one is killed, on
 scale: ## what 1 to 8 generators in network namespaces hold together on this machine, and what control needs for them: test-results/scale.md; three minutes
 	DBTESTER_SCALE=$(CURDIR)/test-results/scale.md $(GO) test -count=1 -timeout 20m -run '^TestScale$$' ./cmd/dbtester
 
-long-runs: build ## what reports of an hour and of a day of three databases cost, and the size of their records: test-results/long-runs.md; five minutes
+long-runs: build ## what reports of an hour and of a day of three databases cost, and the size of their records: test-results/long-runs.md; ten minutes
 	DBTESTER_LONG_FILE=$(CURDIR)/test-results/long-runs.md DBTESTER_PROGRAM=$(CURDIR)/bin/dbtester $(GO) test -count=1 -timeout 30m -run '^TestLongRunCosts$$' ./analyze
 
 neighbours: ## 10,000 keys of others on etcd, ZooKeeper and Consul stay as they are beside a load; minutes

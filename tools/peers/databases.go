@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -17,47 +16,43 @@ import (
 )
 
 // databases are the measured databases, with the installed versions and the number of
-// connections that clients share: one each where the usual client can't be shared.
-var databases = []struct{ name, settings string }{
-	{"etcd", "{load: {connections: 100}}"},
-	{"zookeeper", "{version: 3.9.5, install: true, options: {java_xms: 512M, java_xmx: 512M}}"},
-	{"consul", "{version: 1.16.0, install: true}"},
-	{"zetcd", "{version: v0.0.5, install: true}"},
-	{"cetcd", "{}"},
+// connections that clients share: one each where the usual client can't be shared. Anon is the most
+// RssAnon in MB, 0 without a bar.
+var databases = []struct {
+	name, settings string
+	anon           float64
+}{
+	{"etcd", "{load: {connections: 100}}", 25},
+	{"zookeeper", "{version: " + zookeeperRelease + ", install: true, options: {java_xms: 512M, java_xmx: 512M}}", 25},
+	{"consul", "{version: " + consulRelease + ", install: true}", 25},
+	{"zetcd", "{version: v0.0.5, install: true}", 0},
+	{"cetcd", "{}", 25},
 }
 
 // measureDatabases measures the client's CPU time and memory per put to each database,
 // with agents in processes of their own, and those of an idle agent.
-func measureDatabases(ctx context.Context, args []string, out io.Writer) (err error) {
-	var o options
-	flags := flag.NewFlagSet("databases", flag.ContinueOnError)
-	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to measure")
-	flags.IntVar(&o.pairs, "pairs", 3, "runs of each database")
-	flags.IntVar(&o.requests, "requests", 50_000, "puts of one run")
-	flags.IntVar(&o.clients, "clients", 1000, "concurrent clients")
-	flags.StringVar(&o.data, "data", "/dev/shm", "where the databases keep their data: memory, so that no disk decides")
-	if err := o.prepare(flags, args); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
-	agents, err := startAgents(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, agents.stop()) }()
-	rows, err := databaseRows(ctx, o, agents.hosts)
-	if err != nil {
-		return err
-	}
-	if err := alternate(ctx, o, rows, nil); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "## Puts to each database\n\n")
-	fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on a connection each (etcd: on 100), with the default transports; three members on loopback, started by three agents, data in %s.\n",
-		o.requests, o.clients, o.data)
-	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s.\n\n", o.pairs, o.conditions())
-	printDatabases(out, rows, agents.idle)
-	return nil
+func measureDatabases(ctx context.Context, o options, out io.Writer) error {
+	o.load = load{requests: 50_000, clients: 1000}
+	return o.workIn(5, func(o options) (err error) {
+		before := busy()
+		agents, err := startAgents(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, agents.stop()) }()
+		rows, err := databaseRows(ctx, o, agents.hosts)
+		if err != nil {
+			return err
+		}
+		if err := alternate(ctx, o, rows, nil); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%d puts of a 256-byte key and a 1 KiB value by %d clients on a connection each (etcd: on 100), with the default transports; three members on loopback, started by three agents, data in %s.\n",
+			o.requests, o.clients, o.data)
+		fmt.Fprintf(out, "%d runs of each, in turn; medians. %s.\n\n", o.pairs, o.conditions(before))
+		printDatabases(out, rows, agents.idle)
+		return nil
+	})
 }
 
 // databaseRows are one run of control for each database. Each was run once, so that
@@ -76,7 +71,11 @@ func databaseRows(ctx context.Context, o options, hosts []string) ([]row, error)
 		if err := os.WriteFile(config, []byte(databaseExperiment(o, hosts, d.name, d.settings, o.requests)), 0o644); err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{name: d.name, argv: argv, notValid: true})
+		r := row{name: d.name, argv: argv, notValid: true}
+		if d.anon > 0 {
+			r.bars = []bar{{quantity: anon, most: d.anon}}
+		}
+		rows = append(rows, r)
 	}
 	return rows, nil
 }
@@ -86,6 +85,7 @@ func databaseExperiment(o options, hosts []string, name, settings string, reques
 results: %s
 hosts: [%s]
 load: {operation: write, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024}
+consistency: false
 databases:
   %s: %s
 `, filepath.Join(o.dir, "results"), strings.Join(hosts, ", "), requests, o.clients, o.clients, name, settings)
@@ -133,15 +133,15 @@ func (a *agents) stop() error {
 // printDatabases prints one row for each database, and one for an idle agent.
 func printDatabases(out io.Writer, rows []row, idle usage) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| database\t| CPU per put (span)\t| RssAnon (span)\t| peak RSS\t|")
-	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|")
+	fmt.Fprintln(w, "| database\t| CPU per put (span)\t| RssAnon (span)\t| peak RSS\t| bars\t|")
+	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|")
 	for _, r := range rows {
 		cpuLo, cpuHi := span(r.runs, cpuOf)
 		anonLo, anonHi := span(r.runs, anonOf)
-		fmt.Fprintf(w, "| %s\t| %.1f us (%.1f-%.1f)\t| %.1f MB (%.1f-%.1f)\t| %.0f MB\t|\n",
-			r.name, median(r.runs, cpuOf), cpuLo, cpuHi, median(r.runs, anonOf), anonLo, anonHi, median(r.runs, peakOf))
+		fmt.Fprintf(w, "| %s\t| %.1f us (%.1f-%.1f)\t| %.1f MB (%.1f-%.1f)\t| %.0f MB\t| %s\t|\n",
+			r.name, median(r.runs, cpuOf), cpuLo, cpuHi, median(r.runs, anonOf), anonLo, anonHi, median(r.runs, peakOf), r.verdicts(rows))
 	}
-	fmt.Fprintf(w, "| idle agent\t|\t| %.1f MB\t| %.0f MB\t|\n", anonOf(idle), peakOf(idle))
+	fmt.Fprintf(w, "| idle agent\t|\t| %.1f MB\t| %.0f MB\t|\t|\n", anonOf(idle), peakOf(idle))
 	w.Flush()
 	fmt.Fprintf(out, "\nCPU is user and system time of the whole of `dbtester control`, start of the cluster and end included, over its puts; RssAnon its largest anonymous memory sampled every 20 ms.\n")
 }

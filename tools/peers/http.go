@@ -23,39 +23,31 @@ import (
 // compareHTTP compares the cost of a GET of Consul's HTTP interface to the client with
 // the cost to wrk. A static server pinned to one processor answers: a database
 // would need that processor for itself.
-func compareHTTP(ctx context.Context, args []string, out io.Writer) (err error) {
-	var o options
-	flags := flag.NewFlagSet("http", flag.ContinueOnError)
-	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to compare")
-	flags.IntVar(&o.pairs, "pairs", 10, "runs of each program")
-	flags.IntVar(&o.requests, "requests", 1_000_000, "gets of one run")
-	flags.IntVar(&o.clients, "clients", 64, "concurrent clients, each on its own connection")
-	if err := o.prepare(flags, args); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
-	server, err := startStatic(o.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	rows, err := httpRows(ctx, o, server)
-	if err != nil {
-		return err
-	}
-	if err := alternate(ctx, o, rows, nil); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "## GETs over HTTP\n\n")
-	fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file.\n",
-		o.clients, server.version)
-	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, toolVersion("wrk", "-v"), o.conditions())
-	fmt.Fprintf(out, "On all processors, which the server shares:\n\n")
-	printTable(out, "get", rows[:oneThread])
-	fmt.Fprintf(out, "\nOn one thread, which GOMAXPROCS=1 comes close to:\n\n")
-	printTable(out, "get", rows[oneThread:])
-	explain(out, "get")
-	return nil
+func compareHTTP(ctx context.Context, o options, out io.Writer) error {
+	o.load = load{requests: 1_000_000, clients: 64}
+	return o.workIn(10, func(o options) (err error) {
+		before := busy()
+		server, err := startStatic(o.dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, server.stop()) }()
+		rows, err := httpRows(ctx, o, server)
+		if err != nil {
+			return err
+		}
+		if err := alternate(ctx, o, rows, nil); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "GETs of one key of 5 bytes with a value of 36 bytes by %d clients on a connection each; %s on loopback, pinned to one processor, serves the value from a file.\n",
+			o.clients, server.version)
+		fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, toolVersion("wrk", "-v"), o.conditions(before))
+		fmt.Fprintf(out, "On all processors, which the server shares:\n\n")
+		printTable(out, "get", rows[:oneThread])
+		fmt.Fprintf(out, "\nOn one thread, which GOMAXPROCS=1 comes close to:\n\n")
+		printTable(out, "get", rows[oneThread:])
+		return nil
+	})
 }
 
 // oneThread is the first of the rows with one thread.
@@ -110,6 +102,7 @@ func httpExperiment(o options, transport string) string {
 	return fmt.Sprintf(`title: peers
 results: %s
 load: {operation: read, same_key: true, requests: %d, clients: %d, connections: %d, key_size: 5, value_size: 36}
+consistency: false
 databases:
   consul:
     endpoints: [%s]

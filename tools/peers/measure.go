@@ -37,6 +37,7 @@ type row struct {
 	// count reads the number of requests from the program's output; nil if the number
 	// is an argument.
 	count func(output string) (int, error)
+	bars  []bar
 	runs  []usage
 }
 
@@ -182,19 +183,34 @@ func anonOf(u usage) float64 { return float64(u.anon) / 1e6 }
 func peakOf(u usage) float64 { return float64(u.peak) / 1e6 }
 func paceOf(u usage) float64 { return float64(u.requests) / u.wall.Seconds() }
 
-// printTable prints one row for each program, with ratios to the first.
+// printTable prints one row for each program, with ratios to the first, and to the floor if there is
+// one.
 func printTable(out io.Writer, request string, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintf(w, "| program\t| CPU per %s\t| ratio (interval)\t| RssAnon\t| ratio (interval)\t| peak RSS\t| %ss/s\t|\n", request, request)
-	fmt.Fprintln(w, "|---\t|---\t|---\t|---\t|---\t|---\t|---\t|")
+	floor := slices.IndexFunc(rows, func(r row) bool { return r.name == floorName })
+	columns := []string{"program", "CPU per " + request, "ratio (interval)", "to the floor (interval)", "RssAnon", "ratio (interval)", "peak RSS", "ratio (interval)", request + "s/s", "bars"}
+	if floor < 0 {
+		columns = slices.Delete(columns, 3, 4)
+	}
+	fmt.Fprintf(w, "| %s\t|\n", strings.Join(columns, "\t| "))
+	fmt.Fprintln(w, "|"+strings.Repeat("---\t|", len(columns)))
 	for _, r := range rows {
-		cpu, cpuLo, cpuHi := ratio(r.runs, rows[0].runs, cpuOf)
-		anon, anonLo, anonHi := ratio(r.runs, rows[0].runs, anonOf)
-		fmt.Fprintf(w, "| %s\t| %.1f us\t| %s (%s-%s)\t| %.1f MB\t| %s (%s-%s)\t| %.0f MB\t| %.0f\t|\n", r.name,
-			median(r.runs, cpuOf), times(cpu), times(cpuLo), times(cpuHi),
-			median(r.runs, anonOf), times(anon), times(anonLo), times(anonHi), median(r.runs, peakOf), median(r.runs, paceOf))
+		cells := []string{r.name, fmt.Sprintf("%.1f us", median(r.runs, cpuOf)), ratioCell(r, rows[0], cpuOf)}
+		if floor >= 0 {
+			cells = append(cells, ratioCell(r, rows[floor], cpuOf))
+		}
+		cells = append(cells, fmt.Sprintf("%.1f MB", median(r.runs, anonOf)), ratioCell(r, rows[0], anonOf),
+			fmt.Sprintf("%.0f MB", median(r.runs, peakOf)), ratioCell(r, rows[0], peakOf),
+			fmt.Sprintf("%.0f", median(r.runs, paceOf)), r.verdicts(rows))
+		fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| "))
 	}
 	w.Flush()
+}
+
+// ratioCell is the ratio of two rows with its interval.
+func ratioCell(r, to row, of func(usage) float64) string {
+	mid, lo, hi := ratio(r.runs, to.runs, of)
+	return fmt.Sprintf("%s (%s-%s)", times(mid), times(lo), times(hi))
 }
 
 // times prints a ratio, below 1 with three digits after the point and else with two.
@@ -205,15 +221,21 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-// explain says what a table's columns are.
-func explain(out io.Writer, request string) {
-	fmt.Fprintf(out, "\nCPU is user and system time of the whole process, RssAnon its largest anonymous memory sampled every 20 ms, %ss/s whole-process, start and end included; ratios are medians over neighbouring runs, with the interval that holds such a median with at least 95 %% probability by the order of the runs.\n", request)
+// conditions describes the versions, the machine and the time of the runs that have ended, and how
+// busy the machine was before them.
+func (o options) conditions(before string) string {
+	return fmt.Sprintf("%s, %s; %s, %d processors, %s/%s, %s, with a load average of %s before", toolVersion(o.dbtester, "version"), runtime.Version(),
+		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly), before)
 }
 
-// conditions describes the versions, the machine and the time of the runs.
-func (o options) conditions() string {
-	return fmt.Sprintf("%s, %s; %s, %d processors, %s/%s, %s", toolVersion(o.dbtester, "version"), runtime.Version(),
-		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+// busy is the load average of the last minute.
+func busy() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(data), " ")
+	return one
 }
 
 func cpuModel() string {

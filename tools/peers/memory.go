@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -21,10 +19,9 @@ import (
 // sweep is one way to make a load, in several numbers of requests, the fewest
 // first.
 type sweep struct {
-	name     string
 	requests []int
 	// run makes one load and returns its RssAnon in bytes.
-	run  func(ctx context.Context, requests int) (footprint, error)
+	run  func(ctx context.Context, o options, requests int) (footprint, error)
 	runs [][]footprint // by number of requests
 }
 
@@ -32,84 +29,72 @@ type sweep struct {
 // its life.
 type footprint struct{ end, peak int64 }
 
-// memoryOptions are those of `peers memory`.
-type memoryOptions struct {
-	options
-	repo string
-	only string
+// mostGrowth is the most that ten times the requests may take, as a ratio of RssAnon.
+const mostGrowth = 1.05
+
+// memoryPage shows whether the memory of a load grows with its requests.
+func memoryPage() page {
+	return page{
+		title: "Memory of the client over numbers of requests",
+		about: fmt.Sprintf(`RssAnon as in /proc/PID/status, sampled every 20 ms; 1 MB is 10^6 bytes. "At most" is of the whole process, start and end included. Ten times the requests should take at most %g times the RssAnon. Measured by `+"`make bench-memory`"+`, each section by itself, at the commit and the date that it names: ratios are medians over neighbouring runs, with the interval that holds such a median with at least 95 %% probability by the order of the runs.
+
+The null client does nothing: its process is the engine, the recorder and the records' files, at a rate that makes every load ten seconds long, or in a closed loop. Control writes 16-byte keys and 64-byte values with 100 clients on 10 connections to the built-in etcd, one member in a process of its own with its data in memory; its loads last as long as they take, so the larger has about ten times the seconds too. Two loads read and update 10,000 keys, half and half; in one the answer of each request is judged (consistency: true). The answers of reads are garbage, some 200 bytes each. It is collected after two seconds or more, and the more seconds a load takes, the more garbage the latest collection may have found: what the two have "at most" grows with that. The judge's own memory does not.
+
+Two things keep it so: garbage is collected during a load once there are 128 KiB of it, which takes about nine seconds whatever the rate is, and what a load needs is garbage when its classic files are derived, which therefore takes no memory on top.`, mostGrowth),
+		parts: memoryParts(),
+	}
 }
 
-// memory measures whether the memory of a load grows with its requests. Run it by
-// `make bench-memory`.
-func memory(ctx context.Context, args []string, out io.Writer) (err error) {
-	var o memoryOptions
-	flags := flag.NewFlagSet("memory", flag.ContinueOnError)
-	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to measure")
-	flags.StringVar(&o.repo, "repo", "../..", "its source, for the benchmark of the client that does nothing")
-	flags.StringVar(&o.only, "only", "", "measure only what begins with this")
-	flags.IntVar(&o.pairs, "pairs", 6, "runs of each number of requests")
-	flags.StringVar(&o.data, "data", "/dev/shm", "where the server keeps its data: memory, so that no disk decides")
-	if err := o.prepare(flags, args); err != nil {
-		return err
+// memoryParts are the series of runs.
+func memoryParts() []part {
+	measured := func(name, title string, minutes int, s sweep) part {
+		return part{name, title, minutes, func(ctx context.Context, o options, out io.Writer) error {
+			return o.workIn(6, func(o options) error { return s.measure(ctx, o, out) })
+		}}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(o.dir, "load.test"), "./pkg/load")
-	build.Dir = o.repo
-	if text, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the benchmark: %w\n%s", err, text)
-	}
-	sweeps, err := o.sweeps()
-	if err != nil {
-		return err
-	}
-	for i := range sweeps {
-		if strings.HasPrefix(sweeps[i].name, o.only) {
-			if err := sweeps[i].measure(ctx, o.pairs); err != nil {
-				return fmt.Errorf("%s: %w", sweeps[i].name, err)
-			}
-		}
-	}
-	fmt.Fprintln(out, "# Memory of the client over numbers of requests")
-	fmt.Fprintf(out, "\nTen times the requests take %.3f times the RssAnon at most, by medians, and should take at most 1.05 times as much. Measured by `make bench-memory`, on a machine that may have been busy with other things.\n", largestRatio(sweeps))
-	fmt.Fprintf(out, "\n%d runs of each number of requests, in turn; medians, and medians of the ratios of neighbouring runs with their span. %s.\n\n", o.pairs, o.conditions())
-	printFootprints(out, sweeps)
-	return nil
-}
-
-// sweeps returns the series of runs, one for each program.
-func (o *memoryOptions) sweeps() ([]sweep, error) {
 	many := []int{100_000, 1_000_000, 10_000_000}
 	const mixed = "load: {mix: {read: 50, update: 50}, keys: 10000, key_law: uniform, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}\n"
-	return []sweep{
-		{name: "null client, 10 s", requests: many, run: o.null("rate")},
-		{name: "null client, closed loop", requests: many, run: o.null("closed")},
-		{name: "control, etcd", requests: many[:2], run: o.control("load: {operation: write, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}")},
-		{name: "control, etcd, reads", requests: many[:2], run: o.control(mixed)},
-		{name: "control, etcd, judged", requests: many[:2], run: o.control(mixed + "consistency: true")},
-	}, nil
+	return []part{
+		measured("null", "Null client, 10 s", 5, sweep{requests: many, run: null("rate")}),
+		measured("null-closed", "Null client, closed loop", 3, sweep{requests: many, run: null("closed")}),
+		measured("etcd", "Control, etcd", 15, sweep{requests: many[:2], run: control("load: {operation: write, requests: %d, clients: 100, connections: 10, key_size: 16, value_size: 64}\nconsistency: false")}),
+		measured("reads", "Control, etcd, reads", 15, sweep{requests: many[:2], run: control(mixed + "consistency: false")}),
+		measured("judged", "Control, etcd, judged", 15, sweep{requests: many[:2], run: control(mixed + "consistency: true")}),
+	}
 }
 
-// measure runs every number of requests pairs times, in turn.
-func (s *sweep) measure(ctx context.Context, pairs int) error {
+// measure runs every number of requests o.pairs times, in turn, and prints a table.
+func (s sweep) measure(ctx context.Context, o options, out io.Writer) error {
+	before := busy()
 	s.runs = make([][]footprint, len(s.requests))
-	for pair := range pairs {
+	for pair := range o.pairs {
 		for i, n := range s.requests {
-			f, err := s.run(ctx, n)
+			f, err := s.run(ctx, o, n)
 			if err != nil {
 				return fmt.Errorf("%d requests: %w", n, err)
 			}
 			s.runs[i] = append(s.runs[i], f)
-			fmt.Fprintf(os.Stderr, "pair %d: %-26s %9d requests, RssAnon %6.2f MB at the load's end, %6.2f MB at most\n",
-				pair+1, s.name, n, float64(f.end)/1e6, float64(f.peak)/1e6)
+			fmt.Fprintf(os.Stderr, "pair %d: %9d requests, RssAnon %6.2f MB at the load's end, %6.2f MB at most\n",
+				pair+1, n, float64(f.end)/1e6, float64(f.peak)/1e6)
 		}
 	}
+	fmt.Fprintf(out, "%d runs of each number of requests, in turn; medians. %s.\n\n", o.pairs, o.conditions(before))
+	s.print(out)
 	return nil
 }
 
 // null runs the engine's own benchmark with a client that does nothing.
-func (o *memoryOptions) null(loop string) func(context.Context, int) (footprint, error) {
-	return func(ctx context.Context, requests int) (footprint, error) {
-		samples, text, err := sampled(ctx, o.dir, []string{filepath.Join(o.dir, "load.test"), "-test.run=^$",
+func null(loop string) func(context.Context, options, int) (footprint, error) {
+	return func(ctx context.Context, o options, requests int) (footprint, error) {
+		program := filepath.Join(o.dir, "load.test")
+		if _, err := os.Stat(program); err != nil {
+			build := exec.CommandContext(ctx, "go", "test", "-c", "-o", program, "./pkg/load")
+			build.Dir = o.repo
+			if text, err := build.CombinedOutput(); err != nil {
+				return footprint{}, fmt.Errorf("build the benchmark: %w\n%s", err, text)
+			}
+		}
+		samples, text, err := sampled(ctx, o.dir, []string{program, "-test.run=^$",
 			fmt.Sprintf("-test.bench=^BenchmarkEngineMemory$/^loop=%s$/^requests=%d$", loop, requests), "-test.benchtime=1x"})
 		if err != nil {
 			return footprint{}, err
@@ -126,22 +111,23 @@ func (o *memoryOptions) null(loop string) func(context.Context, int) (footprint,
 }
 
 // control returns a function that runs dbtester control with one member of etcd, a process of its
-// own. load is a line of the experiment file, with a verb for the number of requests.
-func (o *memoryOptions) control(load string) func(context.Context, int) (footprint, error) {
-	return func(ctx context.Context, requests int) (footprint, error) {
-		return o.controlOf(ctx, fmt.Sprintf(load, requests))
+// own. keys are lines of the experiment file, with a verb for the number of requests.
+func control(keys string) func(context.Context, options, int) (footprint, error) {
+	return func(ctx context.Context, o options, requests int) (footprint, error) {
+		return controlOf(ctx, o, fmt.Sprintf(keys, requests))
 	}
 }
 
-func (o *memoryOptions) controlOf(ctx context.Context, load string) (f footprint, err error) {
+func controlOf(ctx context.Context, o options, keys string) (f footprint, err error) {
 	dir, err := os.MkdirTemp(o.dir, "control-")
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	member, err := o.startMember(ctx, dir)
-	if err != nil {
-		return f, err
+	o.dir = dir
+	member := oneMember(o)
+	if err := member.renew(ctx); err != nil {
+		return f, errors.Join(err, member.stop())
 	}
 	defer func() { err = errors.Join(err, member.stop()) }()
 	config := filepath.Join(dir, "experiment.yaml")
@@ -152,7 +138,7 @@ databases:
   etcd:
     endpoints: [%s]
     steps: {start: false, stop: false}
-`, filepath.Join(dir, "results"), load, member.endpoints[0])
+`, filepath.Join(dir, "results"), keys, member.endpoints[0])
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return f, err
 	}
@@ -173,25 +159,17 @@ databases:
 	return f, nil
 }
 
-const memberAddr = "127.96.0.1"
-
-// startMember starts the etcd built into dbtester, alone.
-func (o *memoryOptions) startMember(ctx context.Context, dir string) (*cluster, error) {
-	c := &cluster{endpoints: []string{memberAddr + ":2379"}}
-	client, peer := "http://"+c.endpoints[0], "http://"+memberAddr+":2380"
-	cmd := exec.Command(o.dbtester, "serve", "etcd", "--name=memory", "--data-dir="+filepath.Join(dir, "data"),
-		"--listen-client-urls="+client, "--advertise-client-urls="+client,
-		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=memory="+peer,
-		"--quota-backend-bytes=8000000000", "--logger=zap", "--log-level=error")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start etcd: %w", err)
-	}
-	c.members = append(c.members, cmd)
-	if err := c.ready(ctx); err != nil {
-		return nil, errors.Join(err, c.stop())
-	}
-	return c, nil
+// oneMember is the etcd built into dbtester, alone.
+func oneMember(o options) *cluster {
+	const addr = "127.96.0.1"
+	client, peer := "http://"+addr+":2379", "http://"+addr+":2380"
+	return &cluster{dir: o.dir, addrs: []string{addr}, endpoints: []string{addr + ":2379"}, healthy: etcdHealthy,
+		command: func(_ int, dir string) ([]string, error) {
+			return []string{o.dbtester, "serve", "etcd", "--name=memory", "--data-dir=" + filepath.Join(dir, "data"),
+				"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+				"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=memory=" + peer,
+				"--quota-backend-bytes=8000000000", "--logger=zap", "--log-outputs=stderr", "--log-level=error"}, nil
+		}}
 }
 
 // loadEnd is when the only load of the only run under dir ended.
@@ -258,51 +236,30 @@ func sampled(ctx context.Context, dir string, argv []string) ([]sample, string, 
 	}
 }
 
-// printFootprints prints one row for each number of requests, with ratios to the
-// number before.
-func printFootprints(out io.Writer, sweeps []sweep) {
+// print prints one row for each number of requests, with ratios to the number before.
+func (s sweep) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| load\t| requests\t| RssAnon at its end\t| to a tenth of the requests (span)\t| at most\t| to a tenth (span)\t|")
-	fmt.Fprintln(w, "|---\t|---:\t|---\t|---\t|---\t|---\t|")
+	fmt.Fprintln(w, "| requests\t| RssAnon at its end\t| to a tenth of the requests (interval)\t| at most\t| to a tenth (interval)\t| bars\t|")
+	fmt.Fprintln(w, "|---:\t|---\t|---\t|---\t|---\t|---\t|")
 	end := func(f footprint) usage { return usage{anon: f.end} }
 	peak := func(f footprint) usage { return usage{anon: f.peak} }
-	for _, s := range sweeps {
-		for i := range s.runs {
-			fmt.Fprintf(w, "| %s\t| %d\t", s.name, s.requests[i])
-			for _, of := range []func(footprint) usage{end, peak} {
-				now := usages(s.runs[i], of)
-				fmt.Fprintf(w, "| %.2f MB\t", median(now, anonOf))
-				if i == 0 {
-					fmt.Fprint(w, "|\t")
-					continue
-				}
-				mid, lo, hi := ratio(now, usages(s.runs[i-1], of), anonOf)
-				fmt.Fprintf(w, "| %.3f (%.3f-%.3f)\t", mid, lo, hi)
+	for i := range s.runs {
+		fmt.Fprintf(w, "| %d\t", s.requests[i])
+		var bars []string
+		for at, of := range []func(footprint) usage{end, peak} {
+			now := usages(s.runs[i], of)
+			fmt.Fprintf(w, "| %.2f MB\t", median(now, anonOf))
+			if i == 0 {
+				fmt.Fprint(w, "|\t")
+				continue
 			}
-			fmt.Fprintln(w, "|")
+			mid, lo, hi := ratio(now, usages(s.runs[i-1], of), anonOf)
+			fmt.Fprintf(w, "| %.3f (%.3f-%.3f)\t", mid, lo, hi)
+			bars = append(bars, fmt.Sprintf("%s %.3f <= %g%s", []string{"at its end", "at most"}[at], mid, mostGrowth, judge(mid, mostGrowth)))
 		}
+		fmt.Fprintf(w, "| %s\t|\n", strings.Join(bars, "; "))
 	}
 	w.Flush()
-	fmt.Fprint(out, `
-RssAnon as in /proc/PID/status, sampled every 20 ms; 1 MB is 10^6 bytes. "At most" is of the whole process, start and end included.
-
-The null client does nothing: its process is the engine, the recorder and the records' files, at a rate that makes every load ten seconds long, or in a closed loop. Control writes 16-byte keys and 64-byte values with 100 clients on 10 connections to the built-in etcd, one member in a process of its own with its data in memory; its loads last as long as they take, so the larger has about ten times the seconds too. Two loads read and update 10,000 keys, half and half; in one the answer of each request is judged (consistency: true). The answers of reads are garbage, some 200 bytes each. It is collected after two seconds or more, and the more seconds a load takes, the more garbage the latest collection may have found: what the two have "at most" grows with that. The judge's own memory does not.
-
-Two things keep it so: garbage is collected during a load once there are 128 KiB of it, which takes about nine seconds whatever the rate is, and what a load needs is garbage when its classic files are derived, which therefore takes no memory on top.
-`)
-}
-
-// largestRatio is the largest of the medians that are printed.
-func largestRatio(sweeps []sweep) (most float64) {
-	for _, s := range sweeps {
-		for i := 1; i < len(s.runs); i++ {
-			for _, of := range []func(footprint) usage{func(f footprint) usage { return usage{anon: f.end} }, func(f footprint) usage { return usage{anon: f.peak} }} {
-				mid, _, _ := ratio(usages(s.runs[i], of), usages(s.runs[i-1], of), anonOf)
-				most = max(most, mid)
-			}
-		}
-	}
-	return most
 }
 
 func usages(runs []footprint, of func(footprint) usage) []usage {

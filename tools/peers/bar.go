@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A verdict ends with one of these words.
+const (
+	barMet    = ": met"
+	barMissed = ": missed"
+)
+
+// bar is the most that the median of a quantity of a row may be.
+type bar struct {
+	quantity quantity
+	to       string // the row that it is a ratio to; "" for the quantity itself
+	most     float64
+}
+
+// quantity is a number of a run.
+type quantity struct {
+	name, unit string
+	of         func(usage) float64
+}
+
+var (
+	cpu  = quantity{"CPU", "us", cpuOf}
+	anon = quantity{"RssAnon", "MB", anonOf}
+	peak = quantity{"peak RSS", "MB", peakOf}
+)
+
+// judge says whether a median is at most a bar.
+func judge(median, most float64) string {
+	if median <= most {
+		return barMet
+	}
+	return barMissed
+}
+
+// verdicts says of each bar of a row whether it is met.
+func (r row) verdicts(rows []row) string {
+	var texts []string
+	for _, b := range r.bars {
+		if b.to == "" {
+			m := median(r.runs, b.quantity.of)
+			texts = append(texts, fmt.Sprintf("%s %.1f <= %g %s%s", b.quantity.name, m, b.most, b.quantity.unit, judge(m, b.most)))
+			continue
+		}
+		for _, other := range rows {
+			if other.name == b.to {
+				m, _, _ := ratio(r.runs, other.runs, b.quantity.of)
+				texts = append(texts, fmt.Sprintf("%s %s <= %g of %s%s", b.quantity.name, times(m), b.most, b.to, judge(m, b.most)))
+			}
+		}
+	}
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The programs of etcd's tables.
+const (
+	benchmarkName = "etcd benchmark"
+	controlName   = "dbtester control"
+	withRequests  = "dbtester, pings: with-requests"
+	judgedName    = "dbtester, consistency: true"
+	clientv3Name  = "clientv3 alone"
+	floorName     = "floor"
+)
+
+// program is a program of a table, with the bars of its row.
+type program struct {
+	name string
+	bars []bar
+}
+
+// allPrograms are those of a load without bars, and renewing those that renew leases.
+var (
+	allPrograms = []program{{name: benchmarkName}, {name: controlName}, {name: withRequests}, {name: judgedName}, {name: clientv3Name}, {name: floorName}}
+	renewing    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, clientv3Name, 0.3}}}, {name: clientv3Name}}
+)
+
+// The seconds of a run at a rate. What a program needs to start is a small part of it.
+const paced = 20
+
+// etcdParts are the loads of etcd.
+func etcdParts() []part {
+	closed := func(name, title string, minutes int, l load, programs ...program) part {
+		return part{name, "Puts to etcd: " + title, minutes, func(ctx context.Context, o options, out io.Writer) error {
+			o.load = l
+			return o.workIn(10, func(o options) error { return printEtcd(ctx, o, out, programs) })
+		}}
+	}
+	rated := func(rate int, most, mostWith float64) part {
+		return closed(fmt.Sprintf("rate-%d", rate), fmt.Sprintf("%d a second by 100 clients on 100 connections", rate), 16,
+			load{requests: paced * rate, clients: 100, connections: 100, rate: rate},
+			program{name: benchmarkName},
+			program{controlName, []bar{{cpu, benchmarkName, most}, {cpu, floorName, 1.3}}},
+			program{withRequests, []bar{{cpu, benchmarkName, mostWith}}},
+			program{name: floorName})
+	}
+	return []part{
+		closed("clients-1", "1 client", 6, load{requests: 8_000, clients: 1, connections: 1},
+			program{name: benchmarkName}, program{name: controlName}, program{name: floorName}),
+		closed("clients-10", "10 clients on 10 connections", 8, load{requests: 30_000, clients: 10, connections: 10},
+			program{name: benchmarkName}, program{name: controlName}, program{name: floorName}),
+		closed("clients-100", "100 clients on 100 connections", 11, load{requests: 100_000, clients: 100, connections: 100},
+			program{name: benchmarkName}, program{controlName, []bar{{cpu, benchmarkName, 0.30}}}, program{name: withRequests}, program{name: floorName}),
+		closed("clients-1000", "1000 clients on 100 connections", 18, load{requests: 200_000, clients: 1000, connections: 100},
+			program{name: benchmarkName}, program{controlName, []bar{{cpu, benchmarkName, 0.24}, {peak, benchmarkName, 0.40}}},
+			program{name: judgedName}, program{name: clientv3Name}, program{name: floorName}),
+		rated(1000, 0.22, 0.17),
+		rated(4000, 0.45, 0.40),
+		{"renewals", "Renewals of etcd's leases", 15, func(ctx context.Context, o options, out io.Writer) error {
+			o.load = load{requests: 200_000, clients: 1000, connections: 100, keepalive: true}
+			return o.workIn(10, func(o options) error { return printEtcd(ctx, o, out, renewing) })
+		}},
+	}
+}
+
+// printEtcd runs programs with one load of etcd and prints their table.
+func printEtcd(ctx context.Context, o options, out io.Writer, programs []program) error {
+	_, err := etcdLoad(ctx, o, out, programs)
+	return err
+}
+
+// etcdLoad runs programs with one load of etcd in turn, prints their table, and returns its rows.
+func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program) (rows []row, err error) {
+	before := busy()
+	versions, err := peerVersions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := newEtcd(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, cluster.stop()) }()
+	if rows, err = etcdRows(ctx, o, cluster, programs); err != nil {
+		return nil, err
+	}
+	// What a cluster has stored makes its next puts slower, and fills the memory.
+	if err := alternate(ctx, o, rows, func() error { return cluster.renew(ctx) }); err != nil {
+		return nil, err
+	}
+	each, what := "put", "puts of a 256-byte key and a 1 KiB value"
+	if o.keepalive {
+		each, what = "renewal", "renewals of leases, each in a stream of its own, as KeepAliveOnce sends them,"
+	}
+	fmt.Fprintf(out, "%d %s%s by %d clients on %d connections; three members of etcd %s on loopback, started anew for each turn, data in %s.\n",
+		o.requests, what, o.atRate(), o.clients, o.connections, cluster.version, o.data)
+	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, versions, o.conditions(before))
+	printTable(out, each, rows)
+	return rows, nil
+}
+
+// missed is an error if a bar of a row is missed.
+func missed(rows []row) error {
+	var errs []error
+	for _, r := range rows {
+		if text := r.verdicts(rows); strings.Contains(text, barMissed) {
+			errs = append(errs, fmt.Errorf("%s: %s", r.name, text))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// atRate says at which rate requests are due.
+func (l load) atRate() string {
+	if l.rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d a second,", l.rate)
+}
+
+// etcdRows are the rows of programs.
+func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([]row, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	floor := []string{"-endpoints", strings.Join(c.endpoints, ","), "-requests", fmt.Sprint(o.requests), "-clients", fmt.Sprint(o.clients), "-connections", fmt.Sprint(o.connections)}
+	var rows []row
+	for _, p := range programs {
+		r := row{name: p.name, bars: p.bars}
+		switch p.name {
+		case benchmarkName:
+			tool, err := o.build(ctx, ".", "go.etcd.io/etcd/v3/tools/benchmark")
+			if err != nil {
+				return nil, err
+			}
+			r.argv = benchmark(o, c, tool)
+		case clientv3Name:
+			r.argv = append([]string{self, "floor-etcd", fmt.Sprintf("-keepalive=%v", o.keepalive)}, floor...)
+		case floorName:
+			// Signals by which Go's scheduler would interrupt the only goroutine are off.
+			r.argv = append([]string{"env", "GODEBUG=asyncpreemptoff=1", self, "floor-put", "-rate", fmt.Sprint(o.rate)}, floor...)
+		default:
+			config := filepath.Join(o.dir, fmt.Sprintf("experiment-%d.yaml", len(rows)))
+			if err := os.WriteFile(config, []byte(experiment(o, c, p.name)), 0o644); err != nil {
+				return nil, err
+			}
+			r.argv = []string{o.dbtester, "control", "--full-speed", "--config", config}
+			r.notValid = o.rate > 0 // a short pause of the machine makes requests late
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// benchmark is the command of etcd's tool for a load.
+func benchmark(o options, c *cluster, tool string) []string {
+	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", o.clients)}
+	if o.keepalive {
+		return append(argv, "lease-keepalive", fmt.Sprintf("--total=%d", o.requests))
+	}
+	return append(argv, "put", "--key-size=256", "--val-size=1024", fmt.Sprintf("--total=%d", o.requests), fmt.Sprintf("--rate=%d", o.rate),
+		"--sequential-keys", fmt.Sprintf("--key-space-size=%d", o.requests))
+}
+
+// experiment is dbtester's file for the same load on the running cluster.
+func experiment(o options, c *cluster, name string) string {
+	operation, options := "operation: write", "{}"
+	if o.keepalive {
+		operation = fmt.Sprintf("operation: keepalive, sessions: %d", o.clients)
+	}
+	if o.rate > 0 {
+		operation += fmt.Sprintf(", rate: %d", o.rate)
+	}
+	if name == withRequests {
+		options = "{pings: with-requests}"
+	}
+	return fmt.Sprintf(`title: peers
+results: %s
+load: {%s, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024}
+consistency: %v
+databases:
+  etcd:
+    endpoints: [%s]
+    options: %s
+    steps: {start: false, stop: false}
+`, filepath.Join(o.dir, "results"), operation, o.requests, o.clients, o.connections, name == judgedName, strings.Join(c.endpoints, ", "), options)
+}
