@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -21,8 +22,12 @@ func TestScale(t *testing.T) {
 	if to == "" {
 		t.Skip("it takes minutes: make scale")
 	}
+	commit, err := exec.CommandContext(t.Context(), "git", "describe", "--always", "--dirty", "--abbrev=12").Output()
+	if err != nil {
+		t.Fatalf("ask for the commit: %v", err)
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Several generators and one control\n\nWritten by `make scale` on a machine with %d processors; load average %s at the start. [docs/scale.md](../docs/scale.md) says what the columns are. Processor time is in per cent of one processor, memory is that of control, and a run's records are those of %v.\n\n", runtime.NumCPU(), loadAverage(t), scaleLength)
+	fmt.Fprintf(&b, "# Several generators and one control\n\nWritten by `make scale` at commit %s on a machine with %d processors, %s; load average %s at the start. [docs/scale.md](../docs/scale.md) says what the columns are. Processor time is in per cent of one processor, memory is that of control, and a run's records are those of %v.\n\n", strings.TrimSpace(string(commit)), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), loadAverage(t), scaleLength)
 	b.WriteString("| generators | rate of each | held | control | each generator | server | RssAnon | sent | received | records |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, at := range []struct{ n, rate int }{{1, 1000}, {2, 1000}, {4, 1000}, {8, 1000}, {1, 4000}, {2, 4000}, {4, 4000}, {4, 8000}, {4, 16000}} {
 		t.Run(fmt.Sprintf("%d generators of %d", at.n, at.rate), func(t *testing.T) {
