@@ -97,7 +97,7 @@ func TestMemberDiesBetweenSteps(t *testing.T) {
 	if s := rec.run.Steps[0]; s.ConnectionsLost != 1 || s.Reconnects != 0 || s.WaitingNS == 0 {
 		t.Errorf("step that lost the member: %+v; want that its one client lost the connection, waited and did not reconnect", s)
 	}
-	if b := rec.run.Backoff; b == nil || *b != (results.Backoff{FirstNS: 10e6, LongestNS: 1e9, Jitter: 0.2}) {
+	if b := rec.run.Backoff; b == nil || *b != (results.Backoff{FirstNS: 10e6, LongestNS: 1e9, Jitter: 0.2, OvertakeNS: 250e6}) {
 		t.Errorf("the manifest has the back-off %+v, want 10 ms to 1 s within 20 %%", b)
 	}
 	if bad := rec.run.Totals.Failed + rec.run.Totals.Unknown; bad > 1 {

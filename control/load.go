@@ -120,7 +120,7 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	l.leader.recordFirst()
 	l.run.journal.event("load start", -1, "")
 	l.run.record.Backoff = &results.Backoff{
-		FirstNS: int64(backoff.First), LongestNS: int64(backoff.Longest), Jitter: backoff.Jitter,
+		FirstNS: int64(backoff.First), LongestNS: int64(backoff.Longest), Jitter: backoff.Jitter, OvertakeNS: int64(backoff.Overtake),
 	}
 	err = send(ctx)
 	l.run.journal.event("load end", -1, "")

@@ -22,7 +22,7 @@ type Reconnect struct {
 	// parts of the step, first goes to Members[n % len(Members)].
 	Members []int
 	// Dial opens a connection to one member, with the abilities of the connections that the
-	// step began with. It is called concurrently, once at a time for each connection.
+	// step began with. It is called concurrently, once at a time for each connection and member.
 	Dial func(ctx context.Context, member int) (database.Client, error)
 	// Lost, if not nil, is called for each lost connection with the error that showed the
 	// loss, and Opened for each reopened connection with its member. Both are called
@@ -41,9 +41,6 @@ type Reconnect struct {
 // answer was left.
 var ErrMembersGone = errors.New("every member that the load goes to has ended")
 
-// attemptTimeout bounds one attempt to open a connection. The drivers use the same bound.
-const attemptTimeout = 5 * time.Second
-
 // link is one open connection to one member.
 type link struct {
 	client database.Client
@@ -56,7 +53,7 @@ type link struct {
 }
 
 // connection holds one link after the other, shared by some of a step's clients. When its
-// link is lost, one goroutine opens the next and ends.
+// link is lost, one goroutine opens the next and ends; those of its attempts end before.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
@@ -67,8 +64,8 @@ type connection struct {
 	mu    sync.Mutex
 	up    chan struct{} // closed when the next link is open
 	pause backoff.Pauses
-	// place is the place in reconnect.Members of the member that was dialed last, first that of the
-	// first one.
+	// place is the place in reconnect.Members of the link's member or, without a link, of the member
+	// that was dialed last; first is that of the first one.
 	place, first int
 	losses       int64
 	reopens      int64
@@ -164,8 +161,12 @@ func (c *connection) remove(l *link) bool {
 }
 
 // reopen opens the next link after a loss, unless ctx ends first. A thousand connections
-// need a thousand such goroutines only when all of them are lost.
+// need a few thousand goroutines for that only when all of them are lost.
 func (c *connection) reopen(ctx context.Context) {
+	all := newAttempts(c)
+	defer all.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	timer := time.NewTimer(c.pause.Next()) // nobody resets the pauses while there is no link
 	defer timer.Stop()
 	for {
@@ -173,47 +174,66 @@ func (c *connection) reopen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+			if all.begin(ctx) {
+				timer.Reset(backoff.Overtake)
+			}
+		case one := <-all.ended:
+			paused := all.end(one)
+			if one.client != nil {
+				// The connection may be lost again, which is the next goroutine's task.
+				c.opened(one)
+				return
+			}
+			if paused {
+				timer.Reset(c.pause.Next())
+			}
 		}
-		// With a link, the connection may be lost again, which is the next goroutine's task.
-		if c.attempt(ctx) {
-			return
-		}
-		timer.Reset(c.pause.Next())
 	}
 }
 
-// attempt tries once to open the next link, to the next member or, without fail-over, to
-// the same one. It reports whether it did.
-func (c *connection) attempt(ctx context.Context) (opened bool) {
-	member := c.reconnect.Members[c.next()]
+// dial tries once to open a link to the member of a place. It returns nil for an error: the loss
+// itself was counted, with its error.
+func (c *connection) dial(ctx context.Context, place int) database.Client {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	client, err := c.reconnect.Dial(ctx, member)
+	client, err := c.reconnect.Dial(ctx, c.reconnect.Members[place])
 	if err != nil {
-		return false // the loss itself was counted, with its error
+		return nil
 	}
-	l := newLink(client, member)
-	c.adopt(l)
+	return client
+}
+
+// next returns the place of the member to dial after a loss: the next one without an attempt or,
+// without fail-over, the same one. It reports whether there is one.
+func (c *connection) next(running []bool) (place int, free bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range c.reconnect.Members {
+		if c.failover == workload.FailoverNext {
+			c.place = (c.place + 1) % len(c.reconnect.Members)
+		}
+		if !running[c.place] {
+			return c.place, true
+		}
+	}
+	return c.place, false
+}
+
+// opened has the connection use what an attempt has opened.
+func (c *connection) opened(one attempt) {
+	l := newLink(one.client, c.reconnect.Members[one.place])
+	c.adopt(l, one.place)
 	if c.reconnect.Opened != nil {
 		c.reconnect.Opened(l.member)
 	}
-	return true
 }
 
-// next returns the place of the member to dial after a loss.
-func (c *connection) next() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failover == workload.FailoverNext {
-		c.place = (c.place + 1) % len(c.reconnect.Members)
-	}
-	return c.place
-}
-
-func (c *connection) adopt(l *link) {
+// adopt has the connection use a link to the member of a place.
+func (c *connection) adopt(l *link, place int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reopens++
+	c.place = place
 	c.current.Store(l)
 	close(c.up)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -21,6 +22,7 @@ import (
 // millisecond, or fails at once if its member is down.
 type servers struct {
 	down               []atomic.Bool
+	slow               []atomic.Int64 // by member, nanoseconds until it accepts a connection
 	requests, attempts []atomic.Int64 // by member
 	open               atomic.Int64   // connections
 }
@@ -31,7 +33,7 @@ var (
 )
 
 func newServers(n int) *servers {
-	return &servers{down: make([]atomic.Bool, n), requests: make([]atomic.Int64, n), attempts: make([]atomic.Int64, n)}
+	return &servers{down: make([]atomic.Bool, n), slow: make([]atomic.Int64, n), requests: make([]atomic.Int64, n), attempts: make([]atomic.Int64, n)}
 }
 
 // client is one connection to one of the servers.
@@ -41,8 +43,11 @@ type serverClient struct {
 	closed atomic.Bool
 }
 
-func (s *servers) dial(_ context.Context, member int) (database.Client, error) {
+func (s *servers) dial(ctx context.Context, member int) (database.Client, error) {
 	s.attempts[member].Add(1)
+	if !sleep.For(ctx, time.Duration(s.slow[member].Load())) {
+		return nil, errRefused
+	}
 	if s.down[member].Load() {
 		return nil, errRefused
 	}
@@ -406,7 +411,7 @@ func TestResends(t *testing.T) {
 	c.lose(l, errReset)
 	c.release(l)
 	c.closing.Wait()
-	c.adopt(newLink(second, 0))
+	c.adopt(newLink(second, 0), 0)
 	second.resent += 4
 	if got := c.resends(); got != 7 {
 		t.Errorf("%d requests were sent again over both clients, want 7", got)

@@ -62,11 +62,14 @@ type Step struct {
 
 // Backoff describes the pauses of a client without a server before it reconnects. The first
 // pause doubles after each attempt, up to the longest; each is drawn within Jitter (0.2 is
-// 20 %) around that.
+// 20 %) around that. An attempt holds up the next one, at another member, for Overtake at most; 0 means
+// until it has ended, as in older manifests.
 type Backoff struct {
 	FirstNS   int64   `json:"first_ns"`
 	LongestNS int64   `json:"longest_ns"`
 	Jitter    float64 `json:"jitter"`
+
+	OvertakeNS int64 `json:"overtake_ns,omitempty"`
 }
 
 // manifestName maps a JSON name of [workload.Load] to its name in a manifest, where the

@@ -21,6 +21,11 @@ const (
 	Jitter  = 0.2
 )
 
+// Overtake is how long an attempt to open a connection holds up the next one, at another member,
+// before both continue. It is the Connection Attempt Delay of RFC 8305: longer than a handshake
+// takes in most networks, and short compared with an election.
+const Overtake = 250 * time.Millisecond
+
 // Pauses yields the pauses before attempts. Its zero value begins with the first.
 type Pauses struct{ failed int }
 

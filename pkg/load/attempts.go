@@ -1,0 +1,64 @@
+package load
+
+import (
+	"context"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// attemptTimeout bounds one attempt to open a connection. The drivers use the same bound.
+const attemptTimeout = 5 * time.Second
+
+// attempts are those of one connection to open its next link, at most one at each member. The kernel
+// of a paused member accepts connections, and nobody answers: an attempt that takes long holds up the
+// one at the next member only for the time Overtake of package backoff. Both then continue, as in
+// RFC 8305: on a slow network the first may still succeed first. Only one goroutine uses them.
+type attempts struct {
+	on      *connection
+	running []bool // by place in reconnect.Members
+	n       int    // how many are running
+	latest  int    // the place of the one that began last
+	waits   bool   // until one ends, because each member has one
+	ended   chan attempt
+}
+
+// attempt is one that has ended.
+type attempt struct {
+	place  int
+	client database.Client // nil if it failed
+}
+
+func newAttempts(on *connection) *attempts {
+	members := len(on.reconnect.Members)
+	return &attempts{on: on, running: make([]bool, members), ended: make(chan attempt, members)}
+}
+
+// begin begins an attempt at the next member. It reports whether there is one without an attempt.
+func (a *attempts) begin(ctx context.Context) bool {
+	place, free := a.on.next(a.running)
+	if a.waits = !free; a.waits {
+		return false
+	}
+	a.running[place], a.latest = true, place
+	a.n++
+	go func() { a.ended <- attempt{place, a.on.dial(ctx, place)} }()
+	return true
+}
+
+// end notes that an attempt has ended. It reports whether the next one begins after a pause, and not
+// when a later attempt has taken too long.
+func (a *attempts) end(one attempt) (paused bool) {
+	a.running[one.place] = false
+	a.n--
+	return a.waits || one.place == a.latest
+}
+
+// close waits for the attempts that are running, whose context has ended, and closes what they opened.
+func (a *attempts) close() {
+	for ; a.n > 0; a.n-- {
+		if one := <-a.ended; one.client != nil {
+			_ = one.client.Close() // nothing was sent over it
+		}
+	}
+}
