@@ -66,7 +66,7 @@ func serverMarks() []Kind {
 		},
 		{
 			Code: Upkeep, Weight: Weakens,
-			Sentences: []Sentence{{Text: "[{when}: ]{why}"}},
+			Sentences: []Sentence{{Text: "[{when}: ]{why}[; {failed} of {operations|operation} failed]"}},
 			Help:      "a compaction, defragmentation or snapshot of `maintain` failed, so the cluster did less upkeep than planned during the load",
 			Remedy:    "see the reason next to the mark",
 		},

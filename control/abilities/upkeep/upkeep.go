@@ -32,7 +32,9 @@ type Runner struct {
 	run    *abilities.Run
 	plan   upkeep.Plan
 	failed error // the first error other than the load's end
-	counts map[string]int
+	// failures counts the pieces that failed.
+	failures int
+	counts   map[string]int
 	// marked is set once a compaction between two windows of a search has failed.
 	marked bool
 }
@@ -94,7 +96,11 @@ func (r *Runner) Run(ctx context.Context) error {
 // Record marks a run with upkeep that failed.
 func (r *Runner) Record() {
 	if r.failed != nil {
-		r.run.Mark(mark.Upkeep, nil, mark.Words{"why": plaintext.Joined(r.failed.Error())})
+		pieces := 0
+		for _, n := range r.counts {
+			pieces += n
+		}
+		r.run.Mark(mark.Upkeep, mark.Values{"failed": float64(r.failures), "operations": float64(pieces)}, mark.Words{"why": plaintext.Joined(r.failed.Error())})
 	}
 }
 
@@ -191,7 +197,7 @@ func (r *Runner) piece(ctx context.Context, kind string, member int, do func(con
 		e.Text = "the load ended meanwhile"
 	default:
 		e.Text = err.Error()
-		if r.failed == nil {
+		if r.failures++; r.failed == nil {
 			r.failed = fmt.Errorf("%s: %w", kind, err)
 		}
 	}

@@ -63,7 +63,9 @@ func runFor(t *testing.T, d database.Driver, plan upkeep.Plan, length time.Durat
 		r := New(&abilities.Run{
 			DB:     &config.Database{Abilities: upkeep.Keys().With(nil, plan)},
 			Driver: d, Target: &database.Target{Endpoints: []string{"a", "b"}}, Step: func(string, ...any) {},
-			Mark: func(_ string, _ mark.Values, words mark.Words) { failed = errors.New(words["why"]) },
+			Mark: func(code string, values mark.Values, words mark.Words) {
+				failed = errors.New(mark.Text(code, values, words))
+			},
 			Event: func(e results.Event) {
 				events = append(events, fmt.Sprintf("%v %s %d took %v %v%s %s", e.Time.Sub(began), e.Kind, e.Member, e.Took, e.Amount, e.Unit, e.Text))
 			},
@@ -92,8 +94,9 @@ func TestRunner(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || failed != nil {
 		t.Errorf("upkeep (-want +got), %v:\n%s", failed, diff)
 	}
-	if got, failed := runFor(t, kept{fails: true}, upkeep.Plan{Compact: 10 * time.Second}, 15*time.Second); len(got) != 1 || failed == nil {
-		t.Errorf("a failed compaction: %q, %v", got, failed)
+	got, failed = runFor(t, kept{fails: true}, upkeep.Plan{Compact: 10 * time.Second, Snapshot: 12 * time.Second}, 25*time.Second)
+	if text := "compact: no quorum; 2 of 4 operations failed"; len(got) != 4 || failed == nil || failed.Error() != text {
+		t.Errorf("the mark of compactions that failed is %v, want %q; events %q", failed, text, got)
 	}
 	// A driver that can do nothing, and a plan without upkeep.
 	if got, failed := runFor(t, struct{ database.Driver }{}, upkeep.Plan{Compact: time.Second, Defrag: time.Second, Snapshot: time.Second}, time.Minute); got != nil || failed != nil {
