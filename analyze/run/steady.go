@@ -3,7 +3,9 @@ package run
 import (
 	"math"
 	"slices"
+	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/all"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/stationary"
@@ -19,12 +21,14 @@ const (
 // UnsteadyMark is the footnote on a throughput or latency whose level changed.
 const UnsteadyMark = "not steady: the level changed within the measured part, so one number does not describe it; the mark names the steady part"
 
-// setSteadiness marks stages whose level changes inside a measured window.
+// setSteadiness marks stages whose level changes inside a measured window, outside the times in
+// which an ability disturbed the load.
 func (r *Run) setSteadiness() {
+	cut := r.disturbed()
 	for _, g := range r.Stages {
 		found := false
 		for _, w := range r.windowsOf(g) {
-			if values := r.unsteady(w); values != nil {
+			if values := r.unsteady(w, cut); values != nil {
 				found = true
 				var words mark.Words
 				if g.Label != "" {
@@ -60,10 +64,20 @@ func (r *Run) windowsOf(g *Stage) (out []Window) {
 	return out
 }
 
+// disturbed returns the times of the load in which an ability disturbed it on purpose.
+func (r *Run) disturbed() (cut []results.Stretch) {
+	for _, a := range all.Abilities() {
+		if a.Disturbed != nil {
+			cut = append(cut, a.Disturbed(r.Info.Record.Records)...)
+		}
+	}
+	return cut
+}
+
 // unsteady describes how the level changed in a window; nil if it did not. The level is throughput
 // in a closed loop and mean response time at a rate.
-func (r *Run) unsteady(w Window) mark.Values {
-	s, first := r.levels(w)
+func (r *Run) unsteady(w Window, cut []results.Stretch) mark.Values {
+	s, seconds := r.levels(w, cut)
 	f := s.Find()
 	if f.Kind == stationary.Steady {
 		return nil
@@ -72,13 +86,13 @@ func (r *Run) unsteady(w Window) mark.Values {
 	if w.Rated {
 		unit, factor = "_seconds", 1e-3 // from milliseconds
 	}
-	second := func(i int) float64 { return float64(first - r.Start() + int64(i)) }
+	second := func(i int) float64 { return float64(seconds[i] - r.Start()) }
 	values := mark.Values{"p": stationary.Level, "before" + unit: f.Before * factor, "after" + unit: f.After * factor}
 	if f.Kind != stationary.Drifts {
 		values["second"] = second(f.At)
 	}
 	if f.To > f.From {
-		values["from"], values["to"], values["median"+unit] = second(f.From), second(f.To), f.Median*factor
+		values["from"], values["to"], values["median"+unit] = second(f.From), second(f.To-1)+1, f.Median*factor
 	}
 	if least := min(f.Before, f.After); least > 0 {
 		values["change_percent"] = 100 * math.Abs(f.After-f.Before) / least
@@ -86,25 +100,32 @@ func (r *Run) unsteady(w Window) mark.Values {
 	return values
 }
 
-// levels returns the series over a window's whole seconds, and the first of those seconds.
-func (r *Run) levels(w Window) (s stationary.Series, first int64) {
+// levels returns the series over a window's whole seconds that no cut time touches, and those seconds.
+func (r *Run) levels(w Window, cut []results.Stretch) (s stationary.Series, seconds []int64) {
 	first, last := -floorDiv(-w.From, 1e9), floorDiv(w.To, 1e9) // half-open
 	s.Change = throughputChange
 	if w.Rated {
 		s.Change = latencyChange
 	}
 	if last <= first || last-first > 1e6 {
-		return s, first
+		return s, nil
 	}
-	s.Values = make([]float64, last-first)
+	values := make([]float64, last-first)
 	for _, one := range r.Load.PerSecond() {
 		switch at := one.Unix - first; {
-		case at < 0 || at >= int64(len(s.Values)):
+		case at < 0 || at >= int64(len(values)):
 		case !w.Rated:
-			s.Values[at] = one.OK
+			values[at] = one.OK
 		case one.Latency.Count > 0:
-			s.Values[at] = one.Latency.Sum / one.Latency.Count
+			values[at] = one.Latency.Sum / one.Latency.Count
 		}
 	}
-	return s, first
+	for i, v := range values {
+		second := first + int64(i)
+		from, to := time.Unix(second, 0), time.Unix(second+1, 0)
+		if !slices.ContainsFunc(cut, func(c results.Stretch) bool { return from.Before(c.To()) && c.From.Before(to) }) {
+			s.Values, seconds = append(s.Values, v), append(seconds, second)
+		}
+	}
+	return s, seconds
 }

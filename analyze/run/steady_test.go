@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/recovery"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -62,6 +64,25 @@ func TestUnsteadyLoadsAreMarked(t *testing.T) {
 	warmed.Info.Record.Load.WarmUp = 20 * time.Second
 	if warmed.setSteadiness(); len(warmed.Unsteady) > 0 {
 		t.Errorf("after its warm-up the load is steady, got %v", warmed.Unsteady)
+	}
+	// Neither are the seconds between a fault and its recovery, which begin and end within seconds.
+	disturbed := climbing(0)
+	asked := disturbed.Info.Record.LoadStart.Add(1500 * time.Millisecond)
+	happened := []faults.Happened{{From: asked, To: asked.Add(5 * time.Second), Recovery: &recovery.Recovery{Until: asked.Add(18 * time.Second), Recovered: true}}}
+	if err := faults.Record().Set(&disturbed.Info.Record.Records, happened); err != nil {
+		t.Fatal(err)
+	}
+	if disturbed.setSteadiness(); len(disturbed.Unsteady) > 0 {
+		t.Errorf("outside the time of a fault the load is steady, got %v", disturbed.Unsteady)
+	}
+	// A change outside of it is found, and its second is one of the load.
+	disturbed = climbing(0)
+	happened[0].From, happened[0].Recovery = asked.Add(-time.Second), nil
+	if err := faults.Record().Set(&disturbed.Info.Record.Records, happened); err != nil {
+		t.Fatal(err)
+	}
+	if disturbed.setSteadiness(); len(disturbed.Unsteady) != 1 || !strings.Contains(disturbed.Unsteady[0].Text, "at second 20 ") || !strings.Contains(disturbed.Unsteady[0].Text, "steady from second 20 to 60") {
+		t.Errorf("a step after a fault has the marks %v", disturbed.Unsteady)
 	}
 	stalled := climbing(0)
 	for i := range stalled.Load.Seconds {

@@ -41,6 +41,10 @@ type Ability struct {
 	// Record is the ability's entry in the record of a run, Member its entry in the record of
 	// each member; nil for none.
 	Record, Member Recorded
+	// Disturbed returns the times of a load in which the ability disturbed it on purpose, from the
+	// record of a run; nil for an ability that disturbs none. They say nothing about the steadiness
+	// of the load.
+	Disturbed func(results.Records) []results.Stretch
 	// Observes are the values that it counts or times during a load, besides response times.
 	Observes []observation.Group
 }

@@ -41,7 +41,7 @@ const (
 // Ability is the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
-		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(), Member: Upgraded(),
+		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(), Member: Upgraded(), Disturbed: disturbed,
 		Start: func(v ability.Values, req *dbtesterpb.StartRequest) error {
 			for _, f := range Keys().Of(v) {
 				if f.Kind != Command {
@@ -203,6 +203,19 @@ func (h Happened) Cut() results.Stretch {
 		until = h.Recovery.Until
 	}
 	return results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)}
+}
+
+// disturbed returns the times between each fault of a run and its recovery, none if this release
+// cannot read them.
+func disturbed(records results.Records) (all []results.Stretch) {
+	list, err := Record().Of(records)
+	if err != nil {
+		return nil
+	}
+	for _, h := range list {
+		all = append(all, h.Cut())
+	}
+	return all
 }
 
 // Record is the faults of a run in the order in which they began.
