@@ -109,7 +109,8 @@ func (a *planner) allowsFaults(req *pb.StartRequest) error {
 // tapOf returns the tap that the announced faults need, nil for none.
 func tapOf(req *pb.StartRequest) *tap.Tap {
 	for _, f := range req.GetFaults() {
-		if k, err := fault.Find(f.GetKind()); err == nil && k.Taps {
+		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}
+		if k, err := fault.Find(r.Kind); err == nil && k.NeedsTap(r) {
 			return tap.New()
 		}
 	}

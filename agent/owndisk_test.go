@@ -85,6 +85,11 @@ func TestGivenDisk(t *testing.T) {
 	if err := os.WriteFile(late, make([]byte, 1<<20), 0o600); err != nil {
 		t.Errorf("a write after the fault: %v", err)
 	}
+	// Such a fault alone needs no tap.
+	stall := &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Fsync: "stall"}.Encoded()}
+	if got, err := h.Fault(t.Context(), &pb.FaultRequest{RunId: "run1", Id: "held", Fault: stall, ForNs: forever}); err != nil || !strings.Contains(got.Failed, "without a tap") {
+		t.Errorf("a fault that holds the calls of a member without a tap: %v, %v", got, err)
+	}
 	if got, err := h.Fault(t.Context(), &pb.FaultRequest{RunId: "run1", Id: "2", Fault: full, ForNs: forever}); err != nil || got.Failed != "" {
 		t.Fatalf("fill the disk again: %v, %v", got, err)
 	}

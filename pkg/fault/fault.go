@@ -27,8 +27,8 @@ type Kind struct {
 	Meaning string
 	// Immediate faults have no length: they last as long as they take.
 	Immediate bool
-	// Taps reports whether the member's processes must be started under a tap.
-	Taps bool
+	// taps reports whether the member's processes must be started under a tap. Nil reports false.
+	taps func(Parameters) bool
 	// groups reports whether control groups must distinguish members on one machine.
 	groups bool
 	// disk reports whether the member needs a disk of its own, which the fault cuts.
@@ -223,6 +223,13 @@ func Check(r Record) (Kind, error) {
 func (k Kind) NeedsDisk(r Record) bool {
 	p, err := r.decoded()
 	return k.disk || err == nil && p.Full
+}
+
+// NeedsTap reports whether a fault with these parameters needs the member's processes to be started
+// under a tap.
+func (k Kind) NeedsTap(r Record) bool {
+	p, err := r.decoded()
+	return err == nil && k.taps != nil && k.taps(p)
 }
 
 // Cuts reports whether the fault cuts the member's own disk.
