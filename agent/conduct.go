@@ -127,6 +127,7 @@ func (l life) conduct(t *attempt) {
 	if err != nil {
 		s.log.Warn("fdatasync was not probed", "error", err)
 	}
+	p.disk.Tap = l.tapCost()
 	// Sampling starts first, so that it covers the member's start.
 	stopSampling, err := l.sample()
 	if err != nil {

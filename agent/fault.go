@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process/tap"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // Bounds on what a control can make an agent remember.
@@ -115,6 +118,35 @@ func tapOf(req *pb.StartRequest) *tap.Tap {
 		}
 	}
 	return nil
+}
+
+// The cost of a tap is measured by so many calls with it and without, within this time.
+const (
+	tapCalls = 200
+	tapLimit = 2 * time.Second
+)
+
+// tapCost measures what the member's calls will wait for the tap; nil without a tap.
+func (l life) tapCost() *results.TapCost {
+	if l.p.tap == nil {
+		return nil
+	}
+	cost, err := measureTap(l.s.ctx, l.p.tap, l.p.member.Dir)
+	if err != nil {
+		l.s.log.Warn("the cost of the tap was not measured", "error", err)
+		return nil
+	}
+	return &results.TapCost{N: cost.N, With: cost.With, Without: cost.Without}
+}
+
+// measureTap measures the cost of a tap on the disk of a directory.
+func measureTap(ctx context.Context, t *tap.Tap, dir string) (cost tap.Cost, err error) {
+	probe, err := sysmetrics.NewFsyncProbe(dir)
+	if err != nil {
+		return cost, err
+	}
+	defer func() { err = errors.Join(err, probe.Close()) }()
+	return t.Cost(ctx, tapCalls, tapLimit, probe.Append)
 }
 
 // change has the session's goroutine carry out a change, and waits for it. If the call ends

@@ -474,6 +474,18 @@ type Disk struct {
 	// FsyncP50 is the median of a short fdatasync probe in the data directory's
 	// file system before the load; 0 if not probed.
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
+	// Tap is the cost of the tap on the member's calls that put writes on disk; nil if it had
+	// none, in older manifests, and if it was not measured.
+	Tap *TapCost `json:"tap,omitempty"`
+}
+
+// TapCost is what appending 4 KiB and fdatasync took in the data directory's file system under the
+// member's tap, and what it took without: the medians of N times each, in turns, before the member
+// started.
+type TapCost struct {
+	N       int           `json:"n"`
+	With    time.Duration `json:"with_p50_ns"`
+	Without time.Duration `json:"without_p50_ns"`
 }
 
 // FastestFsync is the least time that a durable fdatasync takes on any disk. A faster one

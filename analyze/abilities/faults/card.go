@@ -55,7 +55,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		card.Notes = append(card.Notes, note)
 	}
 	for i, name := range names {
-		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s; %s", name, settings(runs[i]), cut(runs[i])))
+		card.Notes = append(card.Notes, fmt.Sprintf("%s: %s; %s%s", name, settings(runs[i]), cut(runs[i]), tapNote(runs[i])))
 	}
 	return card
 }

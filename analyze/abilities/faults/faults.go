@@ -67,6 +67,7 @@ func (Half) Rows() []abilities.Row {
 		row("FAULT-LEADERS", "FAULT-LOST", "how often another member was found to lead from a fault until the load had recovered", leaders()),
 		row("FAULT-BACK", "FAULT-LEADERS", "time from the end of a fault until its member answered a probe that was sent after it", back()),
 		row("FAULT-P99", "FAULT-BACK", "p99 of the requests that ended ok in the seconds from a fault until the load had recovered", p99()),
+		tapRow(),
 	}
 }
 

@@ -53,6 +53,7 @@ func TestRows(t *testing.T) {
 		"FAULT-BELOW": "0.00 s (0.00 to 0.00, all 3)", "FAULT-TO-95": "2.00 s (1.00 to 3.00, all 3)",
 		"FAULT-BACKLOG": "0.00 s (0.00 to 0.00, all 3)", "FAULT-LOST": "7 (7 to 7, all 3)", "FAULT-LEADERS": "1 (1 to 1, all 3)",
 		"FAULT-BACK": "0.00 s (0.00 to 0.00, all 3)", "FAULT-P99": "no fault has a second of measured load before it",
+		"FAULT-TAP": "no member had a tap, or its cost was not measured",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
@@ -94,6 +95,29 @@ func TestCard(t *testing.T) {
 	}
 	if !(Half{}).Acted(runs[0][0]) || (Half{}).Acted(runs[1][0]) {
 		t.Error("it is not known which runs had faults")
+	}
+}
+
+// The cost of taps is in a row for each member, and beside the settings for all runs.
+func TestTaps(t *testing.T) {
+	tapped := func(with ...time.Duration) *run.Run {
+		r := recorded(t, time.Second)
+		for i, d := range with {
+			r.Info.Record.Members = append(r.Info.Record.Members, results.Member{Index: i, Disk: &results.Disk{Tap: &results.TapCost{N: 200, With: d, Without: 250 * time.Microsecond}}})
+		}
+		return r
+	}
+	r := tapped(260*time.Microsecond, 249*time.Microsecond)
+	m, text := tapRow().Cell(r)
+	if want := "member 1: 0.010 ms, 0.260 ms with and 0.250 ms without (n = 200 of each); member 2: -0.001 ms, 0.249 ms with and 0.250 ms without (n = 200 of each)"; text != want || m.Value != 0.01 || m.N != 200 {
+		t.Errorf("the row is %v of %d, %q; want 0.01 of 200, %q", m.Value, m.N, text, want)
+	}
+	card := (Half{}).Card([]string{"a", "b"}, [][]*run.Run{{r, tapped(330 * time.Microsecond)}, {tapped()}})
+	if note, want := card.Notes[1], "; each sync costs -0.001 to 0.080 ms more under the tap (n = 200, before the load)"; !strings.HasSuffix(note, want) {
+		t.Errorf("the note is %q, want one that ends with %q", note, want)
+	}
+	if note := card.Notes[2]; strings.Contains(note, "tap") {
+		t.Errorf("the note of members without taps is %q", note)
 	}
 }
 

@@ -2,6 +2,8 @@ package tap
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,6 +139,45 @@ func TestTap(t *testing.T) {
 	p.tap.Set(Effect{})
 	p.again()
 	p.await("done", "done", syscall.ENOSPC.Error(), "done", "done")
+}
+
+// The cost of a tap is measured by calls with and without it, in turns. They pass it, and a call that
+// is held while it is measured only takes longer.
+func TestCost(t *testing.T) {
+	if err := Check(); err != nil {
+		t.Fatalf("this kernel has no taps: %v", err)
+	}
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	slow := New()
+	defer slow.Close()
+	slow.Set(Effect{Delay: 50 * time.Millisecond})
+	got, err := slow.Cost(t.Context(), 5, patience, func() (time.Duration, error) {
+		begin := time.Now()
+		return time.Since(begin), unix.Fdatasync(int(f.Fd()))
+	})
+	if err != nil || got.N != 5 || slow.Affected() != 5 {
+		t.Errorf("the cost is %+v (%v) after %d calls that were held, want 5 of each", got, err, slow.Affected())
+	}
+	calls := 0
+	if got, err = New().Cost(t.Context(), 5, 0, func() (time.Duration, error) {
+		calls++
+		return time.Duration(calls), nil
+	}); err != nil || got != (Cost{N: 1, With: 1, Without: 2}) {
+		t.Errorf("the cost without time for it is %+v (%v), want the times of a call of each", got, err)
+	}
+	wrong := errors.New("no disk")
+	if _, err := New().Cost(t.Context(), 5, patience, func() (time.Duration, error) { return 0, wrong }); !errors.Is(err, wrong) {
+		t.Errorf("error %v, want %v", err, wrong)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New().Cost(ctx, 5, patience, func() (time.Duration, error) { return 0, nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
 }
 
 // A process can die inside a held call.

@@ -1,0 +1,67 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/analyze/abilities"
+	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// tapRow is the row of what a tap costs.
+func tapRow() abilities.Row {
+	return abilities.Row{
+		Name: "FAULT-TAP", Unit: "ms", After: "FAULT-P99",
+		Definition: "what the tap adds to a sync of a member whose disk may have a fault, measured before the member started: the median time of appends of 4 KiB with fdatasync that pass its agent, less that of as many that do not, in turns; of the member with the largest",
+		Cell:       tapCell,
+	}
+}
+
+// tapCell formats the cost of the taps of a run's members.
+func tapCell(r *run.Run) (run.Measure, string) {
+	if len(happened(r)) == 0 {
+		return run.Inapplicable("no fault was applied"), ""
+	}
+	var parts []string
+	most := run.Missing("no member had a tap, or its cost was not measured")
+	for _, m := range r.Info.Record.Members {
+		if m.Disk == nil || m.Disk.Tap == nil {
+			continue
+		}
+		t := m.Disk.Tap
+		parts = append(parts, fmt.Sprintf("member %d: %.3f ms, %.3f ms with and %.3f ms without (n = %d of each)", m.Index+1, costOf(t), milliseconds(t.With), milliseconds(t.Without), t.N))
+		if cost := costOf(t); !most.Known() || cost > most.Value {
+			most = run.Measured(cost, int64(t.N))
+		}
+	}
+	return most, strings.Join(parts, "; ")
+}
+
+// tapNote states the cost of the taps of some runs of one database; "" if none was measured.
+func tapNote(runs []*run.Run) string {
+	var costs []float64
+	n := 0
+	for _, r := range runs {
+		for _, m := range r.Info.Record.Members {
+			if m.Disk != nil && m.Disk.Tap != nil {
+				costs, n = append(costs, costOf(m.Disk.Tap)), max(n, m.Disk.Tap.N)
+			}
+		}
+	}
+	if len(costs) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.3f", slices.Min(costs))
+	if most := fmt.Sprintf("%.3f", slices.Max(costs)); most != text {
+		text += " to " + most
+	}
+	return fmt.Sprintf("; each sync costs %s ms more under the tap (n = %d, before the load)", text, n)
+}
+
+// costOf is what a tap adds to a sync, in milliseconds.
+func costOf(t *results.TapCost) float64 { return milliseconds(t.With - t.Without) }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }
