@@ -166,7 +166,7 @@ ALIVE ?= 30m
 no-flap: build ## keep 200 instances alive in etcd, ZooKeeper and Consul for ALIVE each, beside a load, and count living ones that are declared dead: test-results/no-flap.md; two hours
 	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n 3 -living 200 -rate 200 -alive $(ALIVE) $(publish)
 
-tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs: test-results/tap.md; a quarter of an hour
+tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs of two loads: test-results/tap.md; half an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester $(publish)
 
 viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them at two rates: test-results/viewers.md; a quarter of an hour

@@ -17,13 +17,25 @@ import (
 // all members tapped from their start on; a pause has none.
 const plain = `title: tap
 hosts: [127.0.3.1, 127.0.3.2, 127.0.3.3]
-load: {operation: write, duration: 11s, warm_up: 1s, clients: 5, key_size: 32, value_size: 256, timeout: 2s, failover: next}
+load: {%s, duration: 11s, warm_up: 1s, key_size: 32, value_size: 256, failover: next}
 probe: 0s
 faults:
 - {kind: %s, member: 1, at: 9s, for: 1s%s}
 databases:
   etcd: {}
 `
+
+// cost is a load under which the cost of the tap is measured.
+type cost struct{ name, load string }
+
+// costLoads are a closed loop, whose answers all wait for a disk, and the load of the published sets of
+// faults.
+func costLoads() []cost {
+	return []cost{
+		{"a closed loop of 5 clients that write 256 bytes", "operation: write, clients: 5, timeout: 2s"},
+		{"500 updates of 256 bytes a second by 600 clients, as in the published sets of faults", "operation: update, keys: 20000, rate: 500, clients: 600, timeout: 1s, backlog: shed"},
+	}
+}
 
 // figures are those of a run before its fault.
 type figures struct {
@@ -32,15 +44,15 @@ type figures struct {
 	fsync    float64 // mean time of an fsync of the log by the members' own counts, in seconds
 }
 
-// costs makes pairs of runs with a tap and without one.
-func costs(ctx context.Context, program, dir string, n int, progress io.Writer) ([]experiment.Pair[figures], []string) {
+// pairs makes pairs of runs with a tap and without one.
+func (c cost) pairs(ctx context.Context, program, dir string, n int, progress io.Writer) ([]experiment.Pair[figures], []string) {
 	arm := func(kind, keys string) func() (figures, error) {
 		return func() (figures, error) {
-			return measure(ctx, program, filepath.Join(dir, "cost"), fmt.Sprintf(plain, kind, keys))
+			return measure(ctx, program, filepath.Join(dir, "cost"), fmt.Sprintf(plain, c.load, kind, keys))
 		}
 	}
 	return experiment.Pairs(ctx, n, arm("disk", ", fsync: 1ms"), arm("pause", ""), func(number int, p experiment.Pair[figures]) {
-		fmt.Fprintf(progress, "pair %d: %.0f requests/s tapped, %.0f not\n", number, p.With.rate, p.Without.rate)
+		fmt.Fprintf(progress, "pair %d of %s: %.0f requests/s and %.4f ms for an fsync tapped, %.0f and %.4f not\n", number, c.name, p.With.rate, 1000*p.With.fsync, p.Without.rate, 1000*p.Without.fsync)
 	})
 }
 
@@ -132,9 +144,14 @@ func meanFsync(folder string, from, to time.Time) (float64, error) {
 	return sum / count, nil
 }
 
-// reportCosts prints the ratios within pairs.
-func reportCosts(out io.Writer, list []experiment.Pair[figures], failed []string) {
-	fmt.Fprintf(out, "\n## Without a fault\n\nThe cost of the tap while no fault is applied: %d pairs of runs whose order alternates, each with a fresh cluster and a closed loop of 5 clients that write 256 bytes. The whole seconds before a fault are compared: a fault of a disk, for which all members are tapped from their start on, and a pause, for which none is. Latencies are medians of those of each second; the time of an fsync is the mean by the members' own counts. The medians of the ratios within pairs have the interval of their order statistics; within noise: it has 1, and a wide one, as on a busy machine, excludes little.\n\n", len(list))
+// reportCosts explains how the costs were measured.
+func reportCosts(out io.Writer, n int) {
+	fmt.Fprintf(out, "\n## Without a fault\n\nThe cost of the tap while no fault is applied: for each load %d pairs of runs whose order alternates, each with a fresh cluster. The whole seconds before a fault are compared: a fault of a disk, for which all members are tapped from their start on, and a pause, for which none is. Latencies are medians of those of each second; the time of an fsync is the mean by the members' own counts. The medians of the ratios within pairs have the interval of their order statistics; within noise: it has 1, and a wide one, as on a busy machine, excludes little.\n", n)
+}
+
+// report prints the ratios within pairs.
+func (c cost) report(out io.Writer, list []experiment.Pair[figures], failed []string) {
+	fmt.Fprintf(out, "\nWith %s, %d pairs:\n\n", c.name, len(list))
 	experiment.Compare(out, "tapped", "not tapped", list, failed,
 		experiment.Figure[figures]{Name: "requests per second", Scale: 1, Of: func(f figures) float64 { return f.rate }},
 		experiment.Figure[figures]{Name: "latency, p50", Unit: " ms", Scale: 1000, Of: func(f figures) float64 { return f.p50 }},

@@ -23,7 +23,7 @@ func tap(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("tap", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
 	n := flags.Int("n", 10, "faults")
-	pairs := flags.Int("pairs", 20, "pairs of runs with and without a tap")
+	pairs := flags.Int("pairs", 20, "pairs of runs with and without a tap, of each load")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -42,10 +42,13 @@ func tap(ctx context.Context, args []string, out, progress io.Writer) error {
 		errs = append(errs, err)
 	}
 	if *pairs > 0 {
-		list, failed := costs(ctx, *program, dir, *pairs, progress)
-		reportCosts(out, list, failed)
-		if len(list) < order.Least {
-			errs = append(errs, fmt.Errorf("%d of %d pairs succeeded, too few for an interval: %v", len(list), *pairs, failed))
+		reportCosts(out, *pairs)
+		for _, c := range costLoads() {
+			list, failed := c.pairs(ctx, *program, dir, *pairs, progress)
+			c.report(out, list, failed)
+			if len(list) < order.Least {
+				errs = append(errs, fmt.Errorf("with %s %d of %d pairs succeeded, too few for an interval: %v", c.name, len(list), *pairs, failed))
+			}
 		}
 	}
 	return errors.Join(errs...)
