@@ -62,7 +62,7 @@ budgets() {
 		locks-by-hold-consul 4
 		locks-fairness 30
 		watches-stores 11
-		watches-proxies 9
+		watches-proxies 10
 		watches-catch-up 9
 		service-discovery 10
 	END
