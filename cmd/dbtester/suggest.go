@@ -59,8 +59,14 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// flagError turns a wrong flag into a usage error with the nearest flag.
+// flagError turns a wrong flag into a usage error with the nearest flag. Behind a word that is no
+// command, the word is the mistake: the flag may be one of the command that was meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() && cmd.Args != nil {
+		if wrong := cmd.Args(cmd, cmd.Flags().Args()); wrong != nil {
+			return wrong
+		}
+	}
 	hint := ""
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
