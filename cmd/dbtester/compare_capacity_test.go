@@ -52,6 +52,7 @@ func TestCompareCapacity(t *testing.T) {
 	}
 	load := file("load.yaml", "hosts: [127.0.0.1]\nload: {duration: 5s}\ndatabases: {etcd: }\n")
 	search := file("search.yaml", "seed: 7\nhosts: [127.0.0.1]\ncapacity: {latency: 20ms}\nload: {keys: 100}\ndatabases: {etcd: }\n")
+	other := file("other.yaml", "hosts: [127.0.0.1]\ncapacity: {latency: 50ms}\nload: {keys: 100}\ndatabases: {etcd: }\n")
 	sides := func(a, b []string) []string { return slices.Concat(a, []string{"--to"}, b) }
 	for _, tt := range []struct {
 		name, metric string
@@ -66,6 +67,7 @@ func TestCompareCapacity(t *testing.T) {
 		{"by throughput", "throughput,p99", sides(a, b), exitUsage, "", "--metric capacity compares the capacities"},
 		{"by more", "capacity,p99", sides(a, b), exitUsage, "", "metric capacity must be the only one"},
 		{"a file without a search", "capacity", []string{"--config", load, "--b-version", "3.6.16"}, exitUsage, "", "load.yaml must search for a capacity"},
+		{"files with other limits", "capacity", []string{"--a", search, "--b", other, "--cache", t.TempDir(), "--local"}, exitUsage, "", "capacity.latency must be the same in both files"},
 		{"a file with a search", "p99", []string{"--config", search, "--b-version", "3.6.16"}, exitUsage, "", "can be compared only by the metric capacity"},
 	} {
 		code, out, errs := program(t, append([]string{"compare", "--metric", tt.metric}, tt.args...)...)

@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/control/before/forecast"
 	"github.com/coreos/dbtester/control/before/versus"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/install"
@@ -164,6 +165,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 		Capacity:  compare.Sought(s.Metrics),
 		Installer: &install.Installer{Cache: cache, Progress: func(line string) { fmt.Fprintln(c.progress(), plaintext.Visible(line)) }},
 	}
+	var experiments []*config.Experiment
 	known, pair := true, time.Duration(0)
 	for _, side := range []*versus.Side{&f.a, &f.b} {
 		warnings, err := p.Prepare(ctx, side)
@@ -180,6 +182,7 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 		if err != nil {
 			return err
 		}
+		experiments = append(experiments, e)
 		if err := f.overruled(a.registry, side, e.Databases[0].Name); err != nil {
 			return usageError{err}
 		}
@@ -198,6 +201,9 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	}
 	if known {
 		s.Budget.Pair = pair
+	}
+	if err := versus.Unlike(experiments[0], experiments[1]); err != nil {
+		return usageError{err}
 	}
 	return nil
 }

@@ -27,11 +27,9 @@ func target(r *run.Run) string {
 	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
 }
 
-// asked returns a search's settings, except those of the hold that follows it.
+// asked returns the settings of a search that must be equal.
 func asked(r *run.Run) map[string]json.RawMessage {
-	one := r.Capacity.Plan
-	one.Hold = 0
-	data, err := json.Marshal(one)
+	data, err := json.Marshal(r.Capacity.Plan.Sought())
 	var all map[string]json.RawMessage
 	if err != nil || json.Unmarshal(data, &all) != nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
@@ -109,6 +110,36 @@ func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 		return fmt.Errorf("%s must search for a capacity (capacity: {latency: 20ms}) to be compared by it", path)
 	}
 	return nil
+}
+
+// Unlike returns an error if the sides search for different capacities, with the keys and their
+// places in both files.
+func Unlike(a, b *config.Experiment) error {
+	keys := capacity.Keys()
+	x, y := keys.Of(a.Abilities).Sought(), keys.Of(b.Abilities).Sought()
+	var errs []error
+	for _, f := range keys.Fields().Fields {
+		path := yamlfile.JoinPath(keys.Key, f.Name)
+		if p, q := textOf(f.Node(&x)), textOf(f.Node(&y)); p != q {
+			errs = append(errs, fmt.Errorf("%s must be the same in both files to compare what is found: %s (%s), and %s (%s)", path, p, placeOf(a, path), q, placeOf(b, path)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func textOf(n *yamlfile.Node) string {
+	if n == nil {
+		return "none"
+	}
+	return n.Value
+}
+
+// placeOf returns the place of a key's value, or the file whose value is the default.
+func placeOf(e *config.Experiment, path string) string {
+	if place := e.Place(path); place != "" {
+		return place
+	}
+	return "by default in " + e.Path
 }
 
 // release has a side run a release, and installs it unless it is built in.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/control/before/versus"
+	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/install"
 )
@@ -136,5 +137,32 @@ func TestSearches(t *testing.T) {
 	_, err := p.Prepare(t.Context(), &plain)
 	if mistake := (versus.MistakeError{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "plain.yaml must search for a capacity") {
 		t.Errorf("prepare a load: %v, want a mistake", err)
+	}
+}
+
+// TestUnlike: searches for different capacities are refused with the keys and their places, and
+// another hold is no difference.
+func TestUnlike(t *testing.T) {
+	t.Parallel()
+	read := func(name, keys string) *config.Experiment {
+		side := versus.Side{File: write(t, name, "hosts: [127.0.0.1]\ncapacity: {"+keys+"}\nload: {keys: 100}\ndatabases: {etcd: }\n", 0o600)}
+		e, _, err := side.Read(preparer(t).Registry.All())
+		if err != nil {
+			t.Fatalf("read %s: %v", name, err)
+		}
+		return e
+	}
+	a := read("a.yaml", "latency: 20ms, at: p99, hold: 30s")
+	if err := versus.Unlike(a, read("b.yaml", "at: p99, latency: 20ms")); err != nil {
+		t.Errorf("searches for the same capacity: %v", err)
+	}
+	err := versus.Unlike(a, read("b.yaml", "latency: 50ms, window: 4s"))
+	for _, want := range []string{"capacity.latency must be the same in both files", "20ms (", "a.yaml:2:21)", "50ms (", "b.yaml:2:21)", "capacity.window must be", "8s (by default in ", "4s (", "b.yaml:2:35)"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("searches for different capacities: %v, want %q", err, want)
+		}
+	}
+	if err != nil && strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("two keys differ, got %v", err)
 	}
 }

@@ -38,6 +38,13 @@ func (c Plan) SLO() string {
 	return c.Quantile() + " <= " + ms + " ms"
 }
 
+// Sought is the plan without what may differ between searches whose capacities are compared: the
+// hold that follows a search.
+func (c Plan) Sought() Plan {
+	c.Hold = 0
+	return c
+}
+
 // Quantile is At as experiment files give it: "p99.9".
 func (c Plan) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
