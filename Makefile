@@ -73,10 +73,9 @@ check: verify ## verify, and tests of the packages that changes since BASE reach
 	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 30m $$@ || status=1; }; \
 	run '' $$(echo "$$all" | grep -E '/($(PLAIN))$$'); run -race $$(echo "$$all" | grep -vE '/($(PLAIN))$$'); exit $$status
 
-RUNS ?= 10
-flakes: ## RUNS runs of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
+flakes: ## RUNS runs (10) of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
 	@mkdir -p bin
-	packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(RUNS) $$packages $(publish)
+	packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages $(publish)
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
@@ -172,9 +171,8 @@ tap: build ## compare delays of fsync by faults of disks with etcd's own histogr
 viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them at two rates: test-results/viewers.md; a quarter of an hour
 	$(GO) run ./tools/viewers -dbtester $(CURDIR)/bin/dbtester $(publish)
 
-CAUSES ?= 20
-causes: build ## plant a quota, slow disks and far members in etcd, ZooKeeper and Consul, CAUSES runs of each, and count how often reports name them and something else, as root: test-results/causes.md; three hours
-	$(GO) run ./tools/causes -dbtester $(CURDIR)/bin/dbtester -n $(CAUSES) $(publish)
+causes: build ## plant causes in etcd, ZooKeeper and Consul, and count how often reports name them and something else, as root: test-results/causes.md; make causes [CAUSES=quota,fsync RUNS=20]; resumes with results/causes.jsonl; an hour and a quarter
+	$(GO) run ./tools/causes -dbtester $(CURDIR)/bin/dbtester -causes '$(CAUSES)' -n $(or $(RUNS),20) $(publish)
 
 N ?= 20
 power: build ## count how often power failures lose acknowledged writes of etcd 3.5.4, 3.6.16 and 3.7.3, N fresh clusters of each, as root: test-results/power.md; 20 minutes

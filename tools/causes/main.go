@@ -1,84 +1,58 @@
 // Command causes plants causes of slow answers in three members of etcd, ZooKeeper and Consul, and
-// counts how often reports name them, and how often they name something else. It knows reports as
-// programs do, by their JSON. Run it with `make causes`, as root.
+// counts how often reports name them, and how often they name something else. The facts of each run are
+// kept, so that it makes only runs that are missing, and judges all by the rules of today. Run it with
+// `make causes`, as root.
 package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
+	"strings"
+	"time"
 
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
 func main() { experiment.Main("causes", causes) }
 
-// store is a database, as experiments name it.
-type store struct{ name, lines string }
-
-func stores() []store {
-	return []store{
-		{"etcd", "etcd: {}"},
-		{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", options: {java_xms: 256M, java_xmx: 256M}}"},
-		{"consul", "consul: {" + experiment.Consul + "}"},
-	}
-}
-
-// cause is what is planted: lines of an experiment with a number of clients, and the name that
-// reports have for it, "" for none.
-type cause struct {
-	planted, name string
-	clients       int
-	lines         string
-}
-
-func planted() []cause {
-	return []cause{
-		{"nothing", "", 1, ""},
-		{"0.25 processors for each member", "quota", 8, "resources: {cpus: 0.25}\n"},
-		{"fsync 10 ms longer, of all members", "fsync", 1, "probe: 0s\nfaults:\n- {kind: disk, member: all, at: 2050ms, for: 16s, fsync: 10ms}\n"},
-		{"packets of the leader from and to others 5 ms later", "peers", 1, "probe: 0s\nfaults:\n- {kind: delay, member: leader, from: members, at: 2050ms, for: 16s, by: 5ms}\n"},
-	}
-}
-
-// slow is an experiment. Causes that are faults last for nearly all of the measured part, and the
-// load recovers behind it. Clients go to the leader, so that nothing is forwarded.
-const slow = `title: causes
-hosts: [127.0.4.1, 127.0.4.2, 127.0.4.3]
-load: {operation: write, duration: 24s, warm_up: 2s, cool_down: 7s, clients: %d, key_size: 32, value_size: 256, target: leader, timeout: 5s}
-%sdatabases:
-  %s
-`
-
-// series are the runs of a store with a cause.
+// series are the runs of a plant: those that have facts, and why others failed. Old are runs of an
+// experiment that has changed since.
 type series struct {
-	store
-	cause
-	results []result
-	failed  []string
+	plant
+	records  []record
+	verdicts []verdict
+	failed   []string
+	old      int
 }
 
-// result is what the report of a run names.
-type result struct {
-	named, partly []string
-	unexplained   float64 // percent
-}
-
-// causes makes all runs in turn, so that an interruption leaves as many of each.
+// causes makes the runs that are missing of the chosen plants, and reports all plants.
 func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("causes", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
-	n := flags.Int("n", 20, "runs of each store with each cause")
-	only := flags.String("only", "", "one store")
+	n := flags.Int("n", 20, "runs of each cause, with the stores in turn; 0 judges those that were made")
+	keys := flags.String("causes", "", "the causes to plant, separated by spaces or commas; all without any")
+	path := flags.String("records", "results/causes.jsonl", "file of the records of all runs")
 	memory := flags.String("dir", "/dev/shm", "directory for the members' data: in memory, so that no disk is a cause")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	wanted, err := chosen(strings.FieldsFunc(*keys, func(r rune) bool { return r == ' ' || r == ',' }))
+	if err != nil {
+		return err
+	}
+	kept, unread, err := readRecords(*path)
+	if err != nil {
+		return err
+	}
+	if unread > 0 {
+		fmt.Fprintf(progress, "causes: %d lines of %s cannot be read, and are not counted\n", unread, *path)
+	}
+	all, parts, err := sorted(kept, wanted)
+	if err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(*memory, "causes-")
@@ -86,124 +60,121 @@ func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var all []*series
-	for _, s := range stores() {
-		for _, c := range planted() {
-			if *only == "" || *only == s.name {
-				all = append(all, &series{store: s, cause: c})
+	if err := complete(ctx, parts, *n, *path, maker{*program, dir}, progress); err != nil {
+		return err
+	}
+	report(out, all, *n)
+	return judge(parts, *n)
+}
+
+// sorted returns the series of all plants with what was kept of them, and those that are wanted.
+func sorted(kept []record, wanted []plant) (all, parts []*series, err error) {
+	for _, p := range plants() {
+		s := &series{plant: p}
+		for _, r := range kept {
+			if r.Planted != p.key {
+				continue
+			}
+			if err := s.add(r); err != nil {
+				return nil, nil, err
+			}
+		}
+		all = append(all, s)
+		for _, w := range wanted {
+			if w.key == p.key {
+				parts = append(parts, s)
 			}
 		}
 	}
-	for i := range *n * len(all) {
-		s := all[i%len(all)]
-		r, err := s.run(ctx, *program, filepath.Join(dir, "run"))
-		if ctx.Err() != nil {
-			break // with what there is
-		}
-		if err != nil {
-			s.failed = append(s.failed, err.Error())
-			fmt.Fprintf(progress, "run %d: %s, %s: failed: %v\n", i/len(all)+1, s.store.name, s.planted, err)
+	return all, parts, nil
+}
+
+// add adds a record, if it is of the experiment of today.
+func (s *series) add(r record) error {
+	for _, of := range s.stores {
+		if of.name != r.Store || s.experiment(of) != r.Experiment {
 			continue
 		}
-		s.results = append(s.results, r)
-		fmt.Fprintf(progress, "run %d: %s, %s: named %v, partly %v, unexplained %.0f %%\n", i/len(all)+1, s.store.name, s.planted, r.named, r.partly, r.unexplained)
+		if r.Failed != "" {
+			s.failed = append(s.failed, r.Store+", "+r.Started.Format(time.DateOnly)+": "+r.Failed)
+			return nil
+		}
+		v, err := r.judge()
+		if err != nil {
+			return fmt.Errorf("the record of %s with %s of %v: %w", r.Store, r.Planted, r.Started, err)
+		}
+		s.records, s.verdicts = append(s.records, r), append(s.verdicts, v)
+		return nil
 	}
-	report(out, all)
-	return judge(all)
+	s.old++
+	return nil
 }
 
-// run makes a run and its report.
-func (s *series) run(ctx context.Context, program, dir string) (result, error) {
+// missing returns the stores of the runs that are missing to n, of which each store has its part.
+func (s *series) missing(n int) (list []store) {
+	made := map[string]int{}
+	for _, r := range s.records {
+		made[r.Store]++
+	}
+	for i := range n {
+		of := s.stores[i%len(s.stores)]
+		if made[of.name]--; made[of.name] < 0 {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// maker makes runs by a program, below a folder.
+type maker struct{ program, dir string }
+
+// complete makes the runs that are missing, once each and of all series in turn, so that an
+// interruption leaves as many of each.
+func complete(ctx context.Context, parts []*series, n int, path string, m maker, progress io.Writer) error {
+	missing, left := make([][]store, len(parts)), 0
+	for i, s := range parts {
+		missing[i] = s.missing(n)
+		left += len(missing[i])
+	}
+	for turn := 0; left > 0; turn++ {
+		for i, s := range parts {
+			if turn >= len(missing[i]) {
+				continue
+			}
+			of, begun := missing[i][turn], time.Now()
+			r, err := m.run(ctx, s.plant, of)
+			if ctx.Err() != nil {
+				return nil // with what there is
+			}
+			left--
+			r.Planted, r.Store, r.Experiment = s.key, of.name, s.experiment(of)
+			if err != nil {
+				r.Started, r.Failed, r.Facts = begun.UTC(), err.Error(), nil
+			}
+			if err := r.keep(path); err != nil {
+				return err
+			}
+			if err := s.add(r); err != nil {
+				return err
+			}
+			fmt.Fprintf(progress, "%s, %s: %s%s; %.0f s, %d left\n", s.key, of.name, r.Verdict, r.Failed, time.Since(begun).Seconds(), left)
+		}
+	}
+	return nil
+}
+
+// run makes a run and reads it.
+func (m maker) run(ctx context.Context, p plant, of store) (record, error) {
+	dir := filepath.Join(m.dir, "run")
 	defer os.RemoveAll(dir)
-	manifest, err := experiment.Run(ctx, program, dir, fmt.Sprintf(slow, s.clients, s.cause.lines, s.store.lines), "manifest.json")
+	control := experiment.Control{Program: m.program, Dir: dir, Text: p.experiment(of)}
+	conduct := control.Run
+	if p.squeezed {
+		conduct = squeezed(control).run
+	}
+	manifest, err := conduct(ctx, "manifest.json")
 	if err != nil {
-		return result{}, err
+		return record{}, err
 	}
-	text, err := exec.CommandContext(ctx, program, "analyze", "--format", "json", filepath.Dir(manifest)).Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(text) == 0 {
-		return result{}, fmt.Errorf("%w: %s", err, exit.Stderr)
-	}
-	return read(text)
-}
-
-// read reads what a report names.
-func read(text []byte) (r result, err error) {
-	var all struct {
-		Marks    []struct{ Code, Text string }
-		Headline struct {
-			Why *struct {
-				Databases []struct {
-					Causes []struct{ Name, Verdict string }
-				}
-			}
-		}
-		Table struct {
-			Rows []struct {
-				Name  string
-				Cells []struct{ Value *float64 }
-			}
-		}
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return r, err
-	}
-	for _, m := range all.Marks {
-		if m.Code == "fault failed" {
-			return r, errors.New(m.Text)
-		}
-	}
-	if all.Headline.Why == nil || len(all.Headline.Why.Databases) != 1 {
-		return r, errors.New("the report does not explain the response times of one database")
-	}
-	of := all.Headline.Why.Databases[0]
-	for _, c := range of.Causes {
-		if c.Verdict == "named" {
-			r.named = append(r.named, c.Name)
-		} else {
-			r.partly = append(r.partly, c.Name)
-		}
-	}
-	for _, row := range all.Table.Rows {
-		if row.Name == "LEDGER-UNEXPLAINED" && len(row.Cells) == 1 && row.Cells[0].Value != nil {
-			r.unexplained = *row.Cells[0].Value
-			return r, nil
-		}
-	}
-	return r, errors.New("the report has no ledger")
-}
-
-// counts are what the results of a series come to.
-type counts struct {
-	named, partly, none int // of the planted cause; none: nothing at all
-	others              []string
-	unexplained         []float64
-}
-
-func (s *series) counts() (c counts) {
-	for _, r := range s.results {
-		switch {
-		case s.cause.name != "" && slices.Contains(r.named, s.cause.name):
-			c.named++
-		case s.cause.name != "" && slices.Contains(r.partly, s.cause.name):
-			c.partly++
-		case len(r.named)+len(r.partly) == 0:
-			c.none++
-		}
-		for _, name := range slices.Concat(r.named, r.partly) {
-			if name != s.cause.name {
-				c.others = append(c.others, name)
-			}
-		}
-		c.unexplained = append(c.unexplained, r.unexplained)
-	}
-	return c
-}
-
-// right is the number of results that are as they must be.
-func (s *series) right() int {
-	c := s.counts()
-	if s.cause.name == "" {
-		return c.none
-	}
-	return c.named
+	return recordOf(filepath.Dir(manifest))
 }

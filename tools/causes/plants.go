@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// store is a database, as experiments name it.
+type store struct{ name, lines string }
+
+var (
+	etcd      = store{"etcd", "etcd: {}"}
+	zookeeper = store{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", options: {java_xms: 256M, java_xmx: 256M}}"}
+	consul    = store{"consul", "consul: {" + experiment.Consul + "}"}
+)
+
+// plant is a cause, or several, that experiments plant.
+type plant struct {
+	// key is its word on the command line, and words describe it in the table.
+	key, words string
+	// names are those that reports must have: one that must be named, or several that must all be
+	// named or partly. Without any, reports must have none.
+	names []string
+	// unknown means that no rule knows it. Reports may then leave all of the time unexplained.
+	unknown bool
+	stores  []store // which have it in turn
+	clients int
+	value   int // bytes
+	// lines are those of the experiment, for a store.
+	lines func(store) string
+	// faults means that the lines end before the load does, which then goes on for a moment.
+	faults bool
+	// squeezed means that control has one processor, which another program uses during the load.
+	squeezed bool
+}
+
+// The measured part of each load. A fault lasts a little longer than the rest of the measured part, and
+// the load until control has surely undone it.
+const (
+	warmUp   = 2 * time.Second
+	measured = 10 * time.Second
+	begins   = warmUp + 50*time.Millisecond
+	lasts    = measured + 200*time.Millisecond
+	behind   = 1500 * time.Millisecond
+)
+
+// during returns the keys of a fault in all of the measured part.
+func during(keys string) string {
+	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, lasts)
+}
+
+// faults returns the lines of an experiment with faults.
+func faults(list ...string) string { return "probe: 0s\nfaults:\n" + strings.Join(list, "") }
+
+// plants returns all plants.
+func plants() []plant {
+	all := []store{etcd, zookeeper, consul}
+	// etcd reports neither the time of writes nor that of agreements, and four round trips to others
+	// in half a minute, of which a ledger needs ten.
+	agreeing := []store{zookeeper, consul}
+	same := func(lines string) func(store) string { return func(store) string { return lines } }
+	return []plant{
+		{key: "none", words: "nothing", stores: all, clients: 1, lines: same("")},
+		{key: "quota", words: "0.25 processors for each member", names: []string{"quota"}, stores: all, clients: 8, lines: same("resources: {cpus: 0.25}\n")},
+		{key: "fsync", words: "fsync 10 ms longer, of all members (Consul: of the leader, because its followers sync after it)", names: []string{"fsync"}, stores: all, clients: 1, faults: true,
+			lines: func(s store) string { return faults(during(slowSyncs(s, 10*time.Millisecond))) }},
+		{key: "peers", words: "packets of the leader from and to others 5 ms later", names: []string{"peers"}, stores: agreeing, clients: 1, faults: true,
+			lines: same(faults(during("kind: delay, member: leader, from: members, by: 5ms")))},
+		{key: "link", words: "2 Mbit/s between the clients and the leader, and values of 8 KiB", names: []string{"outside"}, stores: agreeing, clients: 1, value: 8 << 10, faults: true,
+			lines: same(faults(during(narrow)))},
+		{key: "client", words: "one processor for the clients, which another program uses as well", names: []string{"processors"}, stores: all, clients: 8, lines: same(""), squeezed: true},
+		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: agreeing, clients: 1, faults: true,
+			lines: func(s store) string {
+				return faults(during(slowSyncs(s, 20*time.Millisecond)+", overlap: true"), during("kind: delay, member: leader, from: members, by: 10ms, overlap: true"))
+			}},
+		{key: "unreported", words: "2 Mbit/s between the clients and etcd's leader, which reports no time of writes", unknown: true, stores: []store{etcd}, clients: 1, value: 8 << 10, faults: true,
+			lines: same(faults(during(narrow)))},
+		{key: "short", words: "packets of etcd's leader from and to others 5 ms later, in a load that is too short for ten of its round trips", unknown: true, stores: []store{etcd}, clients: 1, faults: true,
+			lines: same(faults(during("kind: delay, member: leader, from: members, by: 5ms")))},
+		{key: "stopped", words: "the leader stopped for half of the time, 0.4 s each", unknown: true, stores: all, clients: 1, faults: true, lines: same(stopped())},
+		{key: "defrag", words: "etcd's members defragmented each second, with values of 16 KiB", unknown: true, stores: []store{etcd}, clients: 1, value: 16 << 10, lines: same("maintain: {defrag: 1s}\n")},
+	}
+}
+
+// narrow are the keys of a fault: the way of the clients to the leader and back.
+const narrow = "kind: delay, member: leader, from: clients, rate: 2Mbit"
+
+// slowSyncs returns the keys of a fault with syncs that take longer. Members of etcd and ZooKeeper
+// sync at the same time, so that one slow disk is not waited for, and Consul's leader before the others,
+// so that half of the time of slow disks is that of the others.
+func slowSyncs(s store, by time.Duration) string {
+	member := "all"
+	if s == consul {
+		member = "leader"
+	}
+	return fmt.Sprintf("kind: disk, member: %s, fsync: %v", member, by)
+}
+
+// stopped returns the lines of an experiment whose leader is stopped again and again.
+func stopped() string {
+	const every, stop = 800 * time.Millisecond, 400 * time.Millisecond
+	var list []string
+	for at := begins; at+stop <= begins+lasts; at += every {
+		list = append(list, fmt.Sprintf("- {kind: pause, member: leader, at: %v, for: %v}\n", at, stop))
+	}
+	return faults(list...)
+}
+
+// experiment returns the text of an experiment. Clients go to the leader, so that nothing is
+// forwarded.
+func (p plant) experiment(s store) string {
+	length, coolDown := warmUp+measured, time.Duration(0)
+	if p.faults {
+		length, coolDown = length+behind, behind
+	}
+	value := p.value
+	if value == 0 {
+		value = 256
+	}
+	return fmt.Sprintf(`title: causes
+hosts: [%s]
+load: {operation: write, duration: %v, warm_up: %v, cool_down: %v, clients: %d, key_size: 32, value_size: %d, target: leader, timeout: 5s}
+%sdatabases:
+  %s
+`, strings.Join(hosts(), ", "), length, warmUp, coolDown, p.clients, value, p.lines(s), s.lines)
+}
+
+// hosts are the members' addresses.
+func hosts() []string { return []string{"127.0.4.1", "127.0.4.2", "127.0.4.3"} }
+
+// chosen returns the plants with some keys, all without any.
+func chosen(keys []string) (list []plant, err error) {
+	all := plants()
+	var known []string
+	for _, p := range all {
+		known = append(known, p.key)
+		if len(keys) == 0 || slices.Contains(keys, p.key) {
+			list = append(list, p)
+		}
+	}
+	for _, key := range keys {
+		if !slices.Contains(known, key) {
+			return nil, fmt.Errorf("causes must be of %s, got %q", strings.Join(known, ", "), key)
+		}
+	}
+	return list, nil
+}
