@@ -25,7 +25,9 @@ type seriesColumn struct {
 	decimals int // -1: as many as needed
 	// values are nil until needed; of computes them from the servers' readings.
 	values []float64
-	of     func(run.Row) float64
+	// short are the values of a long load once its samples may be forgotten, for figures alone.
+	short []float32
+	of    func(run.Row) float64
 	// hidden columns are for figures only.
 	hidden bool
 	// period means that the column describes what a machine did during the second. In a second that
@@ -38,6 +40,9 @@ func (s *Series) column(name string) []float64 {
 	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
 	if at < 0 {
 		return nil
+	}
+	if short := s.columns[at].short; short != nil {
+		return widened(short)
 	}
 	if s.columns[at].values == nil {
 		if slices.ContainsFunc(s.run.Machines.Servers, func(m run.Machine) bool { return m.Samples.Cut() }) {
@@ -66,8 +71,43 @@ func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	})
 }
 
+// shortFrom is the load length in seconds from which [Series.Keep] keeps values to seven digits: the
+// columns of a day are the largest part of the memory, and a figure draws means of minutes.
+const shortFrom = 6 * 3600
+
 // Keep computes the named columns and keeps their values, so that the samples may be forgotten.
-func (s *Series) Keep(names []string) { s.eachRow(names, func(int, run.Row) {}) }
+func (s *Series) Keep(names []string) {
+	if len(s.Unix) < shortFrom {
+		s.eachRow(names, func(int, run.Row) {})
+		return
+	}
+	s.keepShort(names)
+}
+
+// keepShort is Keep of a long load.
+func (s *Series) keepShort(names []string) {
+	var kept []*seriesColumn
+	for i := range s.columns {
+		if c := &s.columns[i]; c.values == nil && c.short == nil && slices.Contains(names, c.name) {
+			c.short = make([]float32, len(s.Unix))
+			kept = append(kept, c)
+		}
+	}
+	s.run.Machines.EachRow(s.Unix[0], len(s.Unix), func(i int, row run.Row) {
+		for _, c := range kept {
+			c.short[i] = float32(c.of(row))
+		}
+	})
+}
+
+// widened returns values as figures take them.
+func widened(short []float32) []float64 {
+	values := make([]float64, len(short))
+	for i, v := range short {
+		values[i] = float64(v)
+	}
+	return values
+}
 
 // loaded returns a quantity's values, with gaps where they do not belong to the load.
 func (s *Series) loaded(name string) []float64 {

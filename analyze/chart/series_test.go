@@ -40,6 +40,33 @@ func TestGapsAreNotZeroAndNotCountedTwice(t *testing.T) {
 	}
 }
 
+// The values of a long load that are kept without its samples are those with them, to seven digits.
+func TestKeepShort(t *testing.T) {
+	read := func() *run.Run {
+		runs, err := run.FromFolder(runtest.TwoDatabases(t))
+		if err != nil {
+			t.Fatalf("read the run: %v", err)
+		}
+		return runs[0]
+	}
+	names := []string{"WRITES-COMPLETED-DELTA-2", "AVG-VMRSS-MB", "MAX-CPU", "AVG-THROUGHPUT"}
+	whole, of := NewSeries(read()), read()
+	short := NewSeries(of)
+	short.keepShort(names)
+	of.ForgetSamples()
+	for _, name := range names {
+		want, got := whole.column(name), short.column(name)
+		if len(want) == 0 {
+			t.Errorf("there is no column %s", name)
+		}
+		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool {
+			return a == b || math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) < 1e-6*math.Abs(a)
+		})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -87,7 +87,7 @@ const gcPercent = 60
 // databases over a day, about 1.3 GB, reach this memory. Larger records get more memory,
 // because the CPU time must stay acceptable. Small records have no bound.
 func memoryFor(records, steps int64) int64 {
-	const small, day, ofDay, ofStep = 100 << 20, 1500 << 20, 210 << 20, 2 << 20
+	const small, day, ofDay, ofStep = 100 << 20, 1500 << 20, 190 << 20, 2 << 20
 	switch {
 	case records < small:
 		return math.MaxInt64

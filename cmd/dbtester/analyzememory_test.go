@@ -10,7 +10,7 @@ func TestMemoryFor(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ records, steps, least, most int64 }{
 		{50 << 20, 300, math.MaxInt64, math.MaxInt64},
-		{1300 << 20, 3, 200 << 20, 230 << 20},
+		{1300 << 20, 3, 180 << 20, 210 << 20},
 		{1300 << 20, 300, 700 << 20, 900 << 20},
 		{8 << 30, 3, 2 << 30, 3 << 30},
 	} {
