@@ -25,7 +25,7 @@ experiment() {
 	test $(($1 % 2)) = 1 || order=(two one)
 	printf 'title: equal databases\nseed: %d\ntrials: %d\nsettle: 0s\nhosts: [127.0.%d.1, 127.0.%d.2, 127.0.%d.3]\n' "$1" "$trials" "$1" "$1" "$1"
 	printf 'load: {operation: write, requests: %d, clients: %d, key_size: 8, value_size: 256}\n' "$requests" "$clients"
-	printf 'databases:\n'
+	printf 'consistency: false\ndatabases:\n'
 	printf '  etcd__%s: {tag: %s, version: %s, install: true}\n' "${order[0]}" "${order[0]}" "$version" "${order[1]}" "${order[1]}" "$version"
 }
 

@@ -38,7 +38,7 @@ wrapper "$delay"
 experiment() {
 	printf 'title: comparisons whose truth is known\nhosts: [127.0.%d.1, 127.0.%d.2, 127.0.%d.3]\n' "$1" "$1" "$1"
 	test -z "$resources" || printf 'resources: %s\n' "$resources"
-	printf 'load: {operation: write, duration: %s, clients: 2, key_size: 8, value_size: 256}\ndatabases: {etcd: }\n' "$load"
+	printf 'load: {operation: write, duration: %s, clients: 2, key_size: 8, value_size: 256}\nconsistency: false\ndatabases: {etcd: }\n' "$load"
 }
 
 # compare NUMBER NAME FLAGS... makes one comparison, unless it was made. Its folder appears

@@ -63,7 +63,7 @@ func measureScale(t *testing.T, n, rate int) string {
 	server := s.serve(far, host, "-")
 	s.startAgents()
 	s.addrs = s.hosts
-	c := s.control(fmt.Sprintf("{operation: write, key_size: 16, value_size: 64, clients: %d, connections: %d, rate: %d, duration: %v, timeout: 60s, drain: 60s}", 50*n, 10*n, n*rate, scaleLength))
+	c := s.control(fmt.Sprintf("{operation: write, key_size: 16, value_size: 64, clients: %d, connections: %d, rate: %d, duration: %v, timeout: 60s, drain: 60s}\nconsistency: false", 50*n, 10*n, n*rate, scaleLength))
 	c.loading()
 	time.Sleep(2 * time.Second) // the buffers of the first seconds
 	before, sent, received := s.used(c, server)

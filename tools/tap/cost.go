@@ -18,6 +18,7 @@ import (
 const plain = `title: tap
 hosts: [127.0.3.1, 127.0.3.2, 127.0.3.3]
 load: {%s, duration: 11s, warm_up: 1s, key_size: 32, value_size: 256, failover: next}
+consistency: false
 probe: 0s
 faults:
 - {kind: %s, member: 1, at: 9s, for: 1s%s}

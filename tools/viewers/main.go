@@ -18,6 +18,7 @@ import (
 const text = `title: viewers
 hosts: [127.0.4.1, 127.0.4.2, 127.0.4.3]
 load: {operation: write, rate: %d, duration: 17s, warm_up: 2s, clients: 50, connections: 10, key_size: 32, value_size: 256}
+consistency: false
 databases:
   etcd: {}
 `
