@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/abilities/all"
@@ -67,13 +68,49 @@ func factsOf(columns []answers.Column) Facts {
 // text formats the facts: a line for a single database, otherwise a row per database.
 func (f *Facts) text() string {
 	if len(f.Columns) > 1 {
-		return aligned(f.table(func(row Fact) string { return row.Short }))
+		return f.byDatabase()
 	}
 	var parts []string
 	for _, row := range f.Rows {
 		parts = append(parts, row.Short+" "+row.Texts[0])
 	}
 	return table.Fold(strings.Join(parts, " · "), screenWidth, "")
+}
+
+// byDatabase formats the facts as a table that fits on a screen, and the facts with the longest texts,
+// for which it has no room, as lines below.
+func (f *Facts) byDatabase() string {
+	shown, below := Facts{Columns: f.Columns, Rows: slices.Clone(f.Rows)}, ""
+	rows := aligned(shown.ByDatabase())
+	for len(shown.Rows) > 1 && lineWidth(rows) > screenWidth {
+		at := 0
+		for i := range shown.Rows {
+			if shown.Rows[i].longest() > shown.Rows[at].longest() {
+				at = i
+			}
+		}
+		below += shown.Rows[at].line(f.Columns)
+		shown.Rows = slices.Delete(shown.Rows, at, at+1)
+		rows = aligned(shown.ByDatabase())
+	}
+	return rows + below
+}
+
+// longest returns the length of the longest text, in characters.
+func (f *Fact) longest() (n int) {
+	for _, text := range f.Texts {
+		n = max(n, utf8.RuneCountInString(text))
+	}
+	return n
+}
+
+// line formats a fact of several databases as a line.
+func (f *Fact) line(columns []string) string {
+	var parts []string
+	for i, text := range f.Texts {
+		parts = append(parts, columns[i]+" "+cmp.Or(text, "-"))
+	}
+	return strings.TrimRight(table.Fold(f.Short+": "+strings.Join(parts, " · "), screenWidth, "  "), "\n") + "\n"
 }
 
 // ByDatabase returns a heading row with the facts' short names and a row for each database.

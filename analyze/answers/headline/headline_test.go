@@ -306,3 +306,22 @@ func TestDoubts(t *testing.T) {
 		t.Errorf("the smallest difference is %.3f, want 0.6", gap)
 	}
 }
+
+// TestFactsFit: facts of several databases take the width of a screen, with the longest ones below.
+func TestFactsFit(t *testing.T) {
+	f := Facts{Columns: []string{"etcd", "zookeeper-3.9.5", "consul-1.21.0"}, Rows: []Fact{
+		{Short: "longest pause", Texts: []string{"under 100 ms", "197 ms", "under 100 ms"}},
+		{Short: "answers", Texts: []string{"no violation among all 32,534", "not judged", ""}},
+		{Short: "CPU/1,000 requests", Texts: []string{"0.261 s", "0.663 s", "0.379 s"}},
+		{Short: "server memory", Texts: []string{"89 MB", "249 MB", "145 MB"}},
+		{Short: "disk bytes/payload byte", Texts: []string{"20.4", "8.22", "11.4"}},
+	}}
+	got := f.text()
+	const below = "answers: etcd no violation among all 32,534 · zookeeper-3.9.5 not judged · consul-1.21.0 -\n"
+	if lineWidth(got) > screenWidth || !strings.HasSuffix(got, "11.4\n"+below) || strings.Count(got, "answers") != 1 {
+		t.Errorf("the facts are\n%s\nwant the answers in a line below a table of at most %d letters a line", got, screenWidth)
+	}
+	if len(f.Rows) != 5 {
+		t.Errorf("%d facts remain for others, want 5", len(f.Rows))
+	}
+}
