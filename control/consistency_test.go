@@ -231,3 +231,44 @@ databases: {fake: {options: {lie: %q, lie_every: 50}}}
 		})
 	}
 }
+
+// TestJudgedByDefault: a file that says nothing has its load judged, and its keys read back, where that
+// is possible.
+func TestJudgedByDefault(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lie  fake.Lie
+		size int
+		rest string
+		form consistency.Form
+	}{
+		"an honest store": {fake.Honest, 32, "", consistency.Judged},
+		"a lie":           {fake.Older, 32, "", consistency.Judged},
+		"small values":    {fake.Honest, 8, "", consistency.Unjudged},
+		"turned off":      {fake.Older, 32, "consistency: false", consistency.Unasked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			out, err := r.run(r.experiment(fmt.Sprintf(`
+load: {mix: {read: 50, update: 50}, keys: 20, key_law: uniform, requests: 2000, clients: 8, connections: 8, timeout: 60s, key_size: 16, value_size: %d}
+%s
+databases: {fake: {options: {lie: %q, lie_every: 50}}}
+`, c.size, c.rest, c.lie)), nil)
+			if err != nil {
+				t.Fatalf("run: %v", err)
+			}
+			rec := r.read(out.Folders[0], 0)
+			v, err := consistency.Record().Of(rec.run.Records)
+			if err != nil || v.Form != c.form || (v.Why != "") != (c.form == consistency.Unjudged) {
+				t.Fatalf("the verdict is %+v, %v, want the form %q", v, err, c.form)
+			}
+			judged := c.form == consistency.Judged
+			if (v.Counts.Judged == 2000) != judged || (v.Held != nil) != judged {
+				t.Errorf("%d requests are judged, and the keys after the load are %+v", v.Counts.Judged, v.Held)
+			}
+			if wrong := c.lie == fake.Older && judged; wrong != hasMark(rec.run, mark.NotLinearizable) {
+				t.Errorf("violations %+v, marks %+v", v.Counts.Violations, rec.run.Validity)
+			}
+		})
+	}
+}

@@ -309,7 +309,8 @@ func (x *PrepareRequest) GetWrites() bool {
 // Judging is how answers are judged.
 type Judging struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Weaker        bool                   `protobuf:"varint,1,opt,name=weaker,proto3" json:"weaker,omitempty"` // reads promise less than linearizability: their staleness is measured
+	Weaker        bool                   `protobuf:"varint,1,opt,name=weaker,proto3" json:"weaker,omitempty"`                     // reads promise less than linearizability: their staleness is measured
+	MostKeys      int64                  `protobuf:"varint,2,opt,name=most_keys,json=mostKeys,proto3" json:"most_keys,omitempty"` // of this part that are judged; 0 is the most that a judge allows
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,6 +350,13 @@ func (x *Judging) GetWeaker() bool {
 		return x.Weaker
 	}
 	return false
+}
+
+func (x *Judging) GetMostKeys() int64 {
+	if x != nil {
+		return x.MostKeys
+	}
+	return 0
 }
 
 // ClientTLS names PEM files by absolute paths; those that are empty are not used.
@@ -2644,9 +2652,10 @@ const file_dbtesterpb_generator_proto_rawDesc = "" +
 	"\breserved\x18\x12 \x03(\tR\breserved\x12-\n" +
 	"\ajudging\x18\x13 \x01(\v2\x13.dbtesterpb.JudgingR\ajudging\x12\x10\n" +
 	"\x03tag\x18\x14 \x01(\tR\x03tag\x12\x16\n" +
-	"\x06writes\x18\x15 \x01(\bR\x06writes\"!\n" +
+	"\x06writes\x18\x15 \x01(\bR\x06writes\">\n" +
 	"\aJudging\x12\x16\n" +
-	"\x06weaker\x18\x01 \x01(\bR\x06weaker\"A\n" +
+	"\x06weaker\x18\x01 \x01(\bR\x06weaker\x12\x1b\n" +
+	"\tmost_keys\x18\x02 \x01(\x03R\bmostKeys\"A\n" +
 	"\tClientTLS\x12\x0e\n" +
 	"\x02ca\x18\x01 \x01(\tR\x02ca\x12\x12\n" +
 	"\x04cert\x18\x02 \x01(\tR\x04cert\x12\x10\n" +

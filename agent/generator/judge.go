@@ -24,8 +24,11 @@ func (s *session) answers(req *pb.PrepareRequest) (load.Watch, error) {
 	if req.GetJudging() == nil {
 		return nil, nil
 	}
-	spec := s.part.spec
-	l, err := judging.New(judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: req.GetJudging().GetWeaker()})
+	spec, how := s.part.spec, req.GetJudging()
+	if n := how.GetMostKeys(); n < 0 || n > math.MaxInt32 {
+		return nil, fmt.Errorf("judge 0 to %d keys, got %d", math.MaxInt32, n)
+	}
+	l, err := judging.New(judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: how.GetWeaker(), MostKeys: int(how.GetMostKeys())})
 	if err != nil {
 		return nil, err
 	}

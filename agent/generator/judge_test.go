@@ -105,6 +105,10 @@ func TestJudgeRefused(t *testing.T) {
 		c := serve(t, allowed(newStore()))
 		_, err := c.Prepare(t.Context(), judged(t, mixed(), 0, 2))
 		wantCode(t, err, codes.InvalidArgument, "keys of its own")
+		negative := judged(t, inTurn(), 0, 2)
+		negative.Judging.MostKeys = -1
+		_, err = c.Prepare(t.Context(), negative)
+		wantCode(t, err, codes.InvalidArgument, "judge 0 to 2147483647 keys, got -1")
 		mustPrepare(t, c, prepare(t, "run1", inTurn(), 0, 2))
 		_, err = judge(t, c)
 		wantCode(t, err, codes.FailedPrecondition, "not judged")

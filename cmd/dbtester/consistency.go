@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 
-	humanize "github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
@@ -100,9 +99,6 @@ func printVerdict(w io.Writer, dir string, d *results.DatabaseRun, most int) err
 	}
 	if v.Read != "" {
 		say("  %s reads: %s", v.Read, v.Promise)
-	}
-	if v.TookNS > 0 {
-		say("  judged beside the clients in %s of time; clients waited for that %s times", humanize.SIWithDigits(float64(v.TookNS)/1e9, 2, "s"), humanize.Comma(v.Waits))
 	}
 	if v.Sampled > 0 {
 		say("  the requests on %s are recorded in %s: --porcupine checks them", english.Plural(v.Sampled, "key", ""), consistency.FileHistory)

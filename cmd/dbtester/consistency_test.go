@@ -37,8 +37,8 @@ func TestPrintVerdict(t *testing.T) {
 		}, `a:
   LINEARIZABLE: 2 violations among 1,999 judged of 2,000: stale read 2
   LOST-WRITES: 1: 1 an older value, 0 not there, of 10 keys
+  JUDGE-SECONDS: 0.500 s, 250.00 µs for a request
   linearizable reads: a quorum agrees
-  judged beside the clients in 500 ms of time; clients waited for that 0 times
   key 7: stale read. Value 1 was there when request 1 of client 3 ended at 1µs, and was written or read by request 9 of client 3, sent at 8µs. Value 2 was there when request 2 of client 3 ended at 3µs, and was written or read by request 2 of client 3, sent at 2µs. Each must have come before the other.
   1 more in ` + filepath.Base(dir) + "/witness.jsonl\n"},
 		"staleness": {consistency.Verdict{

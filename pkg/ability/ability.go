@@ -65,6 +65,8 @@ type Database struct {
 	Members int
 	// Running clusters are not started by agents, and are shared with other users.
 	Running bool
+	// Reuse means that a running cluster may have keys of others below the prefix of the load.
+	Reuse bool
 	// Secret means that the clients' credentials are sent only over TLS.
 	Secret bool
 	// Generators is how many generators issue the load, 0 if control does.

@@ -110,7 +110,7 @@ func abilityTables() (tables []Table) {
 // abilities resolves what each ability does for a database under its load.
 func (r *databaseResolver) abilities(d *Database) {
 	about := &ability.Database{
-		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Info: r.spec.entry.Info, Load: d.Load, Running: len(d.Endpoints) > 0, Members: len(d.Hosts),
+		ID: d.ID, Name: d.Name, Version: d.Version, Embedded: r.spec.entry.Info.Embedded, Binary: d.Binary, Options: d.Options, Info: r.spec.entry.Info, Load: d.Load, Running: len(d.Endpoints) > 0, Reuse: d.Reuse, Members: len(d.Hosts),
 		Secret: d.TLS != nil && d.Auth != nil, Classic: r.file.Classic, Search: r.file.Search(), Generators: len(r.file.generators),
 		Node: r.db.NodeOf, OptionAt: r.optionAt,
 	}

@@ -31,6 +31,9 @@ func (Half) Rows() []abilities.Row {
 			Definition: "reads of a mode that promises less than linearizability which returned a value that had surely been replaced when they were sent: for how long at least, and how often a connection saw an older value than before"},
 		{Name: "LOST-WRITES", Unit: "keys", After: "STALE-READS", Cell: cell(lost),
 			Definition: "written keys that had an older value than the last acknowledged one, or were not there, when they were read back after the load; any makes the run invalid"},
+		{Name: "JUDGE-SECONDS", Unit: "seconds", After: "LINEARIZABLE", // before rows of others that follow LOST-WRITES
+			Cell:       cell(cost),
+			Definition: "how long answers were judged beside the clients, in their process, summed over generators; how long that is for a request; and how often clients waited for it"},
 	}
 }
 
@@ -39,14 +42,15 @@ func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "answers judged", Short: "answers", Of: judged}}
 }
 
-// judged summarizes the verdicts. Runs without a verdict are named, and never count as passed.
+// judged summarizes the verdicts. Runs that were to have one and have none are named, and never count
+// as passed. Of those whose load could not be judged, the table has the reason.
 func judged(runs []*run.Run) string {
 	var violations, judged, operations int64
 	verdicts, without := 0, 0
 	for _, r := range runs {
 		v, err := consistency.Record().Of(r.Info.Record.Records)
 		switch {
-		case err != nil || v.Form == "" || v.Form == consistency.Unasked:
+		case err != nil || v.Form == "" || v.Form == consistency.Unasked || v.Form == consistency.Unjudged && v.Counts.Operations == 0 && v.Parts == 0:
 			continue
 		case v.Form != consistency.Judged:
 			without++
@@ -162,6 +166,19 @@ func lost(v *consistency.Verdict) (run.Measure, string) {
 		text += fmt.Sprintf("; %s had a value that no request wrote", humanize.Comma(h.Foreign))
 	}
 	return run.Measured(float64(h.Lost()), h.Read), text
+}
+
+// cost formats how long the judge worked.
+func cost(v *consistency.Verdict) (run.Measure, string) {
+	n := v.Counts.Operations
+	if v.TookNS == 0 || n == 0 {
+		return run.Inapplicable("no answers were judged"), ""
+	}
+	text := fmt.Sprintf("%.3f s, %.2f µs for a request", float64(v.TookNS)/1e9, float64(v.TookNS)/1e3/float64(n))
+	if v.Waits > 0 {
+		text += fmt.Sprintf("; clients waited %s time%s", humanize.Comma(v.Waits), run.Plural(int(min(v.Waits, 2))))
+	}
+	return run.Measured(float64(v.TookNS)/1e9, n), text
 }
 
 // Facts are the properties that decide whether loads cost the client the same. Records of

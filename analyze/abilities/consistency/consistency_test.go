@@ -62,6 +62,9 @@ func TestJudged(t *testing.T) {
 	}{
 		{of(consistency.Verdict{}), ""},
 		{of(consistency.Verdict{Form: consistency.Unasked}), ""},
+		{of(consistency.Verdict{Form: consistency.Unjudged, Why: "small values"}), ""},
+		{of(consistency.Verdict{Form: consistency.Unjudged, Why: "a generator was lost", Parts: 1}), "not judged"},
+		{of(consistency.Verdict{Form: consistency.Unjudged, Why: "sent again", Counts: judge.Counts{Operations: 12, Judged: 10}}), "not judged"},
 		{of(good, good), "no violation among 20 judged of 24"},
 		{of(good, bad), "2 violations among 15 judged of 17"},
 		{of(stale), "not judged"},
@@ -69,6 +72,23 @@ func TestJudged(t *testing.T) {
 	} {
 		if got := (Half{}).Findings()[0].Of(c.runs); got != c.want {
 			t.Errorf("%d runs: %q, want %q", len(c.runs), got, c.want)
+		}
+	}
+}
+
+// TestCost: the time of the judge is that of a load that it judged or measured.
+func TestCost(t *testing.T) {
+	for _, c := range []struct {
+		verdict consistency.Verdict
+		text    string
+	}{
+		{consistency.Verdict{Form: consistency.Unjudged, Why: "small values"}, ""},
+		{consistency.Verdict{Form: consistency.Judged, Counts: judge.Counts{Operations: 300_000, Judged: 300_000}, TookNS: 42e6}, "0.042 s, 0.14 µs for a request"},
+		{consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 1000}, TookNS: 2e6, Waits: 1}, "0.002 s, 2.00 µs for a request; clients waited 1 time"},
+	} {
+		m, text := cost(&c.verdict)
+		if text != c.text || m.Inapplicable != (c.text == "") || m.Value != float64(c.verdict.TookNS)/1e9 {
+			t.Errorf("%+v: cell %+v, %q, want %q", c.verdict, m, text, c.text)
 		}
 	}
 }

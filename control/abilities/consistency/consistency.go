@@ -27,74 +27,50 @@ import (
 // Half judges the answers of one run.
 type Half struct {
 	run     *abilities.Run
+	wish    consistency.Wish
 	verdict consistency.Verdict
 	load    *judging.Load   // nil unless this process judges answers
 	report  *judging.Report // nil before End
 }
 
-// New returns the half of a run, which judges nothing unless the file asks for it.
+// New returns the half of a run.
 func New(r *abilities.Run) *Half {
-	h := &Half{run: r, verdict: consistency.Verdict{Form: consistency.Unasked}}
-	if consistency.Keys().Of(r.DB.Abilities).Wanted() {
-		h.verdict = planned(r)
+	h := &Half{run: r, wish: consistency.Keys().Of(r.DB.Abilities)}
+	if r.DB.Steps.Load {
+		h.verdict = consistency.Plan(h.wish, &r.DB.Load, &r.Info, len(r.Experiment.Generators), r.DB.Reuse)
 	}
 	return h
 }
 
-// planned returns the verdict on a run before it starts.
-func planned(r *abilities.Run) consistency.Verdict {
-	l := &r.DB.Load
-	v := consistency.Verdict{Form: consistency.Judged, Read: l.Read, Promise: r.Info.Promises[l.Read].Text}
-	none := func(why string) consistency.Verdict {
-		v.Form, v.Why = consistency.Unjudged, why
-		return v
-	}
-	switch {
-	case !l.OwnKeys(len(r.Experiment.Generators)):
-		return none(consistency.Shared)
-	case l.ValueSize < consistency.LeastValue:
-		return none(fmt.Sprintf("values of less than %d bytes do not name the requests that wrote them", consistency.LeastValue))
-	case !slices.ContainsFunc(l.Operations(), judging.Judges):
-		return none("no operation of the load is judged")
-	case l.Read != "" && !r.Info.Promises[l.Read].Linearizable:
-		v.Form, v.Why = consistency.Measured, fmt.Sprintf("%s reads promise less than linearizability: %s", l.Read, v.Promise)
-	}
-	return v
-}
-
-// Describe names the judgements that will be made.
+// Describe names the judgements that will be made. That there will be none is news only if the file
+// asks for them.
 func (h *Half) Describe() []string {
-	switch v := &h.verdict; v.Form {
-	case consistency.Judged:
+	switch v := &h.verdict; {
+	case v.Form == consistency.Judged:
 		return []string{"the answer of every get and put is judged, and written keys are read back"}
-	case consistency.Measured:
+	case v.Form == consistency.Measured:
 		return []string{"the staleness of reads is measured, and written keys are read back: " + v.Why}
-	case consistency.Unjudged:
+	case v.Form == consistency.Unjudged && h.wish == consistency.On:
 		return []string{"answers are not judged: " + v.Why}
 	}
 	return nil
 }
 
-// judges reports whether answers are judged or measured.
-func (h *Half) judges() bool {
-	return h.verdict.Form == consistency.Judged || h.verdict.Form == consistency.Measured
-}
-
 // Judging returns how generators judge the answers to their parts.
 func (h *Half) Judging() *dbtesterpb.Judging {
-	if !h.judges() {
+	if !h.verdict.Form.Watched() {
 		return nil
 	}
 	h.verdict.Since = time.Now().UnixNano()
-	return &dbtesterpb.Judging{Weaker: h.verdict.Form == consistency.Measured}
+	return &dbtesterpb.Judging{Weaker: h.verdict.Form == consistency.Measured, MostKeys: int64(h.wish.MostKeys())}
 }
 
 // Watch returns the judge of a load's requests.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
-	if !h.judges() {
+	if !h.verdict.Form.Watched() {
 		return nil, nil
 	}
-	o := judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: h.verdict.Form == consistency.Measured}
+	o := judging.Options{Spec: spec, Clients: spec.MostClients(), Weaker: h.verdict.Form == consistency.Measured, MostKeys: h.wish.MostKeys()}
 	if !o.Weaker {
 		o.Sampled = consistency.Sampled().Of(h.run.DB.Abilities)
 	}
@@ -112,7 +88,7 @@ const atOnce = 16
 
 // End judges the answers left open, and reads back what the load wrote.
 func (h *Half) End(ctx context.Context, i abilities.Issued) {
-	if !h.judges() || h.load == nil && i.Judge == nil {
+	if !h.verdict.Form.Watched() || h.load == nil && i.Judge == nil {
 		return
 	}
 	back := h.back(i.Longest)
@@ -168,7 +144,8 @@ func (h *Half) doubt(r *judging.Report, resent int64) {
 // back returns how written keys are read back. On a cluster that others use, not faster than the load
 // wrote, and until a read takes longer than a bound of the load, 0 for none.
 func (h *Half) back(longest time.Duration) judging.Back {
-	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: consistency.Budget}
+	r := h.run.Record
+	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: h.wish.Budget(r.LoadEnd.Sub(r.LoadStart))}
 	if len(h.run.DB.Endpoints) == 0 {
 		return b
 	}

@@ -11,13 +11,14 @@ import (
 	judge "github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/judging"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // half returns the half of a run with a database's entry.
 func half(db *config.Database, form consistency.Form) *Half {
 	info := database.Info{Reads: []workload.ReadMode{workload.ReadLinearizable}}
-	return &Half{run: &abilities.Run{DB: db, Info: info}, verdict: consistency.Verdict{Form: form}}
+	return &Half{run: &abilities.Run{DB: db, Info: info, Record: &results.DatabaseRun{}}, verdict: consistency.Verdict{Form: form}}
 }
 
 // TestDoubt: after a client sent requests again by itself, only violations count that no write
@@ -87,9 +88,37 @@ func TestBack(t *testing.T) {
 		if c.shared {
 			db.Endpoints = []string{"a:1"}
 		}
-		c.want.Mode, c.want.Within = workload.ReadLinearizable, consistency.Budget
-		if got := half(db, consistency.Judged).back(c.bound); got != c.want {
+		c.want.Mode, c.want.Within = workload.ReadLinearizable, 5*time.Second
+		h := half(db, consistency.Judged)
+		h.run.Record.LoadEnd = h.run.Record.LoadStart.Add(100 * time.Second)
+		if got := h.back(c.bound); got != c.want {
 			t.Errorf("%s: keys are read back by %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestDescribe: a dry run names what a file gets without asking, and what it asks for and cannot have.
+func TestDescribe(t *testing.T) {
+	for name, c := range map[string]struct {
+		wish  consistency.Wish
+		size  int
+		begin string
+	}{
+		"by default":              {consistency.ByDefault, 32, "the answer of every get and put is judged"},
+		"asked for":               {consistency.On, 32, "the answer of every get and put is judged"},
+		"turned off":              {consistency.Off, 32, ""},
+		"small values by default": {consistency.ByDefault, 8, ""},
+		"small values":            {consistency.On, 8, "answers are not judged: values of less than 16 bytes"},
+	} {
+		db := &config.Database{Abilities: consistency.Keys().With(nil, c.wish)}
+		db.Steps.Load, db.Load.Operation, db.Load.ValueSize = true, workload.OpUpdate, c.size
+		lines := New(&abilities.Run{DB: db, Experiment: &config.Experiment{}}).Describe()
+		if got := strings.Join(lines, "\n"); (got == "") != (c.begin == "") || !strings.HasPrefix(got, c.begin) {
+			t.Errorf("%s: %q, want it to begin with %q", name, got, c.begin)
+		}
+		db.Steps.Load = false
+		if h := New(&abilities.Run{DB: db, Experiment: &config.Experiment{}}); h.verdict.Form != "" {
+			t.Errorf("%s: without a load the form is %q", name, h.verdict.Form)
 		}
 	}
 }

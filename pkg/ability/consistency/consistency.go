@@ -4,7 +4,6 @@ package consistency
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/consistency"
@@ -21,48 +20,6 @@ func Ability() ability.Ability {
 	}
 }
 
-// Wish is a file's wish for a verdict.
-type Wish string
-
-// The wishes. By default answers are judged where that is possible.
-const (
-	None Wish = ""
-	On   Wish = "on"
-	Off  Wish = "off"
-)
-
-// Wanted reports whether answers are to be judged where that is possible.
-func (w Wish) Wanted() bool { return w == On }
-
-// Keys is the key in an experiment file.
-func Keys() ability.Single[Wish] {
-	truth := yamlfile.TruthKind()
-	return ability.Single[Wish]{
-		About: yamlfile.Row{Name: "consistency", Preset: "false", Meaning: "whether the answer of every get and put is [judged](consistency.md) while the load runs, and all written keys are read back after it"},
-		Kind: yamlfile.Kind[Wish]{
-			Unit: truth.Unit, Schema: truth.Schema,
-			Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (Wish, bool) {
-				is, ok := truth.Parse(r, key, node)
-				if is {
-					return On, ok
-				}
-				return Off, ok
-			},
-			Node: func(w Wish) *yamlfile.Node { return truth.Node(w == On) },
-		},
-		Resolved: func(r *yamlfile.Reader, is Wish, at *yamlfile.Node, d *ability.Database, _ ability.Values) Wish {
-			if is == On && d.Load.ValueSize < LeastValue {
-				r.Errorf(at, "consistency: values must have at least %d bytes to name the requests that wrote them, got %d", LeastValue, d.Load.ValueSize)
-			}
-			if is == On && !d.Load.OwnKeys(d.Generators) {
-				r.Errorf(at, "consistency: %s: give the load of %s key_law: %s and a number of keys that %d divides, without ranges and transactions of several keys, or no generators", Shared, d.ID, workload.KeysSequential, d.Generators)
-			}
-			return is
-		},
-		Shown: func(is Wish) bool { return is != None },
-	}
-}
-
 // Sampled is the key in an experiment file for how many keys have their requests recorded.
 func Sampled() ability.Single[int] {
 	return ability.Single[int]{
@@ -70,15 +27,17 @@ func Sampled() ability.Single[int] {
 		Kind:  yamlfile.SmallKind(),
 		Resolved: func(r *yamlfile.Reader, is int, at *yamlfile.Node, d *ability.Database, v ability.Values) int {
 			wish := Keys().Of(v)
-			switch {
-			case is == 0 || wish == Off:
+			if is == 0 || wish == Off {
 				return 0
+			}
+			plan := Plan(wish, &d.Load, &d.Info, d.Generators, d.Reuse)
+			switch {
 			case is > MostSampled:
 				r.Errorf(at, "consistency_sample must be at most %d keys, got %d", MostSampled, is)
-			case !wish.Wanted():
-				r.Errorf(at, "consistency_sample: answers of %s are not judged: give consistency: true", d.ID)
 			case d.Generators > 0:
 				r.Errorf(at, "consistency_sample: requests that generators issue are not recorded: leave generators or consistency_sample out of %s", d.ID)
+			case wish == ByDefault && plan.Form == Unjudged:
+				r.Errorf(at, "consistency_sample: answers of %s are not judged: %s", d.ID, plan.Why)
 			}
 			return is
 		},
@@ -105,10 +64,14 @@ const (
 	Measured Form = "staleness"
 	// Unjudged answers have neither, for the reason in Why.
 	Unjudged Form = "none"
-	// Unasked answers have neither, as the file asks for none. Records of releases without
-	// verdicts have no form.
+	// Unasked answers have neither, as the file asks for none: in records of releases that judged
+	// no load by default, because it does not ask for one. Records of releases without verdicts
+	// have no form.
 	Unasked Form = "off"
 )
+
+// Watched reports whether answers are judged or their staleness is measured.
+func (f Form) Watched() bool { return f == Judged || f == Measured }
 
 // Verdict is the entry in a run's record.
 type Verdict struct {
@@ -183,6 +146,3 @@ func Observed() observation.Group {
 		most(ValueKeys, "keys", "keys that were seen"),
 	}}
 }
-
-// Budget bounds the time in which keys are read back.
-const Budget = 30 * time.Second

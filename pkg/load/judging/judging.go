@@ -22,6 +22,9 @@ type Options struct {
 	// Weaker is set if the load's reads promise less than linearizability. Such reads get a
 	// staleness and no verdict.
 	Weaker bool
+	// MostKeys bounds the judged keys, and the memory for them; requests of later keys are only
+	// counted. 0 means the most that a judge allows.
+	MostKeys int
 	// Sampled is how many keys have their requests recorded.
 	Sampled int
 }
@@ -83,7 +86,7 @@ func New(o Options) (*Load, error) {
 			}
 			return consistency.Absent
 		},
-		Wrote: l.wrote, Deletes: l.deletes, Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce), Sampled: o.Sampled,
+		Wrote: l.wrote, Deletes: l.deletes, Weaker: o.Weaker, Keys: min(o.Spec.Keys, atOnce), MostKeys: o.MostKeys, Sampled: o.Sampled,
 	})
 	return l, nil
 }
@@ -148,9 +151,6 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 	}
 	return o
 }
-
-// Judges reports whether requests of an operation are judged.
-func Judges(op workload.Op) bool { return kindOf(op) != consistency.Other }
 
 // kindOf returns how an operation uses its key.
 func kindOf(op workload.Op) consistency.Kind {

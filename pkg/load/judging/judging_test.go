@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	verdict "github.com/coreos/dbtester/pkg/ability/consistency"
 	"github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
@@ -342,5 +344,34 @@ func TestCheck(t *testing.T) {
 		if err := Check(spec); (err == nil) != c.legal {
 			t.Errorf("%s: got the error %v", name, err)
 		}
+	}
+}
+
+// TestKinds: the operations that a plan of a run calls judged are those whose requests the judge takes.
+func TestKinds(t *testing.T) {
+	for _, op := range workload.Ops() {
+		if judged := kindOf(op) != consistency.Other; judged != verdict.Judges(op) {
+			t.Errorf("%s is judged: %v, by the plan %v", op, judged, verdict.Judges(op))
+		}
+	}
+}
+
+// TestMostKeys: requests on keys beyond the bound are counted and not judged.
+func TestMostKeys(t *testing.T) {
+	spec := registers(false)
+	l, err := New(Options{Spec: spec, Clients: 1, MostKeys: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	update := uint8(slices.Index(spec.Operations(), workload.OpUpdate))
+	var ended []load.Ended
+	for key := range int64(3) {
+		ended = append(ended, load.Ended{Number: key, Key: key, Sent: 10 * key, End: 10*key + 5, Op: update})
+	}
+	if err := errors.Join(l.Observe(ended, 0), l.Observe(nil, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if c := l.Finish().Totals(); c.Operations != 3 || c.Judged != 2 || c.Unjudged != 1 || c.Keys != 2 {
+		t.Errorf("%+v, want 2 of 3 requests judged", c)
 	}
 }

@@ -1,0 +1,43 @@
+package consistency
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// Plan returns the verdict on a load before it begins: its form, and why there will be none. parts is
+// how many generators issue the load, 0 if control does, and reuse means that others have keys below
+// its prefix. No other code decides what is judged: a load that a file asks to judge or says nothing
+// of is judged, or the staleness of its reads measured, where its values name the requests that wrote
+// them and each part knows all writers of its keys.
+func Plan(wish Wish, l *workload.Load, info *database.Info, parts int, reuse bool) Verdict {
+	if wish == Off {
+		return Verdict{Form: Unasked}
+	}
+	promise := info.Promises[l.Read]
+	v := Verdict{Form: Judged, Read: l.Read, Promise: promise.Text}
+	none := func(why string) Verdict {
+		v.Form, v.Why = Unjudged, why
+		return v
+	}
+	switch {
+	case !slices.ContainsFunc(l.Operations(), Judges):
+		return none("no operation of the load is judged")
+	case !l.OwnKeys(parts):
+		return none(Shared)
+	case reuse && wish == ByDefault:
+		return none("others may write the keys that reuse: true takes over")
+	case l.ValueSize < LeastValue:
+		return none(fmt.Sprintf("values of less than %d bytes do not name the requests that wrote them", LeastValue))
+	case l.Read != "" && !promise.Linearizable:
+		v.Form, v.Why = Measured, fmt.Sprintf("%s reads promise less than linearizability: %s", l.Read, v.Promise)
+	}
+	return v
+}
+
+// Judges reports whether requests of an operation are judged: those that read, write or delete single
+// keys.
+func Judges(op workload.Op) bool { return op.Creates() || op.NeedsKey() && !op.Ranges() }

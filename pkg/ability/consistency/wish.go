@@ -1,0 +1,89 @@
+package consistency
+
+import (
+	"time"
+
+	"github.com/coreos/dbtester/pkg/ability"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/pkg/yamlfile"
+)
+
+// Wish is a file's wish for a verdict.
+type Wish string
+
+// The wishes. By default, which files may write as auto, answers are judged where that is possible. On
+// is an error where it is not.
+const (
+	ByDefault Wish = ""
+	On        Wish = "on"
+	Off       Wish = "off"
+)
+
+// Keys is the key in an experiment file.
+func Keys() ability.Single[Wish] {
+	return ability.Single[Wish]{
+		About: yamlfile.Row{Name: "consistency", Preset: auto, Meaning: "whether the answer of every get and put is [judged](consistency.md#by-default) while the load runs, and written keys are read back after it; `auto` is where values and keys allow it"},
+		Kind:  wishKind(),
+		Resolved: func(r *yamlfile.Reader, is Wish, at *yamlfile.Node, d *ability.Database, _ ability.Values) Wish {
+			if is == On && d.Load.ValueSize < LeastValue {
+				r.Errorf(at, "consistency: values must have at least %d bytes to name the requests that wrote them, got %d", LeastValue, d.Load.ValueSize)
+			}
+			if is == On && !d.Load.OwnKeys(d.Generators) {
+				r.Errorf(at, "consistency: %s: give the load of %s key_law: %s and a number of keys that %d divides, without ranges and transactions of several keys, or no generators", Shared, d.ID, workload.KeysSequential, d.Generators)
+			}
+			return is
+		},
+		Shown: func(Wish) bool { return true },
+	}
+}
+
+// auto is the spelling of the default.
+const auto = "auto"
+
+// wishKind is true, false or auto.
+func wishKind() yamlfile.Kind[Wish] {
+	return yamlfile.Kind[Wish]{
+		Unit:   "true, false or auto",
+		Schema: yamlfile.Schema{"enum": []any{true, false, auto}},
+		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (Wish, bool) {
+			if yamlfile.IsText(node) && node.Value == auto {
+				return ByDefault, true
+			}
+			is, ok := yamlfile.Truth(r, key, node)
+			if is {
+				return On, ok
+			}
+			return Off, ok
+		},
+		Node: func(w Wish) *yamlfile.Node {
+			if w == ByDefault {
+				return yamlfile.TextNode(auto)
+			}
+			return yamlfile.TruthNode(w == On)
+		},
+	}
+}
+
+// MostKeys is how many keys, the first that requests take, are judged by default. A file that asks for a
+// verdict has as many judged as the judge allows.
+func (w Wish) MostKeys() int {
+	if w == On {
+		return 0
+	}
+	return 1 << 17
+}
+
+// budget bounds the time in which keys are read back. leastBudget is that of short loads by default.
+const (
+	budget      = 30 * time.Second
+	leastBudget = 2 * time.Second
+)
+
+// Budget bounds the time in which the keys of a load of a length are read back. By default it is a
+// twentieth of the length.
+func (w Wish) Budget(length time.Duration) time.Duration {
+	if w == On {
+		return budget
+	}
+	return min(max(length/20, leastBudget), budget)
+}
