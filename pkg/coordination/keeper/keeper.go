@@ -133,6 +133,9 @@ func (k *Keeper) Renew(ctx context.Context, s *Session) error {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	if s.Unanswered = err != nil; err == nil {
+		if answered.Sub(s.Sent) > k.TTL/2 {
+			s.gaps = append(s.gaps, gap{s.Sent, answered})
+		}
 		s.Sent, s.Answered = sent, answered
 		took := answered.Sub(sent)
 		k.Renewed(answered, took)

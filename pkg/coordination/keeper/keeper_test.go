@@ -124,3 +124,27 @@ func TestSpread(t *testing.T) {
 		}
 	})
 }
+
+// TestUnrenewed: a session that is renewed again after a long time was not renewed in between.
+func TestUnrenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := New(Options{Most: 1, TTL: 4 * time.Second, Every: time.Second, Renewed: func(time.Time, time.Duration) {}, Lost: func(time.Time) {}})
+		began := time.Now()
+		s := &Session{Is: &script{took: 500 * time.Millisecond}, Sent: began}
+		for _, pause := range []time.Duration{time.Second, 5 * time.Second, time.Second} { // sent after 1, 6.5 and 8 s
+			time.Sleep(pause)
+			if err := k.Renew(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for at, want := range map[time.Duration]time.Duration{
+			2 * time.Second: time.Second, 6900 * time.Millisecond: 5900 * time.Millisecond, // in the gap from 1 to 7 s
+			7500 * time.Millisecond: -500 * time.Millisecond, 500 * time.Millisecond: -7500 * time.Millisecond, // before the last renewal, in no gap
+			10 * time.Second: 2 * time.Second,
+		} {
+			if got := s.Unrenewed(began.Add(at)); got != want {
+				t.Errorf("after %v not renewed for %v, want %v", at, got, want)
+			}
+		}
+	})
+}

@@ -28,6 +28,23 @@ type Session struct {
 	// Answered is when that was, or when the last renewal without an answer was given up.
 	Answered   time.Time
 	Unanswered bool
+	// gaps are those in which no renewal reached a member for over half of a TTL: a session that can begin
+	// again, such as a check of Consul, may have ended in one, and was renewed after it.
+	gaps []gap
+}
+
+// gap is from the sending of a renewal to the answer of the next.
+type gap struct{ from, to time.Time }
+
+// Unrenewed returns for how long no renewal had reached a member at a time. It is below 0 if that is before
+// the last renewal and not known. The caller holds Mu, or nobody renews the session any more.
+func (s *Session) Unrenewed(at time.Time) time.Duration {
+	for _, g := range s.gaps {
+		if at.After(g.from) && at.Before(g.to) {
+			return at.Sub(g.from)
+		}
+	}
+	return at.Sub(s.Sent)
 }
 
 // Grant begins the session.

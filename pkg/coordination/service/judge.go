@@ -70,7 +70,7 @@ func (s *Service) judge(r *registration, o *discovery.Outcome) {
 	earliest, _ := s.Facts.Ends(ttl, 1)
 	at := s.clock.Instant(r.gone.first)
 	alive := r.ended.IsZero() || at.Before(r.ended)
-	switch after := at.Sub(r.Sent); {
+	switch after := r.Unrenewed(at); {
 	case !alive && !r.dead: // it was released
 	case after < earliest-keeper.Slack(ttl):
 		o.Early++
