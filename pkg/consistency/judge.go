@@ -247,10 +247,11 @@ func (j *Judge) Witnesses() []Witness { return j.witnesses }
 // Stale is the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
-// Written are the keys with a write that did not fail.
+// Written are the keys with a write that did not fail. Those that requests took last come first: if a store
+// lost anything, it is rather its last writes.
 func (j *Judge) Written() iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		for at := range j.keys.count {
+		for at := j.keys.count - 1; at >= 0; at-- {
 			if k := j.keys.at(int32(at)); k.wrote && !yield(k.number) {
 				return
 			}

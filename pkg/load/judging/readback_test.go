@@ -91,7 +91,7 @@ func TestReadBackRate(t *testing.T) {
 func TestReadBackGuard(t *testing.T) {
 	for want, s := range map[string]*slow{
 		"a read took 30ms, the bound is 20ms":  {takes: time.Millisecond, longer: 30 * time.Millisecond, longerFrom: 4},
-		"read back key 3: throttled: busy":     {takes: time.Millisecond, failsFrom: 4},
+		"read back key 196: throttled: busy":   {takes: time.Millisecond, failsFrom: 4},
 		"not all were read within 10s, at mos": {takes: 20 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
