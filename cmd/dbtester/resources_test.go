@@ -29,7 +29,7 @@ func TestResources(t *testing.T) {
 	agents := p.startAgents(hosts)
 	// The agents are children of this process, so their groups have the same parent.
 	groups := filepath.Join(filepath.Dir(filepath.Dir(parent.Dirs("run", "member")[0])), "*", "*-1")
-	file := p.experiment("limited", hosts, "{duration: 1m, clients: 8, connections: 8}\nresources: {cpus: 0.25, memory: 2GiB, period: 20ms}")
+	file := p.experiment("limited", hosts, "{duration: 10m, clients: 8, connections: 8}\nresources: {cpus: 0.25, memory: 2GiB, period: 20ms}")
 
 	c := p.start("control", "--config", file)
 	c.loading()
@@ -37,6 +37,7 @@ func TestResources(t *testing.T) {
 	if got := quota(t, dir); got != "5000 20000" {
 		t.Errorf("the member may use %q, want 5000 us in 20000 us", got)
 	}
+	eventually(t, "the member is throttled", func() bool { return throttled(t, dir) > 0 })
 	c.signal(syscall.SIGINT)
 	c.exits(exitInterrupted, patience)
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -86,6 +87,21 @@ func (p place) group(pattern string) string {
 	}
 	p.t.Fatalf("member %d is in none of the groups %q", pids[0], dirs)
 	return ""
+}
+
+// throttled returns in how many periods a group used up its quota.
+func throttled(t *testing.T, dir string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
+	if err != nil {
+		t.Fatalf("read the use of a group: %v", err)
+	}
+	_, after, _ := strings.Cut(string(text), "nr_throttled ")
+	n, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(after, "\n", 2)[0]))
+	if err != nil {
+		t.Fatalf("read %q: %v", text, err)
+	}
+	return n
 }
 
 // quota returns the CPU quota of a group and its period, in microseconds.
