@@ -29,26 +29,7 @@ func TestRecordIsComplete(t *testing.T) {
 func arrives[T any](t *testing.T) {
 	t.Helper()
 	var sent T
-	facts := reflect.ValueOf(&sent).Elem()
-	for i := range facts.NumField() {
-		switch f := facts.Field(i); f.Interface().(type) {
-		case []string:
-			f.Set(reflect.ValueOf([]string{"x"}))
-		case map[string]string:
-			f.Set(reflect.ValueOf(map[string]string{"x": "y"}))
-		default:
-			switch f.Kind() {
-			case reflect.String:
-				f.SetString("x")
-			case reflect.Int, reflect.Int64:
-				f.SetInt(7)
-			case reflect.Float64:
-				f.SetFloat(1.5)
-			default:
-				t.Fatalf("field %s of %T has kind %v, which this test cannot fill", facts.Type().Field(i).Name, sent, f.Kind())
-			}
-		}
-	}
+	fill(t, reflect.ValueOf(&sent).Elem())
 	data, err := dbtesterpb.Record("the record", sent)
 	if err != nil {
 		t.Fatalf("encode a %T: %v", sent, err)
@@ -59,6 +40,30 @@ func arrives[T any](t *testing.T) {
 	}
 	if diff := cmp.Diff(&sent, got); diff != "" {
 		t.Errorf("a %T must arrive as it was sent (-want +got):\n%s", sent, diff)
+	}
+}
+
+// fill gives every field of a struct a value, and of the structs that it points to.
+func fill(t *testing.T, facts reflect.Value) {
+	t.Helper()
+	for i := range facts.NumField() {
+		switch f := facts.Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Int, reflect.Int64:
+			f.SetInt(7)
+		case reflect.Float64:
+			f.SetFloat(1.5)
+		case reflect.Slice:
+			f.Set(reflect.ValueOf([]string{"x"}))
+		case reflect.Map:
+			f.Set(reflect.ValueOf(map[string]string{"x": "y"}))
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+			fill(t, f.Elem())
+		default:
+			t.Fatalf("field %s of %v has kind %v, which this test cannot fill", facts.Type().Field(i).Name, facts.Type(), f.Kind())
+		}
 	}
 }
 
