@@ -242,7 +242,8 @@ func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 // gone waits until the key in front is deleted, or may be.
 //
 // The watch begins when the member creates it, at no revision of the past, so the member reports the
-// deletion at once, whatever else was written meanwhile. A deletion before the watch is found by a read.
+// deletion at once, whatever else was written meanwhile. A deletion before the watch is found by a read,
+// also if the contender in front has asked again since: its new key is behind this one.
 func (c *contender) gone(ctx context.Context, f front) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -269,11 +270,11 @@ func (c *contender) gone(ctx context.Context, f front) error {
 		case deletes(resp.Events):
 			return nil
 		case resp.Created:
-			there, err := c.on.kv.Range(ctx, &pb.RangeRequest{Key: f.before, CountOnly: true})
+			there, err := c.on.kv.Range(ctx, &pb.RangeRequest{Key: f.before, MaxCreateRevision: f.created, KeysOnly: true})
 			if err != nil {
 				return answer.Classify(err, true)
 			}
-			if there.Count == 0 {
+			if len(there.Kvs) == 0 {
 				return nil
 			}
 		}

@@ -93,6 +93,42 @@ func TestLostLock(t *testing.T) {
 	}
 }
 
+// A key that was in front, and is behind now because its contender has asked again, is not waited for.
+func TestAskedAgain(t *testing.T) {
+	t.Parallel()
+	c := startOne(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
+	defer cancel()
+	locks, err := c.Driver().(*Options).DialLocks(ctx, c.Target(), database.LockOptions{Recipe: database.LockDirect, TTL: 4 * time.Second})
+	if err != nil {
+		t.Fatalf("dial locks: %v", err)
+	}
+	one, err := locks.Contender(ctx)
+	if err != nil {
+		t.Fatalf("make a contender: %v", err)
+	}
+	defer one.Close(ctx)
+	behind := one.(*contender)
+	before := []byte("q/before")
+	put := func(key []byte) *pb.RequestOp {
+		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: key}}}
+	}
+	remove := &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: before}}}
+	var created int64
+	for _, op := range []*pb.RequestOp{put(before), put([]byte("q/own")), remove, put(before)} {
+		resp, err := behind.on.kv.Txn(ctx, &pb.TxnRequest{Success: []*pb.RequestOp{op}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(op.GetRequestPut().GetKey()) == "q/own" {
+			created = resp.Header.GetRevision()
+		}
+	}
+	if err := behind.gone(ctx, front{created: created, before: before}); err != nil {
+		t.Errorf("waited for a key that is behind: %v", err)
+	}
+}
+
 // leaseOf returns the lease of a contender.
 func leaseOf(c database.Contender) int64 {
 	if direct, ok := c.(*contender); ok {
