@@ -1,10 +1,7 @@
 package fleet
 
 import (
-	"context"
 	"crypto/sha256"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -61,38 +58,6 @@ func TestCollectStaysInside(t *testing.T) {
 	above, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil || len(above) != 1 {
 		t.Errorf("above the folder are %v (%v), want only the folder", above, err)
-	}
-}
-
-// Files that cannot be written here, as on a full disk, stay with their agent and can be fetched later.
-func TestCollectUnwritten(t *testing.T) {
-	t.Parallel()
-	tap, closed := answers("run"), 0
-	tap.OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
-		closed++
-		return &pb.CloseResponse{}, nil
-	}
-	f, dir := scripted(tap, answers("run")), t.TempDir()
-	inTheWay := filepath.Join(dir, "logs", "1-db.log")
-	if err := os.MkdirAll(filepath.Join(inTheWay, "below"), 0o755); err != nil {
-		t.Fatalf("make a folder: %v", err)
-	}
-	names, err := f.Collect(t.Context(), dir)
-	if err == nil || len(names[0]) != 0 || len(names[1]) != 1 {
-		t.Errorf("collected %q, %v; want the file of member 2 alone, and an error", names, err)
-	}
-	var kept *KeptError
-	if err := f.Close(t.Context()); !errors.As(err, &kept) || kept.Member != 0 || closed != 0 {
-		t.Errorf("close: %v, and the agent was released %d times; want a KeptError of member 1 and no release", err, closed)
-	}
-	if err := os.RemoveAll(inTheWay); err != nil {
-		t.Fatalf("remove a folder: %v", err)
-	}
-	later := Resume(Options{RunID: "run", Agents: []string{"agent-1"}, Connect: func(context.Context, string) (pb.AgentClient, io.Closer, error) {
-		return tap, io.NopCloser(nil), nil
-	}})
-	if got, err := later.Retrieve(t.Context(), 0, dir); err != nil || len(got.Files) != 1 || closed != 1 {
-		t.Errorf("retrieved %q, %v, and the agent was released %d times; want one file and one release", got.Files, err, closed)
 	}
 }
 

@@ -138,14 +138,10 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 
 // Close releases the agents and closes the connections: the agent with the lowest address last,
 // the others at once before it. Another control that gets this agent finds the others free. An
-// agent whose member still runs stops it. An agent that keeps files after Collect is not released,
-// which is a [*KeptError].
+// agent whose member still runs stops it.
 func (f *Fleet) Close(ctx context.Context) error {
 	return claim.Back(remote.ByAddress(f.sessions), func(s *session) error {
 		defer s.Disconnect()
-		if s.kept {
-			return &KeptError{Addr: s.Addr, Member: s.index}
-		}
 		return s.close(ctx)
 	})
 }

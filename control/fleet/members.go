@@ -133,16 +133,12 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 }
 
 // Collect fetches the files of all sessions into dir at once, each under its member's number, and
-// returns their names by member, even after an error. A member of which a file cannot
-// be written there has no names, and its agent keeps the files after Close.
+// returns their names by member, even after an error.
 func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	names := make([][]string, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
 		if s.Reserved {
 			names[s.index], err = s.collect(ctx, dir)
-		}
-		if unwritten(err) {
-			names[s.index], s.kept = nil, true
 		}
 		return err
 	})

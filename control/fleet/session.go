@@ -19,8 +19,6 @@ type session struct {
 	// silent is since when probes have not reached the agent; zero if they do. Only one probe at
 	// a time uses it.
 	silent time.Time
-	// kept is set if a file of the member could not be written here, but may be later.
-	kept bool
 }
 
 // hurry requests a heartbeat now.
