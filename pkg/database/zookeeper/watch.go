@@ -197,7 +197,8 @@ func (w *watches) next() int32 {
 	return w.xid
 }
 
-// ask sends a request, whose packet add completes, and waits for its answer.
+// ask sends a request, whose packet add completes, and waits for its answer. The error may be the
+// member's.
 func (w *watches) ask(ctx context.Context, op int32, add func([]byte) []byte) (watchAnswer, error) {
 	answer := make(chan watchAnswer, 1)
 	w.mu.Lock()
@@ -209,7 +210,7 @@ func (w *watches) ask(ctx context.Context, op int32, add func([]byte) []byte) (w
 	}
 	select {
 	case a := <-answer:
-		return a, nil
+		return a, errorOf(a.code)
 	case <-w.over:
 		return watchAnswer{}, classify(zk.ErrConnectionClosed, true)
 	case <-ctx.Done():
@@ -237,9 +238,6 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 		return w.addOnce(ctx, one)
 	}
 	a, err := w.ask(ctx, opAddWatch, func(b []byte) []byte { return appendInt(appendBytes(b, one.path), recursive) })
-	if err == nil {
-		err = errorOf(a.code)
-	}
 	if errors.Is(err, errUnimplemented) {
 		err = fmt.Errorf("members before 3.6 have no persistent watches: %w", errors.ErrUnsupported)
 	}
@@ -255,9 +253,6 @@ var errUnimplemented = serverError{-6}
 // addOnce reads a key with a watch.
 func (w *watches) addOnce(ctx context.Context, one *watched) (after int64, err error) {
 	a, err := w.ask(ctx, opGetData, func(b []byte) []byte { return appendRead(b, one.path, true) })
-	if err == nil {
-		err = errorOf(a.code)
-	}
 	var version int64
 	if err == nil {
 		_, version, err = valueOf(a.body)
@@ -315,15 +310,9 @@ func (w *watches) read(ctx context.Context) error {
 	paths := slices.Sorted(maps.Keys(w.paths))
 	w.mu.Unlock()
 	for _, path := range paths {
-		a, err := w.ask(ctx, opSync, func(b []byte) []byte { return appendBytes(b, path) })
+		_, err := w.ask(ctx, opSync, func(b []byte) []byte { return appendBytes(b, path) })
 		if err == nil {
-			err = errorOf(a.code)
-		}
-		if err == nil {
-			a, err = w.ask(ctx, opGetData, func(b []byte) []byte { return appendRead(b, path, false) })
-		}
-		if err == nil {
-			err = errorOf(a.code)
+			_, err = w.ask(ctx, opGetData, func(b []byte) []byte { return appendRead(b, path, false) })
 		}
 		if err != nil {
 			return fmt.Errorf("wait for events: %w", err)
@@ -334,11 +323,8 @@ func (w *watches) read(ctx context.Context) error {
 
 // remove removes a znode that does not exist.
 func (w *watches) remove(ctx context.Context) error {
-	a, err := w.ask(ctx, opDelete, func(b []byte) []byte { return appendInt(appendBytes(b, w.keys.root+"/no-such-znode"), anyVersion) })
-	if err != nil {
-		return fmt.Errorf("wait for events: %w", err)
-	}
-	if err := errorOf(a.code); err != nil && !errors.Is(err, zk.ErrNoNode) {
+	_, err := w.ask(ctx, opDelete, func(b []byte) []byte { return appendInt(appendBytes(b, w.keys.root+"/no-such-znode"), anyVersion) })
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("wait for events: %w", err)
 	}
 	return nil
