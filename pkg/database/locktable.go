@@ -2,7 +2,6 @@ package database
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -12,20 +11,18 @@ const LockTableHead = "| database | a lock is | recipe | who is next | a contend
 // LockTable returns a Markdown table that documents the databases' locks with default options: a row
 // for each recipe, or the reason why there is none.
 func LockTable(list []Database) string {
-	var b strings.Builder
-	b.WriteString(LockTableHead + "\n|---|---|---|---|---|---|---|\n")
-	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	var rows [][]string
 	for _, d := range list {
 		f := LockFactsOf(d.Info, d.New())
 		if f == nil {
-			row(d.Name, "none: "+d.Info.NoLocks, "", "", "", "", "")
+			rows = append(rows, []string{d.Name, "none: " + d.Info.NoLocks, "", "", "", "", ""})
 			continue
 		}
 		for _, r := range f.Recipes {
-			row(append([]string{d.Name, f.What}, f.cells(r)...)...)
+			rows = append(rows, append([]string{d.Name, f.What}, f.cells(r)...))
 		}
 	}
-	return b.String()
+	return markdown(LockTableHead, rows)
 }
 
 // cells returns the cells of a recipe.

@@ -2,7 +2,6 @@ package database
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -15,12 +14,11 @@ const SessionTableHead = "| database | a session is | TTLs | it ends | one ends 
 // SessionTable returns a Markdown table that documents the databases' sessions with default
 // options.
 func SessionTable(list []Database) string {
-	var b strings.Builder
-	b.WriteString(SessionTableHead + "\n|---|---|---|---|---|---|---|---|---|\n")
+	var rows [][]string
 	for _, d := range list {
-		b.WriteString("| " + strings.Join(append([]string{d.Name}, sessionCells(d)...), " | ") + " |\n")
+		rows = append(rows, append([]string{d.Name}, sessionCells(d)...))
 	}
-	return b.String()
+	return markdown(SessionTableHead, rows)
 }
 
 // sessionCells returns the cells of a database's row, without its name.

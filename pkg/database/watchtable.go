@@ -1,26 +1,22 @@
 package database
 
-import "strings"
-
 // WatchTableHead is the first line of a [WatchTable].
 const WatchTableHead = "| database | kind | how | events have | a watcher hears of | it watches | `reconnect` |"
 
 // WatchTable returns a Markdown table that documents the databases' watches with default options: a
 // row for each kind, or the reason why there is none.
 func WatchTable(list []Database) string {
-	var b strings.Builder
-	b.WriteString(WatchTableHead + "\n|---|---|---|---|---|---|---|\n")
-	row := func(cells ...string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	var rows [][]string
 	for _, d := range list {
 		all := WatchesOf(d.Info, d.New())
 		if len(all) == 0 {
-			row(d.Name, "none: "+d.Info.NoWatches, "", "", "", "", "")
+			rows = append(rows, []string{d.Name, "none: " + d.Info.NoWatches, "", "", "", "", ""})
 		}
 		for _, f := range all {
-			row(append([]string{d.Name}, f.cells()...)...)
+			rows = append(rows, append([]string{d.Name}, f.cells()...))
 		}
 	}
-	return b.String()
+	return markdown(WatchTableHead, rows)
 }
 
 // cells returns the cells of a kind.
