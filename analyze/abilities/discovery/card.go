@@ -34,18 +34,8 @@ func lines() []line {
 		{"death known to all, p50", part(discovery.Death, whole, p50, seconds)},
 		{"  p95", part(discovery.Death, whole, func(t discovery.Times) time.Duration { return t.P95 }, seconds)},
 		{"  longest", part(discovery.Death, whole, longest, seconds)},
-		{"  deaths", func(_ *run.Run, o *discovery.Outcome) string {
-			if o.Count(discovery.Death) == 0 {
-				return ""
-			}
-			return known(o, discovery.Death)
-		}},
-		{"promise", func(_ *run.Run, o *discovery.Outcome) string {
-			if o.Count(discovery.Death) == 0 {
-				return ""
-			}
-			return promise(o)
-		}},
+		{"  deaths", func(_ *run.Run, o *discovery.Outcome) string { return known(o, discovery.Death) }},
+		{"promise", func(_ *run.Run, o *discovery.Outcome) string { return promise(o) }},
 		{"session rule, p50", part(discovery.Death, (*discovery.Change).Rule, p50, seconds)},
 		{"  later than the TTL", part(discovery.Death, late, p50, seconds)},
 		{"to the last consumer, p50", part(discovery.Death, fanOut, p50, short)},
@@ -54,12 +44,7 @@ func lines() []line {
 		{"  longest", part(discovery.Deploy, whole, longest, short)},
 		{"next leader known to all, p50", part(discovery.Election, whole, p50, seconds)},
 		{"  longest", part(discovery.Election, whole, longest, seconds)},
-		{"  elections", func(_ *run.Run, o *discovery.Outcome) string {
-			if o.Count(discovery.Election) == 0 {
-				return ""
-			}
-			return known(o, discovery.Election)
-		}},
+		{"  elections", func(_ *run.Run, o *discovery.Outcome) string { return known(o, discovery.Election) }},
 		{"leader's session rule, p50", part(discovery.Election, (*discovery.Change).Rule, p50, seconds)},
 		{"until the next leader, p50", part(discovery.Election, handOff, p50, short)},
 		{"to the last consumer, p50", part(discovery.Election, fanOut, p50, short)},

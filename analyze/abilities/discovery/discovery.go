@@ -129,14 +129,17 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known is how many changes of a kind all consumers knew.
+// known is how many changes of a kind all consumers knew, "" without any of the kind.
 func known(o *discovery.Outcome, k discovery.Kind) string {
+	if o.Count(k) == 0 {
+		return ""
+	}
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise is how the notice of the plan was kept, "" without one.
+// promise is how the notice of the plan was kept, "" without one, or without deaths.
 func promise(o *discovery.Outcome) string {
-	if o.Plan.Notice <= 0 {
+	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%s of %s within %v", count(o.Kept()), count(o.Count(discovery.Death)), o.Plan.Notice)
