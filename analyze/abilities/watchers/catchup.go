@@ -1,6 +1,7 @@
 package watchers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func sayLate(list []late) string {
 			said = append(said, fmt.Sprintf("A watcher of %s that was behind got the newest value of each key.", store))
 			continue
 		}
-		slices.SortStableFunc(of, func(a, b late) int { return int(a.slow.WriteRate() - b.slow.WriteRate()) })
+		slices.SortStableFunc(of, func(a, b late) int { return cmp.Compare(a.slow.WriteRate(), b.slow.WriteRate()) })
 		var rates []float64
 		for _, l := range of {
 			rates = append(rates, order.Middle(l.slow.Rates()))

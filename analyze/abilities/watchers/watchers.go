@@ -231,7 +231,7 @@ func events(o *watchers.Outcome) (run.Measure, string) {
 		if s.Deliveries == 0 || s.Length <= 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s/s in %.1f s", humanize.Comma(int64(rate(s)+.5)), s.Length.Seconds())
+		return fmt.Sprintf("%s in %.1f s", perSecond(rate(s)), s.Length.Seconds())
 	})
 	return run.Measure{Value: rate(last), N: last.Deliveries}, text
 }
