@@ -2,6 +2,7 @@ package consistency
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -136,6 +137,30 @@ func TestReadBack(t *testing.T) {
 	}
 	if n != 4 {
 		t.Errorf("%d keys were written, want 4", n)
+	}
+}
+
+// TestWrittenOrder: the keys that were written last come first, whether they have places of their own or
+// get places when requests take them, and however often they were written before.
+func TestWrittenOrder(t *testing.T) {
+	for _, keys := range []int64{0, 3, 6} {
+		for _, deletes := range []bool{false, true} {
+			j := New(Options{Keys: keys, Deletes: deletes})
+			ops := make([]Op, 0, 9)
+			for n, key := range []int64{4, 1, 5, 0, 4, 2, 3, 1, 5} {
+				ops = append(ops, Op{Key: key, Request: int64(n), Sent: int64(10 * n), End: int64(10*n + 5), Kind: Write})
+			}
+			ops[8].Kind, ops[8].Read, ops[8].Known = Read, 2, true
+			if deletes {
+				ops[7].Kind = Delete
+			}
+			j.Second(ops[:6], 60)
+			j.Second(ops[6:], 90)
+			j.Finish()
+			if got := slices.Collect(j.Written()); !slices.Equal(got, []int64{1, 3, 2, 4, 0, 5}) {
+				t.Errorf("%d keys with places of their own, deletes %v: the order is %v, want 1, 3, 2, 4, 0 and 5", keys, deletes, got)
+			}
+		}
 	}
 }
 

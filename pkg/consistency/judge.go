@@ -1,8 +1,10 @@
 package consistency
 
 import (
+	"cmp"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -247,12 +249,22 @@ func (j *Judge) Witnesses() []Witness { return j.witnesses }
 // Stale is the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
-// Written are the keys with a write that did not fail. Those that requests took last come first: if a store
-// lost anything, it is rather its last writes.
+// Written are the keys with a write that did not fail. Those that were written last come first: if a store
+// lost anything, it is rather its last writes. Call it after Finish.
 func (j *Judge) Written() iter.Seq[int64] {
+	type writing struct{ number, sent int64 }
+	var written []writing
+	for at := range j.keys.count {
+		if k := j.keys.at(int32(at)); k.wrote {
+			written = append(written, writing{k.number, k.wroteAt()})
+		}
+	}
+	slices.SortFunc(written, func(a, b writing) int {
+		return cmp.Or(cmp.Compare(b.sent, a.sent), cmp.Compare(b.number, a.number))
+	})
 	return func(yield func(int64) bool) {
-		for at := j.keys.count - 1; at >= 0; at-- {
-			if k := j.keys.at(int32(at)); k.wrote && !yield(k.number) {
+		for _, w := range written {
+			if !yield(w.number) {
 				return
 			}
 		}

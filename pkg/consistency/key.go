@@ -53,6 +53,17 @@ func (k *key) made() *rare {
 	return k.rare
 }
 
+// wroteAt returns when the last write whose value may still be there was sent, earliest if none is known.
+func (k *key) wroteAt() int64 {
+	at := int64(earliest)
+	for n := range k.zones {
+		if z := &k.zones[n]; z.is(written) {
+			at = max(at, z.sent)
+		}
+	}
+	return at
+}
+
 // zoneBound is the end of a zone.
 type zoneBound struct {
 	s      int64
