@@ -121,11 +121,14 @@ type answer struct {
 	err         error
 }
 
+// read reads a key back. A read that ended because ctx did has no answer and no error.
 func (l *Load) read(ctx context.Context, conn database.Client, key int64, mode workload.ReadMode) answer {
 	value, err := conn.Get(ctx, requests.AppendKey(nil, &l.opts.Spec.Load, key), mode)
 	switch {
 	case errors.Is(err, database.ErrNotFound):
 		return answer{read: true, value: consistency.Absent}
+	case err != nil && ctx.Err() != nil:
+		return answer{}
 	case err != nil:
 		return answer{err: err}
 	}

@@ -107,3 +107,49 @@ func TestReadBackGuard(t *testing.T) {
 		})
 	}
 }
+
+// deaf is a store that answers a number of reads; the others last until their context ends, or fail after
+// a second at their own deadline.
+type deaf struct {
+	store
+	answers int
+	own     bool
+}
+
+func (d *deaf) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	if d.answers > 0 {
+		d.answers--
+		return d.store.Get(ctx, key, mode)
+	}
+	if d.own {
+		time.Sleep(time.Second)
+		return nil, database.NotApplied(database.ClassTimeout, context.DeadlineExceeded)
+	}
+	<-ctx.Done()
+	return nil, database.NotApplied(database.ClassCancelled, ctx.Err())
+}
+
+// TestReadBackCut: when reads end early, the reason is what ended them, and not what a read that it ended
+// had for an error.
+func TestReadBackCut(t *testing.T) {
+	interrupted := errors.New("interrupted")
+	for want, c := range map[string]struct {
+		store     *deaf
+		interrupt time.Duration
+	}{
+		"interrupted":                     {&deaf{answers: 3}, 2 * time.Second},
+		"not all were read within 10s":    {&deaf{answers: 3}, time.Hour},
+		"read back key 6: time-out: cont": {&deaf{answers: 3, own: true}, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			time.AfterFunc(c.interrupt, func() { cancel(interrupted) })
+			dial := func(context.Context, int) ([]database.Client, error) { return []database.Client{c.store}, nil }
+			r := wroteKeys(t, 10).End(ctx, Back{Mode: workload.ReadLinearizable, Connections: 1, Within: 10 * time.Second}, dial)
+			if !strings.HasPrefix(r.NotRead, want) || r.Held == nil || r.Held.Read != 3 {
+				t.Errorf("of the keys, %+v, not all were read: %q, want %q", r.Held, r.NotRead, want)
+			}
+		})
+	}
+}

@@ -70,9 +70,6 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 	_ = database.CloseAll(conns) // nothing was written over them
 	r.Held, r.BackNS = &held, int64(time.Since(from))
 	if held.Read < held.Keys {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = context.Cause(ctx) // a read that the end of the time ended
-		}
 		r.NotRead = plaintext.Joined(cmp.Or(err, context.Cause(ctx), errors.New("a read did not succeed")).Error())
 	}
 	return r
