@@ -11,7 +11,9 @@ func TestConsistencyProblems(t *testing.T) {
 	for _, test := range []struct{ name, rest, want string }{
 		{"small values", "load: {clients: 4, requests: 9, operation: update, keys: 8, value_size: 15}\nconsistency: true\n", "4:14: consistency: values must have at least 16 bytes to name the requests that wrote them, got 15"},
 		{"a sample without a verdict", "load: {clients: 4, requests: 9, operation: update, keys: 8, value_size: 15}\nconsistency_sample: 4\n", "4:21: consistency_sample: answers of etcd are not judged: values of less than 16 bytes do not name the requests that wrote them"},
-		{"another word", load + "consistency: maybe\n", "4:14: consistency: want true or false, got \"maybe\""},
+		{"another word", load + "consistency: maybe\n", "4:14: consistency: want true, false or auto, got \"maybe\""},
+		{"a misspelled word", load + "consistency: ato\n", "4:14: consistency: want true, false or auto, got \"ato\""},
+		{"nothing", load + "consistency:\n", "4:13: consistency: want true, false or auto, got nothing"},
 		{"a large sample", load + "consistency: true\nconsistency_sample: 65\n", "5:21: consistency_sample must be at most 64 keys, got 65"},
 		{"a sample of generators", load + "consistency: true\nconsistency_sample: 4\ngenerators: [10.0.0.8, 10.0.0.9]\n", "5:21: consistency_sample: requests that generators issue are not recorded"},
 	} {

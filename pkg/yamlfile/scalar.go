@@ -57,20 +57,37 @@ func Filled(r *Reader, key string, node *Node) (string, bool) {
 // Truth reads a boolean: true or false, and with [Reader.OldBooleans] the words of
 // YAML 1.1.
 func Truth(r *Reader, key string, node *Node) (bool, bool) {
-	s, ok := scalar(r, key, node, "true or false")
+	s, ok := truth(r, key, node, "true or false")
+	return s == "true", ok
+}
+
+// TruthOr returns a parser for a boolean, as [Truth] reads it, or another word. It
+// returns booleans as "true" and "false".
+func TruthOr(word string) Parser[string] {
+	return func(r *Reader, key string, node *Node) (string, bool) {
+		if IsText(node) && node.Value == word {
+			return word, true
+		}
+		return truth(r, key, node, "true, false or "+word)
+	}
+}
+
+// truth reads a boolean, and returns it as "true" or "false".
+func truth(r *Reader, key string, node *Node, want string) (string, bool) {
+	s, ok := scalar(r, key, node, want)
 	if !ok {
-		return false, false
+		return "", false
 	}
 	if node.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
 		switch word := strings.ToLower(s); {
 		case word == "true", r.OldBooleans && (word == "yes" || word == "on" || word == "y"):
-			return true, true
+			return "true", true
 		case word == "false", r.OldBooleans && (word == "no" || word == "off" || word == "n"):
-			return false, true
+			return "false", true
 		}
 	}
-	r.Errorf(node, "%s: want true or false, got %s", key, Describe(node))
-	return false, false
+	r.Errorf(node, "%s: want %s, got %s", key, want, Describe(node))
+	return "", false
 }
 
 // Whole reads a whole number of at least 0. 1e6 is a whole number.

@@ -65,6 +65,10 @@ func TestScalars(t *testing.T) {
 	wantRead(t, Size, "1KiB", 1024, "")
 	wantRead(t, Size, "1.5KB", 1500, "")
 	wantRead(t, Size, "0.3B", 0, `k: want a size such as 256, 256B or 1KiB, got "0.3B"`)
+	wantRead(t, TruthOr("auto"), "auto", "auto", "")
+	wantRead(t, TruthOr("auto"), "True", "true", "")
+	wantRead(t, TruthOr("auto"), "false", "false", "")
+	wantRead(t, TruthOr("auto"), "ture", "", `k: want true, false or auto, got "ture"`)
 	wantRead(t, OneOf("red", "blue"), "blue", "blue", "")
 	wantRead(t, OneOf("red", "blue"), "bleu", "", `k: unknown value "bleu" (did you mean "blue"?)`)
 }

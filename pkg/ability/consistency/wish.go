@@ -42,18 +42,19 @@ const auto = "auto"
 
 // wishKind is true, false or auto.
 func wishKind() yamlfile.Kind[Wish] {
+	word := yamlfile.TruthOr(auto)
 	return yamlfile.Kind[Wish]{
 		Unit:   "true, false or auto",
 		Schema: yamlfile.Schema{"enum": []any{true, false, auto}},
 		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (Wish, bool) {
-			if yamlfile.IsText(node) && node.Value == auto {
-				return ByDefault, true
-			}
-			is, ok := yamlfile.Truth(r, key, node)
-			if is {
+			switch s, ok := word(r, key, node); s {
+			case auto:
+				return ByDefault, ok
+			case "true":
 				return On, ok
+			default:
+				return Off, ok
 			}
-			return Off, ok
 		},
 		Node: func(w Wish) *yamlfile.Node {
 			if w == ByDefault {
