@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
-	"time"
 
-	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
@@ -41,14 +38,14 @@ func (s squeezed) run(ctx context.Context, record string) (manifest string, err 
 		return "", err
 	}
 	var failed error
-	control.Beside = func(ctx context.Context, _ *os.Process) { failed = occupy(ctx, experiment.Results(control.Dir)) }
+	control.Beside = func(ctx context.Context, _ *os.Process) { failed = occupy(ctx, control.Dir) }
 	manifest, err = control.Run(ctx, record)
 	return manifest, errors.Join(err, failed)
 }
 
-// occupy uses a processor from the beginning of the load to its end.
-func occupy(ctx context.Context, results string) error {
-	if !awaitEvent(ctx, results, "load start") {
+// occupy uses a processor from the beginning of the load of the run in a folder to its end.
+func occupy(ctx context.Context, dir string) error {
+	if !experiment.Await(ctx, dir, "load start") {
 		return errors.New("the load did not begin")
 	}
 	busy := exec.Command("taskset", "-c", "0", "sh", "-c", "while :; do :; done")
@@ -56,24 +53,8 @@ func occupy(ctx context.Context, results string) error {
 	if err := busy.Start(); err != nil {
 		return err
 	}
-	awaitEvent(ctx, results, "load end")
+	experiment.Await(ctx, dir, "load end")
 	err := busy.Process.Kill()
 	_ = busy.Wait() // it was killed
 	return err
-}
-
-// awaitEvent waits until the events of the run below a folder have one of a kind. It returns false if
-// ctx ended before.
-func awaitEvent(ctx context.Context, results, kind string) bool {
-	for {
-		found, _ := filepath.Glob(filepath.Join(results, "*", "*", "*", "events.jsonl")) // the pattern is right
-		for _, path := range found {
-			if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, fmt.Appendf(nil, `"kind":%q`, kind)) {
-				return true
-			}
-		}
-		if !sleep.For(ctx, 100*time.Millisecond) {
-			return false
-		}
-	}
 }

@@ -15,6 +15,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // Main calls a program's function with the arguments, the standard output for what it measures, and
@@ -150,6 +153,22 @@ func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 
 // Results is the folder of the results of a run in a folder.
 func Results(dir string) string { return filepath.Join(dir, "results") }
+
+// Await waits until a database of the run in a folder has an event of a kind. It returns false if ctx
+// ended before.
+func Await(ctx context.Context, dir, kind string) bool {
+	event := fmt.Appendf(nil, `"kind":%q`, kind)
+	for ctx.Err() == nil {
+		found, _ := filepath.Glob(filepath.Join(Results(dir), "*", "*", "*", "events.jsonl")) // the pattern is right
+		for _, path := range found {
+			if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, event) {
+				return true
+			}
+		}
+		sleep.For(ctx, 20*time.Millisecond)
+	}
+	return false
+}
 
 // Table reads a table of a record: the values of each row by the names of its columns.
 func Table(path string) (rows []map[string]string, err error) {

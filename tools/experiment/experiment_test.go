@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,26 @@ func TestRun(t *testing.T) {
 		if text, read := os.ReadFile(got); err != nil || read != nil || string(text) != "it\n" {
 			t.Errorf("%s: record %q with %q (%v), %v", c.name, got, text, read, err)
 		}
+	}
+}
+
+// An event is awaited in the results of all databases, until the context ends.
+func TestAwait(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(experiment.Results(dir), "title", "run", "etcd", "events.jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"time":"2026-01-01T00:00:04Z","kind":"load start"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !experiment.Await(t.Context(), dir, "load start") {
+		t.Error("the event did not come that there is")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if experiment.Await(ctx, dir, "none") {
+		t.Error("an event came that there is not")
 	}
 }
 

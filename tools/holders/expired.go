@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
 )
 
 // counter is how many leases a member of etcd ended because nobody renewed them.
@@ -20,7 +22,7 @@ type expired struct{ n int64 }
 // poll asks a member again and again, while it runs and until ctx ends.
 func (e *expired) poll(ctx context.Context, host string) {
 	defer http.DefaultClient.CloseIdleConnections()
-	for ; ctx.Err() == nil; rest(ctx, 100*time.Millisecond) {
+	for ; ctx.Err() == nil; sleep.For(ctx, 100*time.Millisecond) {
 		if n, err := ask(ctx, "http://"+host+":2379/metrics"); err == nil { // else it does not run
 			e.n = n
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
@@ -52,8 +53,8 @@ func stoppedHolders(database string) trial {
 		name: "stopped-" + database, title: fmt.Sprintf("%s, three members: holders of %d locks, with a TTL of 4 s, are stopped %d times for %v", database, stoppedNames, stoppedTimes, stoppedFor),
 		text: three + load(80*time.Second, 20) + fmt.Sprintf("locks: {names: %d, contenders: [2], hold: 8s, ttl: 4s, recipe: direct}\ndatabases: {%s: %s}\n", stoppedNames, database, entry),
 		beside: func(ctx context.Context, control *os.Process, dir string) {
-			for i := 0; i < stoppedTimes && await(ctx, dir, "contenders"); i++ {
-				rest(ctx, 4*time.Second)
+			for i := 0; i < stoppedTimes && experiment.Await(ctx, dir, "contenders"); i++ {
+				sleep.For(ctx, 4*time.Second)
 				stop(ctx, control, stoppedFor)
 			}
 		},

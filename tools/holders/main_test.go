@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -153,11 +152,6 @@ exit 3
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if await(ctx, dir, "none") {
-		t.Error("an event came that there is not")
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/coreos/dbtester/tools/experiment"
 )
 
 // records are those of one run.
@@ -164,26 +161,4 @@ func first(files []string, kind string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, errNone
-}
-
-// await waits for an event of a running experiment, and reports whether it came.
-func await(ctx context.Context, dir, kind string) bool {
-	for ctx.Err() == nil {
-		found, _ := filepath.Glob(filepath.Join(experiment.Results(dir), "*", "*", "*", "events.jsonl")) // the pattern is right
-		if _, err := first(found, kind); err == nil {
-			return true
-		}
-		rest(ctx, 20*time.Millisecond)
-	}
-	return false
-}
-
-// rest waits for a time or the end of ctx.
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

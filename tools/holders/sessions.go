@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
@@ -142,8 +143,8 @@ func stoppedClient() trial {
 		name: "stopped-client", title: "etcd, one member: 100 leases of 4 s end while the client is stopped for 2.2 s",
 		text: one + load(14*time.Second, 50) + fmt.Sprintf("sessions: {held: %d, ttl: 4s, keep: 1s, after: 3s}\ndatabases: {etcd: {}}\n", held),
 		beside: func(ctx context.Context, control *os.Process, dir string) {
-			if await(ctx, dir, "sessions abandoned") {
-				rest(ctx, 2700*time.Millisecond)
+			if experiment.Await(ctx, dir, "sessions abandoned") {
+				sleep.For(ctx, 2700*time.Millisecond)
 				stop(ctx, control, 2200*time.Millisecond)
 			}
 		},
@@ -160,7 +161,7 @@ func stoppedClient() trial {
 // stop stops a process for a time.
 func stop(ctx context.Context, p *os.Process, length time.Duration) {
 	if p.Signal(syscall.SIGSTOP) == nil {
-		rest(ctx, length)
+		sleep.For(ctx, length)
 		_ = p.Signal(syscall.SIGCONT) // it cannot have ended
 	}
 }
