@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.."
 go=${GO:-go}
 runs=$1
 shift
+[[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "flakes: RUNS must be a positive number, got $runs" >&2; exit 2; }
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 kept=$PWD/results/flakes
 binaries=$(mktemp -d)
