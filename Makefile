@@ -13,8 +13,9 @@ PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
 
 # Behind a command that prints the file of its target in test-results: an interrupted one leaves the
-# old file, and one that fails, because of what it found, replaces it and fails.
-publish = >bin/$@.md; status=$$?; mv bin/$@.md test-results/$@.md && exit $$status
+# old file, and so does one that prints nothing, because of its arguments. One that fails because of
+# what it found replaces it and fails.
+publish = >bin/$@.md; status=$$?; test ! -s bin/$@.md || mv bin/$@.md test-results/$@.md && exit $$status
 
 .DEFAULT_GOAL := build
 .PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory observer audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
@@ -75,7 +76,7 @@ check: verify ## verify, and tests of the packages that changes since BASE reach
 
 flakes: ## RUNS runs (10) of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
 	@mkdir -p bin
-	packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages $(publish)
+	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages; } $(publish)
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
@@ -151,7 +152,7 @@ hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of ea
 	$(GO) run ./tools/handoffs -dbtester $(CURDIR)/bin/dbtester -n $(HAND_OFFS) $(publish)
 
 holders: build ## compare what is reported of holders of sessions and locks that die, go on or are stopped with each store's rule, and the cost of a renewal with that of etcd's tools: test-results/holders.md; half an hour, on an idle machine
-	$(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester >bin/holders.md; status=$$?; (cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 6 -requests 400000) >>bin/holders.md || status=1; mv bin/holders.md test-results/holders.md && exit $$status
+	($(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester; status=$$?; cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 6 -requests 400000 && exit $$status) $(publish)
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour
