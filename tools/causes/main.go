@@ -40,6 +40,9 @@ func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *n < 0 {
+		return fmt.Errorf("n must not be negative, got %d", *n)
+	}
 	wanted, err := chosen(strings.FieldsFunc(*keys, func(r rune) bool { return r == ' ' || r == ',' }))
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ func observe(ctx context.Context, args []string, out, progress io.Writer) error 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *runs < 1 {
+		return fmt.Errorf("runs must be positive, got %d", *runs)
+	}
 	busy := experiment.Busy("before")
 	dir, err := os.MkdirTemp("/dev/shm", "observer-")
 	if err != nil {
