@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,6 +134,21 @@ func Output(ctx context.Context, program string, args ...string) (string, error)
 		return "", fmt.Errorf("%w: %s", err, complained.String())
 	}
 	return said.String(), nil
+}
+
+// Version is the program's commit and the etcd built into it.
+func Version(ctx context.Context, program string) (string, error) {
+	text, err := Output(ctx, program, "version")
+	if err != nil {
+		return "", fmt.Errorf("ask for the version: %w", err)
+	}
+	var parts []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "dbtester ") || strings.HasPrefix(line, "embedded etcd ") {
+			parts = append(parts, strings.TrimPrefix(line, "embedded "))
+		}
+	}
+	return strings.Join(parts, ", "), nil
 }
 
 // wait starts the process and waits until it and what is beside it have ended.

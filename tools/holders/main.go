@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -62,8 +61,12 @@ func holders(ctx context.Context, args []string, out, progress io.Writer) error 
 		return err
 	}
 	defer os.RemoveAll(dir)
+	version, err := experiment.Version(ctx, *program)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "# Holders of sessions and locks\n\nWhat dbtester reports of holders that die, go on or are stopped, beside each store's rule and, for etcd, its own counter. Members, load and holders share one machine with %d processors, %s; data is in memory. Made by `make holders` with %s, ZooKeeper %s and Consul %s.\n",
-		runtime.NumCPU(), experiment.Busy("before"), version(ctx, *program), experiment.ZooKeeperRelease, experiment.ConsulRelease)
+		runtime.NumCPU(), experiment.Busy("before"), version, experiment.ZooKeeperRelease, experiment.ConsulRelease)
 	var errs []error
 	for _, t := range trials(*stretch) {
 		if *only != "" && !strings.Contains(","+*only+",", ","+t.name+",") {
@@ -88,21 +91,6 @@ func holders(ctx context.Context, args []string, out, progress io.Writer) error 
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// version is the program's commit and the etcd built into it.
-func version(ctx context.Context, program string) string {
-	text, err := exec.CommandContext(ctx, program, "version").Output()
-	if err != nil {
-		return "an unknown dbtester"
-	}
-	var parts []string
-	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "dbtester ") || strings.HasPrefix(line, "embedded etcd ") {
-			parts = append(parts, strings.TrimPrefix(line, "embedded "))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 // run makes a run and judges its records.

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/tools/experiment"
@@ -65,6 +63,10 @@ func observe(ctx context.Context, args []string, out, progress io.Writer) error 
 	if *runs < 1 {
 		return fmt.Errorf("runs must be positive, got %d", *runs)
 	}
+	version, err := experiment.Version(ctx, *program)
+	if err != nil {
+		return err
+	}
 	busy := experiment.Busy("before")
 	dir, err := os.MkdirTemp("/dev/shm", "observer-")
 	if err != nil {
@@ -84,18 +86,10 @@ func observe(ctx context.Context, args []string, out, progress io.Writer) error 
 			fmt.Fprintf(progress, "run %d, %s: mean %.2f ms, observed %.2f; p99 %.2f ms, observed %.2f\n", n+1, l, s.reported.mean, s.observed.mean, s.reported.p99, s.observed.p99)
 		}
 	}
-	text, err := version(ctx, *program)
-	fmt.Fprintf(out, "# Response times beside those of an outside observer\n\nMade by `make observer` with %s on %d processors, %s, %s.\n\n", text, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), busy)
+	fmt.Fprintf(out, "# Response times beside those of an outside observer\n\nMade by `make observer` with %s on %d processors, %s, %s.\n\n", version, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), busy)
 	fmt.Fprintf(out, "The observer is a proxy between dbtester and one member of etcd, both on this machine. It stamps a put when the last of its bytes has come from the client, and again when it sends the client the end of the answer. It holds back each answer by %v and a random time with a mean of %v, so that the processors are mostly idle. What is left between the stamps and dbtester's is loopback, the waking of either process, and the delay that a request had in dbtester. Where requests have a rate, times are from when they were due, evenly from the latest start that no put contradicts by its arrival.\n\n", *least, *mean)
 	fmt.Fprintf(out, "%d runs of each load, in turn; medians, and medians of the ratios of reported to observed within runs with the interval of their order statistics. The mean must be within %.0f %% and p99 within %.0f %%.\n\n", *runs, 100*mostMean, 100*mostP99)
-	return errors.Join(err, print(out, all, seen))
-}
-
-// version is the first line that the program prints of itself.
-func version(ctx context.Context, program string) (string, error) {
-	text, err := experiment.Output(ctx, program, "version")
-	line, _, _ := strings.Cut(text, "\n")
-	return line, err
+	return print(out, all, seen)
 }
 
 // percentile is the smallest of some values that a share of all does not exceed.
