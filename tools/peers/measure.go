@@ -81,32 +81,40 @@ func (r row) run(ctx context.Context, o options) (usage, error) {
 
 // measure runs a program and returns its usage by the kernel's accounts and its
 // output; RssAnon is sampled every 20 ms.
-func measure(ctx context.Context, dir string, argv []string) (usage, string, error) {
+func measure(ctx context.Context, dir string, argv []string) (u usage, output string, err error) {
+	start := time.Now()
+	ended, output, err := watch(ctx, dir, argv, func(pid int) { u.anon = max(u.anon, rssAnon(pid)) })
+	if ended != nil {
+		u.wall = time.Since(start)
+		u.cpu = ended.UserTime() + ended.SystemTime()
+		u.peak = ended.SysUsage().(*syscall.Rusage).Maxrss * 1024
+	}
+	return u, output, err
+}
+
+// watch runs a program, calls a function with its process every 20 ms, and returns what the kernel says
+// of the process, nil if it was not started, and its output.
+func watch(ctx context.Context, dir string, argv []string, sample func(pid int)) (*os.ProcessState, string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	start := time.Now()
 	if err := cmd.Start(); err != nil {
-		return usage{}, "", err
+		return nil, "", err
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	var u usage
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			u.anon = max(u.anon, rssAnon(cmd.Process.Pid))
+			sample(cmd.Process.Pid)
 		case err := <-done:
 			if err != nil {
 				err = fmt.Errorf("%w\n%s", err, output.String())
 			}
-			u.wall = time.Since(start)
-			u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-			u.peak = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024
-			return u, output.String(), err
+			return cmd.ProcessState, output.String(), err
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,30 +209,9 @@ func largest(samples []sample) (most int64) {
 }
 
 // sampled runs a program and samples its RssAnon every 20 ms.
-func sampled(ctx context.Context, dir string, argv []string) ([]sample, string, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		return nil, "", err
-	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	var samples []sample
-	for {
-		select {
-		case <-tick.C:
-			samples = append(samples, sample{time.Now(), rssAnon(cmd.Process.Pid)})
-		case err := <-done:
-			if err != nil {
-				err = fmt.Errorf("%w\n%s", err, output.String())
-			}
-			return samples, output.String(), err
-		}
-	}
+func sampled(ctx context.Context, dir string, argv []string) (samples []sample, output string, err error) {
+	_, output, err = watch(ctx, dir, argv, func(pid int) { samples = append(samples, sample{time.Now(), rssAnon(pid)}) })
+	return samples, output, err
 }
 
 // print prints one row for each number of requests, with ratios to the number before.
