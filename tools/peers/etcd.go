@@ -37,14 +37,20 @@ const paced = 20
 
 // etcdParts are the loads of etcd.
 func etcdParts() []part {
-	closed := func(name, title string, minutes int, l load, programs ...program) part {
-		return part{name, "Puts to etcd: " + title, minutes, func(ctx context.Context, o options, out io.Writer) error {
+	measured := func(name, title string, minutes int, l load, programs ...program) part {
+		return part{name, title, minutes, func(ctx context.Context, o options, out io.Writer) error {
 			o.load = l
-			return o.workIn(10, func(o options) error { return printEtcd(ctx, o, out, programs) })
+			return o.workIn(10, func(o options) error {
+				_, err := etcdLoad(ctx, o, out, programs)
+				return err
+			})
 		}}
 	}
+	puts := func(name, title string, minutes int, l load, programs ...program) part {
+		return measured(name, "Puts to etcd: "+title, minutes, l, programs...)
+	}
 	rated := func(rate int, most, mostWith float64) part {
-		return closed(fmt.Sprintf("rate-%d", rate), fmt.Sprintf("%d a second by 100 clients on 100 connections", rate), 16,
+		return puts(fmt.Sprintf("rate-%d", rate), fmt.Sprintf("%d a second by 100 clients on 100 connections", rate), 16,
 			load{requests: paced * rate, clients: 100, connections: 100, rate: rate},
 			program{name: benchmarkName},
 			program{controlName, []bar{{cpu, benchmarkName, most}, {cpu, floorName, 1.3}}},
@@ -52,28 +58,19 @@ func etcdParts() []part {
 			program{name: floorName})
 	}
 	return []part{
-		closed("clients-1", "1 client", 6, load{requests: 8_000, clients: 1, connections: 1},
+		puts("clients-1", "1 client", 6, load{requests: 8_000, clients: 1, connections: 1},
 			program{name: benchmarkName}, program{name: controlName}, program{name: floorName}),
-		closed("clients-10", "10 clients on 10 connections", 8, load{requests: 30_000, clients: 10, connections: 10},
+		puts("clients-10", "10 clients on 10 connections", 8, load{requests: 30_000, clients: 10, connections: 10},
 			program{name: benchmarkName}, program{name: controlName}, program{name: floorName}),
-		closed("clients-100", "100 clients on 100 connections", 11, load{requests: 100_000, clients: 100, connections: 100},
+		puts("clients-100", "100 clients on 100 connections", 11, load{requests: 100_000, clients: 100, connections: 100},
 			program{name: benchmarkName}, program{controlName, []bar{{cpu, benchmarkName, 0.30}}}, program{name: withRequests}, program{name: floorName}),
-		closed("clients-1000", "1000 clients on 100 connections", 18, load{requests: 200_000, clients: 1000, connections: 100},
+		puts("clients-1000", "1000 clients on 100 connections", 18, load{requests: 200_000, clients: 1000, connections: 100},
 			program{name: benchmarkName}, program{controlName, []bar{{cpu, benchmarkName, 0.24}, {peak, benchmarkName, 0.40}}},
 			program{name: judgedName}, program{name: clientv3Name}, program{name: floorName}),
 		rated(1000, 0.22, 0.17),
 		rated(4000, 0.45, 0.40),
-		{"renewals", "Renewals of etcd's leases", 15, func(ctx context.Context, o options, out io.Writer) error {
-			o.load = load{requests: 200_000, clients: 1000, connections: 100, keepalive: true}
-			return o.workIn(10, func(o options) error { return printEtcd(ctx, o, out, renewing) })
-		}},
+		measured("renewals", "Renewals of etcd's leases", 15, load{requests: 200_000, clients: 1000, connections: 100, keepalive: true}, renewing...),
 	}
-}
-
-// printEtcd runs programs with one load of etcd and prints their table.
-func printEtcd(ctx context.Context, o options, out io.Writer, programs []program) error {
-	_, err := etcdLoad(ctx, o, out, programs)
-	return err
 }
 
 // etcdLoad runs programs with one load of etcd in turn, prints their table, and returns its rows.
