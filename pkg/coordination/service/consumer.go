@@ -23,9 +23,9 @@ type consumer struct {
 
 // heard is when consumers were told of a change, in nanoseconds of the clock.
 type heard struct {
-	at          []int64 // by consumer, 0 for those that were not
-	n           int
-	first, last int64
+	at    []int64 // by consumer, 0 for those that were not
+	n     int
+	first int64
 	// resolution is the longest time between the last look without the change and the first with it.
 	resolution time.Duration
 }
@@ -126,7 +126,6 @@ func (h *heard) by(consumer int, at int64, change database.Change) {
 	h.at[consumer] = at
 	h.n++
 	h.notice(at)
-	h.last = max(h.last, at)
 	if !change.Since.IsZero() {
 		h.resolution = max(h.resolution, change.At.Sub(change.Since))
 	}
