@@ -1,24 +1,17 @@
 package service
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/discovery"
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// consumer watches all instances over a connection of its own.
+// consumer watches all instances.
 type consumer struct {
-	of    *Service
-	n     int
-	on    database.Sessions
-	ready chan struct{} // closed when it misses nothing any more
-	over  chan struct{} // closed when it watches no more
-	err   error         // why it stopped before its end; set before over is closed
-	last  int64         // when it was last told of something, for the goroutine of the watch
+	follower
+	n    int
+	last int64 // when it was last told of something, for the goroutine of the watch
 }
 
 // heard is when consumers were told of a change, in nanoseconds of the clock.
@@ -28,41 +21,6 @@ type heard struct {
 	first int64
 	// resolution is the longest time between the last look without the change and the first with it.
 	resolution time.Duration
-}
-
-// followTimeout bounds the begin of a watch.
-const followTimeout = 30 * time.Second
-
-// begin connects, and returns when the consumer watches, until watching is over.
-func (c *consumer) begin(ctx, watching context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, followTimeout)
-	defer cancel()
-	on, err := c.of.Dial(ctx, 1+c.n)
-	if err != nil {
-		c.err = fmt.Errorf("dial for consumer %d: %w", c.n, err)
-		close(c.over)
-		return c.err
-	}
-	c.on = on
-	c.of.watching.Go(func() {
-		defer c.of.tell()
-		defer close(c.over)
-		err := on.Watch(watching, func() { close(c.ready) }, c.changed)
-		if watching.Err() == nil {
-			if err == nil {
-				err = errors.New("the watch ended")
-			}
-			c.err = err
-		}
-	})
-	select {
-	case <-c.ready:
-		return nil
-	case <-c.over:
-		return fmt.Errorf("watch instances: %w", c.err)
-	case <-ctx.Done():
-		return fmt.Errorf("watch instances: %w", context.Cause(ctx))
-	}
 }
 
 // changed notes what the consumer is told.
@@ -103,8 +61,8 @@ func (s *Service) heardOf(n name) (came, gone **heard) {
 	if r := s.all[n]; r != nil {
 		return &r.came, &r.gone
 	}
-	if n.instance == s.leader() && n.generation >= 0 && n.generation < len(s.terms) {
-		t := s.terms[n.generation]
+	if n.instance == s.leader() && n.generation >= 0 && n.generation < len(s.elections.terms) {
+		t := s.elections.terms[n.generation]
 		return &t.came, &t.gone
 	}
 	return nil, nil
@@ -144,16 +102,3 @@ func (c *consumer) knows(r *registration) bool {
 	defer c.of.mu.Unlock()
 	return r.came != nil && r.came.at[c.n] != 0
 }
-
-// ended reports whether the consumer watches no more.
-func (c *consumer) ended() bool {
-	select {
-	case <-c.over:
-		return true
-	default:
-		return false
-	}
-}
-
-// lasted reports whether the consumer watched until the end.
-func (c *consumer) lasted() bool { return c.err == nil }

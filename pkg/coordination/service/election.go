@@ -23,17 +23,29 @@ type term struct {
 	came, gone *heard
 }
 
-// contender is an instance that leads if nobody else does. It follows the leaders' keys over a
-// connection of its own.
+// elections are what the instances need to elect leaders.
+type elections struct {
+	contenders []*contender
+	tasks      tasks         // of the contenders
+	elected    chan struct{} // has something when a leader was elected
+	terms      []*term       // under the lock of Service
+}
+
+// incumbent returns the last term and who leads in it, nil if nobody does any more. The lock of Service is
+// held.
+func (e *elections) incumbent() (term int, by *registration) {
+	term = len(e.terms) - 1
+	if term < 0 || e.terms[term].by.over() {
+		return term, nil
+	}
+	return term, e.terms[term].by
+}
+
+// contender is an instance that leads if nobody else does. It follows the leaders' keys.
 type contender struct {
-	of    *Service
-	n     int
-	is    *registration
-	on    database.Sessions
-	ready chan struct{} // closed when it misses no leader any more
-	over  chan struct{} // closed when it follows no more
-	err   error         // why it stopped before its end; set before over is closed
-	free  chan struct{} // has something when the last leader is gone
+	follower
+	is   *registration
+	free chan struct{} // has something when the last leader is gone
 
 	mu     sync.Mutex
 	leader int // the term that it knows, -1 for none
@@ -50,27 +62,31 @@ func (s *Service) leader() int { return s.Plan.Instances + 1 }
 // elect has the instances follow the leaders and compete to be the next. It returns once there is the
 // first leader.
 func (s *Service) elect(ctx context.Context) error {
-	electing, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = cancel
+	e := &s.elections
+	electing := e.tasks.begin(ctx)
 	for i := range s.Plan.Instances {
 		if r := s.all[name{instance: i}]; r != nil {
-			s.contenders = append(s.contenders, &contender{
-				of: s, n: len(s.contenders), is: r, ready: make(chan struct{}), over: make(chan struct{}), free: make(chan struct{}, 1), leader: -1,
+			conn := 1 + len(s.consumers) + len(e.contenders)
+			e.contenders = append(e.contenders, &contender{
+				follower: newFollower(s, conn, fmt.Sprintf("instance %d", i), "follow the leader"), is: r, free: make(chan struct{}, 1), leader: -1,
 			})
 		}
 	}
-	errs := make([]error, len(s.contenders))
-	s.keeper.Each(len(s.contenders), func(n int) { errs[n] = s.contenders[n].begin(ctx, electing) })
+	errs := make([]error, len(e.contenders))
+	s.keeper.Each(len(e.contenders), func(n int) {
+		c := e.contenders[n]
+		errs[n] = c.begin(ctx, electing, &e.tasks, c.changed)
+	})
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for _, c := range s.contenders {
-		s.electing.Go(func() { c.contend(electing) })
+	for _, c := range e.contenders {
+		e.tasks.Go(func() { c.contend(electing) })
 	}
 	within, done := context.WithTimeout(ctx, followTimeout)
 	defer done()
 	select {
-	case <-s.elected:
+	case <-e.elected:
 		return nil
 	case <-within.Done():
 		s.mu.Lock()
@@ -81,50 +97,9 @@ func (s *Service) elect(ctx context.Context) error {
 
 // endElections ends what elect began.
 func (s *Service) endElections() {
-	if s.stop == nil {
-		return
-	}
-	s.stop()
-	s.electing.Wait()
-	s.keeper.Each(len(s.contenders), func(n int) {
-		if on := s.contenders[n].on; on != nil {
-			_ = on.Close() // nothing is sent any more
-		}
-	})
-}
-
-// lead sets which leader dies, and reports whether there is one.
-func (s *Service) lead(a *act) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a.term = len(s.terms) - 1
-	if a.term < 0 || s.terms[a.term].by.over() {
-		return false
-	}
-	a.before = s.terms[a.term].by
-	a.Instance = a.before.instance
-	return true
-}
-
-// begin connects, and returns when the contender follows, until electing is over.
-func (c *contender) begin(ctx, electing context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, followTimeout)
-	defer cancel()
-	if c.on, err = c.of.Dial(ctx, 1+len(c.of.consumers)+c.n); err != nil {
-		return fmt.Errorf("dial for instance %d: %w", c.is.instance, err)
-	}
-	c.of.electing.Go(func() {
-		defer close(c.over)
-		c.err = c.on.Watch(electing, func() { close(c.ready) }, c.changed)
-	})
-	select {
-	case <-c.ready:
-		return nil
-	case <-c.over:
-		return fmt.Errorf("follow the leader: %w", cmp.Or(c.err, errors.New("the watch ended")))
-	case <-ctx.Done():
-		return fmt.Errorf("follow the leader: %w", context.Cause(ctx))
-	}
+	e := &s.elections
+	e.tasks.end()
+	s.keeper.Each(len(e.contenders), func(n int) { e.contenders[n].close() })
 }
 
 // changed notes which term the contender knows, and when it knew that a leader was gone.
@@ -195,12 +170,12 @@ func (c *contender) take(ctx context.Context) (led bool, err error) {
 		return false, err
 	}
 	s.mu.Lock()
-	number := len(s.terms)
-	s.terms = append(s.terms, &term{by: r, elected: time.Now()})
+	number := len(s.elections.terms)
+	s.elections.terms = append(s.elections.terms, &term{by: r, elected: time.Now()})
 	s.mu.Unlock()
 	err = r.Is.Attach(ctx, []byte(s.Keys.Of(s.leader(), number)), value)
 	select {
-	case s.elected <- struct{}{}:
+	case s.elections.elected <- struct{}{}:
 	default:
 	}
 	return true, err

@@ -151,14 +151,15 @@ func (s *Service) election(c discovery.Change, a *act, o *discovery.Outcome) dis
 	if a.before == nil {
 		return c
 	}
-	died := s.terms[a.term]
+	terms := s.elections.terms
+	died := terms[a.term]
 	s.missing(a.before, died.gone, o)
 	o.Resolution = max(o.Resolution, resolution(died.gone), a.before.Answered.Sub(a.before.Sent))
-	if a.term+1 == len(s.terms) {
+	if a.term+1 == len(terms) {
 		o.Behind += len(s.consumers) // there was no next leader
 		return c
 	}
-	next := s.terms[a.term+1]
+	next := terms[a.term+1]
 	s.missing(next.by, next.came, o)
 	o.Resolution = max(o.Resolution, resolution(next.came))
 	if died.gone == nil || next.came == nil {

@@ -21,7 +21,7 @@ import (
 
 // Options are of a [Service].
 type Options struct {
-	// Dial opens connection n: 0 is that of the instances, and each consumer has one of its own.
+	// Dial opens connection n: 0 is that of the instances, and who follows keys has one of its own.
 	Dial  func(ctx context.Context, n int) (database.Sessions, error)
 	Facts database.SessionFacts
 	Plan  discovery.Plan
@@ -44,23 +44,16 @@ type Service struct {
 	Options
 	on        database.Sessions
 	consumers []*consumer
+	watching  tasks // of the consumers
 	keeper    *keeper.Keeper
-	keep      context.CancelFunc
-	watch     context.CancelFunc
-	tasks     sync.WaitGroup // renewals
-	watching  sync.WaitGroup
+	keeping   tasks // of the keeper
 	clock     clock.Clock
 	stops     *stops.Stops
+	elections elections
 
 	// news wakes the barrier when a consumer knows the marker, or has ended.
 	news   chan struct{}
 	marker *registration // the instance of the barrier
-
-	// electing has the instances compete to lead, and elected wakes who waits for a leader.
-	electing   sync.WaitGroup
-	stop       context.CancelFunc // of them, nil without elections
-	contenders []*contender
-	elected    chan struct{}
 
 	took  time.Duration // of all registrations
 	began time.Time
@@ -68,7 +61,6 @@ type Service struct {
 
 	mu      sync.Mutex // of what follows
 	all     map[name]*registration
-	terms   []*term
 	why     error // the first failure of a registration, or of an election
 	reports reports
 	end     ending
@@ -106,7 +98,7 @@ type act struct {
 
 // New returns a service without instances.
 func New(o Options) *Service {
-	s := &Service{Options: o, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1), elected: make(chan struct{}, 1)}
+	s := &Service{Options: o, clock: clock.New(), all: map[name]*registration{}, news: make(chan struct{}, 1), elections: elections{elected: make(chan struct{}, 1)}}
 	s.stops = stops.New(s.clock)
 	s.keeper = keeper.New(keeper.Options{
 		Most: o.Plan.Instances + o.Plan.Deploys + 1, TTL: o.Plan.TTL, Every: o.Plan.Keep, Workers: max(min(o.Workers, o.Plan.Instances), 1),
@@ -122,10 +114,9 @@ func (s *Service) Register(ctx context.Context) (err error) {
 	if s.on, err = s.Dial(ctx, 0); err != nil {
 		return fmt.Errorf("dial for instances: %w", err)
 	}
-	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.keep = cancel
-	s.tasks.Go(func() { s.stops.Watch(keeping, func(int64) {}) })
-	s.keeper.Start(keeping, &s.tasks)
+	keeping := s.keeping.begin(ctx)
+	s.keeping.Go(func() { s.stops.Watch(keeping, func(int64) {}) })
+	s.keeper.Start(keeping, &s.keeping.WaitGroup)
 	start := time.Now()
 	s.keeper.Each(s.Plan.Instances, func(i int) {
 		if ctx.Err() == nil {
@@ -144,13 +135,15 @@ func (s *Service) Register(ctx context.Context) (err error) {
 // Follow has the consumers watch the instances, and the instances elect a leader if the plan has
 // elections. The error is of the first that cannot.
 func (s *Service) Follow(ctx context.Context) error {
-	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.watch = cancel
+	watching := s.watching.begin(ctx)
 	for n := range s.Plan.Consumers {
-		s.consumers = append(s.consumers, &consumer{of: s, n: n, ready: make(chan struct{}), over: make(chan struct{})})
+		s.consumers = append(s.consumers, &consumer{follower: newFollower(s, 1+n, fmt.Sprintf("consumer %d", n), "watch instances"), n: n})
 	}
 	errs := make([]error, len(s.consumers))
-	s.keeper.Each(len(s.consumers), func(n int) { errs[n] = s.consumers[n].begin(ctx, watching) })
+	s.keeper.Each(len(s.consumers), func(n int) {
+		c := s.consumers[n]
+		errs[n] = c.begin(ctx, watching, &s.watching, c.changed)
+	})
 	if err := errors.Join(errs...); err != nil || s.Plan.Elections == 0 {
 		return err
 	}
@@ -168,24 +161,31 @@ func (s *Service) Run(ctx context.Context) error {
 			return nil
 		}
 		a := &act{Act: one}
-		if one.Kind == discovery.Election {
-			if !s.lead(a) {
-				a.sent, a.err = time.Now(), errNoLeader
-				s.acts = append(s.acts, a)
-				continue
-			}
-		} else {
-			s.mu.Lock()
-			a.before = s.all[name{instance: one.Instance}]
-			s.mu.Unlock()
+		switch s.choose(a); {
+		case a.err != nil:
+			s.acts = append(s.acts, a)
+		case a.before != nil:
+			s.acts = append(s.acts, a)
+			running.Go(func() { s.perform(ctx, a) })
 		}
-		if a.before == nil { // it was not registered
-			continue
-		}
-		s.acts = append(s.acts, a)
-		running.Go(func() { s.perform(ctx, a) })
 	}
 	return nil
+}
+
+// choose sets the instance to which an act happens, nil if it was not registered. An election without a
+// leader that could die has failed then.
+func (s *Service) choose(a *act) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.Kind != discovery.Election {
+		a.before = s.all[name{instance: a.Instance}]
+		return
+	}
+	if a.term, a.before = s.elections.incumbent(); a.before == nil {
+		a.sent, a.err = time.Now(), errNoLeader
+		return
+	}
+	a.Instance = a.before.instance
 }
 
 // endTimeout bounds the wait for what consumers are to hear after the load, and the end of all
@@ -204,18 +204,10 @@ func (s *Service) End(ctx context.Context) {
 	if s.end.behind = context.Cause(ctx); s.end.behind == nil && len(s.consumers) > 0 {
 		s.end.behind = s.barrier(within)
 	}
-	if s.watch != nil {
-		s.watch()
-		s.watching.Wait()
-	}
-	s.keep()
-	s.tasks.Wait()
+	s.watching.end()
+	s.keeping.end()
 	s.release(within)
-	s.keeper.Each(len(s.consumers), func(n int) {
-		if on := s.consumers[n].on; on != nil {
-			_ = on.Close() // nothing is sent any more
-		}
-	})
+	s.keeper.Each(len(s.consumers), func(n int) { s.consumers[n].close() })
 	_ = s.on.Close()
 }
 
