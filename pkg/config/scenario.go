@@ -40,14 +40,7 @@ func scenarios() []scenario {
 			}
 		},
 		load: func(given map[string]string) map[string]string {
-			notice, err := time.ParseDuration(given["notice"])
-			if err != nil || notice <= 0 { // which is reported where it is read
-				notice = time.Minute
-			}
-			return map[string]string{
-				"operation": "update", "keys": "1000", "rate": "20", "clients": "4", "key_size": "32", "value_size": "128",
-				"duration": (scenarioTime + notice).String(),
-			}
+			return smallLoad(scenarioTime + noticeOf(given, time.Minute))
 		},
 	}, {
 		name: "leader", meaning: "instances elect a leader, which dies, and consumers watch who leads",
@@ -56,18 +49,11 @@ func scenarios() []scenario {
 			return map[string]string{"instances": "10", "consumers": "50", "notice": "20s", "elections": elections}
 		},
 		load: func(given map[string]string) map[string]string {
-			notice, err := time.ParseDuration(given["notice"])
-			if err != nil || notice <= 0 { // which is reported where it is read
-				notice = 20 * time.Second
-			}
 			n, err := strconv.Atoi(cmp.Or(given["elections"], elections))
-			if err != nil || n < 1 { // likewise
+			if err != nil || n < 1 { // which is reported where it is read
 				n = 1
 			}
-			return map[string]string{
-				"operation": "update", "keys": "1000", "rate": "20", "clients": "4", "key_size": "32", "value_size": "128",
-				"duration": (time.Duration(n)*electionTime(notice) + scenarioTime).String(),
-			}
+			return smallLoad(time.Duration(n)*electionTime(noticeOf(given, 20*time.Second)) + scenarioTime)
 		},
 	}, {
 		name: "config-push", meaning: "consumers watch one key with their configuration, which is pushed again and again",
@@ -81,6 +67,23 @@ func scenarios() []scenario {
 			}
 		},
 	}}
+}
+
+// noticeOf returns the notice that is given, or another one if there is none. A wrong one is reported
+// where it is read.
+func noticeOf(given map[string]string, other time.Duration) time.Duration {
+	notice, err := time.ParseDuration(given["notice"])
+	if err != nil || notice <= 0 {
+		return other
+	}
+	return notice
+}
+
+// smallLoad returns the keys of a load beside instances.
+func smallLoad(duration time.Duration) map[string]string {
+	return map[string]string{
+		"operation": "update", "keys": "1000", "rate": "20", "clients": "4", "key_size": "32", "value_size": "128", "duration": duration.String(),
+	}
 }
 
 // elections is how many times the leader of the scenario dies.
