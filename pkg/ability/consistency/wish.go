@@ -12,7 +12,7 @@ import (
 type Wish string
 
 // The wishes. By default, which files may write as auto, answers are judged where that is possible. On
-// is an error where it is not.
+// is an error where it is not, except for a load without an operation that is judged.
 const (
 	ByDefault Wish = ""
 	On        Wish = "on"
@@ -65,8 +65,9 @@ func wishKind() yamlfile.Kind[Wish] {
 	}
 }
 
-// MostKeys is how many keys, the first that requests take, are judged by default. A file that asks for a
-// verdict has as many judged as the judge allows.
+// MostKeys is how many keys are judged by default: those of the load that have memory from the beginning, by
+// number, and then the first that requests take. A file that asks for a verdict has as many judged as the
+// judge allows, which 0 means.
 func (w Wish) MostKeys() int {
 	if w == On {
 		return 0

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/requests"
 	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -347,8 +348,12 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestKinds: the operations that a plan of a run calls judged are those whose requests the judge takes.
-func TestKinds(t *testing.T) {
+// TestPlanned: the operations that a plan of a run calls judged are those whose requests the judge takes,
+// and the values that it finds too small are those that have no room for the number of a request.
+func TestPlanned(t *testing.T) {
+	if verdict.LeastValue != requests.LeastNumbered {
+		t.Errorf("a plan judges values from %d bytes on, and those from %d on have the number of a request", verdict.LeastValue, requests.LeastNumbered)
+	}
 	for _, op := range workload.Ops() {
 		if judged := kindOf(op) != consistency.Other; judged != verdict.Judges(op) {
 			t.Errorf("%s is judged: %v, by the plan %v", op, judged, verdict.Judges(op))
