@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/abilities/all"
@@ -97,12 +96,7 @@ func (f *Facts) byDatabase() string {
 }
 
 // longest returns the length of the longest text, in characters.
-func (f *Fact) longest() (n int) {
-	for _, text := range f.Texts {
-		n = max(n, utf8.RuneCountInString(text))
-	}
-	return n
-}
+func (f *Fact) longest() int { return lineWidth(strings.Join(f.Texts, "\n")) }
 
 // line formats a fact of several databases as a line.
 func (f *Fact) line(columns []string) string {
