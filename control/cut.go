@@ -30,7 +30,7 @@ func outside(rows []results.Progress, run *results.DatabaseRun, cut []results.St
 	}
 	return slices.DeleteFunc(slices.Clone(rows), func(p results.Progress) bool {
 		from, to := starts[p.Step].Add(time.Duration(p.FromNS)), starts[p.Step].Add(time.Duration(p.ToNS))
-		return slices.ContainsFunc(cut, func(c results.Stretch) bool { return from.Before(c.To()) && c.From.Before(to) })
+		return slices.ContainsFunc(cut, func(c results.Stretch) bool { return c.Overlaps(from, to) })
 	})
 }
 

@@ -123,7 +123,7 @@ func (r *Run) levels(w Window, cut []results.Stretch) (s stationary.Series, seco
 	for i, v := range values {
 		second := first + int64(i)
 		from, to := time.Unix(second, 0), time.Unix(second+1, 0)
-		if !slices.ContainsFunc(cut, func(c results.Stretch) bool { return from.Before(c.To()) && c.From.Before(to) }) {
+		if !slices.ContainsFunc(cut, func(c results.Stretch) bool { return c.Overlaps(from, to) }) {
 			s.Values, seconds = append(s.Values, v), append(seconds, second)
 		}
 	}

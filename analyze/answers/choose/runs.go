@@ -125,7 +125,7 @@ func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 func stoppedIn(r *run.Run, g *run.Stage) bool {
 	stops := r.Info.Record.Stopped()
 	return len(stops) == 0 || slices.ContainsFunc(r.SpansOf(g), func(s run.Span) bool {
-		return slices.ContainsFunc(stops, func(stop results.Stretch) bool { return stop.From.UnixNano() < s.To && stop.To().UnixNano() > s.From })
+		return slices.ContainsFunc(stops, func(stop results.Stretch) bool { return stop.Overlaps(time.Unix(0, s.From), time.Unix(0, s.To)) })
 	})
 }
 
