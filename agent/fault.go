@@ -109,13 +109,19 @@ func (a *planner) allowsFaults(req *pb.StartRequest) error {
 	return nil
 }
 
+// announces reports whether a start announces a fault that needs something.
+func announces(req *pb.StartRequest, needs func(fault.Kind, fault.Record) bool) bool {
+	return slices.ContainsFunc(req.GetFaults(), func(f *pb.FaultKind) bool {
+		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}
+		k, err := fault.Find(r.Kind)
+		return err == nil && needs(k, r)
+	})
+}
+
 // tapOf returns the tap that the announced faults need, nil for none.
 func tapOf(req *pb.StartRequest) *tap.Tap {
-	for _, f := range req.GetFaults() {
-		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}
-		if k, err := fault.Find(r.Kind); err == nil && k.NeedsTap(r) {
-			return tap.New()
-		}
+	if announces(req, fault.Kind.NeedsTap) {
+		return tap.New()
 	}
 	return nil
 }

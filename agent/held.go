@@ -105,11 +105,5 @@ func sharesMachine(m database.Member) bool {
 // shares reports whether a start announces faults that must distinguish the members of this
 // machine, and there are others.
 func shares(req *pb.StartRequest, m database.Member) bool {
-	for _, f := range req.GetFaults() {
-		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}
-		if k, err := fault.Find(r.Kind); err == nil && k.SharesGroups(r) {
-			return sharesMachine(m)
-		}
-	}
-	return false
+	return announces(req, fault.Kind.SharesGroups) && sharesMachine(m)
 }
