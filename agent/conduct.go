@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -123,8 +122,8 @@ func (l life) conduct(t *attempt) {
 	}
 	defer l.removeGroup()
 	s.log.Info("member starts", "tag", p.tag, "database", p.db.Name, "member", p.member.Index+1, "tools", p.tools.paths, "dir", p.member.Dir)
-	fsync, err := sysmetrics.FsyncP50(s.ctx, p.member.Dir)
-	if err != nil {
+	var err error
+	if p.disk.FsyncP50, err = sysmetrics.FsyncP50(s.ctx, p.member.Dir); err != nil {
 		s.log.Warn("fdatasync was not probed", "error", err)
 	}
 	p.disk.Tap = l.tapCost()
@@ -148,7 +147,7 @@ func (l life) conduct(t *attempt) {
 		return
 	}
 	l.running(m)
-	t.answer(p.response(s.snapshot().childMessages(), fsync, environmentOf(s.log, m.Children())))
+	t.answer(p.response(s.snapshot().childMessages(), environmentOf(s.log, m.Children())))
 
 	m = l.attend(m)
 	stopScraping() // while the member can still answer
@@ -313,12 +312,11 @@ func (s *session) pids() []int {
 	return pids
 }
 
-// response returns the answer to a Start with these children and their environment. fsync is the
-// median of the probed fdatasyncs, 0 without a probe.
-func (p *planned) response(children []*pb.Child, fsync time.Duration, env []environment.Facts) (*pb.StartResponse, error) {
+// response returns the answer to a Start with these children and their environment.
+func (p *planned) response(children []*pb.Child, env []environment.Facts) (*pb.StartResponse, error) {
 	resp := &pb.StartResponse{Children: children, Dir: p.member.Dir, FreeBytes: p.free, NetworkInterface: p.sampler.Interface()}
 	disk := p.disk
-	disk.Device, disk.FsyncP50 = p.sampler.Device(), fsync
+	disk.Device = p.sampler.Device()
 	var errs [5]error
 	resp.Plan, errs[0] = p.planMessage()
 	resp.Disk, errs[1] = pb.Record("the disk", disk)

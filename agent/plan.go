@@ -64,7 +64,7 @@ type planned struct {
 	// upgrades are the plans of the member with the releases that faults start it with, by
 	// version.
 	upgrades map[string]*planned
-	disk     results.Disk // the file system that holds the data
+	disk     results.Disk // the file system that holds the data, and what its probes measured
 	free     int64        // free bytes there; 0 if not known
 }
 

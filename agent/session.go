@@ -196,7 +196,7 @@ func (s *session) try(t *attempt) {
 			t.answer(nil, err)
 			return
 		}
-		t.answer(p.response(p.plannedChildren(), 0, nil))
+		t.answer(p.response(p.plannedChildren(), nil))
 		return
 	}
 	life{s, p}.conduct(t)
