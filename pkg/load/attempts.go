@@ -17,9 +17,8 @@ const attemptTimeout = 5 * time.Second
 type attempts struct {
 	on      *connection
 	running []bool // by place in reconnect.Members
-	n       int    // how many are running
 	latest  int    // the place of the one that began last
-	waits   bool   // until one ends, because each member has one
+	waits   bool   // the next one waits until one ends, because each member has one
 	ended   chan attempt
 }
 
@@ -41,22 +40,35 @@ func (a *attempts) begin(ctx context.Context) bool {
 		return false
 	}
 	a.running[place], a.latest = true, place
-	a.n++
-	go func() { a.ended <- attempt{place, a.on.dial(ctx, place)} }()
+	go func() { a.ended <- attempt{place, a.dial(ctx, place)} }()
 	return true
 }
 
-// end notes that an attempt has ended. It reports whether the next one begins after a pause, and not
-// when a later attempt has taken too long.
+// dial tries once to open a connection to the member of a place. It returns nil for an error: the loss
+// itself was counted, with its error.
+func (a *attempts) dial(ctx context.Context, place int) database.Client {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	client, err := a.on.reconnect.Dial(ctx, a.on.reconnect.Members[place])
+	if err != nil {
+		return nil
+	}
+	return client
+}
+
+// end notes that an attempt has ended. It reports whether the next one begins after a pause. If not, it
+// begins when a later attempt fails or has taken too long, or after the pause that has begun.
 func (a *attempts) end(one attempt) (paused bool) {
 	a.running[one.place] = false
-	a.n--
 	return a.waits || one.place == a.latest
 }
 
 // close waits for the attempts that are running, whose context has ended, and closes what they opened.
 func (a *attempts) close() {
-	for ; a.n > 0; a.n-- {
+	for _, running := range a.running {
+		if !running {
+			continue
+		}
 		if one := <-a.ended; one.client != nil {
 			_ = one.client.Close() // nothing was sent over it
 		}

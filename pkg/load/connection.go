@@ -191,18 +191,6 @@ func (c *connection) reopen(ctx context.Context) {
 	}
 }
 
-// dial tries once to open a link to the member of a place. It returns nil for an error: the loss
-// itself was counted, with its error.
-func (c *connection) dial(ctx context.Context, place int) database.Client {
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	client, err := c.reconnect.Dial(ctx, c.reconnect.Members[place])
-	if err != nil {
-		return nil
-	}
-	return client
-}
-
 // next returns the place of the member to dial after a loss: the next one without an attempt or,
 // without fail-over, the same one. It reports whether there is one.
 func (c *connection) next(running []bool) (place int, free bool) {
