@@ -434,9 +434,4 @@ func (r *Runner) goesOn(h *faults.Happened) bool {
 }
 
 // Cut returns the times between each fault and its recovery.
-func (r *Runner) Cut() (all []results.Stretch) {
-	for _, h := range r.happened {
-		all = append(all, h.Cut())
-	}
-	return all
-}
+func (r *Runner) Cut() []results.Stretch { return faults.Cut(r.happened) }

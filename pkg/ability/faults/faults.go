@@ -205,17 +205,22 @@ func (h Happened) Cut() results.Stretch {
 	return results.Stretch{From: h.From, Length: max(until.Sub(h.From), 0)}
 }
 
-// disturbed returns the times between each fault of a run and its recovery, none if this release
-// cannot read them.
-func disturbed(records results.Records) (all []results.Stretch) {
-	list, err := Record().Of(records)
-	if err != nil {
-		return nil
-	}
+// Cut returns the times between each fault and its recovery.
+func Cut(list []Happened) (all []results.Stretch) {
 	for _, h := range list {
 		all = append(all, h.Cut())
 	}
 	return all
+}
+
+// disturbed returns the times between each fault of a run and its recovery, none if this release
+// cannot read them.
+func disturbed(records results.Records) []results.Stretch {
+	list, err := Record().Of(records)
+	if err != nil {
+		return nil
+	}
+	return Cut(list)
 }
 
 // Record is the faults of a run in the order in which they began.
