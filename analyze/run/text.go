@@ -1,8 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,6 +48,16 @@ func HumanSize(v float64) string {
 		return ""
 	}
 	return humanize.Bytes(uint64(math.Round(v)))
+}
+
+// RangeText returns the texts of the least and the most of some values, at least one, such as
+// "2 to 5", or one text if they are the same.
+func RangeText[T cmp.Ordered](values []T, text func(T) string) string {
+	least, most := text(slices.Min(values)), text(slices.Max(values))
+	if least == most {
+		return least
+	}
+	return least + " to " + most
 }
 
 // FileTag makes a tag safe for use in a file name. Tags may contain a user's label.

@@ -119,6 +119,11 @@ func TestTaps(t *testing.T) {
 	if note := card.Notes[2]; strings.Contains(note, "tap") {
 		t.Errorf("the note of members without taps is %q", note)
 	}
+	slow := tapped(330 * time.Microsecond)
+	slow.Info.Record.Members[len(slow.Info.Record.Members)-1].Disk.Tap.N = 150
+	if note, want := tapNote([]*run.Run{r, slow}), "; each sync costs -0.001 to 0.080 ms more under the tap (n = 150 to 200, before the load)"; note != want {
+		t.Errorf("the note of slow disks is %q, want %q", note, want)
+	}
 }
 
 // Several faults are described by the worst for each database.

@@ -2,7 +2,7 @@ package faults
 
 import (
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +20,16 @@ func tapRow() abilities.Row {
 	}
 }
 
+// tapped returns the members of a run whose taps have a measured cost.
+func tapped(r *run.Run) (members []results.Member) {
+	for _, m := range r.Info.Record.Members {
+		if m.Disk != nil && m.Disk.Tap != nil {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
 // tapCell formats the cost of the taps of a run's members.
 func tapCell(r *run.Run) (run.Measure, string) {
 	if len(happened(r)) == 0 {
@@ -27,10 +37,7 @@ func tapCell(r *run.Run) (run.Measure, string) {
 	}
 	var parts []string
 	most := run.Missing("no member had a tap, or its cost was not measured")
-	for _, m := range r.Info.Record.Members {
-		if m.Disk == nil || m.Disk.Tap == nil {
-			continue
-		}
+	for _, m := range tapped(r) {
 		t := m.Disk.Tap
 		parts = append(parts, fmt.Sprintf("member %d: %.3f ms, %.3f ms with and %.3f ms without (n = %d of each)", m.Index+1, costOf(t), milliseconds(t.With), milliseconds(t.Without), t.N))
 		if cost := costOf(t); !most.Known() || cost > most.Value {
@@ -43,22 +50,17 @@ func tapCell(r *run.Run) (run.Measure, string) {
 // tapNote states the cost of the taps of some runs of one database; "" if none was measured.
 func tapNote(runs []*run.Run) string {
 	var costs []float64
-	n := 0
+	var ns []int
 	for _, r := range runs {
-		for _, m := range r.Info.Record.Members {
-			if m.Disk != nil && m.Disk.Tap != nil {
-				costs, n = append(costs, costOf(m.Disk.Tap)), max(n, m.Disk.Tap.N)
-			}
+		for _, m := range tapped(r) {
+			costs, ns = append(costs, costOf(m.Disk.Tap)), append(ns, m.Disk.Tap.N)
 		}
 	}
 	if len(costs) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.3f", slices.Min(costs))
-	if most := fmt.Sprintf("%.3f", slices.Max(costs)); most != text {
-		text += " to " + most
-	}
-	return fmt.Sprintf("; each sync costs %s ms more under the tap (n = %d, before the load)", text, n)
+	ms := func(cost float64) string { return fmt.Sprintf("%.3f", cost) }
+	return fmt.Sprintf("; each sync costs %s ms more under the tap (n = %s, before the load)", run.RangeText(costs, ms), run.RangeText(ns, strconv.Itoa))
 }
 
 // costOf is what a tap adds to a sync, in milliseconds.

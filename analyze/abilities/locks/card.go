@@ -44,11 +44,7 @@ func clauses(begin, in string, all []clause, text func(ns int64) string) string 
 	}
 	var list []string
 	for _, c := range all {
-		least, most := text(slices.Min(c.medians)), text(slices.Max(c.medians))
-		said := c.name + " " + least
-		if most != least {
-			said += " to " + most
-		}
+		said := c.name + " " + run.RangeText(c.medians, text)
 		switch {
 		case alike:
 			said += " (" + c.how + ")"

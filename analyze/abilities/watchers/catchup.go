@@ -71,11 +71,7 @@ func sayLate(list []late) string {
 		for _, l := range of {
 			rates = append(rates, order.Middle(l.slow.Rates()))
 		}
-		text := perSecond(slices.Min(rates))
-		if most := perSecond(slices.Max(rates)); most != text {
-			text += " to " + most
-		}
-		said = append(said, fmt.Sprintf("A watcher of %s that was behind got %s (medians): %s.", store, text, underWrites(of)))
+		said = append(said, fmt.Sprintf("A watcher of %s that was behind got %s (medians): %s.", store, run.RangeText(rates, perSecond), underWrites(of)))
 	}
 	return strings.Join(said, " ")
 }
