@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -89,7 +90,7 @@ func TestMemoryByKeyOfMembersThatEnded(t *testing.T) {
 		"raw": func(*testing.T) packed.Samples { return packed.Of(raw...) },
 		"interpolated": func(t *testing.T) packed.Samples {
 			path := filepath.Join(t.TempDir(), results.FileServerInterpolated)
-			if err := results.WriteInterpolated(path, results.Interpolate(raw)); err != nil {
+			if err := os.WriteFile(path, results.SampleTable(results.Interpolate(raw)), 0o600); err != nil {
 				t.Fatalf("write the interpolated samples: %v", err)
 			}
 			return run.FromClassic(run.ClassicFiles{Record: &results.DatabaseRun{}, Servers: []string{path}}).Machines.Servers[0].Samples

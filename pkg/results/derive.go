@@ -99,7 +99,7 @@ func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 				samples[i].UnixNano = tracks[n-1].Client(samples[i].UnixNano)
 			}
 		}
-		if table := sampleTable(Interpolate(samples)); len(table) < CompressFrom || slices.Contains(named, to) {
+		if table := SampleTable(Interpolate(samples)); len(table) < CompressFrom || slices.Contains(named, to) {
 			errs = append(errs, replaceFile(filepath.Join(dir, to), table))
 		}
 	}

@@ -150,14 +150,9 @@ func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 	return v
 }
 
-// WriteInterpolated writes samples, such as [Interpolate] returns, as a
-// system-metrics CSV, replacing the file whole. DELTA columns are differences of
-// the rows written, so each sums to its counter's growth from first to last row.
-func WriteInterpolated(path string, samples []Sample) error {
-	return replaceFile(path, sampleTable(samples))
-}
-
-func sampleTable(samples []Sample) []byte {
+// SampleTable returns samples, such as [Interpolate] returns, as a system-metrics CSV. DELTA columns
+// are differences of its rows, so each sums to its counter's growth from first to last row.
+func SampleTable(samples []Sample) []byte {
 	columns := sampleColumns()
 	b := linefile.HeaderLine(columns)
 	for i := range samples {
