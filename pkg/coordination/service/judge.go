@@ -93,43 +93,66 @@ func (s *Service) witness(o *discovery.Outcome, w discovery.Witness) {
 	}
 }
 
-// change is what became of a death or a deploy.
+// change is what became of a death, a deploy or an election.
 func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 	c := discovery.Change{Kind: a.Kind, Instance: a.Instance, At: a.sent.Sub(s.began), Why: text(a.err)}
-	if a.Kind == discovery.Election {
-		return s.election(c, a, o)
-	}
-	known := a.before.gone
-	if a.Kind == discovery.Deploy {
-		s.missing(a.before, known, o) // the release
-		if known = nil; a.after != nil {
-			known = a.after.came
-			s.missing(a.after, known, o)
-			o.Resolution = max(o.Resolution, resolution(known))
-		}
-	} else {
-		s.missing(a.before, known, o)
-		o.Resolution = max(o.Resolution, resolution(known), a.before.Answered.Sub(a.before.Sent))
-	}
-	if known == nil {
+	if a.before == nil { // there was no leader
 		return c
 	}
-	last := s.lastOf(known, &c)
-	first, end := s.clock.Instant(known.first), s.clock.Instant(last)
+	noticed, known := s.told(a, o)
+	if noticed == nil || known == nil {
+		return c
+	}
+	first, end := s.clock.Instant(noticed.first), s.clock.Instant(s.lastOf(known, &c))
 	if c.All = c.All && !first.Before(a.sent); !c.All { // a session may have ended before its instance
 		return c
 	}
 	c.Whole = end.Sub(a.sent)
-	if a.Kind == discovery.Deploy {
-		c.Again, c.FanOut = a.again.Sub(a.sent), end.Sub(a.again)
-		s.Seen(discovery.ValueDeploy, end, int64(c.Whole))
-	} else {
-		over := a.before.Sent.Add(a.before.Is.TTL())
+	over := a.before.Sent.Add(a.before.Is.TTL())
+	switch a.Kind {
+	case discovery.Death:
 		c.Left, c.Late, c.FanOut = over.Sub(a.sent), first.Sub(over), end.Sub(first)
 		s.Seen(discovery.ValueDeath, end, int64(c.Whole))
+	case discovery.Deploy:
+		c.Again, c.FanOut = a.again.Sub(a.sent), end.Sub(a.again)
+		s.Seen(discovery.ValueDeploy, end, int64(c.Whole))
+	case discovery.Election:
+		elected := s.elections.terms[a.term+1].elected
+		c.Left, c.Late, c.HandOff, c.FanOut = over.Sub(a.sent), first.Sub(over), elected.Sub(first), end.Sub(elected)
+		s.Seen(discovery.ValueLeader, end, int64(c.Whole))
 	}
 	s.Seen(discovery.ValueFanOut, end, int64(c.FanOut))
 	return c
+}
+
+// told counts the consumers that were not told of a change. It returns what was heard of it first, and
+// what all consumers are to know then, nil if that was not told, or did not happen.
+func (s *Service) told(a *act, o *discovery.Outcome) (noticed, known *heard) {
+	gone := a.before.gone
+	if a.Kind == discovery.Election {
+		gone = s.elections.terms[a.term].gone
+	}
+	s.missing(a.before, gone, o) // the death, or the release
+	if a.Kind != discovery.Deploy {
+		o.Resolution = max(o.Resolution, resolution(gone), a.before.Answered.Sub(a.before.Sent))
+	}
+	switch {
+	case a.Kind == discovery.Death:
+		return gone, gone
+	case a.Kind == discovery.Deploy && a.after != nil:
+		known = a.after.came
+		s.missing(a.after, known, o)
+		noticed = known
+	case a.Kind == discovery.Election && a.term+1 < len(s.elections.terms):
+		next := s.elections.terms[a.term+1]
+		known = next.came
+		s.missing(next.by, known, o)
+		noticed = gone
+	case a.Kind == discovery.Election:
+		o.Behind += len(s.consumers) // there was no next leader
+	}
+	o.Resolution = max(o.Resolution, resolution(known))
+	return noticed, known
 }
 
 // lastOf returns when the last consumer was told of a change, and sets how many were.
@@ -143,37 +166,6 @@ func (s *Service) lastOf(known *heard, c *discovery.Change) (last int64) {
 	}
 	c.All = c.All && last > 0
 	return last
-}
-
-// election is what became of the death of a leader: the parts are from then until its key was known to
-// be gone, from then until the next leader was elected, and from then until all knew.
-func (s *Service) election(c discovery.Change, a *act, o *discovery.Outcome) discovery.Change {
-	if a.before == nil {
-		return c
-	}
-	terms := s.elections.terms
-	died := terms[a.term]
-	s.missing(a.before, died.gone, o)
-	o.Resolution = max(o.Resolution, resolution(died.gone), a.before.Answered.Sub(a.before.Sent))
-	if a.term+1 == len(terms) {
-		o.Behind += len(s.consumers) // there was no next leader
-		return c
-	}
-	next := terms[a.term+1]
-	s.missing(next.by, next.came, o)
-	o.Resolution = max(o.Resolution, resolution(next.came))
-	if died.gone == nil || next.came == nil {
-		return c
-	}
-	first, end := s.clock.Instant(died.gone.first), s.clock.Instant(s.lastOf(next.came, &c))
-	if c.All = c.All && !first.Before(a.sent); !c.All { // a session may have ended before its instance
-		return c
-	}
-	over := a.before.Sent.Add(a.before.Is.TTL())
-	c.Whole, c.Left, c.Late, c.HandOff, c.FanOut = end.Sub(a.sent), over.Sub(a.sent), first.Sub(over), next.elected.Sub(first), end.Sub(next.elected)
-	s.Seen(discovery.ValueLeader, end, int64(c.Whole))
-	s.Seen(discovery.ValueFanOut, end, int64(c.FanOut))
-	return c
 }
 
 func resolution(h *heard) time.Duration {
