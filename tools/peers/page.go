@@ -85,7 +85,7 @@ func (p page) choose(names []string) ([]part, error) {
 		if !slices.ContainsFunc(chosen, func(one part) bool { return one.name == name }) {
 			var list strings.Builder
 			for _, one := range p.parts {
-				fmt.Fprintf(&list, "\n  %-18s about %2d min: %s", one.name, one.minutes, one.title)
+				fmt.Fprintf(&list, "\n  %-19s about %2d min: %s", one.name, one.minutes, one.title)
 			}
 			return nil, fmt.Errorf("%q is not one of the parts:%s", name, list.String())
 		}
