@@ -86,6 +86,7 @@ type verdict struct {
 	alive, unrenewed, outside int
 	lost                      int
 	why                       error // of a watch of the prober
+	failed                    error // of a run, after which the store was left
 	// registered instances were kept alive by renewals, those of the last run.
 	registered int
 	renewals   spread
@@ -182,6 +183,9 @@ func (v verdict) agree() (n int, most time.Duration) {
 
 // text is the verdict in a line.
 func (v verdict) text() string {
+	if v.failed != nil {
+		return "failed"
+	}
 	n, most := v.agree()
 	return fmt.Sprintf("%d of %d deaths agree, the largest difference is %v; the parts of %d of %d changes add up; %d alive declared dead, %d by the prober, %d not renewed; %d changes lost",
 		n, len(v.deaths), most.Round(time.Microsecond), v.added, v.changes, v.alive, v.outside, v.unrenewed, v.lost)
@@ -200,6 +204,9 @@ func (v verdict) unseen() (n int) {
 // err is what is wrong, nil for nothing. The times of deaths count unless instances are to be kept alive,
 // and renewals that were late or had no answer if they are.
 func (v verdict) err(o options) error {
+	if v.failed != nil {
+		return fmt.Errorf("%s: %w", v.name, v.failed)
+	}
 	var errs []error
 	wrong := func(bad bool, format string, args ...any) {
 		if bad {

@@ -2,7 +2,8 @@
 // dbtester records it, with what a prober sees that shares no code with it: the prober watches the
 // same instances through every member of etcd, ZooKeeper and Consul by these stores' own client
 // libraries, and reads the records by itself. Run it with `make discovery`. With -alive it keeps
-// instances alive beside a load for a long time, and counts those that are declared dead: `make no-flap`.
+// instances alive beside a load for a long time, in all stores at once, and counts those that are
+// declared dead: `make no-flap`.
 package main
 
 import (
@@ -13,6 +14,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/tools/experiment"
@@ -23,16 +26,18 @@ func main() { experiment.Main("discovery", discovery) }
 // store is a database: how its experiment names it, and how instances are watched through a member.
 type store struct {
 	name, lines string
-	port        int
-	follow      func(ctx context.Context, address string, saw *sight) error
+	// network is the begin of the members' addresses. No two stores share one: they may run at once.
+	network string
+	port    int
+	follow  func(ctx context.Context, address string, saw *sight) error
 }
 
 func stores() []store {
 	return []store{
-		{"etcd", "etcd: {tag: it}", 2379, followEtcd},
-		{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", tag: it, options: {java_xms: 256M, java_xmx: 256M}}", 2181, followZooKeeper},
-		{"consul", "consul: {" + experiment.Consul + ", tag: it}", 8500, followConsul},
-		{"consul-services", "consul: {" + experiment.Consul + ", tag: it, discovery: {registry: services}}", 8500, followServices},
+		{"etcd", "etcd: {tag: it}", "127.0.11.", 2379, followEtcd},
+		{"zookeeper", "zookeeper: {" + experiment.ZooKeeper + ", tag: it, options: {java_xms: 256M, java_xmx: 256M}}", "127.0.12.", 2181, followZooKeeper},
+		{"consul", "consul: {" + experiment.Consul + ", tag: it}", "127.0.13.", 8500, followConsul},
+		{"consul-services", "consul: {" + experiment.Consul + ", tag: it, discovery: {registry: services}}", "127.0.14.", 8500, followServices},
 	}
 }
 
@@ -46,8 +51,6 @@ databases:
 `
 
 const (
-	// network is the begin of the members' addresses.
-	network = "127.0.11."
 	// batch is how many instances die in one run: an answer of a health endpoint has all instances, and
 	// with many of them the last of many readers is told long after the first.
 	batch = 25
@@ -61,7 +64,8 @@ type options struct {
 	deaths                    int
 	notice, within, tolerance time.Duration
 	only                      string
-	// alive is 0, or for how long instances are only kept alive.
+	// alive is 0, or for how long instances are only kept alive: in all stores at once, because no time
+	// of theirs is compared.
 	alive time.Duration
 	// living instances neither die nor are deployed, and the load has a rate in requests per second.
 	living, rate int
@@ -91,47 +95,62 @@ func discovery(ctx context.Context, args []string, out, progress io.Writer) erro
 	}
 	defer os.RemoveAll(dir)
 	busy := experiment.Busy("before")
-	var list []verdict
-	var errs []error
-	for _, s := range stores() {
-		if o.only != "" && o.only != s.name {
-			continue
-		}
-		v, err := s.measure(ctx, o, filepath.Join(dir, s.name))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.name, err))
-			continue
-		}
-		fmt.Fprintf(progress, "%s: %s\n", s.name, v.text())
-		list = append(list, v)
-		errs = append(errs, v.err(o))
-	}
+	list := o.measure(ctx, dir, progress)
+	done := slices.DeleteFunc(slices.Clone(list), func(v verdict) bool { return v.failed != nil })
 	if o.alive > 0 {
-		reportAlive(out, busy, o, list)
+		reportAlive(out, busy, o, len(list), done)
 	} else {
-		report(out, busy, o, list)
+		report(out, busy, o, done)
+	}
+	reportFailed(out, list)
+	var errs []error
+	for _, v := range list {
+		errs = append(errs, v.err(o))
 	}
 	return errors.Join(errs...)
 }
 
+// measure returns a verdict of each store. One that fails does not keep the others from their runs.
+func (o options) measure(ctx context.Context, dir string, progress io.Writer) []verdict {
+	chosen := slices.DeleteFunc(stores(), func(s store) bool { return o.only != "" && o.only != s.name })
+	list := make([]verdict, len(chosen))
+	var running sync.WaitGroup
+	var printing sync.Mutex
+	for i, s := range chosen {
+		measured := running.Go // at once
+		if o.alive == 0 {
+			measured = func(f func()) { f() }
+		}
+		measured(func() {
+			list[i] = s.measure(ctx, o, filepath.Join(dir, s.name))
+			printing.Lock()
+			defer printing.Unlock()
+			fmt.Fprintf(progress, "%s: %s\n", s.name, list[i].text())
+		})
+	}
+	running.Wait()
+	return list
+}
+
 // measure makes runs until enough instances have died.
-func (s store) measure(ctx context.Context, o options, dir string) (verdict, error) {
+func (s store) measure(ctx context.Context, o options, dir string) verdict {
 	all := verdict{name: s.name, tolerance: o.tolerance}
 	for left := o.deaths; left > 0; left -= batch {
 		v, err := s.once(ctx, o, min(left, batch), dir)
 		if err != nil {
-			return all, err
+			all.failed = err
+			break
 		}
 		all.add(v)
 	}
-	return all, nil
+	return all
 }
 
 // once runs an experiment beside the prober, and compares the two.
 func (s store) once(ctx context.Context, o options, deaths int, dir string) (verdict, error) {
 	defer os.RemoveAll(dir)
 	deploys := deaths / 10
-	text := fmt.Sprintf(dying, network, network, network, o.calm()+o.within+o.notice+margin, o.rate,
+	text := fmt.Sprintf(dying, s.network, s.network, s.network, o.calm()+o.within+o.notice+margin, o.rate,
 		o.living+deaths+deploys, o.notice, deaths, deploys, o.calm(), o.within, s.lines)
 	p := probe(ctx, s)
 	path, err := experiment.Run(ctx, o.program, dir, text, "manifest.json")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,9 @@ import (
 // attempts is how often a run may be spoiled by a stop of this machine, after which leases end whose
 // renewals came too late.
 const attempts = 3
+
+// patience is a time that only programs which wait for ever need.
+const patience = 5 * time.Minute
 
 // A short form of the comparison, with members of etcd: the prober sees each death through every
 // member, the parts add up, and nobody is declared dead who lives. Times that a busy machine decides
@@ -37,6 +41,47 @@ func TestEtcd(t *testing.T) {
 		}
 	}
 	t.Error(err)
+}
+
+// control stands for a run, which ends after runs in four folders have begun. That of ZooKeeper fails.
+const control = `#!/bin/sh
+mkdir -p "$6/title/run" && : >"$6/../../begun.$$"
+until [ "$(ls -d "$6"/../../begun.* | wc -l)" = 4 ]; do sleep 0.01; done
+if grep -q zookeeper "$4"; then echo "no java" >&2; exit 1; fi
+cat >"$6/title/run/manifest.json" <<'END'
+` + manifest + `
+END
+`
+
+// Instances are kept alive in all stores at once, each with addresses of its own, and one that fails is
+// named behind the table of the others.
+func TestAtOnce(t *testing.T) {
+	networks := map[string]bool{}
+	for _, s := range stores() {
+		networks[s.network] = true
+	}
+	if len(networks) != 4 {
+		t.Errorf("the stores have the networks %v, want four", networks)
+	}
+	program := filepath.Join(t.TempDir(), "control")
+	if err := os.WriteFile(program, []byte(control), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var out, progress strings.Builder
+	err := discovery(ctx, []string{"-dbtester", program, "-alive", "1s", "-n", "4"}, &out, &progress)
+	if err == nil || !strings.Contains(err.Error(), "zookeeper: exit status 1: no java") {
+		t.Errorf("error %v, want that of zookeeper", err)
+	}
+	for _, want := range []string{"All 4 ran at once", "\n| etcd | 9 |", "\n| consul | 9 |", "\n| consul-services | 9 |", "\n**zookeeper** has no row, because a run failed: exit status 1: no java\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the page has no %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "\n| zookeeper |") || !strings.Contains(progress.String(), "zookeeper: failed\n") {
+		t.Errorf("zookeeper did not fail:\n%s%s", progress.String(), out.String())
+	}
 }
 
 func at(seconds float64) time.Time { return time.Unix(1000, 0).Add(time.Duration(seconds * 1e9)) }
@@ -97,7 +142,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("errors %v, want one of renewals and none of times", err)
 	}
 	out.Reset()
-	if reportAlive(&out, "idle", o, []verdict{v}); !strings.Contains(out.String(), "\n| a | 9 | 0 | 1 | 2 | 3 of 4 | 70 | 2.0 | 5.0 | 6 | 7 |\n") {
+	if reportAlive(&out, "idle", o, 1, []verdict{v}); !strings.Contains(out.String(), "\n| a | 9 | 0 | 1 | 2 | 3 of 4 | 70 | 2.0 | 5.0 | 6 | 7 |\n") {
 		t.Errorf("the table of living instances is\n%s", out.String())
 	}
 	if _, err := read(filepath.Join(t.TempDir(), "manifest.json")); err == nil {

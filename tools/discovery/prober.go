@@ -67,7 +67,7 @@ func probe(ctx context.Context, s store) *prober {
 	for member := range 3 {
 		saw := &sight{gone: map[registration]time.Time{}}
 		p.sights = append(p.sights, saw)
-		address := fmt.Sprintf("%s%d:%d", network, member+1, s.port)
+		address := fmt.Sprintf("%s%d:%d", s.network, member+1, s.port)
 		p.running.Go(func() {
 			for {
 				if listens(ctx, address) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -25,15 +26,33 @@ func report(out io.Writer, busy string, o options, list []verdict) {
 	}
 }
 
-// reportAlive prints the table of instances that were to be kept alive.
-func reportAlive(out io.Writer, busy string, o options, list []verdict) {
+// reportAlive prints the table of instances that were to be kept alive, by those of the stores that did
+// not fail.
+func reportAlive(out io.Writer, busy string, o options, stores int, list []verdict) {
 	fmt.Fprintf(out, "# Living instances that are declared dead\n\n%d instances of a service are kept alive for %v beside a load of %d updates a second, in each store with the TTL that keeps a promise of %v. Nobody may declare one of them dead: neither the store before its rule allows it, nor because a renewal was late or had no answer, nor by the account of a prober that shares no code with dbtester and watches the instances through each member. "+
 		"Then %d others die: that the prober sees these through every member shows that it would have seen more. The times of renewals and the numbers of lost and late ones are of the whole load. "+
-		"Members, agents, load and prober share one machine with %d processors, %s. Made by `make no-flap`.\n\n", o.living, o.alive, o.rate, o.notice, o.deaths, runtime.NumCPU(), busy)
+		"%sMembers, agents, load and prober share one machine with %d processors, %s. Made by `make no-flap`.\n\n", o.living, o.alive, o.rate, o.notice, o.deaths, together(stores), runtime.NumCPU(), busy)
 	fmt.Fprint(out, "| store | instances | alive, declared dead: rule broken | not renewed | by the prober | deaths that the prober saw | renewals | p99, ms | longest, ms | lost | late |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, v := range list {
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %d of %d | %d | %.1f | %.1f | %d | %d |\n", v.name, v.registered, v.alive, v.unrenewed, v.outside, len(v.deaths)-v.unseen(), len(v.deaths),
 			v.renewals.N, milliseconds(v.renewals.P99), milliseconds(v.renewals.Max), v.unanswered, v.late)
+	}
+}
+
+// together says that stores ran at the same time.
+func together(stores int) string {
+	if stores < 2 {
+		return ""
+	}
+	return fmt.Sprintf("All %d ran at once, each on three members of its own. That is harder for them than one after the other: what one store takes of the machine delays the renewals of the others. ", stores)
+}
+
+// reportFailed names the stores of which a run failed.
+func reportFailed(out io.Writer, list []verdict) {
+	for _, v := range list {
+		if v.failed != nil {
+			fmt.Fprintf(out, "\n**%s** has no row, because a run failed: %s\n", v.name, strings.Join(strings.Fields(v.failed.Error()), " "))
+		}
 	}
 }
 
