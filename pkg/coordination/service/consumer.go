@@ -83,16 +83,16 @@ func (h *heard) by(consumer int, at int64, change database.Change) {
 	}
 	h.at[consumer] = at
 	h.n++
-	h.notice(at)
-	if !change.Since.IsZero() {
-		h.resolution = max(h.resolution, change.At.Sub(change.Since))
-	}
+	h.notice(at, change)
 }
 
 // notice notes that somebody knew at a moment.
-func (h *heard) notice(at int64) {
+func (h *heard) notice(at int64, change database.Change) {
 	if h.first == 0 || at < h.first {
 		h.first = at
+	}
+	if !change.Since.IsZero() {
+		h.resolution = max(h.resolution, change.At.Sub(change.Since))
 	}
 }
 

@@ -95,11 +95,18 @@ func (s *Service) elect(ctx context.Context) error {
 	}
 }
 
-// endElections ends what elect began.
+// endElections ends what elect began, except for the connections. A contender that stopped to follow the
+// leader before is a reason why elections may lack a candidate.
 func (s *Service) endElections() {
 	e := &s.elections
 	e.tasks.end()
-	s.keeper.Each(len(e.contenders), func(n int) { e.contenders[n].close() })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range e.contenders {
+		if !c.lasted() {
+			s.why = cmp.Or(s.why, fmt.Errorf("%s: %s: %w", c.who, c.what, c.err))
+		}
+	}
 }
 
 // changed notes which term the contender knows, and when it knew that a leader was gone.
@@ -117,7 +124,7 @@ func (c *contender) changed(change database.Change) {
 	}
 	s.mu.Lock()
 	if _, gone := s.heardOf(name{instance, number}); gone != nil {
-		s.heard(gone).notice(max(s.clock.Since(change.At), 1))
+		s.heard(gone).notice(max(s.clock.Since(change.At), 1), change)
 	}
 	s.mu.Unlock()
 	if number >= c.leader {
@@ -133,13 +140,16 @@ func (c *contender) changed(change database.Change) {
 func (c *contender) contend(ctx context.Context) {
 	for ctx.Err() == nil && !c.is.over() {
 		led, err := c.take(ctx)
-		if led || ctx.Err() != nil || errors.Is(err, database.ErrNoSession) {
+		if ctx.Err() != nil || errors.Is(err, database.ErrNoSession) {
 			return
 		}
 		if err != nil {
 			c.of.mu.Lock()
 			c.of.why = cmp.Or(c.of.why, fmt.Errorf("try to lead: %w", err))
 			c.of.mu.Unlock()
+		}
+		if led {
+			return
 		}
 		c.mu.Lock()
 		known := c.leader >= 0
@@ -173,7 +183,11 @@ func (c *contender) take(ctx context.Context) (led bool, err error) {
 	number := len(s.elections.terms)
 	s.elections.terms = append(s.elections.terms, &term{by: r, elected: time.Now()})
 	s.mu.Unlock()
-	err = r.Is.Attach(ctx, []byte(s.Keys.Of(s.leader(), number)), value)
+	if err = r.Is.Attach(ctx, []byte(s.Keys.Of(s.leader(), number)), value); err == nil {
+		// So that it is known when the TTL began: both requests renew some sessions. The keeper counts a
+		// renewal that fails.
+		_ = s.keeper.Renew(ctx, &r.Session)
+	}
 	select {
 	case s.elections.elected <- struct{}{}:
 	default:

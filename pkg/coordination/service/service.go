@@ -207,6 +207,7 @@ func (s *Service) End(ctx context.Context) {
 	s.watching.end()
 	s.keeping.end()
 	s.release(within)
+	s.keeper.Each(len(s.elections.contenders), func(n int) { s.elections.contenders[n].close() })
 	s.keeper.Each(len(s.consumers), func(n int) { s.consumers[n].close() })
 	_ = s.on.Close()
 }

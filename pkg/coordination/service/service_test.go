@@ -28,6 +28,8 @@ type store struct {
 	breaks func(watcher int, c database.Change) bool
 	// deaf means that renewals have no answer, and remains that something of ended sessions is left.
 	deaf, remains bool
+	// refuses is a key that no session gets.
+	refuses string
 
 	mu       sync.Mutex
 	open     map[int64]bool
@@ -112,7 +114,12 @@ func (o *one) Release(context.Context) error {
 	return nil
 }
 
+var errRefused = errors.New("no room")
+
 func (o *one) Attach(_ context.Context, key, _ []byte) error {
+	if string(key) == o.on.refuses {
+		return errRefused
+	}
 	o.on.table.Attach(o.id, string(key), time.Now())
 	return nil
 }
@@ -294,6 +301,32 @@ func TestNoNextLeader(t *testing.T) {
 			t.Errorf("changes %+v, counts %+v", o.Changes, o.Counts)
 		}
 	})
+}
+
+// What keeps elections from their course is named: a next leader that cannot tell anybody, and an instance
+// that does not follow the leader any more, beside others that do.
+func TestElectionsInTrouble(t *testing.T) {
+	for _, test := range []struct {
+		why   string
+		set   func(*store, discovery.Plan)
+		known int
+	}{
+		{"try to lead: no room", func(s *store, p discovery.Plan) { s.refuses = fmt.Sprintf("r-%d-1", p.Instances+1) }, 0},
+		{"instance 0: follow the leader: the connection ended", func(s *store, p discovery.Plan) {
+			s.breaks = func(watcher int, _ database.Change) bool { return watcher == p.Consumers }
+		}, 1},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, p := exactly(0), plan()
+				p.Instances, p.Deaths, p.Deploys, p.Elections = 10, 0, 0, 1
+				test.set(s, p)
+				if o, _ := run(t, s, p); o.Why != test.why || len(o.Of(discovery.Election)) != test.known || o.Lost > 0 {
+					t.Errorf("%q, changes %+v, counts %+v; want %q and %d known to all", o.Why, o.Changes, o.Counts, test.why, test.known)
+				}
+			})
+		})
+	}
 }
 
 // A registration that ends before its TTL, while its instance lives, is found with how early it was.
