@@ -233,7 +233,7 @@ func testCatalog() Catalog {
 			Info: database.Info{
 				Reads:      []workload.ReadMode{"leader", "linearizable", "stale"},
 				Operations: append(common[:len(common):len(common)], "grant", "keepalive", "revoke", "lock"),
-				Sessions:   &database.SessionFacts{Takes: true, Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond, Ends: ends(2, 0)},
+				Sessions:   &database.SessionFacts{Takes: true, Refused: 15 * time.Second, Least: 10 * time.Second, Most: 24 * time.Hour, Step: time.Millisecond, Ends: ends(2, 0)},
 				Failover:   "none",
 				Ports:      map[string]int{"client": 8500, "server": 8300},
 				TLS:        true,

@@ -90,8 +90,11 @@ func smallLoad(duration time.Duration) map[string]string {
 const elections = "3"
 
 // electionTime is the time of a scenario's load for an election with a promise. Besides the end of the
-// leader's session it contains the time for which Consul refuses keys of ended sessions.
-func electionTime(notice time.Duration) time.Duration { return 2 * (notice + 10*time.Second) }
+// leader's session it contains the time for which Consul refuses keys of ended sessions, and it is long
+// enough for Consul's sessions, whose shortest promise is 20 s.
+func electionTime(notice time.Duration) time.Duration {
+	return 2 * (max(notice, 15*time.Second) + 10*time.Second)
+}
 
 // scenarioTime is the time of a scenario's load besides that until the last death is known.
 const scenarioTime = 70 * time.Second

@@ -120,6 +120,8 @@ func TestScenarioProblems(t *testing.T) {
 			"x.yaml:1:51: discovery: a leader dies in each election: elections must be from 0 to less than the 2 instances, got 2"}},
 		{"elections that are too fast", "scenario: {name: leader}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
 			"x.yaml:1:11: discovery: 6.9s is too short for each of 3 elections, as the leader's session ends up to 20s after its last renewal: give the load a longer duration"}},
+		{"elections that are too fast for a key that is refused", "scenario: {name: leader, elections: 1}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: , consul: }\n", []string{
+			"x.yaml:1:37: discovery: 20.7s is too short for each of 1 elections, as the leader's session ends up to 20s after its last renewal, and its key is refused for 15s then: give the load a longer duration"}},
 		{"a renewal that is too late", "discovery: {instances: 5, ttl: 3s, keep: 3s}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
 			"x.yaml:1:42: discovery: keep must be positive and less than the ttl of 3s, got 3s"}},
 		{"no duration", "discovery: {instances: 5, ttl: 3s}\nload: {requests: 100}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{

@@ -35,8 +35,10 @@ type SessionFacts struct {
 	Beside string
 	// Remains means that members keep something of an ended session until it is released.
 	Remains bool
-	// Takes means that sessions are [Taker].
-	Takes bool
+	// Takes means that sessions are [Taker], and Refused is for how long after the end of a session
+	// members refuse its keys to everybody.
+	Takes   bool
+	Refused time.Duration
 }
 
 // Granted returns the TTL that members grant for a requested one.

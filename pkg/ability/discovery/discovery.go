@@ -240,6 +240,20 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
+// checkElections reports elections without time for the next leader: a leader's session ends in a time,
+// and its key is then refused to everybody.
+func (p *Plan) checkElections(r *yamlfile.Reader, place func(string) *yamlfile.Node, ends, refused time.Duration) {
+	each := time.Duration((1 - early) * float64(p.Within) / float64(max(p.Elections, 1)))
+	if p.Elections <= 0 || p.Within <= 0 || each >= ends+refused {
+		return
+	}
+	text := ""
+	if refused > 0 {
+		text = fmt.Sprintf(", and its key is refused for %v then", refused)
+	}
+	r.Errorf(place("elections"), "discovery: %v is too short for each of %d elections, as the leader's session ends up to %v after its last renewal%s: give the load a longer duration", each.Round(time.Millisecond), p.Elections, ends, text)
+}
+
 // gives reports whether a mapping of the file has a key, whatever its value.
 func gives(w yamlfile.Written[Plan], key string) bool {
 	return w.Given() && yamlfile.HasKey(w.Node, key)
@@ -313,9 +327,7 @@ func (p *Plan) checkTimes(r *yamlfile.Reader, w yamlfile.Written[Plan], place fu
 		r.Errorf(place("within"), "discovery: the load must last for %v (after %v, %v in which instances die, and %v until the last death is known), it lasts %v",
 			p.After+max(p.Within, 1*time.Second)+latest, p.After, max(p.Within, 1*time.Second), latest, l.Duration)
 	}
-	if each := time.Duration((1 - early) * float64(p.Within) / float64(max(p.Elections, 1))); p.Elections > 0 && p.Within > 0 && each < latest-margin {
-		r.Errorf(place("elections"), "discovery: %v is too short for each of %d elections, as the leader's session ends up to %v after its last renewal: give the load a longer duration", each.Round(time.Millisecond), p.Elections, latest-margin)
-	}
+	p.checkElections(r, place, latest-margin, facts.Refused)
 	if w.Has("ttl") && granted != p.TTL {
 		r.Warnf(place("ttl"), "discovery: %s grants TTLs of %s: its sessions get %v", d.Name, facts.Bounds(), granted)
 	}

@@ -35,7 +35,7 @@ const (
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
-		Rule: "after twice its TTL", Takes: true,
+		Rule: "after twice its TTL", Takes: true, Refused: lockDelay,
 		Ends: func(ttl time.Duration, _ int) (earliest, latest time.Duration) {
 			return 2 * ttl, 2 * ttl
 		},
