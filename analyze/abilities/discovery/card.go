@@ -100,8 +100,8 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 func note(name string, o *discovery.Outcome, trials int) string {
 	text := fmt.Sprintf("%s: %s instances and %s consumers; a %s ends %s; renewed every %v by %s; watched by %s",
 		name, count(o.Registered.Registered), count(o.Watching), o.What, o.Rule, o.Plan.Keep.Round(time.Millisecond), o.Renewal, o.Watch)
-	if o.Beside != "" {
-		text += "; another way: " + o.Beside
+	if way := beside(o); way != "" {
+		text += "; another way: " + way
 	}
 	if trials > 1 {
 		text += fmt.Sprintf("; the first of %d trials", trials)

@@ -123,8 +123,8 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	if o.Broken > 0 {
 		text += fmt.Sprintf("; %s consumers stopped: %s", count(o.Broken), o.BrokenWhy)
 	}
-	if o.Beside != "" {
-		text += "; another way: " + o.Beside
+	if way := beside(o); way != "" {
+		text += "; another way: " + way
 	}
 	return run.Counted(int64(o.Registered.Registered)), text
 }
@@ -255,6 +255,15 @@ func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	return list, of
 }
 
+// beside returns another way by which users of the database find dead instances, "" for none. By it
+// no instance leads.
+func beside(o *discovery.Outcome) string {
+	if o.Plan.Elections > 0 {
+		return ""
+	}
+	return o.Beside
+}
+
 // unmeasured returns the way by which users of a database find dead instances and which none of the
 // runs has, "" for none.
 func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string {
@@ -266,12 +275,12 @@ func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string
 			}
 		}
 	}
-	return o.Beside
+	return beside(o)
 }
 
 // Say returns the sentence about when all consumers knew of a death.
 func (Half) Say(names []string, runs [][]*run.Run) string {
-	var said, unknown, beside []string
+	var said, unknown, besides []string
 	consumers, kind := 0, discovery.Election // unless an instance died otherwise
 	for i := range names {
 		list, _ := outcomes(runs[i])
@@ -302,7 +311,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 		}
 		said = append(said, text)
 		if way := unmeasured(list[0], of[0].Info.Record.Database, runs); way != "" {
-			beside = append(beside, fmt.Sprintf("%s has another way, %s, which was not measured", name, way))
+			besides = append(besides, fmt.Sprintf("%s has another way, %s, which was not measured", name, way))
 		}
 	}
 	dead, what := "No death of an instance was", "A dead instance is"
@@ -316,8 +325,8 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	if len(unknown) > 0 {
 		text += " Not known by the end of the load: " + strings.Join(unknown, ", ") + "."
 	}
-	if len(beside) > 0 {
-		text += " No loser is named: " + strings.Join(beside, "; ") + "."
+	if len(besides) > 0 {
+		text += " No loser is named: " + strings.Join(besides, "; ") + "."
 	}
 	return text
 }

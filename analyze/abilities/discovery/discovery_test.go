@@ -47,9 +47,11 @@ func died() *discovery.Outcome {
 	return o
 }
 
-// elected is the outcome of two elections, of which the second had no next leader.
+// elected is the outcome of two elections, of which the second had no next leader. The other way to find
+// dead instances is none to elect one.
 func elected() *discovery.Outcome {
 	o := died()
+	o.Beside = "health checks"
 	o.Plan.Deaths, o.Plan.Deploys, o.Plan.Elections = 0, 0, 2
 	o.Changes = []discovery.Change{
 		{
@@ -163,7 +165,9 @@ func TestCard(t *testing.T) {
 	if said, want := (Half{}).Say(names[:2], led), "After the death of a leader the next one is known to all 50 consumers after a 10.0 s (longest 10.0 s of 1). Not known by the end of the load: b."; said != want {
 		t.Errorf("the sentence is\n%q, want\n%q", said, want)
 	}
-	card = (Half{}).Card(names[:2], led)
+	if card = (Half{}).Card(names[:2], led); len(card.Notes) != 1 || strings.Contains(card.Notes[0], "another way") {
+		t.Errorf("the notes of elections are %q", card.Notes)
+	}
 	for _, want := range [][]string{
 		{"next leader known to all, p50", "10.005 s", "-"}, {"leader's session rule, p50", "9.990 s", "-"}, {"until the next leader, p50", "5.000 ms", "-"},
 		{"to the last consumer, p50", "10.000 ms", "-"}, {"  elections", "1 of 2", "-"},
