@@ -94,6 +94,7 @@ func TestText(t *testing.T) {
 		"member 1: {why} [x]": mark.Text(mark.Lost, mark.Values{"member": 1}, mark.Words{"why": "{why} [x]"}),
 		"member 3: an fdatasync takes 19 µs, which is faster than any real disk": mark.Text(mark.NotDurable, mark.Values{"member": 3, "fsync_seconds": 19.2e-6}, nil),
 		"no capacity was found: it lies below 12.5 requests/s":                   mark.Text(mark.Capacity, mark.Values{"below_per_second": 12.5}, nil),
+		"1,200 deliveries were not judged, besides 3,400 that came: cut":         mark.Text(mark.WatchInPart, mark.Values{"missing": 1200, "delivered": 3400}, mark.Words{"why": "cut"}),
 		"": mark.Text("a code of later", mark.Values{"n": 1}, nil),
 	} {
 		if got != want {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	humanize "github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 )
 
 // Text returns the sentence of a mark, "" if the code is not declared or none of its
@@ -157,7 +158,7 @@ func filled(name, noun string, v Values, w Words) string {
 	case v[name] == 1:
 		text += " " + noun
 	default:
-		text += " " + noun + "s"
+		text += " " + english.PluralWord(0, noun, "")
 	}
 	return text
 }
