@@ -7,17 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-// The counter is read from the text of a member, and a text without it is an error.
-func TestParse(t *testing.T) {
-	if n, err := parse(strings.NewReader("# TYPE x counter\nx 1\n" + counter + " 2e+04\n")); err != nil || n != 20_000 {
-		t.Errorf("got %d, %v, want 20000", n, err)
-	}
-	if _, err := parse(strings.NewReader("x 1\n")); err == nil {
-		t.Error("a text without the counter was read")
-	}
-}
+	"github.com/coreos/dbtester/tools/experiment"
+)
 
 // keep writes the records of a run: its manifest, and files of its one database.
 func keep(t *testing.T, manifest string, files map[string]string) string {
@@ -45,15 +37,15 @@ func late(least, most int, more string) string {
 }
 
 // missed are the bars that the records of a run miss.
-func missed(t *testing.T, of trial, manifest string, files map[string]string) (list []string) {
+func missed(t *testing.T, of experiment.Trial, manifest string, files map[string]string) (list []string) {
 	t.Helper()
-	r, err := read(keep(t, manifest, files))
+	findings, err := of.Judge(keep(t, manifest, files))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range of.judge(r) {
-		if !f.met {
-			list = append(list, f.what)
+	for _, f := range findings {
+		if !f.Met {
+			list = append(list, f.What)
 		}
 	}
 	return list
@@ -67,7 +59,7 @@ func TestSessions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		of       trial
+		of       experiment.Trial
 		manifest string
 		want     int
 	}{
@@ -109,7 +101,7 @@ func TestLocks(t *testing.T) {
 	stopped := `{"databases":[{"locks_held":{"stages":[{"safety":{"believed":%d,"overlaps":%d}}]}}]}`
 	for _, c := range []struct {
 		name     string
-		of       trial
+		of       experiment.Trial
 		manifest string
 		want     int
 	}{
@@ -159,9 +151,9 @@ exit 3
 func TestTrials(t *testing.T) {
 	seen := map[string]bool{}
 	for _, one := range trials(time.Minute) {
-		if seen[one.name] || one.title == "" || !strings.Contains(one.text, "databases:") {
+		if seen[one.Name] || one.Title == "" || !strings.Contains(one.Text, "databases:") {
 			t.Errorf("trial %+v", one)
 		}
-		seen[one.name] = true
+		seen[one.Name] = true
 	}
 }

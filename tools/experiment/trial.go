@@ -1,0 +1,147 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
+)
+
+// Trial is an experiment, and what its records must show.
+type Trial struct {
+	Name  string // a word for the command line
+	Title string
+	Text  string // the experiment below its title
+	// Beside runs while the experiment does, nil for nothing. Dir is the folder of the run.
+	Beside func(ctx context.Context, control *os.Process, dir string)
+	Judge  func(manifest string) ([]Finding, error)
+	// Members and Generators are hosts of agents that are started for the trial. Without them, control
+	// has the agents of its members. Args are more arguments of control.
+	Members, Generators, Args []string
+}
+
+// Finding is a number of a run beside its bar.
+type Finding struct {
+	What, Measured, Bar string
+	Met                 bool
+}
+
+// Found is a number of a run beside its bar.
+func Found(what, measured, bar string, met bool) Finding {
+	return Finding{what, measured, bar, met}
+}
+
+// Exactly is a count that must be a number.
+func Exactly(what string, got, want int64) Finding {
+	return Finding{what, fmt.Sprint(got), fmt.Sprint(want), got == want}
+}
+
+// Trials runs trials in folders below dir, those named in only (separated by commas) or all for "". It
+// prints a section for each. A bar that is missed is an error, and the others are tried all the same.
+func Trials(ctx context.Context, program, dir, only string, trials []Trial, out, progress io.Writer) error {
+	var errs []error
+	for _, t := range trials {
+		if only != "" && !strings.Contains(","+only+",", ","+t.Name+",") {
+			continue
+		}
+		began := time.Now()
+		list, err := t.run(ctx, program, filepath.Join(dir, t.Name))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", t.Name, err))
+			fmt.Fprintf(out, "\n## %s\n\nFailed: %s\n", t.Title, strings.ReplaceAll(err.Error(), "\n", " "))
+		} else {
+			t.report(out, list)
+		}
+		fmt.Fprintf(progress, "%s: %.0f s, %+v, %v\n", t.Name, time.Since(began).Seconds(), list, err)
+		for _, f := range list {
+			if !f.Met {
+				errs = append(errs, fmt.Errorf("%s: %s: %s, the bar is %s", t.Name, f.What, f.Measured, f.Bar))
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// run makes a run and judges its records.
+func (t Trial) run(ctx context.Context, program, dir string) (list []Finding, err error) {
+	defer os.RemoveAll(dir)
+	control := Control{Program: program, Dir: dir, Text: "title: " + t.Name + "\n" + t.Text, Agents: len(t.Members) > 0, Args: t.Args}
+	if t.Beside != nil {
+		control.Beside = func(ctx context.Context, control *os.Process) { t.Beside(ctx, control, dir) }
+	}
+	var agents Agents
+	defer func() { err = errors.Join(err, agents.Stop()) }()
+	if err := errors.Join(agents.Start(program, dir, t.Members), agents.Start(program, dir, t.Generators, "--allow-load")); err != nil {
+		return nil, err
+	}
+	manifest, err := control.Run(ctx, "manifest.json")
+	if err != nil {
+		return nil, err
+	}
+	return t.Judge(manifest)
+}
+
+// report prints a table.
+func (t Trial) report(out io.Writer, list []Finding) {
+	fmt.Fprintf(out, "\n## %s\n\n| | measured | bar | |\n|---|---|---|---|\n", t.Title)
+	for _, f := range list {
+		word := "met"
+		if !f.Met {
+			word = "**missed**"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", f.What, f.Measured, f.Bar, word)
+	}
+}
+
+// Counter is a series of a member of etcd, and the last value that was seen of it.
+type Counter struct {
+	Series string
+	N      int64
+}
+
+// Poll asks a member again and again, while it runs and until ctx ends.
+func (c *Counter) Poll(ctx context.Context, host string) {
+	defer http.DefaultClient.CloseIdleConnections()
+	for ; ctx.Err() == nil; sleep.For(ctx, 100*time.Millisecond) {
+		if n, err := c.ask(ctx, "http://"+host+":2379/metrics"); err == nil { // else it does not run
+			c.N = n
+		}
+	}
+}
+
+// ask asks a member once.
+func (c *Counter) ask(ctx context.Context, url string) (int64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	return c.parse(resp.Body)
+}
+
+// parse reads the series in the text format of Prometheus.
+func (c *Counter) parse(text io.Reader) (int64, error) {
+	for lines := bufio.NewScanner(text); lines.Scan(); {
+		if series, value, _ := strings.Cut(lines.Text(), " "); series == c.Series {
+			n, err := strconv.ParseFloat(value, 64)
+			return int64(n), err
+		}
+	}
+	return 0, fmt.Errorf("the metrics lack %s", c.Series)
+}
