@@ -26,9 +26,10 @@ type program struct {
 	bars []bar
 }
 
-// allPrograms are those of a load without bars, and renewing those that renew leases.
+// allPrograms are those of a load without bars, renewing those that renew leases, and watching those that watch.
 var (
 	allPrograms = []program{{name: benchmarkName}, {name: controlName}, {name: withRequests}, {name: judgedName}, {name: clientv3Name}, {name: floorName}}
+	watching    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, benchmarkName, 0.25}, {cpu, floorName, 1.5}}}, {name: floorName}}
 	renewing    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, clientv3Name, 0.3}}}, {name: clientv3Name}}
 )
 
@@ -70,6 +71,7 @@ func etcdParts() []part {
 		rated(1000, 0.22, 0.17),
 		rated(4000, 0.45, 0.40),
 		measured("renewals", "Renewals of etcd's leases", 15, load{requests: 200_000, clients: 1000, connections: 100, keepalive: true}, renewing...),
+		measured("events", "Events of etcd's watches", 8, load{requests: 400_000, watchers: 1000, connections: 50, rate: 40}, watching...),
 	}
 }
 
@@ -92,16 +94,27 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 	if err := alternate(ctx, o, rows, func() error { return cluster.renew(ctx) }); err != nil {
 		return nil, err
 	}
-	each, what := "put", "puts of a 256-byte key and a 1 KiB value"
-	if o.keepalive {
-		each, what = "renewal", "renewals of leases, each in a stream of its own, as KeepAliveOnce sends them,"
-	}
-	fmt.Fprintf(out, "%d %s%s by %d clients on %d connections; three members of etcd %s on loopback, started anew for each turn, data in %s.\n",
-		o.requests, what, o.atRate(), o.clients, o.connections, cluster.version, o.data)
+	each, what := o.what()
+	fmt.Fprintf(out, "%s; three members of etcd %s on loopback, started anew for each turn, data in %s.\n", what, cluster.version, o.data)
 	fmt.Fprintf(out, "%d runs of each, in turn; medians. %s; %s.\n\n", o.pairs, versions, o.conditions(before))
 	printTable(out, each, rows)
 	return rows, nil
 }
+
+// what names a request of a load, and says what a program does.
+func (l load) what() (each, what string) {
+	by := fmt.Sprintf("%s by %d clients on %d connections", l.atRate(), l.clients, l.connections)
+	switch {
+	case l.keepalive:
+		return "renewal", fmt.Sprintf("%d renewals of leases, each in a stream of its own, as KeepAliveOnce sends them,%s", l.requests, by)
+	case l.watchers > 0:
+		return "event", fmt.Sprintf("%d events of %d watchers of one key on %d connections, a stream each, to which %d puts of a %d-byte key and as large a value bring them, %d a second and one after the other; the puts are part of the cost", l.requests, l.watchers, l.connections, l.puts(), watchedKey, l.rate)
+	}
+	return "put", fmt.Sprintf("%d puts of a 256-byte key and a 1 KiB value%s", l.requests, by)
+}
+
+// puts are those that bring events.
+func (l load) puts() int { return l.requests / l.watchers }
 
 // missed is an error if a bar of a row is missed.
 func missed(rows []row) error {
@@ -144,6 +157,10 @@ func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([
 		case floorName:
 			// Signals by which Go's scheduler would interrupt the only goroutine are off.
 			r.argv = append([]string{"env", "GODEBUG=asyncpreemptoff=1", self, "floor-put", "-rate", fmt.Sprint(o.rate)}, floor...)
+			if o.watchers > 0 {
+				r.argv = []string{"env", "GODEBUG=asyncpreemptoff=1", self, "floor-watch", "-rate", fmt.Sprint(o.rate), "-endpoints", strings.Join(c.endpoints, ","),
+					"-watchers", fmt.Sprint(o.watchers), "-puts", fmt.Sprint(o.puts()), "-connections", fmt.Sprint(o.connections)}
+			}
 		default:
 			config := filepath.Join(o.dir, fmt.Sprintf("experiment-%d.yaml", len(rows)))
 			if err := os.WriteFile(config, []byte(experiment(o, c, p.name)), 0o644); err != nil {
@@ -159,7 +176,11 @@ func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([
 
 // benchmark is the command of etcd's tool for a load.
 func benchmark(o options, c *cluster, tool string) []string {
-	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", o.clients)}
+	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", max(o.clients, o.connections))}
+	if o.watchers > 0 {
+		return append(argv, "watch-latency", fmt.Sprintf("--streams=%d", o.connections), fmt.Sprintf("--watchers-per-stream=%d", o.watchers/o.connections),
+			fmt.Sprintf("--put-total=%d", o.puts()), fmt.Sprintf("--put-rate=%d", o.rate), fmt.Sprintf("--key-size=%d", watchedKey), fmt.Sprintf("--val-size=%d", watchedKey))
+	}
 	if o.keepalive {
 		return append(argv, "lease-keepalive", fmt.Sprintf("--total=%d", o.requests))
 	}
@@ -169,24 +190,28 @@ func benchmark(o options, c *cluster, tool string) []string {
 
 // experiment is dbtester's file for the same load on the running cluster.
 func experiment(o options, c *cluster, name string) string {
-	operation, options := "operation: write", "{}"
+	load, options := fmt.Sprintf("operation: write, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024", o.requests, o.clients, o.connections), "{}"
 	if o.keepalive {
-		operation = fmt.Sprintf("operation: keepalive, sessions: %d", o.clients)
+		load = strings.Replace(load, "write", fmt.Sprintf("keepalive, sessions: %d", o.clients), 1)
 	}
 	if o.rate > 0 {
-		operation += fmt.Sprintf(", rate: %d", o.rate)
+		load += fmt.Sprintf(", rate: %d", o.rate)
+	}
+	load = fmt.Sprintf("load: {%s}\n", load)
+	if o.watchers > 0 {
+		load = fmt.Sprintf("load: {operation: update, keys: 1, requests: %d, rate: %d, clients: 1, connections: 1, key_size: %d, value_size: %d}\nwatch: {watchers: %d, connections: %d, of: key}\n",
+			o.puts(), o.rate, watchedKey, watchedKey, o.watchers, o.connections)
 	}
 	if name == withRequests {
 		options = "{pings: with-requests}"
 	}
 	return fmt.Sprintf(`title: peers
 results: %s
-load: {%s, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024}
-consistency: %v
+%sconsistency: %v
 databases:
   etcd:
     endpoints: [%s]
     options: %s
     steps: {start: false, stop: false}
-`, filepath.Join(o.dir, "results"), operation, o.requests, o.clients, o.connections, name == judgedName, strings.Join(c.endpoints, ", "), options)
+`, filepath.Join(o.dir, "results"), load, name == judgedName, strings.Join(c.endpoints, ", "), options)
 }

@@ -38,6 +38,8 @@ func dispatch(ctx context.Context, args []string) error {
 		return compareEtcd(ctx, args, os.Stdout)
 	case "floor-put":
 		return floorPut(args)
+	case "floor-watch":
+		return floorWatch(args)
 	case "floor-etcd":
 		return floorEtcd(args)
 	case "floor-http":
@@ -71,6 +73,7 @@ type load struct {
 	connections int
 	rate        int  // requests a second, 0 for a closed loop
 	keepalive   bool // renewals of leases in place of puts
+	watchers    int  // of one key; the requests are then their events, and the rate is that of puts
 }
 
 // register declares the flags of all comparisons.
@@ -124,6 +127,7 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.connections, "connections", 100, "connections they share")
 	flags.IntVar(&o.rate, "rate", 0, "puts a second; 0 is a closed loop")
 	flags.BoolVar(&o.keepalive, "keepalive", false, "renew leases, one for each client, in place of puts")
+	flags.IntVar(&o.watchers, "watchers", 0, "watchers of one key, to which -rate puts a second bring -requests events")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -134,15 +138,14 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case o.keepalive:
 		title, programs = "Renewals of etcd's leases", renewing
+	case o.watchers > 0:
+		title, programs = "Events of etcd's watches", watching
 	case o.rate > 0:
 		programs = slices.DeleteFunc(slices.Clone(programs), func(p program) bool { return p.name == clientv3Name })
 	}
 	fmt.Fprintf(out, "## %s\n\n", title)
 	return o.workIn(10, func(o options) error {
 		rows, err := etcdLoad(ctx, o, out, programs)
-		if err != nil || !o.keepalive {
-			return err
-		}
-		return missed(rows)
+		return errors.Join(err, missed(rows)) // rows of a load of puts have no bars
 	})
 }
