@@ -18,7 +18,7 @@ SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/
 publish = >bin/$@.md; status=$$?; test ! -s bin/$@.md || mv bin/$@.md test-results/$@.md && exit $$status
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory observer audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory observer audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery watchers no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -153,6 +153,9 @@ hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of ea
 
 holders: build ## compare what is reported of holders of sessions and locks that die, go on or are stopped with each store's rule, and the cost of a renewal with that of etcd's tools: test-results/holders.md; half an hour, on an idle machine
 	($(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester; status=$$?; cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 6 -requests 400000 && exit $$status) $(publish)
+
+watchers: build ## compare what is reported of many watchers of etcd and ZooKeeper with etcd's own counter, a watcher and a writer of other code and the kernel's account of memory, and the cost of an event with that of etcd's tool: test-results/watchers.md; a quarter of an hour, on an idle machine
+	($(GO) run ./tools/watchers -dbtester $(CURDIR)/bin/dbtester; status=$$?; cd tools/peers && echo && $(GO) run . etcd -watchers 1000 -connections 50 -rate 40 -requests 400000 && exit $$status) $(publish)
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour

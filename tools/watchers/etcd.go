@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// watching is the number of watchers.
+const watching = 10_000
+
+// million: every watcher hears of every write once, and the members count as many events.
+func million() experiment.Trial {
+	const writes = 100
+	counters := make([]experiment.Counter, 3)
+	return experiment.Trial{
+		Name: "etcd-events", Title: "etcd, three members: 10,000 watchers of one key and 100 writes",
+		Text: hosts + fmt.Sprintf("load: {operation: update, keys: 1, rate: 5, requests: %d, clients: 5, key_size: 32, value_size: 64, timeout: 10s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", writes, watching),
+		Beside: func(ctx context.Context, _ *os.Process, _ string) {
+			var members sync.WaitGroup
+			for i := range counters {
+				counters[i] = experiment.Counter{Series: "etcd_debugging_mvcc_events_total"}
+				members.Go(func() { counters[i].Poll(ctx, fmt.Sprintf("127.0.17.%d", i+1)) })
+			}
+			members.Wait()
+		},
+		Judge: func(manifest string) ([]experiment.Finding, error) {
+			o, err := read(manifest)
+			if err != nil {
+				return nil, err
+			}
+			counted := counters[0].N + counters[1].N + counters[2].N
+			return []experiment.Finding{
+				experiment.Exactly("acknowledged writes", o.Counts.Writes, writes),
+				experiment.Exactly("deliveries", o.Counts.Delivered, o.Counts.Writes*watching),
+				experiment.Exactly("lost, again, after newer ones, not come or not judged", o.wrong(), 0),
+				experiment.Exactly("events that the members counted", counted, o.Counts.Delivered+o.Counts.Foreign),
+			}, nil
+		},
+	}
+}
+
+// kept: what a watcher keeps of dbtester's memory.
+func kept() experiment.Trial {
+	const most = 2000 // bytes
+	var samples []sample
+	return experiment.Trial{
+		Name: "etcd-memory", Title: "etcd, three members: memory of dbtester control without watchers and with 10,000",
+		Text: hosts + fmt.Sprintf("load: {operation: update, keys: 100, rate: 10, duration: 40s, clients: 5, key_size: 32, value_size: 64, timeout: 10s}\nwatch: {watchers: [0, %d], connections: 50, of: key}\ndatabases: {etcd: {}}\n", watching),
+		Beside: func(ctx context.Context, control *os.Process, _ string) {
+			for ; ctx.Err() == nil; sleep.For(ctx, 100*time.Millisecond) {
+				if n, err := rssAnon(control.Pid); err == nil { // else it has ended
+					samples = append(samples, sample{time.Now(), n})
+				}
+			}
+		},
+		Judge: func(manifest string) ([]experiment.Finding, error) {
+			o, err := read(manifest)
+			if err != nil {
+				return nil, err
+			}
+			if len(o.Stages) != 2 {
+				return nil, fmt.Errorf("the run must have 2 stages, got %d", len(o.Stages))
+			}
+			var medians [2]int64
+			for i, s := range o.Stages {
+				if medians[i], err = during(samples, s.Start, s.Start.Add(s.Length)); err != nil {
+					return nil, err
+				}
+			}
+			each := float64(medians[1]-medians[0]) / watching
+			return []experiment.Finding{
+				experiment.Exactly("lost, again, after newer ones, not come or not judged", o.wrong(), 0),
+				experiment.Found("RssAnon of the whole process, medians of the two stages", fmt.Sprintf("%.1f MB, %.1f MB", float64(medians[0])/1e6, float64(medians[1])/1e6), "known", true),
+				experiment.Found("for each watcher", fmt.Sprintf("%.0f bytes", each), fmt.Sprintf("at most %d bytes", most), each <= most),
+			}, nil
+		},
+	}
+}
+
+// sample is the anonymous resident memory of a process at a time, in bytes.
+type sample struct {
+	at    time.Time
+	bytes int64
+}
+
+// during is the median of the samples of a time.
+func during(samples []sample, from, to time.Time) (int64, error) {
+	var list []int64
+	for _, s := range samples {
+		if !s.at.Before(from) && s.at.Before(to) {
+			list = append(list, s.bytes)
+		}
+	}
+	if len(list) == 0 {
+		return 0, fmt.Errorf("there is no sample from %v to %v", from, to)
+	}
+	slices.Sort(list)
+	return list[len(list)/2], nil
+}
+
+// rssAnon is the anonymous resident memory of a process.
+func rssAnon(pid int) (int64, error) {
+	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, fmt.Errorf("the process %d has no RssAnon", pid)
+}
+
+// beside: watchers in the same process do not make writes look slower than another process sees them.
+func beside(program string) experiment.Trial {
+	const rate, apart = 100, 0.1
+	w := &writer{rate: rate}
+	return experiment.Trial{
+		Name: "etcd-writes", Title: "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many writes of a second process",
+		Text: hosts + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, duration: 60s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", rate, watching),
+		Beside: func(ctx context.Context, _ *os.Process, dir string) {
+			if experiment.Await(ctx, dir, "load start") {
+				ctx, cancel := context.WithTimeout(ctx, 55*time.Second) // before the members stop
+				defer cancel()
+				w.write(ctx, []string{"127.0.17.1:2379", "127.0.17.2:2379", "127.0.17.3:2379"})
+			}
+		},
+		Judge: func(manifest string) ([]experiment.Finding, error) {
+			o, err := read(manifest)
+			if err != nil {
+				return nil, err
+			}
+			report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
+			if err != nil {
+				return nil, err
+			}
+			ours, err := latencies(report)
+			if err != nil {
+				return nil, err
+			}
+			list := []experiment.Finding{
+				experiment.Exactly("lost, again, after newer ones, not come or not judged", o.wrong(), 0),
+				experiment.Found("writes of the second process (failed)", fmt.Sprintf("%d (%d)", len(w.took), w.failed), "at least 5,000 (0)", len(w.took) >= 5000 && w.failed == 0),
+			}
+			for i, share := range []float64{0.5, 0.99} {
+				theirs := w.percentile(share)
+				off := ours[i]/theirs - 1
+				list = append(list, experiment.Found(fmt.Sprintf("p%g of writes by dbtester from when they were due, and by the second process", 100*share),
+					fmt.Sprintf("%.2f ms, %.2f ms (%+.1f %%)", ours[i], theirs, 100*off), fmt.Sprintf("within %.0f %%", 100*apart), off <= apart && off >= -apart))
+			}
+			return list, nil
+		},
+	}
+}
+
+// latencies are p50 and p99 in the JSON of a report of one run, in milliseconds.
+func latencies(report string) (found [2]float64, err error) {
+	var r struct {
+		Table struct {
+			Rows []struct {
+				Name  string
+				Cells []struct{ Value *float64 }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(report), &r); err != nil {
+		return found, fmt.Errorf("read the report: %w", err)
+	}
+	for i, name := range []string{"Latency p50", "Latency p99"} {
+		at := slices.IndexFunc(r.Table.Rows, func(row struct {
+			Name  string
+			Cells []struct{ Value *float64 }
+		},
+		) bool {
+			return row.Name == name
+		})
+		if at < 0 || len(r.Table.Rows[at].Cells) != 1 || r.Table.Rows[at].Cells[0].Value == nil {
+			return found, fmt.Errorf("the report has no %s", name)
+		}
+		found[i] = *r.Table.Rows[at].Cells[0].Value
+	}
+	return found, nil
+}

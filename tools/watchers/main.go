@@ -1,0 +1,85 @@
+// Command watchers has many watchers of etcd and ZooKeeper hear of writes, and compares what dbtester
+// reports with the store's own counter, with a watcher that shares no code with it, with the kernel's
+// account of its memory, and with a second writer. Run it with `make watchers`.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+func main() { experiment.Main("watchers", watchers) }
+
+// hosts are the members of all experiments.
+const hosts = "hosts: [127.0.17.1, 127.0.17.2, 127.0.17.3]\n"
+
+func watchers(ctx context.Context, args []string, out, progress io.Writer) error {
+	flags := flag.NewFlagSet("watchers", flag.ContinueOnError)
+	program := flags.String("dbtester", "bin/dbtester", "the program")
+	only := flags.String("only", "", "names of trials, separated by commas")
+	memory := flags.String("dir", "/dev/shm", "directory for the members' data: in memory, so that no disk decides")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(*memory, "watchers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	version, err := experiment.Version(ctx, *program)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "# Watchers\n\nWhat dbtester reports of many watchers, beside etcd's own counter, a watcher of ZooKeeper that shares no code with it, the kernel's account of its memory, and a second writer. Members, load and watchers share one machine with %d processors, %s; data is in memory. Made by `make watchers` with %s and ZooKeeper %s.\n",
+		runtime.NumCPU(), experiment.Busy("before"), version, experiment.ZooKeeperRelease)
+	return experiment.Trials(ctx, *program, dir, *only, []experiment.Trial{million(), kept(), beside(*program), raw()}, out, progress)
+}
+
+// outcome is what became of the watchers of a run's one database.
+type outcome struct {
+	Stages []struct {
+		Watchers int
+		Start    time.Time
+		Length   time.Duration `json:"length_ns"`
+	}
+	Counts struct {
+		Writes, Unknown, Delivered, Coalesced, Woken, Lost, Duplicate, Reordered, Behind, Unjudged, Foreign, Gaps int64
+	}
+	Broken string
+}
+
+// wrong are deliveries that were lost, wrong, or could not be judged.
+func (o outcome) wrong() int64 {
+	c := o.Counts
+	return c.Lost + c.Duplicate + c.Reordered + c.Behind + c.Unjudged + c.Gaps
+}
+
+// read reads what became of the watchers.
+func read(manifest string) (o outcome, err error) {
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		return o, err
+	}
+	var m struct {
+		Databases []struct{ Watched outcome }
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return o, fmt.Errorf("read %s: %w", manifest, err)
+	}
+	if len(m.Databases) != 1 || len(m.Databases[0].Watched.Stages) == 0 {
+		return o, fmt.Errorf("read %s: it must have one database with watchers", manifest)
+	}
+	o = m.Databases[0].Watched
+	if o.Broken != "" {
+		return o, fmt.Errorf("a connection broke: %s", o.Broken)
+	}
+	return o, nil
+}
