@@ -72,15 +72,19 @@ type job struct {
 
 // Run runs upkeep when it is due until ctx ends: each kind one interval after the start, and then
 // one interval after it was last due. Upkeep that falls due while another piece runs comes after
-// it.
+// it. What would be due at the end of the load, or later, is left out: nothing would feel it.
 func (r *Runner) Run(ctx context.Context) error {
-	jobs := r.jobs(time.Now())
+	began := time.Now()
+	jobs, length := r.jobs(began), r.length()
 	for len(jobs) > 0 {
 		next := jobs[0]
 		for _, j := range jobs {
 			if j.due.Before(next.due) {
 				next = j
 			}
+		}
+		if length > 0 && next.due.Sub(began) > length-atEnd {
+			return nil
 		}
 		if !sleep.For(ctx, time.Until(next.due)) {
 			return nil
@@ -91,6 +95,17 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// atEnd is how close to the end of a load no upkeep begins.
+const atEnd = time.Second
+
+// length is how long the load is to last, 0 if no time bounds it.
+func (r *Runner) length() time.Duration {
+	if r.run.Experiment.Search() != nil {
+		return 0 // it has as many windows as it needs
+	}
+	return r.run.DB.Load.Duration
 }
 
 // Record marks a run with upkeep that failed.

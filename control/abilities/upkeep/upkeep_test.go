@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // kept is a cluster whose upkeep takes a while.
@@ -55,14 +57,15 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // runFor returns the events of a runner whose load takes some time.
-func runFor(t *testing.T, d database.Driver, plan upkeep.Plan, length time.Duration) (events []string, failed error) {
+func runFor(t *testing.T, d database.Driver, plan upkeep.Plan, length time.Duration, load ...workload.Load) (events []string, failed error) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), length)
 		defer cancel()
 		r := New(&abilities.Run{
-			DB:     &config.Database{Abilities: upkeep.Keys().With(nil, plan)},
-			Driver: d, Target: &database.Target{Endpoints: []string{"a", "b"}}, Step: func(string, ...any) {},
+			Experiment: &config.Experiment{},
+			DB:         &config.Database{Abilities: upkeep.Keys().With(nil, plan), Load: slices.Concat(load, []workload.Load{{}})[0]},
+			Driver:     d, Target: &database.Target{Endpoints: []string{"a", "b"}}, Step: func(string, ...any) {},
 			Mark: func(code string, values mark.Values, words mark.Words) {
 				failed = errors.New(mark.Text(code, values, words))
 			},
@@ -93,6 +96,11 @@ func TestRunner(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || failed != nil {
 		t.Errorf("upkeep (-want +got), %v:\n%s", failed, diff)
+	}
+	// Nothing begins with the end of a load.
+	planned := workload.Load{Extent: workload.Extent{Duration: 40 * time.Second}}
+	if got, _ := runFor(t, kept{}, upkeep.Plan{Compact: 20 * time.Second}, 41*time.Second, planned); len(got) != 1 {
+		t.Errorf("upkeep that is due at the middle and at the end of a load: %q, want one piece", got)
 	}
 	got, failed = runFor(t, kept{fails: true}, upkeep.Plan{Compact: 10 * time.Second, Snapshot: 12 * time.Second}, 25*time.Second)
 	if text := "compact: no quorum; 2 of 4 operations failed"; len(got) != 4 || failed == nil || failed.Error() != text {
