@@ -275,6 +275,8 @@ func (w *watches) told(resp *pb.WatchResponse) error {
 			waits.answered <- begun{revision: resp.Header.Revision}
 		}
 		w.skip(resp.WatchId, resp.CompactRevision)
+	case resp.Canceled && waits.answered == nil && resp.CompactRevision > 0: // etcd names no reason then
+		return fmt.Errorf("etcd cancelled watch %d: compaction discarded changes that it had not sent, and left those from revision %d on", resp.WatchId, resp.CompactRevision)
 	case resp.Canceled && waits.answered == nil:
 		return fmt.Errorf("etcd cancelled watch %d: %s", resp.WatchId, resp.CancelReason)
 	case resp.Canceled:

@@ -52,6 +52,14 @@ func TestWatchMessages(t *testing.T) {
 	}
 }
 
+// A watcher that was behind what compaction has left ends with that reason: etcd names none.
+func TestWatchOvertaken(t *testing.T) {
+	err := (&watches{past: newPast()}).told(&pb.WatchResponse{WatchId: 4, Canceled: true, CompactRevision: 7})
+	if want := "etcd cancelled watch 4: compaction discarded changes that it had not sent, and left those from revision 7 on"; err == nil || err.Error() != want {
+		t.Errorf("the watch ended with %v, want %s", err, want)
+	}
+}
+
 // A watcher that resumes after a revision that was compacted is told of the gap and gets everything
 // behind it; others of the connection miss nothing. A barrier ends after all of that.
 func TestWatchCompacted(t *testing.T) {
