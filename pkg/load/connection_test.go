@@ -138,6 +138,7 @@ func waited(rows []results.Interval, phase results.Phase) (sum time.Duration) {
 // TestDeadMemberIsNoBusyLoop: 34, 33 and 33 of 100 clients use three members; one member
 // dies after 3 of 8 s. Only the requests that find out fail.
 func TestDeadMemberIsNoBusyLoop(t *testing.T) {
+	t.Parallel()
 	for _, failover := range workload.Failovers() {
 		for _, conns := range []int{100, 6} {
 			t.Run(fmt.Sprintf("%s over %d connections", failover, conns), func(t *testing.T) {

@@ -377,6 +377,7 @@ func TestInterrupt(t *testing.T) {
 // interrupts. The counts must add up, and equal those of the client and of a second
 // schedule.
 func TestReconcile(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(30) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))

@@ -105,6 +105,7 @@ func (s *server) serve(context.Context) error {
 // TestServedInOverload: 2,000 requests a second are due, 900 are served. Requests that
 // were due before the cool-down and served long after it do not count.
 func TestServedInOverload(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ warmUp, coolDown time.Duration }{
 		"plain":          {},
 		"with cool-down": {0, 2 * time.Second},
@@ -237,6 +238,7 @@ func TestStopsCutTheTick(t *testing.T) {
 
 // TestAverageLiesBetweenExtremes: over random schedules, stalls and windows.
 func TestAverageLiesBetweenExtremes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		spec := writes()
