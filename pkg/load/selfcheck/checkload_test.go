@@ -40,9 +40,11 @@ func drivers() map[string]database.Driver {
 // Loads of writes in a closed loop and of reads with a rate: the server's delay is
 // known, and what the client adds is positive.
 func TestCheckLoad(t *testing.T) {
+	t.Parallel()
 	for name, driver := range drivers() {
 		for _, l := range []workload.Load{short(workload.OpWrite, 0), short(workload.OpRead, 400)} {
 			t.Run(name+"/"+string(l.Operation), func(t *testing.T) {
+				t.Parallel()
 				db, _, _ := strings.Cut(name, "/")
 				c, err := CheckLoad(t.Context(), LoadOptions{
 					Server: selfArgv(t, mirrorArg), Database: db, Driver: driver, Load: l, Seed: 1, Duration: 500 * time.Millisecond,

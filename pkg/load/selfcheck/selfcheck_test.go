@@ -20,6 +20,7 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	var parts []string
 	r, err := Run(t.Context(), Options{
 		Server: serverArgv(t), Duration: time.Second, Progress: func(what string) { parts = append(parts, what) },
