@@ -24,8 +24,8 @@ import (
 const readyWithin = Patience
 
 // Cluster runs members of one database on loopback addresses, as an agent does. Its
-// methods fail the test on errors and are not safe for concurrent use. It is stopped
-// when the test ends.
+// methods fail the test on errors and are not safe for concurrent use. Its members are
+// killed when the test ends.
 type Cluster struct {
 	t       testing.TB
 	suite   Suite
@@ -50,7 +50,11 @@ func Start(t testing.TB, s Suite, members int) *Cluster {
 	}
 	t.Cleanup(func() {
 		c.t = t // not a subtest that has ended
-		c.Stop()
+		for i, m := range c.members {
+			if m != nil {
+				c.Kill(i) // clean stops are tested by a case of the suite
+			}
+		}
 	})
 	for i := range c.members {
 		c.start(i, true)
@@ -152,7 +156,7 @@ func (c *Cluster) Kill(index int) {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // skips to SIGKILL
-	if err := c.members[index].Stop(ctx, process.DefaultDeadlines()); err != nil {
+	if err := c.members[index].Stop(ctx, stopDeadlines()); err != nil {
 		c.t.Fatalf("stop the member: %v", err)
 	}
 	c.members[index] = nil
@@ -169,6 +173,11 @@ func (c *Cluster) Restart(index int) {
 // member and in the order of the plan.
 func (c *Cluster) Stop() [][]process.Exit {
 	c.t.Helper()
+	return c.stop(stopDeadlines())
+}
+
+func (c *Cluster) stop(within process.Deadlines) [][]process.Exit {
+	c.t.Helper()
 	var wg sync.WaitGroup
 	errs := make([]error, len(c.members))
 	exits := make([][]process.Exit, len(c.members))
@@ -178,7 +187,7 @@ func (c *Cluster) Stop() [][]process.Exit {
 		}
 		c.Resume(i)
 		wg.Go(func() {
-			errs[i] = m.Stop(context.Background(), stopDeadlines())
+			errs[i] = m.Stop(context.Background(), within)
 			for _, child := range m.Children() {
 				exits[i] = append(exits[i], child.Exit)
 			}
