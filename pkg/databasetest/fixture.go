@@ -25,12 +25,19 @@ const (
 	recoverWithin = Patience
 )
 
-// fixture is shared by the cases: the cluster, and a source of unused keys.
+// fixture is what a case has: the cluster, and a source of unused keys.
 type fixture struct {
 	*Cluster
 	before goleak.Option // goroutines from before the cluster
 	parts  int
-	names  atomic.Int64
+	names  *atomic.Int64 // shared by the cases
+}
+
+// apart returns a fixture of the same members for one case: it counts its own parts, and its cluster
+// reports to the case's test.
+func (f *fixture) apart() *fixture {
+	cluster := *f.Cluster
+	return &fixture{Cluster: &cluster, before: f.before, names: f.names}
 }
 
 // testCase proves one promise of the contract.
@@ -43,6 +50,9 @@ type testCase struct {
 	applies func(*fixture) bool
 	// breaks means that later cases cannot run on the cluster after a failure.
 	breaks bool
+	// waits reports whether the case mostly waits, on this cluster, and has keys of its own: it runs at
+	// the same time as those next to it that do so too. nil means that it runs by itself.
+	waits func(*fixture) bool
 }
 
 // parts are parts of the suite other than the whole.

@@ -13,6 +13,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -70,6 +72,9 @@ type Suite struct {
 	Lacks []workload.RangeMode
 	// Part is the part of the suite that runs, if not all of it.
 	Part Part
+	// Elsewhere names cases of the part that another suite of the package runs with the same code.
+	// This suite runs them only if [Long].
+	Elsewhere []string
 }
 
 // cases returns the file with the list of cases that must run. A cluster with TLS or
@@ -140,7 +145,8 @@ func serve(r *database.Registry, name string, args []string) error {
 	return server.Serve(ctx, args)
 }
 
-// Run runs every case of the suite, or of its part, against one cluster of three members.
+// Run runs every case of the suite, or of its part, against one cluster of three members. Cases that
+// mostly wait, for example for the ends of sessions, run at the same time, each with keys of its own.
 // The cases that ran, and how many parts each had, are compared with testdata/cases.txt
 // of the calling package, or with cases-secure.txt for TLS or credentials, so no case gets
 // lost unnoticed; -update rewrites the file. The returned cluster is stopped, but its logs
@@ -150,23 +156,14 @@ func serve(r *database.Registry, name string, args []string) error {
 // goroutines of the whole process.
 func Run(t *testing.T, s Suite) *Cluster {
 	t.Helper()
-	f := &fixture{before: goleak.IgnoreCurrent()}
+	f := &fixture{before: goleak.IgnoreCurrent(), names: new(atomic.Int64)}
 	f.Cluster = Start(t, s, 3)
+	list := slices.DeleteFunc(s.picked(), func(c testCase) bool { return c.applies != nil && !c.applies(f) })
 	var ran strings.Builder
-	for _, c := range s.picked() {
-		if c.applies != nil && !c.applies(f) {
-			continue
-		}
-		f.parts = 0
-		ok := t.Run(c.name, func(t *testing.T) {
-			f.Cluster.t = t
-			c.run(t, f)
-		})
-		f.Cluster.t = t
-		fmt.Fprintf(&ran, "%s x %d\n", c.name, max(f.parts, 1))
-		if !ok && c.breaks {
-			t.Fatalf("the cluster is not what the next case expects after %q failed", c.name)
-		}
+	for len(list) > 0 {
+		n := f.beside(list)
+		ran.WriteString(f.runTogether(t, list[:n]))
+		list = list[n:]
 	}
 	if only := flag.Lookup("test.run").Value.String(); strings.Contains(only, "/") {
 		t.Logf("cases were picked by -run %s: not compared with the list", only)
@@ -180,10 +177,44 @@ func Run(t *testing.T, s Suite) *Cluster {
 	return f.Cluster
 }
 
+// beside returns how many of the next cases run at the same time.
+func (f *fixture) beside(list []testCase) int {
+	n := 0
+	for n < len(list) && list[n].waits != nil && list[n].waits(f) {
+		n++
+	}
+	return max(n, 1)
+}
+
+// runTogether runs cases at the same time, and returns their lines for the list of cases.
+func (f *fixture) runTogether(t *testing.T, list []testCase) string {
+	t.Helper()
+	oks, own := make([]bool, len(list)), make([]*fixture, len(list))
+	var all sync.WaitGroup
+	for i, c := range list {
+		own[i] = f.apart()
+		all.Go(func() {
+			oks[i] = t.Run(c.name, func(t *testing.T) {
+				own[i].Cluster.t = t
+				c.run(t, own[i])
+			})
+		})
+	}
+	all.Wait()
+	var ran strings.Builder
+	for i, c := range list {
+		fmt.Fprintf(&ran, "%s x %d\n", c.name, max(own[i].parts, 1))
+		if !oks[i] && c.breaks {
+			t.Fatalf("the cluster is not what the next case expects after %q failed", c.name)
+		}
+	}
+	return ran.String()
+}
+
 // picked returns the cases of the suite's part.
 func (s Suite) picked() []testCase {
 	return slices.DeleteFunc(cases(), func(c testCase) bool {
-		return s.Part != Whole && !Long() && !slices.Contains(c.in, s.Part)
+		return s.Part != Whole && !Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))
 	})
 }
 

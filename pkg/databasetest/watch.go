@@ -51,13 +51,19 @@ func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
 }
 
+// watchedPrefix is the prefix of watched keys while other cases run, which have no keys below it.
+const watchedPrefix = "shared/run-3"
+
 // watchesCase: with each kind of watch, a watcher of a key, one of all keys and, if possible, those
 // of ranges receive every later write below the prefix, in order and once. If the kind coalesces,
 // they receive the last write. Earlier writes and writes outside are not reported. A barrier ends
 // the wait. Kinds that the suite's options do not have are skipped.
 func watchesCase(t *testing.T, f *fixture) {
 	prefix := ""
-	if f.open() {
+	switch {
+	case watchesWait(f):
+		prefix = watchedPrefix
+	case f.open():
 		prefix = ourPrefix
 	}
 	for _, usual := range f.info().Watches {
@@ -141,7 +147,7 @@ func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	target.Prefix = prefix
 	const writes = 50
 	ours, other, theirs := []byte("watched-1"), []byte("watched-2"), []byte("watched-1")
-	client, outside := f.dial(t, target), beside(t, f, "shared/run-10", prefix != "")
+	client, outside := f.dial(t, target), beside(t, f, prefix+"0", prefix != "")
 	put := func(c database.Client, key []byte, n int) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
