@@ -84,10 +84,13 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 
 func benchKey(n int64) []byte { return fmt.Appendf(nil, "%0256d", n) }
 
+// ones counts the clusters of one member: each has an address of its own.
+var ones atomic.Int32
+
 // startOne starts a cluster of one member.
 func startOne(t testing.TB, options string) *databasetest.Cluster {
 	t.Helper()
 	s := suite(t)
-	s.Options, s.Addrs = options, []string{"127.0.5.4"}
+	s.Options, s.Addrs = options, []string{fmt.Sprintf("127.0.5.%d", 20+ones.Add(1))}
 	return databasetest.Start(t, s, 1)
 }

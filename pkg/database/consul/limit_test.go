@@ -10,6 +10,7 @@ import (
 // A raised limit is the server's and every client's: the largest value passes and
 // reads back, and one byte more does not.
 func TestRaisedLimit(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "kv_max_value_size: 2000000")
 	largest := c.Driver().(database.Limiter).MaxValue(1)
 	if largest != 2_000_000 {

@@ -37,6 +37,7 @@ func second(_ taken, err error) error { return err }
 
 // A holder learns that its session ended, and has lost the lock. The contender is then useless.
 func TestLostLock(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, "")
 	driver := c.Driver().(*Options)
 	for _, recipe := range lockFacts().Names() {

@@ -45,6 +45,7 @@ func dialWithin(t *testing.T, c *databasetest.Cluster) database.Client {
 // Options reach the server: a smaller value, few connections, and snapshots by a
 // raw flag, which the log rules find.
 func TestServerOptions(t *testing.T) {
+	t.Parallel()
 	c := startOne(t, `{kv_max_value_size: 1000, http_max_conns_per_client: 2, flags: ["-hcl=raft_snapshot_threshold = 20 raft_snapshot_interval = \"1s\""]}`)
 	conn := dialWithin(t, c)
 	for i := range 60 {
@@ -91,6 +92,7 @@ func hasEvents(t *testing.T, c *databasetest.Cluster, want ...string) bool {
 // Members on one address are distinguished by their ports, and every member reports the
 // same leader.
 func TestOneAddress(t *testing.T) {
+	t.Parallel()
 	s := suite(t)
 	s.Addrs = []string{"127.0.5.5", "127.0.5.5", "127.0.5.5"}
 	c := databasetest.Start(t, s, 3)
@@ -121,6 +123,7 @@ func TestOneAddress(t *testing.T) {
 
 // With TLS, members and clients need a certificate of the CA.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	s := suite(t)
 	s.Addrs = []string{"127.0.5.6", "127.0.5.7"}
 	s.TLS = databasetest.Certificates(t, s.Addrs...)
@@ -157,6 +160,7 @@ func TestTLS(t *testing.T) {
 // Without a quorum a member is not ready, writes are refused or unknown, and stale
 // reads continue.
 func TestNoQuorum(t *testing.T) {
+	t.Parallel()
 	s := suite(t)
 	s.Addrs = []string{"127.0.5.8", "127.0.5.9"}
 	c := databasetest.Start(t, s, 2)
