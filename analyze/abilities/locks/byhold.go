@@ -1,6 +1,7 @@
 package locks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/locks"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // held is what became of a lock that was held for a time.
@@ -40,7 +40,7 @@ func byHolds(columns []abilities.Column) []*holds {
 		if len(all) == 0 || all[0].Plan.Hold <= 0 {
 			continue
 		}
-		s := fewest(all[0], func(s *locks.Stage) bool { return s.HandOff != nil })
+		s := fewest(all[0], handedOver)
 		if s == nil {
 			continue
 		}
@@ -81,47 +81,37 @@ func allByHold(names []string, runs [][]*run.Run) []*holds {
 	return list
 }
 
-// meanOf is the mean of hand-offs, which may be of two kinds: a member that serves a watch by ticks makes
-// each second one wait, and the median is a chance then. Records of earlier releases have medians alone.
-func meanOf(is *results.Spread) int64 {
-	if is.Mean == 0 {
-		return is.P50
+// outcomesOf are those of all databases.
+func outcomesOf(list []*holds) (all []*locks.Outcome) {
+	for _, h := range list {
+		for _, one := range h.all {
+			all = append(all, one.of)
+		}
 	}
-	return is.Mean
+	return all
 }
 
 // sayByHold is the sentence about the fastest and the slowest hand-off of each, with the times for
 // which the lock was held.
 func sayByHold(list []*holds) string {
+	t := typicalOf(outcomesOf(list))
 	var said []string
-	known := true
 	for _, h := range list {
-		fast, slow := h.all[0], h.all[0]
-		for _, one := range h.all {
-			known = known && one.stage.HandOff.Mean > 0
-			if meanOf(one.stage.HandOff) < meanOf(fast.stage.HandOff) {
-				fast = one
-			}
-			if meanOf(one.stage.HandOff) > meanOf(slow.stage.HandOff) {
-				slow = one
-			}
-		}
-		text := fmt.Sprintf("%s (%s) %s", h.store, how(h.all[0].of, ""), ms(meanOf(fast.stage.HandOff)))
+		shorter := func(a, b held) int { return cmp.Compare(t.of(a.stage.HandOff), t.of(b.stage.HandOff)) }
+		fast, slow := slices.MinFunc(h.all, shorter), slices.MaxFunc(h.all, shorter)
+		text := fmt.Sprintf("%s (%s) %s", h.store, how(h.all[0].of, ""), ms(t.of(fast.stage.HandOff)))
 		if fast.hold != slow.hold {
-			text += fmt.Sprintf(" if it is held for %v to %s if for %v", fast.hold, ms(meanOf(slow.stage.HandOff)), slow.hold)
+			text += fmt.Sprintf(" if it is held for %v to %s if for %v", fast.hold, ms(t.of(slow.stage.HandOff)), slow.hold)
 		}
 		said = append(said, text)
 	}
-	means := ""
-	if known {
-		means = "on average "
-	}
-	return fmt.Sprintf("A lock changes hands between %s %sin %s.", contenders(list[0].all[0].stage), means, strings.Join(said, ", "))
+	return fmt.Sprintf("A lock changes hands between %s %s in %s.", contenders(list[0].all[0].stage), t.phrase, strings.Join(said, ", "))
 }
 
 // cardByHold has a row for each time.
 func cardByHold(list []*holds) *abilities.Card {
-	card := &abilities.Card{Head: []string{fmt.Sprintf("mean hand-off (p50 / p99) between %s of a lock that is held for", contenders(list[0].all[0].stage))}}
+	t := typicalOf(outcomesOf(list))
+	card := &abilities.Card{Head: []string{fmt.Sprintf("%s between %s of a lock that is held for", t.head, contenders(list[0].all[0].stage))}}
 	var times []time.Duration
 	safe := []string{lineViolations}
 	for _, h := range list {
@@ -143,8 +133,7 @@ func cardByHold(list []*holds) *abilities.Card {
 		for _, h := range list {
 			text := "-"
 			if i := slices.IndexFunc(h.all, func(one held) bool { return one.hold == hold }); i >= 0 {
-				is := h.all[i].stage.HandOff
-				text = handOffIn(is)
+				text = t.cell(h.all[i].stage.HandOff)
 			}
 			cells = append(cells, text)
 		}
@@ -152,16 +141,4 @@ func cardByHold(list []*holds) *abilities.Card {
 	}
 	card.Rows = append(card.Rows, safe)
 	return card
-}
-
-// handOffIn returns text such as "48.9 ms (5.38 ms / 97.1 ms), n 1,200".
-func handOffIn(is *results.Spread) string {
-	mean, rest := "-", ms(is.P50)
-	if is.Mean > 0 {
-		mean = ms(is.Mean)
-	}
-	if is.Enough(.99) {
-		rest += " / " + ms(is.P99)
-	}
-	return fmt.Sprintf("%s (%s), n %s", mean, rest, count(is.N))
 }

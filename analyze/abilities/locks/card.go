@@ -23,28 +23,39 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
+// allOutcomes are those of all databases.
+func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
+	for _, of := range runs {
+		list = append(list, outcomes(of)...)
+	}
+	return list
+}
+
 // fewClauses is the number of databases up to which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is what a sentence says of a database: the medians of its trials, how its locks are acquired,
-// and what the medians are of.
+// clause is what a sentence says of a database: a number of each of its trials, how its locks are
+// acquired, and what the numbers are of.
 type clause struct {
 	name      string
-	medians   []int64 // ns
+	numbers   []int64 // ns
 	how, what string
 }
 
-// clauses joins what a sentence says of all databases after some words. What the medians of all are of
-// stands once.
-func clauses(begin, in string, all []clause, text func(ns int64) string) string {
+// clauses joins what a sentence says of all databases after some words. What the numbers of all are of
+// stands once, and of many databases only what they are.
+func clauses(begin, in, are string, all []clause, text func(ns int64) string) string {
 	few := len(all) <= fewClauses
 	alike := few && !slices.ContainsFunc(all, func(c clause) bool { return c.what != all[0].what })
-	if alike {
+	switch {
+	case alike:
 		begin += " (" + all[0].what + ")"
+	case !few:
+		begin += " (" + are + ")"
 	}
 	var list []string
 	for _, c := range all {
-		said := c.name + " " + run.RangeText(c.medians, text)
+		said := c.name + " " + run.RangeText(c.numbers, text)
 		switch {
 		case alike:
 			said += " (" + c.how + ")"
@@ -62,32 +73,33 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	if list := allByHold(names, runs); len(list) > 0 {
 		return sayByHold(list)
 	}
+	t := typicalOf(allOutcomes(runs))
 	var hands, passes []clause
 	for i, name := range names {
 		hand, pass := clause{name: name}, clause{name: name}
 		for _, o := range outcomes(runs[i]) {
-			if s := fewest(o, func(s *locks.Stage) bool { return s.HandOff != nil }); s != nil && !o.Plan.Elect {
-				hand.medians = append(hand.medians, s.HandOff.P50)
-				hand.how, hand.what = how(o, ""), fmt.Sprintf("%s between %s, held for %v", medians(len(hand.medians), count(s.HandOff.N)+" hand-offs"), contenders(s), o.Plan.Hold)
+			if s := fewest(o, handedOver); s != nil && !o.Plan.Elect {
+				hand.numbers = append(hand.numbers, t.of(s.HandOff))
+				hand.how, hand.what = how(o, ""), fmt.Sprintf("%s between %s, held for %v", ofTrials(t.word, len(hand.numbers), count(s.HandOff.N)+" hand-offs"), contenders(s), o.Plan.Hold)
 			}
 			if s := fewest(o, func(s *locks.Stage) bool { return s.FailOver.Passed != nil }); s != nil {
-				pass.medians = append(pass.medians, s.FailOver.Passed.P50)
-				pass.how, pass.what = fmt.Sprintf("%s, TTL %v", how(o, ""), o.TTL), medians(len(pass.medians), count(s.FailOver.Passed.N))
+				pass.numbers = append(pass.numbers, s.FailOver.Passed.P50)
+				pass.how, pass.what = fmt.Sprintf("%s, TTL %v", how(o, ""), o.TTL), ofTrials("median", len(pass.numbers), count(s.FailOver.Passed.N))
 			}
 		}
-		if len(hand.medians) > 0 {
+		if len(hand.numbers) > 0 {
 			hands = append(hands, hand)
 		}
-		if len(pass.medians) > 0 {
+		if len(pass.numbers) > 0 {
 			passes = append(passes, pass)
 		}
 	}
 	var said []string
 	if len(hands) > 0 {
-		said = append(said, clauses("A lock changes hands", "in", hands, ms))
+		said = append(said, clauses("A lock changes hands", "in", t.word, hands, ms))
 	}
 	if len(passes) > 0 {
-		said = append(said, clauses("The lock of a dead holder passes", "after", passes, longer))
+		said = append(said, clauses("The lock of a dead holder passes", "after", "median", passes, longer))
 	}
 	if text := shared(names, runs); text != "" {
 		said = append(said, text)
@@ -137,14 +149,6 @@ func shared(names []string, runs [][]*run.Run) string {
 	return fmt.Sprintf("Of %d contenders each had of all turns: %s.", number, strings.Join(parts, ", "))
 }
 
-// medians is what the medians of trials are of.
-func medians(trials int, one string) string {
-	if trials > 1 {
-		return fmt.Sprintf("medians of %d trials", trials)
-	}
-	return "median of " + one
-}
-
 // line is a row of the card about a stage.
 type line struct {
 	name string
@@ -159,26 +163,27 @@ type line struct {
 	say func(trials []*locks.Outcome, contenders int) string
 }
 
-// lines are those of a stage, the first with the number of contenders before its name.
-func lines() []line {
-	millis := func(ns float64) string { return ms(int64(ns)) }
-	handOff := func(q float64, of func(*results.Spread) int64) func(*locks.Outcome, *locks.Stage) []float64 {
-		return func(_ *locks.Outcome, s *locks.Stage) []float64 {
-			if s.HandOff == nil || !s.HandOff.Enough(q) {
+// handOffLines are those of hand-offs, the typical number first and with their count.
+func handOffLines(t typical) []line {
+	number := func(name string, q float64, of func(*results.Spread) int64) line {
+		return line{name: "hand-off " + name, of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
+			if s.HandOff == nil || !enough(s.HandOff, q) {
 				return nil
 			}
 			return []float64{float64(of(s.HandOff))}
-		}
+		}, text: func(ns float64) string { return ms(int64(ns)) }}
 	}
-	return []line{
-		{name: "hand-off p50", of: handOff(.5, func(s *results.Spread) int64 { return s.P50 }), text: millis, count: func(s *locks.Stage) int64 { return s.HandOff.N }},
-		{name: "hand-off mean", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
-			if s.HandOff == nil || s.HandOff.Mean == 0 {
-				return nil
-			}
-			return []float64{float64(s.HandOff.Mean)}
-		}, text: millis},
-		{name: "hand-off p99", of: handOff(.99, func(s *results.Spread) int64 { return s.P99 }), text: millis},
+	list := []line{number(t.name, t.q, t.of)}
+	list[0].count = func(s *locks.Stage) int64 { return s.HandOff.N }
+	if t.q == 0 {
+		list = append(list, number("p50", .5, func(s *results.Spread) int64 { return s.P50 }))
+	}
+	return append(list, number("p99", .99, func(s *results.Spread) int64 { return s.P99 }))
+}
+
+// lines are those of a stage, the first with the number of contenders before its name.
+func lines(t typical) []line {
+	return append(handOffLines(t), []line{
 		{name: "fail-over p50", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
 			if s.FailOver.Passed == nil {
 				return nil
@@ -201,8 +206,8 @@ func lines() []line {
 				return nil
 			}
 			return []float64{float64(s.Meanwhile.P99), float64(o.Before.P99)}
-		}, text: millis, middle: true},
-	}
+		}, text: func(ns float64) string { return ms(int64(ns)) }, middle: true},
+	}...)
 }
 
 // cell is the line's cell of a database: the numbers of its trials with a number of contenders, ""
@@ -359,7 +364,7 @@ func safety(all []*locks.Outcome) (sum locks.Safety) {
 
 // rowsOf are the rows of a number of contenders, without those that no database has.
 func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
-	for _, l := range lines() {
+	for _, l := range lines(typicalOf(slices.Concat(all...))) {
 		cells := row(l.name, all, func(trials []*locks.Outcome) string { return l.cell(trials, n) })
 		if !slices.ContainsFunc(cells[1:], func(text string) bool { return text != "-" }) {
 			continue

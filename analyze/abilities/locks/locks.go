@@ -49,7 +49,7 @@ func (Half) Rows() []abilities.Row {
 	}
 	return []abilities.Row{
 		row("LOCKS", "WRITES-MEANWHILE", "locks", "how often a lock was acquired in all stages, by which recipe, and with which TTL of the contenders' sessions", acquired),
-		row("LOCK-HAND-OFF", "LOCKS", "ms", "time from the sending of a release to the next holder, while somebody waited and without stops of this client, by the number of contenders, in the mean and by percentile; the number is the median of the fewest contenders", handOff),
+		row("LOCK-HAND-OFF", "LOCKS", "ms", "time from the sending of a release to the next holder, while somebody waited and without stops of this client, by the number of contenders, in the mean and by percentile; the number is the mean of the fewest contenders, or the median in records of earlier releases, which have no mean", handOff),
 		row("LOCK-ACQUISITIONS", "LOCK-HAND-OFF", "locks/s", "locks acquired per second, by the number of contenders, and how long each waited for it; the number is that of the fewest contenders", perSecond),
 		row("LOCK-SHARES", "LOCK-ACQUISITIONS", "%", "share of the turns that the luckiest and the unluckiest contender had, beside an equal share, and Jain's index; the longest wait, also of those who got nothing by the end, in seconds and in turns of others; the number is the unluckiest contender's share, in equal shares, of the most contenders", shares),
 		row("LOCK-ORDER", "LOCK-SHARES", "%", "whether contenders got a lock in the order of their places, or raced for it: the number is the part of the turns that overtook another contender whose place was confirmed before this one asked, of those turns of which that or its opposite is certain, for the most contenders; how many they overtook, in all and per such turn; and how often the releaser got the lock again while others waited, beside what chance gives", order),
@@ -178,7 +178,7 @@ func acquired(o *locks.Outcome) (run.Measure, string) {
 }
 
 func handOff(o *locks.Outcome) (run.Measure, string) {
-	first := fewest(o, func(s *locks.Stage) bool { return s.HandOff != nil })
+	first := fewest(o, handedOver)
 	if first == nil {
 		return run.Inapplicable("no lock was released while somebody waited"), ""
 	}
@@ -194,7 +194,7 @@ func handOff(o *locks.Outcome) (run.Measure, string) {
 	if delayed > 0 {
 		text += fmt.Sprintf("; %s of all without stops of this client of at most %v", count(delayed), o.LongestStop.Round(time.Millisecond))
 	}
-	return run.Measure{Value: float64(first.HandOff.P50) / 1e6, N: first.HandOff.N}, text
+	return run.Measure{Value: float64(typicalOf([]*locks.Outcome{o}).of(first.HandOff)) / 1e6, N: first.HandOff.N}, text
 }
 
 func perSecond(o *locks.Outcome) (run.Measure, string) {

@@ -43,7 +43,7 @@ func competed() *locks.Outcome {
 			},
 			{
 				Contenders: 10, Acquired: 2000, PerSecond: 100, Wait: &results.Spread{N: 2000, P50: 90 * msec, P99: 200 * msec, Max: 300 * msec},
-				HandOff:  &results.Spread{N: 50, P50: 9 * msec, Max: 20 * msec},
+				HandOff:  &results.Spread{N: 50, Mean: 12 * msec, P50: 9 * msec, Max: 20 * msec},
 				Fairness: locks.Fairness{Most: .4, Fewest: .01, Jain: .5, LongestWithout: 4500 * time.Millisecond, LongestTurns: 73, Order: locks.Race, Decided: 1000, Overtook: 900, Overtakes: 3000, Again: 500, Chances: 1999, ByChance: .1, Assumed: true, Shares: []float64{.4, .9, 1}},
 				Refused:  2, WhyRefused: "no answer", Meanwhile: &locks.Latency{Seconds: 19, Requests: 3800, P99: 8 * time.Millisecond},
 			},
@@ -73,7 +73,7 @@ func TestRows(t *testing.T) {
 	}{
 		{"competed", competed(), []string{
 			"3,200; recipe library by a library; key, TTL 10s; held for 1ms (median 1.10 ms)",
-			"with 2: mean 49.0 ms, p50 83.0 ms, p99 98.0 ms, longest 101 ms (1,199); with 10: p50 9.00 ms, longest 20.0 ms (50); 3 of all without stops of this client of at most 150ms",
+			"with 2: mean 49.0 ms, p50 83.0 ms, p99 98.0 ms, longest 101 ms (1,199); with 10: mean 12.0 ms, p50 9.00 ms, longest 20.0 ms (50); 3 of all without stops of this client of at most 150ms",
 			"with 2: 60.0/s, waited p50 100 ms; with 10: 100.0/s, waited p50 90.0 ms, 2 requests failed: no answer",
 			"with 2: 50.1 % to 49.9 % (equal 50.0 %), Jain 1.000, longest wait 0.130 s, 1 turn; with 10: 40.0 % to 1.0 % (equal 10.0 %), Jain 0.500, longest wait 4.500 s, 73 turns",
 			"with 2: queue (0 of 1,190 overtook), releaser again 0 of 1,199 (by chance 50.0 %); with 10: race (900 of 1,000 overtook 3,000, 3.00 a turn), releaser again 500 of 1,999 (by chance 10.0 %); by its recipe a queue, which reports no places",
@@ -109,7 +109,7 @@ func TestRows(t *testing.T) {
 // The numbers of the rows are those that their definitions name.
 func TestNumbers(t *testing.T) {
 	want := map[string]float64{
-		"LOCKS": 3200, "LOCK-HAND-OFF": 83, "LOCK-ACQUISITIONS": 60, "LOCK-SHARES": 10, "LOCK-ORDER": 90,
+		"LOCKS": 3200, "LOCK-HAND-OFF": 49, "LOCK-ACQUISITIONS": 60, "LOCK-SHARES": 10, "LOCK-ORDER": 90,
 		"LOCKS-HELD-TWICE": 0, "LOCKS-BELIEVED-HELD": 0, "WRITES-BESIDE-LOCKS": 8,
 	}
 	for _, row := range (Half{}).Rows() {
@@ -128,7 +128,7 @@ func TestCard(t *testing.T) {
 		t.Error("contenders competed in the first run and not in the second")
 	}
 	said := (Half{}).Say(names[:2], runs[:2])
-	if want := "A lock changes hands (median of 1,199 hand-offs between 2 contenders, held for 1ms) in a 83.0 ms (recipe library). Of 10 contenders each had of all turns: a 1.0 % to 40.0 %."; said != want {
+	if want := "A lock changes hands (mean of 1,199 hand-offs between 2 contenders, held for 1ms) in a 49.0 ms (recipe library). Of 10 contenders each had of all turns: a 1.0 % to 40.0 %."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	said = (Half{}).Say(names[2:], runs[2:])
@@ -136,10 +136,10 @@ func TestCard(t *testing.T) {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
 	other := competed()
-	other.Stages[0].HandOff.P50 *= 2
+	other.Stages[0].HandOff.Mean *= 2
 	same := []*run.Run{of(t, competed()), of(t, other)}
 	said = (Half{}).Say([]string{"a", "b", "c", "d", "e"}, [][]*run.Run{same, same, same, same, same[:1]})
-	if want := "A lock changes hands in a 83.0 ms to 166 ms, b 83.0 ms to 166 ms, c 83.0 ms to 166 ms, d 83.0 ms to 166 ms, e 83.0 ms. " +
+	if want := "A lock changes hands (mean) in a 49.0 ms to 98.0 ms, b 49.0 ms to 98.0 ms, c 49.0 ms to 98.0 ms, d 49.0 ms to 98.0 ms, e 49.0 ms. " +
 		"Of 10 contenders each had of all turns: a 1.0 % to 40.0 %, b 1.0 % to 40.0 %, c 1.0 % to 40.0 %, d 1.0 % to 40.0 %, e 1.0 % to 40.0 %."; said != want {
 		t.Errorf("the sentence is %q, want %q", said, want)
 	}
@@ -152,14 +152,14 @@ func TestCard(t *testing.T) {
 	}
 	for _, want := range [][]string{
 		{"locks", "a", "b", "c"},
-		{"2 contenders: hand-off p50", "83.0 ms, n 1,199", "-", "-"},
-		{"  hand-off mean", "49.0 ms", "-", "-"},
+		{"2 contenders: hand-off mean", "49.0 ms, n 1,199", "-", "-"},
+		{"  hand-off p50", "83.0 ms", "-", "-"},
 		{"  hand-off p99", "98.0 ms", "-", "-"},
 		{"  fail-over p50", "-", "-", "35.000 s, n 4"},
 		{"  acquired/s", "60.0", "-", "60.0"},
 		{"  luckiest / unluckiest", "50.1 / 49.9 %", "-", "50.1 / 49.9 %"},
 		{"  order", "queue", "-", "queue"},
-		{"10 contenders: hand-off p50", "9.00 ms, n 50", "-", "-"},
+		{"10 contenders: hand-off mean", "12.0 ms, n 50", "-", "-"},
 		{"  order", "race", "-", "-"},
 		{"  p99 of requests / before", "8.00 / 2.00 ms", "-", "-"},
 		{"held twice / fences out of order", "0 / 0", "-", "2 / 4"},
@@ -172,7 +172,7 @@ func TestCard(t *testing.T) {
 	other.Stages[1].Fairness.Order = locks.Undecided
 	card = (Half{}).Card(names[:1], [][]*run.Run{{of(t, competed()), of(t, other), of(t, competed())}})
 	for _, want := range [][]string{
-		{"2 contenders: hand-off p50", "83.0 (83.0..166) ms, n 3,597"},
+		{"2 contenders: hand-off mean", "49.0 (49.0..98.0) ms, n 3,597"},
 		{"  luckiest / unluckiest", "50.1 / 49.9 %"},
 		{"  order", "queue"},
 		{"  order", "race in 2, undecided in 1"},
@@ -218,6 +218,54 @@ func TestByHold(t *testing.T) {
 }
 
 // Hand-offs are shown by contenders, and by the time for which locks are held where that differs.
+// earlier is what an earlier release recorded of the same hand-offs: no means.
+func earlier() *locks.Outcome {
+	o := competed()
+	for i := range o.Stages {
+		o.Stages[i].HandOff.Mean = 0
+	}
+	return o
+}
+
+// Records without means have medians, which are named so. Beside other records these have them too.
+func TestEarlierRecords(t *testing.T) {
+	longer := earlier()
+	longer.Plan.Hold = 200 * time.Millisecond
+	longer.Stages[0].HandOff = &results.Spread{N: 50, P50: 3 * msec, Max: 4 * msec}
+	names, runs := []string{"a", "b"}, [][]*run.Run{{of(t, earlier())}, {of(t, competed())}}
+	const said = "A lock changes hands (median of 1,199 hand-offs between 2 contenders, held for 1ms) in a 83.0 ms (recipe library), b 83.0 ms (recipe library)."
+	if got := (Half{}).Say(names, runs); !strings.HasPrefix(got, said) {
+		t.Errorf("the sentence is %q, want %q", got, said)
+	}
+	rows := (Half{}).Card(names, runs).Rows
+	for i, want := range [][]string{{"2 contenders: hand-off p50", "83.0 ms, n 1,199", "83.0 ms, n 1,199"}, {"  hand-off p99", "98.0 ms", "98.0 ms"}} {
+		if !slices.Equal(rows[i], want) {
+			t.Errorf("row %d is %q, want %q", i, rows[i], want)
+		}
+	}
+	for _, row := range (Half{}).Rows() {
+		if m, text := row.Cell(runs[0][0]); row.Name == "LOCK-HAND-OFF" && (m.Value != 83 || !strings.HasPrefix(text, "with 2: p50 83.0 ms, ")) {
+			t.Errorf("%s is %v, %q; want the median", row.Name, m.Value, text)
+		}
+	}
+	if f := byContenders([]abilities.Column{{Name: "a", Runs: runs[0]}}); len(f.Series) != 1 || f.Series[0].Name != "a p50" || f.Notes[0] != "from the sending of a release to the next holder, while somebody waited; the median" {
+		t.Errorf("the figure has %+v, noted %q; want medians", f.Series, f.Notes)
+	}
+	runs[1] = []*run.Run{of(t, longer)}
+	const byHold = "A lock changes hands between 2 contenders at the median in etcd (recipe library) 3.00 ms if it is held for 200ms to 83.0 ms if for 1ms."
+	if got := (Half{}).Say(names, runs); got != byHold {
+		t.Errorf("the sentence is %q, want %q", got, byHold)
+	}
+	card := (Half{}).Card(names, runs)
+	for i, want := range [][]string{
+		{"median hand-off (p99) between 2 contenders of a lock that is held for", "etcd, recipe library"}, {"1ms", "83.0 ms (98.0 ms), n 1,199"}, {"200ms", "3.00 ms, n 50"},
+	} {
+		if got := slices.Concat([][]string{card.Head}, card.Rows)[i]; !slices.Equal(got, want) {
+			t.Errorf("row %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
 func TestFigures(t *testing.T) {
 	longer := competed()
 	longer.Plan.Hold = 200 * time.Millisecond
@@ -229,11 +277,11 @@ func TestFigures(t *testing.T) {
 	if len(list) != 3 {
 		t.Fatalf("%d figures, want 3", len(list))
 	}
-	if f := list[0]; len(f.Series) != 2 || f.Series[0].Name != "a p50" || !slices.Equal(f.Series[0].X, []float64{2, 10}) || !slices.Equal(f.Series[0].Y, []float64{83, 9}) {
-		t.Errorf("hand-offs by contenders %+v, want p50 of a and c; 50 hand-offs have no p99", f.Series)
+	if f := list[0]; len(f.Series) != 2 || f.Series[0].Name != "a mean" || !slices.Equal(f.Series[0].X, []float64{2, 10}) || !slices.Equal(f.Series[0].Y, []float64{49, 12}) || !strings.HasSuffix(f.Notes[0], "; the mean") {
+		t.Errorf("hand-offs by contenders %+v, noted %q, want the means of a and c; 50 hand-offs have no p99", f.Series, f.Notes)
 	}
-	if f := list[1]; len(f.Series) != 2 || f.Series[0].Name != "etcd, library, 2 contenders mean" || !slices.Equal(f.Series[0].X, []float64{1, 200}) || !slices.Equal(f.Series[0].Y, []float64{49, 2}) || !slices.Equal(f.Series[1].Y, []float64{98, 3}) {
-		t.Errorf("hand-offs by hold %+v, want mean and p99 for 1 and 200 ms", f.Series)
+	if f := list[1]; len(f.Series) != 2 || f.Series[0].Name != "etcd, library, 2 contenders mean" || !slices.Equal(f.Series[0].X, []float64{1, 200}) || !slices.Equal(f.Series[0].Y, []float64{49, 2}) || !slices.Equal(f.Series[1].Y, []float64{98, 3}) || !strings.HasSuffix(f.Notes[0], "; solid: mean, dashed: p99") {
+		t.Errorf("hand-offs by hold %+v, noted %q, want mean and p99 for 1 and 200 ms", f.Series, f.Notes)
 	}
 	if f := list[2]; len(f.Series) != 4 || len(f.Panels) != 2 || f.Series[1].Panel != 1 || !slices.Equal(f.Series[0].X, []float64{0, 50, 100}) || !slices.Equal(f.Series[1].Y, []float64{0, 40, 90, 100}) {
 		t.Errorf("turns %+v in %q, want those of two databases in two panels", f.Series, f.Panels)

@@ -29,41 +29,44 @@ type statistic struct {
 	dash figure.Dash
 }
 
-// statistics are a middle and p99.
-func statistics(middle statistic) []statistic {
-	return []statistic{middle, {"p99", .99, func(s *results.Spread) int64 { return s.P99 }, figure.Dashed}}
+// statistics are the typical number and p99.
+func statistics(t typical) []statistic {
+	return []statistic{{t.name, t.q, t.of, figure.Solid}, {"p99", .99, func(s *results.Spread) int64 { return s.P99 }, figure.Dashed}}
 }
-
-// The two middles. Where hand-offs are of two kinds, each second one of which waits for a tick, the
-// median is a chance, and the mean is not.
-func median() statistic {
-	return statistic{"p50", .5, func(s *results.Spread) int64 { return s.P50 }, figure.Solid}
-}
-
-func mean() statistic { return statistic{"mean", 0, meanOf, figure.Solid} }
 
 // handOffs is a figure of hand-offs without lines.
-func handOffs(name, short string, x figure.Axis, middle statistic) figure.Figure {
-	return figure.Figure{
-		Name: name, Short: short, Kind: figure.Points, X: x,
-		Y:     figure.Axis{Label: "Hand-off", Unit: "ms", Log: true},
-		Notes: []string{"from the sending of a release to the next holder, while somebody waited; solid: " + middle.name + ", dashed: p99"},
-	}
+func handOffs(name, short string, x figure.Axis) figure.Figure {
+	return figure.Figure{Name: name, Short: short, Kind: figure.Points, X: x, Y: figure.Axis{Label: "Hand-off", Unit: "ms", Log: true}}
 }
 
-// byContenders is a line for each percentile of each trial.
+// noted adds what the lines of a figure of hand-offs are.
+func noted(f figure.Figure, t typical) figure.Figure {
+	drawn := "the " + t.word
+	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Dash == figure.Dashed }) {
+		drawn = "solid: " + t.name + ", dashed: p99"
+	}
+	f.Notes = []string{"from the sending of a release to the next holder, while somebody waited; " + drawn}
+	return f
+}
+
+// byContenders is a line for each statistic of each trial.
 func byContenders(columns []abilities.Column) figure.Figure {
-	f := handOffs("LOCK-HAND-OFF", "Hand-off of a lock by the number of contenders", figure.Axis{Label: "Contenders", Log: true}, median())
+	f := handOffs("LOCK-HAND-OFF", "Hand-off of a lock by the number of contenders", figure.Axis{Label: "Contenders", Log: true})
+	var all []*locks.Outcome
+	for _, c := range columns {
+		all = append(all, outcomes(c.Runs)...)
+	}
+	t := typicalOf(all)
 	for _, c := range columns {
 		list := outcomes(c.Runs)
 		for n, o := range list {
-			for _, q := range statistics(median()) {
+			for _, q := range statistics(t) {
 				line := figure.Series{Name: c.Name + " " + q.name, Key: c.Key, Variant: c.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
 				if len(list) > 1 {
 					line.Thin, line.Statistic = true, fmt.Sprintf("trial %d", n+1)
 				}
 				for _, s := range ordered(o) {
-					if s.HandOff != nil && s.HandOff.Enough(q.q) {
+					if s.HandOff != nil && enough(s.HandOff, q.q) {
 						line.X = append(line.X, float64(s.Contenders))
 						line.Y = append(line.Y, float64(q.of(s.HandOff))/1e6)
 					}
@@ -74,7 +77,7 @@ func byContenders(columns []abilities.Column) figure.Figure {
 			}
 		}
 	}
-	return f
+	return noted(f, t)
 }
 
 // ordered are the stages by their numbers of contenders.
@@ -86,12 +89,14 @@ func ordered(o *locks.Outcome) []locks.Stage {
 
 // byHold is a line for each statistic of each database and recipe with several times.
 func byHold(columns []abilities.Column) figure.Figure {
-	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true}, mean())
-	for _, h := range byHolds(columns) {
-		for _, q := range statistics(mean()) {
+	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true})
+	list := byHolds(columns)
+	t := typicalOf(outcomesOf(list))
+	for _, h := range list {
+		for _, q := range statistics(t) {
 			line := figure.Series{Name: h.name() + " " + q.name, Key: h.column.Key, Variant: h.column.Variant, Dash: q.dash, Thin: q.dash != figure.Solid}
 			for _, one := range h.all {
-				if is := one.stage.HandOff; is.Enough(q.q) {
+				if is := one.stage.HandOff; enough(is, q.q) {
 					line.X, line.Y = append(line.X, float64(one.hold)/1e6), append(line.Y, float64(q.of(is))/1e6)
 				}
 			}
@@ -100,7 +105,7 @@ func byHold(columns []abilities.Column) figure.Figure {
 			}
 		}
 	}
-	return f
+	return noted(f, t)
 }
 
 // turns has a panel for each number of contenders, and a line for each trial in it.

@@ -1,0 +1,73 @@
+package locks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/dbtester/pkg/ability/locks"
+	"github.com/coreos/dbtester/pkg/results"
+)
+
+// typical is the number that stands for the hand-offs of a stage: one for the sentence, the card and the
+// figures of a report.
+type typical struct {
+	// word is what it is called in a sentence, phrase the same as an adverb, and name as a row.
+	word, phrase, name string
+	// head is what a table calls it with its percentiles.
+	head string
+	// q is the quantile that it is, 0 for the mean.
+	q  float64
+	of func(*results.Spread) int64 // ns
+}
+
+// typicalOf is the mean, or the median if one of the records has no mean. Hand-offs may be of two kinds
+// that take turns, one of which waits for a tick: then the median is that of either kind by chance.
+func typicalOf(all []*locks.Outcome) typical {
+	if slices.ContainsFunc(all, lacksMean) {
+		return typical{
+			word: "median", phrase: "at the median", name: "p50", head: "median hand-off (p99)",
+			q: .5, of: func(s *results.Spread) int64 { return s.P50 },
+		}
+	}
+	return typical{
+		word: "mean", phrase: "on average", name: "mean", head: "mean hand-off (p50 / p99)",
+		of: func(s *results.Spread) int64 { return s.Mean },
+	}
+}
+
+// cell is a cell below the head: the number, the percentiles of enough hand-offs, and their number.
+func (t typical) cell(is *results.Spread) string {
+	var rest []string
+	if t.q == 0 {
+		rest = append(rest, ms(is.P50))
+	}
+	if is.Enough(.99) {
+		rest = append(rest, ms(is.P99))
+	}
+	text := ms(t.of(is))
+	if len(rest) > 0 {
+		text += " (" + strings.Join(rest, " / ") + ")"
+	}
+	return fmt.Sprintf("%s, n %s", text, count(is.N))
+}
+
+// enough reports whether there are enough hand-offs for the quantile q. Of the mean, which is 0, there
+// always are, and their number stands beside it.
+func enough(s *results.Spread, q float64) bool { return q == 0 || s.Enough(q) }
+
+// lacksMean reports whether the record has hand-offs without a mean, as those of earlier releases.
+func lacksMean(o *locks.Outcome) bool {
+	return slices.ContainsFunc(o.Stages, func(s locks.Stage) bool { return s.HandOff != nil && s.HandOff.Mean == 0 })
+}
+
+// handedOver reports whether a lock changed hands in a stage while somebody waited.
+func handedOver(s *locks.Stage) bool { return s.HandOff != nil }
+
+// ofTrials is "mean of 20 hand-offs", or "means of 3 trials".
+func ofTrials(word string, trials int, one string) string {
+	if trials > 1 {
+		return fmt.Sprintf("%ss of %d trials", word, trials)
+	}
+	return word + " of " + one
+}
