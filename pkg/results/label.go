@@ -5,24 +5,27 @@ import (
 	"strings"
 )
 
-// amount matches labels whose first number is followed by a unit.
-var amount = regexp.MustCompile(`^[^0-9]*[0-9]+[A-Za-z]`)
+// versionIn matches the version in a label: numbers behind a "v" or "r", or numbers with points.
+var versionIn = regexp.MustCompile(`\b(?:[vVrR][0-9]+(?:\.[0-9]+)*|[0-9]+(?:\.[0-9]+)+)\b`)
+
+// commit matches a requested version whose only number is followed by a letter.
+var commit = regexp.MustCompile(`^[^0-9]*[0-9]+[A-Za-z]`)
 
 // LabelAgrees reports whether the run's label can be true for the version that a member
 // reported: "v3.6" for "3.6.16". The requested version takes precedence over the label in
-// the database's id. A label without a number, such as "tip", or with an amount, such as
-// "1GiB", claims nothing, and neither does the version of another program, such as the
+// the database's id. A label without a version claims nothing, such as "tip", the amount "1GiB"
+// or the number of clients in "2000". Neither does the version of another program, such as the
 // "etcd 3.7.3" behind a proxy.
 func (r *DatabaseRun) LabelAgrees(version string) bool {
-	label := r.Asked
-	if label == "" {
-		label = strings.ReplaceAll(r.ownLabel(), "_", ".")
+	claim := r.Asked
+	if claim == "" {
+		claim = versionIn.FindString(strings.ReplaceAll(r.Label, "_", "."))
 	}
 	if name, _, two := strings.Cut(version, " "); two && !strings.ContainsAny(name, "0123456789") {
 		return true
 	}
-	claimed, ran := numbers(label), numbers(version)
-	if len(claimed) == 1 && amount.MatchString(label) {
+	claimed, ran := numbers(claim), numbers(version)
+	if len(claimed) == 1 && commit.MatchString(claim) {
 		return true
 	}
 	if len(claimed) > len(ran) {
@@ -34,14 +37,6 @@ func (r *DatabaseRun) LabelAgrees(version string) bool {
 		}
 	}
 	return true
-}
-
-// ownLabel is the label without the point of a sweep, whose number is not a version.
-func (r *DatabaseRun) ownLabel() string {
-	if r.Swept == nil || r.Swept.Text == "" {
-		return r.Label
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(r.Label, string(r.Swept.Key)+"-"+r.Swept.Text), "-")
 }
 
 // numbers are the dotted numbers that a version begins with, after letters.
