@@ -7,7 +7,6 @@ package answers
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/all"
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/run/trials"
-	"github.com/coreos/dbtester/analyze/setting"
 	"github.com/coreos/dbtester/analyze/table"
 )
 
@@ -88,25 +86,6 @@ func Of(columns []Column) *Answer {
 		a.Sentence += " " + notCompared(columns, "Not compared: ")
 	}
 	return a
-}
-
-// twins names the columns in a set that ran the same program, whatever their labels.
-func (s *screen) twins() string {
-	var parts []string
-	for _, one := range s.sets {
-		programs := map[string][]string{}
-		for _, i := range one.columns {
-			if p := setting.Program(s.columns[i].Runs[0]); p != "" {
-				programs[p] = append(programs[p], s.columns[i].Name)
-			}
-		}
-		for _, p := range slices.Sorted(maps.Keys(programs)) {
-			if of := run.Distinct(programs[p]); len(of) > 1 {
-				parts = append(parts, names(of)+" ran the same program.")
-			}
-		}
-	}
-	return strings.Join(parts, " ")
 }
 
 // notCompared names the invalid columns.

@@ -145,6 +145,55 @@ func TestOneProgram(t *testing.T) {
 	}
 }
 
+// Many columns that ran the same program are counted, and the release is named if it is that of all.
+func TestManyOfOneProgram(t *testing.T) {
+	t.Parallel()
+	basis := func(columns []string, record func(tag string, r *results.DatabaseRun)) string {
+		values := map[string][2]float64{}
+		for _, c := range columns {
+			values[c] = [2]float64{1000, 5}
+		}
+		m := one(columns, values)
+		m.record = func(tag string, r *run.Run) {
+			r.Info.Record.Database, _, _ = strings.Cut(tag, "-")
+			for i := range r.Info.Record.Members {
+				r.Info.Record.Members[i].Version = "3.7.3"
+				r.Info.Record.Members[i].Release = &results.Release{SHA256: map[string]string{"server": "abc"}}
+			}
+			record(tag, r.Info.Record)
+		}
+		return strings.TrimPrefix(Of(m.make()).Basis, "One run of each is too few to name a winner. ")
+	}
+	other := func(tag string, r *results.DatabaseRun) {
+		if strings.HasSuffix(tag, "-new") {
+			r.Members[0].Release = &results.Release{SHA256: map[string]string{"server": "def"}}
+		}
+	}
+	proxy := func(_ string, r *results.DatabaseRun) {
+		for i := range r.Members {
+			r.Members[i].Version = "etcd 3.7.3"
+		}
+	}
+	alike := func(string, *results.DatabaseRun) {}
+	for _, tt := range []struct {
+		columns []string
+		record  func(tag string, r *results.DatabaseRun)
+		want    string
+	}{
+		{[]string{"etcd-1", "etcd-2"}, alike, "etcd-1 and etcd-2 ran the same program, etcd 3.7.3."},
+		{[]string{"etcd-1", "etcd-2", "etcd-3", "etcd-4"}, alike, "All 4 ran the same program, etcd 3.7.3."},
+		{[]string{"zetcd-1", "zetcd-2", "zetcd-3", "zetcd-4"}, proxy, "All 4 ran the same program."},
+		{[]string{"etcd-1", "etcd-2", "etcd-3", "etcd-4", "consul"}, alike, "4 columns of etcd ran the same program."},
+		{[]string{"etcd-1", "etcd-2", "etcd-3", "etcd-4", "etcd-new"}, other, "4 columns of etcd ran the same program."},
+		{[]string{"etcd-1", "etcd-2", "consul-1", "consul-2", "zookeeper"}, alike, "Each database ran one program in all of its columns."},
+		{[]string{"etcd-1", "etcd-2", "consul-1", "consul-2", "consul-new"}, other, "etcd-1 and etcd-2 ran the same program. consul-1 and consul-2 ran the same program."},
+	} {
+		if got := basis(tt.columns, tt.record); got != tt.want {
+			t.Errorf("of %q the basis is %q, want %q", tt.columns, got, tt.want)
+		}
+	}
+}
+
 // A column that is not valid is named, and not compared.
 func TestNotValid(t *testing.T) {
 	t.Parallel()
