@@ -237,18 +237,20 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 		}
 		base.Hosts = append(base.Hosts, &dbtesterpb.MemberHost{Addr: h.Addr, Ports: ports})
 	}
-	for _, a := range all.Abilities() {
-		if a.Start != nil {
-			if err := a.Start(db.Abilities, base); err != nil {
+	requests := make([]*dbtesterpb.StartRequest, len(base.Hosts))
+	for i := range requests {
+		requests[i] = proto.CloneOf(base)
+		requests[i].Index = int32(i)
+		for _, a := range all.Abilities() {
+			if a.Start == nil {
+				continue
+			}
+			if err := a.Start(db.Abilities, requests[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return func(member int) *dbtesterpb.StartRequest {
-		req := proto.Clone(base).(*dbtesterpb.StartRequest)
-		req.Index = int32(member)
-		return req
-	}, nil
+	return func(member int) *dbtesterpb.StartRequest { return proto.CloneOf(requests[member]) }, nil
 }
 
 // StartRequest returns the request that control sends to an agent to start a member of a database

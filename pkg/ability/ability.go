@@ -28,8 +28,9 @@ type Ability struct {
 	Keys Keys
 	// More are further keys, which are resolved before Keys, in this order.
 	More []Keys
-	// Start completes the request with which an agent starts a member, and Refuses returns why the
-	// agent's reply to it will not do. Setup records how members are set. Each may be nil.
+	// Start completes the request with which an agent starts a member, whose index is set, and
+	// Refuses returns why the agent's reply to it will not do. Setup records how members are set.
+	// Each may be nil.
 	Start   func(Values, *dbtesterpb.StartRequest) error
 	Refuses func(Values, *dbtesterpb.StartResponse) error
 	Setup   func(Values, *results.Setup)

@@ -124,6 +124,15 @@ func TestTaps(t *testing.T) {
 	if note, want := tapNote([]*run.Run{r, slow}), "; each sync costs -0.001 to 0.080 ms more under the tap (n = 150 to 200, before the load)"; note != want {
 		t.Errorf("the note of slow disks is %q, want %q", note, want)
 	}
+	// A fault of a member by number leaves the others without a tap.
+	part := tapped(260*time.Microsecond, 330*time.Microsecond, 0)
+	part.Info.Record.Members[0].Disk, part.Info.Record.Members[2].Disk = nil, &results.Disk{}
+	if note, want := tapNote([]*run.Run{part}), "; each sync of member 2 costs 0.080 ms more under the tap (n = 200, before the load)"; note != want {
+		t.Errorf("the note of one member with a tap is %q, want %q", note, want)
+	}
+	if _, text := tapRow().Cell(part); text != "member 2: 0.080 ms, 0.330 ms with and 0.250 ms without (n = 200 of each)" {
+		t.Errorf("the row of one member with a tap is %q", text)
+	}
 }
 
 // Several faults are described by the worst for each database.

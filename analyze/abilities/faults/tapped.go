@@ -2,9 +2,12 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/run"
@@ -47,20 +50,32 @@ func tapCell(r *run.Run) (run.Measure, string) {
 	return most, strings.Join(parts, "; ")
 }
 
-// tapNote states the cost of the taps of some runs of one database; "" if none was measured.
+// tapNote states the cost of the taps of some runs of one database, and whose syncs have it if not
+// those of all members; "" if none was measured.
 func tapNote(runs []*run.Run) string {
 	var costs []float64
 	var ns []int
+	var names []string
+	all := true
 	for _, r := range runs {
-		for _, m := range tapped(r) {
+		members := tapped(r)
+		all = all && len(members) == len(r.Info.Record.Members)
+		for _, m := range members {
 			costs, ns = append(costs, costOf(m.Disk.Tap)), append(ns, m.Disk.Tap.N)
+			if name := fmt.Sprintf("member %d", m.Index+1); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
 	}
 	if len(costs) == 0 {
 		return ""
 	}
+	whose := ""
+	if !all {
+		whose = " of " + english.WordSeries(names, "and")
+	}
 	ms := func(cost float64) string { return fmt.Sprintf("%.3f", cost) }
-	return fmt.Sprintf("; each sync costs %s ms more under the tap (n = %s, before the load)", run.RangeText(costs, ms), run.RangeText(ns, strconv.Itoa))
+	return fmt.Sprintf("; each sync%s costs %s ms more under the tap (n = %s, before the load)", whose, run.RangeText(costs, ms), run.RangeText(ns, strconv.Itoa))
 }
 
 // costOf is what a tap adds to a sync, in milliseconds.

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func Ability() ability.Ability {
 		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(), Member: Upgraded(), Disturbed: disturbed,
 		Start: func(v ability.Values, req *dbtesterpb.StartRequest) error {
 			for _, f := range Keys().Of(v) {
-				if f.Kind != Command {
+				if f.Kind != Command && f.reaches(int(req.GetIndex())) {
 					req.Faults = append(req.Faults, f.Message())
 				}
 			}
@@ -114,6 +115,13 @@ func (f Fault) Lasts(members int) time.Duration {
 	}
 	n := time.Duration(max(members, 1))
 	return n*f.For + (n-1)*f.Gap
+}
+
+// reaches reports whether a member, from 0, may have the fault: the one with its number, or any if it
+// names no number.
+func (f Fault) reaches(member int) bool {
+	n, err := strconv.Atoi(f.Member)
+	return err != nil || n == member+1
 }
 
 // Message returns the fault as in requests to agents.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
@@ -33,6 +34,27 @@ func TestPlan(t *testing.T) {
 		off := a[2*i].After - time.Duration(i)*time.Minute - 5*time.Second
 		if off < 0 || off > jitter.Jitter || a[2*i+1].After-a[2*i].After != 15*time.Second {
 			t.Errorf("repeat %d is put off by %v", i, off)
+		}
+	}
+}
+
+// A member is started for the faults that can reach it: with a number that member alone.
+func TestStart(t *testing.T) {
+	v := Keys().With(nil, []Fault{
+		{Kind: "disk", Member: "2", Fsync: "10ms"}, {Kind: "kill", Member: Leader}, {Kind: "pause", Member: Each},
+		{Kind: "power", Member: All}, {Kind: "restart", Member: "3"}, {Kind: Command, Run: []string{"true"}},
+	})
+	for member, want := range [][]string{{"kill", "pause", "power"}, {"disk", "kill", "pause", "power"}, {"kill", "pause", "power", "restart"}} {
+		req := &dbtesterpb.StartRequest{Index: int32(member)}
+		if err := Ability().Start(v, req); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range req.GetFaults() {
+			got = append(got, f.GetKind())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("faults of member %d (-want +got):\n%s", member+1, diff)
 		}
 	}
 }

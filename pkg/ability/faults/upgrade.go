@@ -49,7 +49,7 @@ func CheckUpgrades(list []Fault, from string, members int) error {
 			continue
 		}
 		for i := range runs {
-			if n, err := strconv.Atoi(f.Member); err == nil && n != i+1 {
+			if !f.reaches(i) {
 				continue
 			}
 			if err := database.CheckUpgrade(runs[i], f.Version); err != nil {
