@@ -63,6 +63,8 @@ func (s *session) measurable(p *planned) (err error) {
 		Clients:   s.clients.Load,
 		Period:    p.period,
 		Group:     p.grouping.limited(),
+		Streams:   p.plan.Streams,
+		Members:   len(p.member.Hosts),
 	})
 	if err != nil {
 		return status.Errorf(codes.FailedPrecondition, "sample this machine: %v", err)

@@ -168,6 +168,10 @@ type Plan struct {
 	// Metrics is where and how the agent requests the member's own metrics; nil if the
 	// member reports none.
 	Metrics *MetricsSource `json:"-"`
+	// Streams is the one of Listen at which other members receive streams over TCP, on
+	// connections on which they send no data themselves; "" if there is none. The agent samples
+	// round trips to these members there.
+	Streams string `json:"-"`
 }
 
 // UDP is the suffix of a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".

@@ -112,6 +112,9 @@ func wellFormed(t *testing.T, f *fixture, m database.Member) {
 			t.Errorf("the member listens on %s, which is not its own address %s", addr, m.Self().Addr)
 		}
 	}
+	if plan.Streams != "" && !slices.Contains(plan.Listen, plan.Streams) {
+		t.Errorf("the plan's streams are at %q, which is none of its addresses %q", plan.Streams, plan.Listen)
+	}
 	if len(plan.Listen) < len(m.Self().Ports) {
 		t.Errorf("the plan names %d addresses for %d ports", len(plan.Listen), len(m.Self().Ports))
 	}

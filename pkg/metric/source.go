@@ -89,5 +89,6 @@ func Sources() []Source {
 		groupMemoryPressure(),
 		groupCPUPressure(),
 		groupIOPressure(),
+		streamTrips(),
 	}
 }

@@ -47,6 +47,7 @@ func (s *Server) Plan(m database.Member) (database.Plan, error) {
 		Listen:   []string{address(self, "client"), address(self, "peer")},
 		LogRules: logRules(), LogTimes: logTimes(),
 		Metrics: metrics(m),
+		Streams: address(self, "peer"),
 	}, nil
 }
 

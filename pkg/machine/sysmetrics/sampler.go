@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/coreos/dbtester/pkg/machine/streams"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -45,6 +46,11 @@ type Options struct {
 	// Group holds the directories of the control group to sample, which need not exist yet. Metrics
 	// that this group lacks are unknown. If Group is empty, the main process's group is sampled.
 	Group []string
+	// Streams is the address, HOST:PORT, at which the processes send streams to other members of a
+	// database, of Members in all. If it is empty, or the kernel does not tell, round trips to them
+	// are unknown.
+	Streams string
+	Members int
 	// Root is the proc mount; empty means /proc.
 	Root string
 }
@@ -62,8 +68,9 @@ type Sampler struct {
 	machine  *machine
 	tree     *tree
 	previous results.Sample
-	taken    time.Time // time of previous, with its monotonic clock
-	second   int64     // the second in which the threads were last read
+	taken    time.Time      // time of previous, with its monotonic clock
+	second   int64          // the second in which the threads were last read
+	streams  *streams.Trips // nil: none
 }
 
 // NewSampler finds the device and the interface, which then never change. It is not an error if the
@@ -96,6 +103,14 @@ func NewSampler(o Options) (*Sampler, error) {
 	s.machine.named = o.Group
 	if err := s.machine.check(); err != nil {
 		return nil, err
+	}
+	if o.Streams != "" && o.Members > 1 {
+		if s.streams, err = streams.New(o.Streams, o.Members); err != nil {
+			return nil, err
+		}
+		if _, _, err := s.streams.Count(); err != nil {
+			s.streams = nil // as a file that this kernel does not have
+		}
 	}
 	if s.bootID, err = f.bootID(); err != nil {
 		return nil, fmt.Errorf("identify this machine: %w", err)
@@ -140,6 +155,7 @@ func (s *Sampler) read(whole bool) (results.Sample, error) {
 	s.second = sample.Second()
 	problems := []error{s.readTree(&sample)}
 	problems = append(problems, s.machine.sample(now, sample.PID, sample.Values)...)
+	problems = append(problems, s.readStreams(sample.Values))
 	sample.Group = s.machine.group.name
 	percent := 0.0 // for the first sample
 	if !s.taken.IsZero() {
@@ -156,6 +172,21 @@ func (s *Sampler) read(whole bool) (results.Sample, error) {
 	sample.Values.Set(metric.CPUPercent, percent)
 	s.previous, s.taken = sample, now
 	return sample, errors.Join(problems...)
+}
+
+// readStreams sets the round trips to other members. Between two readings, and where one fails, they
+// are those of the last one.
+func (s *Sampler) readStreams(values metric.Values) (err error) {
+	if s.streams == nil {
+		return nil
+	}
+	n, seconds := s.streams.Counted()
+	if s.tree.whole {
+		n, seconds, err = s.streams.Count()
+	}
+	values.Set(metric.StreamTrips, n)
+	values.Set(metric.StreamTripSeconds, seconds)
+	return err
 }
 
 // freeBytes returns the free space on a directory's file system; unknown if the directory does not

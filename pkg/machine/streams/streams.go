@@ -1,0 +1,106 @@
+// Package streams measures round trips to other members on the TCP connections on which a member
+// alone sends, such as those of a replicated log, by what the kernel knows of them.
+package streams
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Trips counts round trips. Its methods must not be called concurrently.
+type Trips struct {
+	listen netip.AddrPort // without an address if any may be
+	// least is the part of all segments from which on connections are those to enough members.
+	least float64
+
+	known   map[string]connection
+	n       float64
+	seconds float64
+}
+
+// connection is what the kernel knows of a connection. The counts are of segments with data, and
+// begin again at 2^32.
+type connection struct {
+	id             string
+	sent, received uint32
+	trip           time.Duration // smoothed
+}
+
+// New returns a count for the connections that others opened to an address, HOST:PORT, of a member of
+// so many. If the host is a name, connections to the port at any address count.
+func New(listen string, members int) (*Trips, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, fmt.Errorf("address of streams: %w", err)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return nil, fmt.Errorf("address of streams: the port of %q must be from 1 to 65535", listen)
+	}
+	if members < 2 {
+		return nil, fmt.Errorf("streams go to other members, got %d in all", members)
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		addr = netip.Addr{} // a name
+	}
+	return &Trips{
+		listen: netip.AddrPortFrom(addr.Unmap().WithZone(""), uint16(number)),
+		least:  (float64(members/2) - .5) / float64(members-1),
+	}, nil
+}
+
+// Count reads the connections, and returns how many segments with data were sent since the first
+// call, with the sum of their round trips in seconds. Both never fall. If the connections cannot be
+// read, it returns the last numbers too; what was sent then counts in the next call.
+//
+// Only connections count on which the other side sent no data since the last call. Where it does, it
+// may let an acknowledgement wait for up to 40 ms, to send it with data.
+//
+// Of each call one round trip counts, for all segments: a leader waits for as many members as are a
+// majority with it, and sends about as much to each. So it is that to the last of the nearest ones.
+// Whose the connections are need not be known: on loopback addresses no address tells.
+func (t *Trips) Count() (n, seconds float64, err error) {
+	now, err := connections(t.listen)
+	if err != nil {
+		return t.n, t.seconds, fmt.Errorf("read the connections to %v: %w", t.listen, err)
+	}
+	t.add(now)
+	return t.n, t.seconds, nil
+}
+
+// Counted returns what the last call of Count did.
+func (t *Trips) Counted() (n, seconds float64) { return t.n, t.seconds }
+
+// add adds what was sent since the call before.
+func (t *Trips) add(now []connection) {
+	type stream struct {
+		trip time.Duration
+		sent float64
+	}
+	var sending []stream
+	total := 0.0
+	known := make(map[string]connection, len(now))
+	for _, c := range now {
+		known[c.id] = c
+		before, is := t.known[c.id]
+		if sent := c.sent - before.sent; is && sent > 0 && c.received == before.received {
+			sending = append(sending, stream{c.trip, float64(sent)})
+			total += float64(sent)
+		}
+	}
+	t.known = known
+	slices.SortFunc(sending, func(a, b stream) int { return cmp.Compare(a.trip, b.trip) })
+	sum := 0.0
+	for _, s := range sending {
+		if sum += s.sent; sum >= t.least*total {
+			t.n, t.seconds = t.n+total, t.seconds+total*s.trip.Seconds()
+			return
+		}
+	}
+}
