@@ -232,6 +232,30 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	return within
 }
 
+// Inside is a counter's growth from the first to the last sample inside each window, as
+// [Own.Inside]. Where a window has fewer than three, it is [Machine.GrowthWithin].
+func (m *Machine) Inside(windows []Span, n metric.Name) Measure {
+	sum := Measured(0, 0)
+	for _, w := range windows {
+		one := m.GrowthWithin(w, Of(n))
+		if !one.Known() {
+			return one
+		}
+		first := sort.Search(m.Samples.Len(), func(i int) bool { return m.Samples.Times[i] >= w.From })
+		end := sort.Search(m.Samples.Len(), func(i int) bool { return m.Samples.Times[i] >= w.To })
+		if end-first >= fewestInside {
+			var values []float64
+			m.each(Of(n), first, end, func(v float64) bool {
+				values = append(values, v)
+				return true
+			})
+			one.Value = values[len(values)-1] - values[0]
+		}
+		sum.Value, sum.N = sum.Value+one.Value, sum.N+one.N
+	}
+	return sum
+}
+
 // Peak is a gauge's largest value in the window.
 func (m *Machine) Peak(w Span, get Gauge) Measure {
 	return m.extreme(w, get, func(a, b float64) float64 { return max(a, b) })

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -65,5 +66,32 @@ func TestGrowthOfEndedProcesses(t *testing.T) {
 		if got.Value != c.want || got.Known() == c.missing || (len(got.Marks) == 1) != c.marked {
 			t.Errorf("a window that %s: got %+v, want %g, a mark: %t, missing: %t", c.what, got, c.want, c.marked, c.missing)
 		}
+	}
+}
+
+// A member's samples are taken as its answers are: without what came before and after a window, where
+// three are inside of it.
+func TestMachineInside(t *testing.T) {
+	var samples []results.Sample
+	for second, trips := range []float64{0, 1000, 2000, 2010, 2020, 2030, 5000} {
+		s := runtest.Sampled(float64(second), 1, 1, 10)
+		s.Set(metric.StreamTrips, trips)
+		samples = append(samples, s)
+	}
+	m := Machine{Name: "member 1", Samples: packed.Of(samples...)}
+	span := func(from, to float64) Span {
+		return Span{m.Samples.Times[0] + int64(from*1e9), m.Samples.Times[0] + int64(to*1e9)}
+	}
+	for _, c := range []struct{ from, to, want float64 }{
+		{1.5, 5.5, 30},          // its own samples
+		{3.5, 5, 15},            // one sample, so interpolated
+		{1.5, 2.5, 500 + .5*10}, // one
+	} {
+		if got := m.Inside([]Span{span(c.from, c.to)}, metric.StreamTrips); !got.Known() || math.Abs(got.Value-c.want) > 1e-9 {
+			t.Errorf("from %g to %g s: got %+v, want %g", c.from, c.to, got, c.want)
+		}
+	}
+	if got := m.Inside([]Span{span(1.5, 5.5)}, metric.StreamTripSeconds); got.Known() {
+		t.Errorf("what was not recorded has a growth: %+v", got)
 	}
 }

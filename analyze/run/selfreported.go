@@ -27,10 +27,11 @@ type Own struct {
 
 // ownNumbers are a metric's numbers that tables show.
 type ownNumbers struct {
-	reported           bool
-	growth, peak, last Measure
-	histogram          metric.Buckets
-	histogramN         Measure
+	reported       bool
+	growth, inside Measure
+	peak, last     Measure
+	histogram      metric.Buckets
+	histogramN     Measure
 }
 
 // settled are the numbers of all metrics for some windows.
@@ -54,7 +55,7 @@ func (o *Own) settle(windows []Span, stages ...[]Span) {
 func (o *Own) numbers(windows []Span) map[metric.Name]ownNumbers {
 	known := map[metric.Name]ownNumbers{}
 	for _, m := range metric.OfDatabase().Metrics() {
-		one := ownNumbers{reported: o.Reports(m.Name), growth: o.Growth(windows, m.Name), peak: o.Peak(windows, m.Name), last: o.Last(m.Name)}
+		one := ownNumbers{reported: o.Reports(m.Name), growth: o.Growth(windows, m.Name), inside: o.Inside(windows, m.Name), peak: o.Peak(windows, m.Name), last: o.Last(m.Name)}
 		if m.Kind == metric.Histogram {
 			one.histogram, one.histogramN = o.Histogram(windows, m.Name)
 		}
@@ -166,8 +167,35 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	if !ok {
 		return Missing(answeredTooLittle)
 	}
+	return o.grown(enclosed, n)
+}
+
+// fewestInside is the smallest number of samples inside a window between which a counter's growth
+// stands for the window.
+const fewestInside = 3
+
+// Inside is a counter's growth from the first to the last answer inside each window, without anything
+// of before and after. So the growths of two counters are of the same events, and their ratio is of
+// the window alone. If a window has fewer than three answers, it is [Own.Growth].
+func (o *Own) Inside(windows []Span, n metric.Name) Measure {
+	if one := o.of(windows, n); one != nil {
+		return one.inside
+	}
+	inside := make([]places, 0, len(windows))
+	for _, w := range windows {
+		first, end := o.Within(w)
+		if end-first < fewestInside {
+			return o.Growth(windows, n)
+		}
+		inside = append(inside, places{first, end})
+	}
+	return o.grown(inside, n)
+}
+
+// grown sums a counter's growth over ranges of answers.
+func (o *Own) grown(ranges []places, n metric.Name) Measure {
 	sum, count, why := 0.0, 0, ""
-	for _, p := range enclosed {
+	for _, p := range ranges {
 		before, some := 0.0, false
 		o.Answers.Values(n, p.first, p.end, func(now float64) bool {
 			if !some {

@@ -53,6 +53,30 @@ func TestOwn(t *testing.T) {
 	}
 }
 
+// What came before and after a window is left out where it has three answers.
+func TestInside(t *testing.T) {
+	own := ownOf(0, 1000, 2000, 2010, 2020, 2030, 5000)
+	for name, c := range map[string]struct {
+		windows      []Span
+		want, around float64
+	}{
+		"its own answers":       {[]Span{{1.5e9, 5.5e9}}, 30, 4000},
+		"too few answers":       {[]Span{{2.5e9, 4.5e9}}, 30, 30},
+		"too few in one of two": {[]Span{{1.5e9, 4.5e9}, {5.5e9, 6e9}}, 4000, 4000},
+		"of two":                {[]Span{{-.5e9, 2.5e9}, {2.9e9, 5.5e9}}, 2000 + 20, 5000},
+	} {
+		got := own.Inside(c.windows, metric.Fsyncs)
+		if around := own.Growth(c.windows, metric.Fsyncs); !got.Known() || got.Value != c.want || around.Value != c.around {
+			t.Errorf("%s: got %+v and around it %+v, want %g and %g", name, got, around, c.want, c.around)
+		}
+	}
+	windows := []Span{{1.5e9, 5.5e9}}
+	own.settle(windows)
+	if got := own.Inside(windows, metric.Fsyncs); got.Value != 30 {
+		t.Errorf("settled, got %+v, want 30", got)
+	}
+}
+
 // The steps of a load follow each other within a second, so one interval between answers
 // lies in two windows. Whatever the windows, a counter cannot have grown by more than from
 // the first answer to the last.

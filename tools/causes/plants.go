@@ -59,28 +59,24 @@ func faults(list ...string) string { return "probe: 0s\nfaults:\n" + strings.Joi
 // plants returns all plants.
 func plants() []plant {
 	all := []store{etcd, zookeeper, consul}
-	// etcd reports neither the time of writes nor that of agreements, and four round trips to others
-	// in half a minute, of which a ledger needs ten.
-	agreeing := []store{zookeeper, consul}
+	reporting := []store{zookeeper, consul} // the time of writes, without which nothing is known of the way
 	same := func(lines string) func(store) string { return func(store) string { return lines } }
 	return []plant{
 		{key: "none", words: "nothing", stores: all, clients: 1, lines: same("")},
 		{key: "quota", words: "0.25 processors for each member", names: []string{"quota"}, stores: all, clients: 8, lines: same("resources: {cpus: 0.25}\n")},
 		{key: "fsync", words: "fsync 10 ms longer, of all members (Consul: of the leader, because its followers sync after it)", names: []string{"fsync"}, stores: all, clients: 1, faults: true,
 			lines: func(s store) string { return faults(during(slowSyncs(s, 10*time.Millisecond))) }},
-		{key: "peers", words: "packets of the leader from and to others 5 ms later", names: []string{"peers"}, stores: agreeing, clients: 1, faults: true,
+		{key: "peers", words: "packets of the leader from and to others 5 ms later", names: []string{"peers"}, stores: all, clients: 1, faults: true,
 			lines: same(faults(during("kind: delay, member: leader, from: members, by: 5ms")))},
-		{key: "link", words: "2 Mbit/s between the clients and the leader, and values of 8 KiB", names: []string{"outside"}, stores: agreeing, clients: 1, value: 8 << 10, faults: true,
+		{key: "link", words: "2 Mbit/s between the clients and the leader, and values of 8 KiB", names: []string{"outside"}, stores: reporting, clients: 1, value: 8 << 10, faults: true,
 			lines: same(faults(during(narrow)))},
 		{key: "client", words: "one processor for the clients, which another program uses as well", names: []string{"processors"}, stores: all, clients: 8, lines: same(""), squeezed: true},
-		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: agreeing, clients: 1, faults: true,
+		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: all, clients: 1, faults: true,
 			lines: func(s store) string {
 				return faults(during(slowSyncs(s, 20*time.Millisecond)+", overlap: true"), during("kind: delay, member: leader, from: members, by: 10ms, overlap: true"))
 			}},
 		{key: "unreported", words: "2 Mbit/s between the clients and etcd's leader, which reports no time of writes", unknown: true, stores: []store{etcd}, clients: 1, value: 8 << 10, faults: true,
 			lines: same(faults(during(narrow)))},
-		{key: "short", words: "packets of etcd's leader from and to others 5 ms later, in a load that is too short for ten of its round trips", unknown: true, stores: []store{etcd}, clients: 1, faults: true,
-			lines: same(faults(during("kind: delay, member: leader, from: members, by: 5ms")))},
 		{key: "stopped", words: "the leader stopped for half of the time, 0.4 s each", unknown: true, stores: all, clients: 1, faults: true, lines: same(stopped())},
 		{key: "defrag", words: "etcd's members defragmented each second, with values of 16 KiB", unknown: true, stores: []store{etcd}, clients: 1, value: 16 << 10, lines: same("maintain: {defrag: 1s}\n")},
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fewestTrips is the smallest number of round trips whose mean is used: members measure one every
-// few seconds.
+// fewestTrips is the smallest number of round trips whose mean is used. Members measure few of them,
+// and kernels many.
 const fewestTrips = 10
 
 // unrecorded is a fact without a value.
@@ -42,7 +42,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 		return f
 	}
 	mean := func(m *run.Machine, sum, count metric.Name) run.Measure {
-		s, n := m.Own.Growth(spans, sum), m.Own.Growth(spans, count)
+		s, n := m.Own.Inside(spans, sum), m.Own.Inside(spans, count)
 		switch {
 		case !s.Known():
 			return unrecorded(m.Name + ": " + s.Missing)
@@ -58,10 +58,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	f.Sync = mean(leader, metric.FsyncSeconds, metric.Fsyncs)
 	f.Agreement = mean(leader, metric.AgreementSeconds, metric.Agreements)
 	f.Queue = mean(leader, metric.QueueSeconds, metric.Queued)
-	f.Trip = mean(leader, metric.PeerTripSeconds, metric.PeerTrips)
-	if f.Trip.Known() && f.Trip.N < fewestTrips {
-		f.Trip = unrecorded("fewer than ten round trips to other members were measured")
-	}
+	f.Trip = trip(leader, spans, mean(leader, metric.PeerTripSeconds, metric.PeerTrips))
 	f.FollowersSync = run.Inapplicable("there is one member alone")
 	if len(r.Machines.Servers) == 1 {
 		f.Trip, f.Agreement = f.FollowersSync, f.FollowersSync
@@ -77,6 +74,19 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	f.Inside = insideOf(r, spans)
 	f.Whole = f.Whole || f.Inside.Known() && whole(f.Inside.Times(float64(f.Inside.N)/1e3))
 	return f
+}
+
+// trip is the mean round trip from a member to others: that of its streams, as its kernel knows it,
+// or else its own measure.
+func trip(m *run.Machine, spans []run.Span, own run.Measure) run.Measure {
+	s, n := m.Inside(spans, metric.StreamTripSeconds), m.Inside(spans, metric.StreamTrips)
+	switch {
+	case s.Known() && n.Known() && n.Value >= fewestTrips:
+		return run.Measured(1e3*s.Value/n.Value, int64(n.Value))
+	case own.Known() && own.N < fewestTrips:
+		return unrecorded("fewer than ten round trips to other members were measured")
+	}
+	return own
 }
 
 // whole reports whether a sum of seconds is one of whole milliseconds.
@@ -175,7 +185,7 @@ func insideOf(r *run.Run, spans []run.Span) run.Measure {
 	sum, count := 0.0, 0.0
 	for i := range r.Machines.Servers {
 		m := &r.Machines.Servers[i]
-		s, n := m.Own.Growth(spans, metric.WriteSeconds), m.Own.Growth(spans, metric.Writes)
+		s, n := m.Own.Inside(spans, metric.WriteSeconds), m.Own.Inside(spans, metric.Writes)
 		if !s.Known() || !n.Known() {
 			if m.Own.Reports(metric.Writes) {
 				return unrecorded(m.Name + ": " + s.Missing + n.Missing)

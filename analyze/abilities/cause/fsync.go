@@ -30,7 +30,7 @@ func fsync(f *Facts, at above) run.Measure {
 		waited = f.Agreement.Value / f.Sync.Value
 	}
 	left := at.left
-	if beyond := f.beyond(); beyond.Known() {
+	if beyond := f.beyond(at); beyond.Known() {
 		left = max(left-beyond.Value, 0)
 	}
 	m := during(f.Syncing.Times(waited), left)

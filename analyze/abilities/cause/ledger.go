@@ -26,7 +26,8 @@ type Facts struct {
 	// follower. Queue is the mean time for which an entry waited for its sync.
 	Sync, FollowersSync, Queue run.Measure
 	// Agreement is the mean time from the leader's proposal until most members had an entry, Trip
-	// that of a round trip from the leader to another member.
+	// that of a round trip from the leader to the nearest members that are a majority with it, or, by
+	// the leader's own measure, to any.
 	Agreement, Trip run.Measure
 	// Whole means that members count whole milliseconds of some of these times.
 	Whole bool
@@ -91,7 +92,7 @@ func Lines() []Line {
 		{nameOutside, "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer; low is without the time in which threads of clients or members waited for a processor, and if they share a machine, in which they ran", outside, false, beyondLow},
 		{nameThrottled, "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave; low counts stops on several processors at once as one, unless it was stopped in nearly every period", throttled, true, noWaits},
 		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above and the next one leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor; low is one whole sync without these", fsync, true, syncsUnsure},
-		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of members waited for a processor and, for agreements or members that share a machine, in which they ran", peers, true, beyondLow},
+		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of members waited for a processor, or the leader was stopped by its quota, and, for agreements or members that share a machine, in which they ran", peers, true, beyondLow},
 		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits that may be in the lines above as well", processors, true, beyondLow},
 	}
 }

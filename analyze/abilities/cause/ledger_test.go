@@ -192,9 +192,44 @@ func TestLines(t *testing.T) {
 	}
 	// Lines that overlap make the rest negative.
 	f = facts()
-	f.Trip = run.Measured(50, 20)
+	f.Agreement = run.Measured(53, 50)
 	if got := byName(t, f); math.Abs(got[Unexplained].Value+215) > 1e-9 {
 		t.Errorf("the rest is %+v, want -215 %%", got[Unexplained])
+	}
+}
+
+// A round trip that takes longer than requests were in the members is none that they waited for.
+func TestTripTooLong(t *testing.T) {
+	for _, c := range []struct {
+		trip, inside float64 // of 10 ms, and 0 for not recorded
+		known        bool
+	}{{2, 0, true}, {12, 0, true}, {40, 0, false}, {8, 4, false}} {
+		f := convicted()
+		f.Client, f.Trip = run.Measured(0, 100), run.Measured(c.trip, 20)
+		f.Inside = run.Missing("not recorded")
+		if c.inside > 0 {
+			f.Inside = run.Measured(c.inside, 100)
+		}
+		got := byName(t, f)
+		if got[namePeers].Known() != c.known {
+			t.Errorf("%+v: the other members have %+v", c, got[namePeers])
+		}
+		// The leader syncs for 80 % of what requests do not wait for the others beyond its sync.
+		if want := 80.; !c.known && c.inside == 0 && math.Abs(got[nameFsync].Value-want) > 1e-9 {
+			t.Errorf("%+v: syncs have %+v, want %g %%", c, got[nameFsync], want)
+		}
+	}
+}
+
+// While a quota stops the leader, nobody knows what else it waits for.
+func TestStoppedLeader(t *testing.T) {
+	f := convicted()
+	f.Trip, f.Sync, f.FollowersSync, f.Syncing = run.Measured(9, 20), run.Measured(.1, 50), run.Measured(.1, 50), run.Measured(.01, 9)
+	f.Members = Load{run.Measured(0, 9), run.Measured(0, 9)}
+	free, _ := bounds(byName(t, f)[namePeers])
+	f.Throttled, f.Periods = run.Measured(.75, 9), run.Measured(.9, 9)
+	if stopped, _ := bounds(byName(t, f)[namePeers]); free < 85 || stopped > 20 {
+		t.Errorf("the other members have at least %.0f %%, and %.0f %% with a leader that is stopped, want 90 and less than 20", free, stopped)
 	}
 }
 

@@ -22,9 +22,13 @@ func peersRule() Rule {
 // agrees reports whether the line of the other members is from the leader's agreements.
 func (f *Facts) agrees() bool { return f.Agreement.Known() && f.Sync.Known() }
 
+// tooLong is how many times the mean time in the members a round trip may be that all requests wait
+// for. Both are means of not quite the same requests.
+const tooLong = 1.25
+
 // beyond is the time until most members have an entry, without the leader's sync of it and its wait
 // for the one before.
-func (f *Facts) beyond() run.Measure {
+func (f *Facts) beyond(at above) run.Measure {
 	switch {
 	case f.agrees():
 		own := f.Sync.Value
@@ -34,6 +38,8 @@ func (f *Facts) beyond() run.Measure {
 		return run.Measured(max(f.Agreement.Value-own, 0), f.Agreement.N)
 	case !f.Trip.Known():
 		return f.Trip
+	case f.Trip.Value > tooLong*max(at.within, 0):
+		return unrecorded("requests did not wait for a round trip to another member: it took longer than they were in the members")
 	case !f.FollowersSync.Known():
 		return f.FollowersSync
 	case !f.Sync.Known():
@@ -42,14 +48,17 @@ func (f *Facts) beyond() run.Measure {
 	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
 }
 
-// peers is at least the part in which no thread of a member waited for a processor. Agreements also
-// contain the work of the leader.
+// peers is at least the part in which no thread of a member waited for a processor, and no quota
+// stopped the leader. Agreements also contain the work of the leader.
 func peers(f *Facts, at above) run.Measure {
-	m := f.beyond()
+	m := f.beyond(at)
 	if !m.Known() {
 		return m
 	}
 	loads := []run.Measure{f.Members.Waiting}
+	if f.Throttled.Known() { // members may have no quota
+		loads = append(loads, f.Throttled)
+	}
 	if f.agrees() || f.Together {
 		loads = append(loads, f.Members.Used)
 	}
