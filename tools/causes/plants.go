@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ type plant struct {
 	value   int // bytes
 	// lines are those of the experiment, for a store.
 	lines func(store) string
+	// measured is how long the measured part is, if not as usual. Requests of the moment before the
+	// faults are in its mean, and count for more where those that follow are fewer.
+	measured time.Duration
 	// faults means that the lines end before the load does, which then goes on for a moment.
 	faults bool
 	// squeezed means that control has one processor, which another program uses during the load.
@@ -43,14 +47,14 @@ type plant struct {
 const (
 	warmUp   = 2 * time.Second
 	measured = 10 * time.Second
-	begins   = warmUp + 50*time.Millisecond
-	lasts    = measured + 200*time.Millisecond
+	begins   = warmUp + time.Millisecond // the earliest that may be
+	beyond   = 250 * time.Millisecond
 	behind   = 1500 * time.Millisecond
 )
 
-// during returns the keys of a fault in all of the measured part.
-func during(keys string) string {
-	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, lasts)
+// during returns the keys of a fault in all of a measured part.
+func during(measured time.Duration, keys string) string {
+	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, measured+beyond)
 }
 
 // faults returns the lines of an experiment with faults.
@@ -65,18 +69,18 @@ func plants() []plant {
 		{key: "none", words: "nothing", stores: all, clients: 1, lines: same("")},
 		{key: "quota", words: "0.25 processors for each member", names: []string{"quota"}, stores: all, clients: 8, lines: same("resources: {cpus: 0.25}\n")},
 		{key: "fsync", words: "fsync 10 ms longer, of all members (Consul: of the leader, because its followers sync after it)", names: []string{"fsync"}, stores: all, clients: 1, faults: true,
-			lines: func(s store) string { return faults(during(slowSyncs(s, 10*time.Millisecond))) }},
+			lines: func(s store) string { return faults(during(measured, slowSyncs(s, 10*time.Millisecond))) }},
 		{key: "peers", words: "packets of the leader from and to others 5 ms later", names: []string{"peers"}, stores: all, clients: 1, faults: true,
-			lines: same(faults(during("kind: delay, member: leader, from: members, by: 5ms")))},
+			lines: same(faults(during(measured, "kind: delay, member: leader, from: members, by: 5ms")))},
 		{key: "link", words: "2 Mbit/s between the clients and the leader, and values of 8 KiB", names: []string{"outside"}, stores: reporting, clients: 1, value: 8 << 10, faults: true,
-			lines: same(faults(during(narrow)))},
+			lines: same(faults(during(measured, narrow)))},
 		{key: "client", words: "one processor for the clients, which another program uses as well", names: []string{"processors"}, stores: all, clients: 8, lines: same(""), squeezed: true},
-		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: all, clients: 1, faults: true,
+		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: all, clients: 1, measured: 2 * measured, faults: true,
 			lines: func(s store) string {
-				return faults(during(slowSyncs(s, 20*time.Millisecond)+", overlap: true"), during("kind: delay, member: leader, from: members, by: 10ms, overlap: true"))
+				return faults(during(2*measured, slowSyncs(s, 20*time.Millisecond)+", overlap: true"), during(2*measured, "kind: delay, member: leader, from: members, by: 10ms, overlap: true"))
 			}},
 		{key: "unreported", words: "2 Mbit/s between the clients and etcd's leader, which reports no time of writes", unknown: true, stores: []store{etcd}, clients: 1, value: 8 << 10, faults: true,
-			lines: same(faults(during(narrow)))},
+			lines: same(faults(during(measured, narrow)))},
 		{key: "stopped", words: "the leader stopped for half of the time, 0.4 s each", unknown: true, stores: all, clients: 1, faults: true, lines: same(stopped())},
 		{key: "defrag", words: "etcd's members defragmented each second, with values of 16 KiB", unknown: true, stores: []store{etcd}, clients: 1, value: 16 << 10, lines: same("maintain: {defrag: 1s}\n")},
 	}
@@ -100,7 +104,7 @@ func slowSyncs(s store, by time.Duration) string {
 func stopped() string {
 	const every, stop = 800 * time.Millisecond, 400 * time.Millisecond
 	var list []string
-	for at := begins; at+stop <= begins+lasts; at += every {
+	for at := begins; at+stop <= begins+measured+beyond; at += every {
 		list = append(list, fmt.Sprintf("- {kind: pause, member: leader, at: %v, for: %v}\n", at, stop))
 	}
 	return faults(list...)
@@ -109,7 +113,7 @@ func stopped() string {
 // experiment returns the text of an experiment. Clients go to the leader, so that nothing is
 // forwarded.
 func (p plant) experiment(s store) string {
-	length, coolDown := warmUp+measured, time.Duration(0)
+	length, coolDown := warmUp+cmp.Or(p.measured, measured), time.Duration(0)
 	if p.faults {
 		length, coolDown = length+behind, behind
 	}
