@@ -22,6 +22,7 @@ const (
 // parts are the parts of a run, each with its steps.
 type parts struct {
 	run     *run
+	shown   *abilities.Run // to abilities
 	cluster *cluster
 	probes  *probes
 	clock   *clockFile
@@ -52,6 +53,7 @@ func newParts(o Options, r *run, save func() error) *parts {
 	leader := &leaderWatch{run: r}
 	return &parts{
 		run:     r,
+		shown:   shown,
 		cluster: &cluster{run: r, fleet: agents, disks: make([]results.Disk, len(r.record.Members))},
 		probes:  &probes{run: r, fleet: agents, timeout: o.ReadyTimeout},
 		clock:   clock,
@@ -59,6 +61,14 @@ func newParts(o Options, r *run, save func() error) *parts {
 		sampler: &clientSampler{run: r, device: o.Device, network: o.Interface, clients: agents.Clients, period: o.Experiment.Sample, seen: r.sampled(o)},
 		load:    &loader{run: r, fleet: agents, dialer: dial, leader: leader, save: save, issue: set, selfCheck: o.Mirror != nil, counted: r.counted(o)},
 		check:   &loadCheck{run: r, server: o.Mirror, save: save},
+	}
+}
+
+// forgetLoad ends the use of what the load was issued with, which is several megabytes: abilities keep
+// what they are shown for as long as the run.
+func (p *parts) forgetLoad() {
+	if !p.load.issue.Remote() {
+		p.shown.Generators, p.shown.FailBack = nil, nil
 	}
 }
 

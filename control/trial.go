@@ -163,6 +163,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	}
 	p := newParts(t.opts, r, t.save)
 	err = conduct(ctx, p.steps(), func(text string) { r.journal.step("%s", text) })
+	p.forgetLoad()
 	disks := p.cluster.disks // the last use of p: the load's memory is garbage from here on
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)

@@ -102,6 +102,7 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	var r judging.Report
 	if i.Judge == nil {
 		r = h.load.End(ctx, back, h.run.Dial)
+		h.load = nil // several megabytes, of which the files that are derived next can make use
 	} else {
 		r = h.ofGenerators(ctx, i, back)
 	}

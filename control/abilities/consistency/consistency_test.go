@@ -1,15 +1,19 @@
 package consistency
 
 import (
+	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 	"github.com/coreos/dbtester/pkg/config"
 	judge "github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/judging"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -65,6 +69,27 @@ func TestDoubt(t *testing.T) {
 			t.Errorf("%s: %d witnesses and the keys %+v remain, want %d, one lost and 4 not judged", name, len(r.Witnesses), r.Held, kept)
 		}
 	}
+}
+
+// TestEndKeepsNoJudge: the judge of a load, several megabytes, is garbage once its report is made.
+func TestEndKeepsNoJudge(t *testing.T) {
+	h := half(&config.Database{}, consistency.Judged)
+	if _, err := h.Watch(load.Spec{Load: workload.Load{
+		Content: workload.Content{Operation: workload.OpUpdate}, Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 32},
+	}}); err != nil {
+		t.Fatalf("watch a load: %v", err)
+	}
+	judge := weak.Make(h.load)
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.End(interrupted, abilities.Issued{})
+	for range 3 {
+		runtime.GC()
+	}
+	if h.report == nil || judge.Value() != nil {
+		t.Errorf("after the load there is the report %v and the judge %v, want the report alone", h.report, judge.Value())
+	}
+	runtime.KeepAlive(h)
 }
 
 // TestBack: on a cluster that others use, keys are read back over one connection, not faster than the
