@@ -19,8 +19,12 @@ func answersSuite(t testing.TB, transport string) databasetest.Suite {
 // Whatever members answer, calls return without a panic and without allocating memory that is
 // only claimed.
 func TestRecordedAnswers(t *testing.T) {
+	t.Parallel()
 	for _, transport := range []string{"lean", "standard"} {
-		t.Run(transport, func(t *testing.T) { databasetest.Answers(t, answersSuite(t, transport), transport) })
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			databasetest.Answers(t, answersSuite(t, transport), transport)
+		})
 	}
 }
 
