@@ -57,10 +57,12 @@ func TestFaultKill(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
 	}
+	t.Parallel()
 	table := matrix.New(t, "faults", "Kills during faults")
 	disk := owndisk.Check() == nil && !namespacetest.Inside()
+	var env []string
 	if disk {
-		t.Setenv(diskEnv, "loop:64MiB")
+		env = append(env, diskEnv+"=loop:64MiB")
 	}
 	limits := resources.Limits{MemoryBytes: 512 << 20}
 	limited := ""
@@ -84,7 +86,7 @@ func TestFaultKill(t *testing.T) {
 				keys = strings.ReplaceAll(faultKeys[kind], "MARK", mark)
 			}
 			load := fmt.Sprintf("load: {rate: 100, duration: 4s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, at: 1s, %s}]\n%s", named, keys, limited)
-			s := newStage(t, 2, 0, load, "fake: {}")
+			s := newStage(t, 2, 0, load, "fake: {}", env...)
 			if kind == givenDisk {
 				s.giveDisks()
 			}

@@ -81,6 +81,7 @@ func releasedRegistry(t *testing.T) *database.Registry {
 }
 
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	e := r.experiment(small + "databases: {released: {version: v1.1.0, install: true}}\n")
 	var mu sync.Mutex
@@ -118,6 +119,7 @@ func TestInstall(t *testing.T) {
 
 // A version that is in the agents' binary needs no release.
 func TestEmbeddedVersion(t *testing.T) {
+	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	rec := r.read(r.mustRun(r.experiment(small+"databases: {released: {version: v1.0.0}}\n"), nil).Folders[0], 0)
 	if m := rec.run.Members[0]; m.Release != nil || m.Argv[0][0] != databasetest.Self()[0] || rec.run.Built != "built-in" {
@@ -127,6 +129,7 @@ func TestEmbeddedVersion(t *testing.T) {
 
 // Every release that is not available is reported before anything starts.
 func TestMissingReleases(t *testing.T) {
+	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	out, err := r.run(r.experiment(small+`databases:
   released__a: {version: v1.1.0}
@@ -158,6 +161,7 @@ func TestMissingReleases(t *testing.T) {
 }
 
 func TestInstallFails(t *testing.T) {
+	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	out, err := r.run(r.experiment(small+"databases: {released: {version: v2.0.0, install: true}}\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), "install released 2.0.0: copy of") || !strings.Contains(err.Error(), "no such file") {
@@ -172,6 +176,7 @@ func TestInstallFails(t *testing.T) {
 // In a classic file a version is a label: the built-in server runs, and only a database without a
 // server of its own must have that release.
 func TestClassicVersions(t *testing.T) {
+	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	e := r.experiment(small + "databases:\n  released__v3_3: {version: v3.3.0}\n")
 	e.Classic = true

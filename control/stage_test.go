@@ -55,10 +55,11 @@ type player struct {
 	erred bytes.Buffer // standard error, once it has ended
 }
 
-// newStage returns a stage with members of a database, which is YAML, and generators.
-func newStage(t *testing.T, members, generators int, load, database string) *stage {
+// newStage returns a stage with members of a database, which is YAML, and generators. All players have
+// the variables of env, besides the usual environment.
+func newStage(t *testing.T, members, generators int, load, database string, env ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir()}
+	s := &stage{t: t, dir: t.TempDir(), env: env}
 	var file strings.Builder
 	fmt.Fprintf(&file, "title: killed\nresults: %s\nhosts:\n", s.path("results"))
 	first := int(rigs.Add(1)%maxRigs)*rigSize + 1
