@@ -14,6 +14,7 @@ import (
 // lock with two holders, or an old fence, makes the run invalid. No key of a lock remains or is
 // counted with the keys.
 func TestLoadLocks(t *testing.T) {
+	t.Parallel()
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprint(generators), func(t *testing.T) {
 			t.Parallel()

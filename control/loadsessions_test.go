@@ -14,6 +14,7 @@ import (
 // Requests begin, renew and end sessions, of this process or of generators. Each granted session
 // is accounted for, and none remains.
 func TestLoadSessions(t *testing.T) {
+	t.Parallel()
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprint(generators), func(t *testing.T) {
 			t.Parallel()
