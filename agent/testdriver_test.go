@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -34,6 +35,8 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
+	// Parallel tests mostly wait for leases.
+	_ = flag.Set("test.parallel", "4") // -parallel on the command line is parsed later
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }
 
