@@ -36,6 +36,7 @@ func TestMember(t *testing.T) {
 	c := databasetest.Start(t, s, 1)
 	t.Run("snapshot", func(t *testing.T) { snapshots(t, c, admin) })
 	t.Run("a lost lock", func(t *testing.T) { lostLock(t, c) })
+	t.Run("elections", func(t *testing.T) { elects(t, c) })
 	for i, by := range []database.Transport{database.Lean, database.Standard} {
 		t.Run(string(by), func(t *testing.T) {
 			t.Run("exact limit", func(t *testing.T) { exactLimit(t, c, by) })
