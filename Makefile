@@ -4,8 +4,9 @@ VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null 
 LDFLAGS := -s -w -X main.version=$(VERSION)
 PACKAGES ?= ./...
 # Packages that measure times or run programs against short deadlines: each is tested with
-# the machine to itself. The others are tested two at a time: their clusters mostly wait.
-ALONE   := agent|cmd/dbtester|control|pkg/load(/.*)?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
+# the machine to itself. The others are tested two at a time, those that took longest first: their
+# clusters mostly wait.
+ALONE   := agent|cmd/dbtester|control|pkg/load(/(selfcheck|stops|wakeup))?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 # Packages that compute for long and start few goroutines, and the program's, whose tests start it
 # as users do: make test runs them without the race detector, and make test-long with it.
 PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
@@ -38,7 +39,9 @@ test: export GORACE ?= atexit_sleep_ms=50
 test: export DBTESTER_MEMBER = $(CURDIR)/bin/member
 test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
 	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/ ./tools/testrun ./tools/member
-	@all=$$($(GO) list $(PACKAGES)) || exit 1; pick() { echo "$$all" | grep -E $$1 "/($(PLAIN))$$" | grep -E $$2 "/($(ALONE))$$"; }; status=0; \
+	@all=$$($(GO) list $(PACKAGES)) || exit 1; \
+	all=$$(echo "$$all" | awk 'FILENAME != "-" { took[$$2] = $$1; next } { print took[$$1] + 0, $$1 }' test-results/test-times.tsv - | sort -rn | cut -d ' ' -f 2); test -n "$$all" || exit 1; \
+	pick() { echo "$$all" | grep -E $$1 "/($(PLAIN))$$" | grep -E $$2 "/($(ALONE))$$"; }; status=0; \
 	run() { flags=$$1; shift; test $$# = 0 || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- $$flags -vet=off -timeout 60m $$@ || status=1; }; \
 	$(GO) list -test -export $$(pick -e -e) >/dev/null; : compile on all processors, link nothing; \
 	run '-p 2' $$(pick -e -ve); run '-p 1' $$(pick -e -e); \
@@ -76,7 +79,7 @@ check: verify ## verify, and tests of the packages that changes since BASE reach
 
 flakes: ## RUNS runs (10) of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
 	@mkdir -p bin
-	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE),.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages; } $(publish)
+	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE)|pkg/load/.*,.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages; } $(publish)
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
