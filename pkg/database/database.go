@@ -113,7 +113,8 @@ type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
 	// Get returns the value of key; the value belongs to the caller. A key that
-	// does not exist is [ErrNotFound].
+	// does not exist is [ErrNotFound]. An [AppendGetter] can read into memory of the
+	// caller.
 	Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error)
 	// Close releases the connection. It is called once, after the last call.
 	Close() error

@@ -15,6 +15,16 @@ type Deleter interface {
 	Delete(ctx context.Context, key []byte) error
 }
 
+// AppendGetter is optional on a [Client] that can read into memory of the caller, so that a load
+// leaves no garbage for each read.
+type AppendGetter interface {
+	// AppendGet appends the value that Get would return to a buffer, and returns the extended
+	// buffer, as append does. With an error it returns the buffer as it was; memory behind its
+	// end may have changed. The client keeps no part of the buffer, whatever it returns. As many
+	// calls may run at the same time as of Get, each with a buffer of its own.
+	AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error)
+}
+
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
 	// Range reads at most limit keys with their values, from key on in the database's

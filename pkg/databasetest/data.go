@@ -82,7 +82,8 @@ func sizesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// buffersCase: a client does not keep the caller's buffers after success.
+// buffersCase: a client does not keep the caller's buffers after success, and values that it appends to a
+// buffer stay there.
 func buffersCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	const n = 50
@@ -96,6 +97,35 @@ func buffersCase(t *testing.T, f *fixture) {
 	}
 	for i, key := range keys {
 		get(t, client, key, f.info().Reads[0], bytes.Repeat([]byte{byte(i)}, len(value)))
+	}
+	if appends, ok := client.(database.AppendGetter); ok {
+		appendGets(t, f, appends, keys, len(value))
+	}
+}
+
+// appendGets reads keys into two buffers in turn, empty ones and ones with a beginning, which stays as it
+// is, also with an error. All bytes of the value of key i are i.
+func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][]byte, size int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	mode := f.info().Reads[0]
+	for _, begins := range []string{"", "before"} {
+		extended := func(i int) []byte { return append([]byte(begins), bytes.Repeat([]byte{byte(i)}, size)...) }
+		buffers := [2][]byte{nil, []byte(begins)}
+		for i, key := range keys {
+			got, err := client.AppendGet(ctx, append(buffers[i%2][:0], begins...), key, mode)
+			if err != nil || !bytes.Equal(got, extended(i)) {
+				t.Fatalf("append the value of key %d to %q: %d bytes %q, want %d: %v", i, begins, len(got), clip(got), len(begins)+size, err)
+			}
+			if buffers[i%2] = got; i > 0 && !bytes.Equal(buffers[1-i%2], extended(i-1)) {
+				t.Fatalf("the next read changed the buffer with the value of key %d: %q", i-1, clip(buffers[1-i%2]))
+			}
+		}
+		got, err := client.AppendGet(ctx, append(buffers[0][:0], begins...), f.key(), mode)
+		if !errors.Is(err, database.ErrNotFound) || string(got) != begins {
+			t.Errorf("append a missing value to %q: %q, %v; want no more, and %v", begins, clip(got), err, database.ErrNotFound)
+		}
 	}
 }
 

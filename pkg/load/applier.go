@@ -24,6 +24,7 @@ type applier struct {
 	payload int64            // bytes of all keys and values that the request writes
 	got     reply            // of the last call
 	whole   []byte           // buffer for the value that a swap must read
+	answer  []byte           // buffer for the value that a read returns
 	guarded *guarded         // nil in a load without transactions
 	turn    *contenders.Turn // the lock that the last call acquired, nil for none
 	// refused: no member accepted a connection for a single request;
@@ -80,7 +81,7 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 	spec := &a.client.step.spec
 	switch op {
 	case workload.OpRead:
-		value, err := a.client.db.Get(ctx, a.key, spec.Read)
+		value, err := a.read(ctx)
 		return a.keep(value, err)
 	case workload.OpReadOneshot:
 		value, err := a.oneshot(ctx)
@@ -116,6 +117,23 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 	default:
 		return database.NotApplied(database.ClassOther, fmt.Errorf("unknown operation %q", op))
 	}
+}
+
+// mostAnswer bounds, in bytes, the buffer for values that a client keeps. The memory of larger values is
+// garbage once they are checked.
+const mostAnswer = 4 << 10
+
+// read reads the key, into the memory of the last value if the database's client can.
+func (a *applier) read(ctx context.Context) ([]byte, error) {
+	mode := a.client.step.spec.Read
+	if a.client.appends == nil {
+		return a.client.db.Get(ctx, a.key, mode)
+	}
+	value, err := a.client.appends.AppendGet(ctx, a.answer[:0], a.key, mode)
+	if err == nil && cap(value) <= mostAnswer {
+		a.answer = value
+	}
+	return value, err
 }
 
 // keep stores the value of one key in a.got.

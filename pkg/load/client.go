@@ -32,6 +32,8 @@ type client struct {
 	// db, hinted and located are link's; hinted is nil without the ability or the knowledge.
 	db     database.Client
 	hinted database.HintedPutter
+	// appends is nil if db cannot read into buffers.
+	appends database.AppendGetter
 	// located is nil if db does not know its member; the member is then link's.
 	located located
 	// versioned is nil if db does not know the versions that its writes make.
@@ -130,6 +132,7 @@ func (c *client) connected() bool { return c.link != nil && c.conn.current.Load(
 func (c *client) attach(l *link) {
 	c.link, c.db, c.served = l, l.client, false
 	c.hinted = hintedPutter(l.client, &c.step.spec)
+	c.appends, _ = l.client.(database.AppendGetter)
 	c.located, _ = l.client.(located)
 	c.versioned, _ = l.client.(database.WriteVersioner)
 }
@@ -137,7 +140,7 @@ func (c *client) attach(l *link) {
 func (c *client) detach() {
 	if c.link != nil {
 		c.conn.release(c.link)
-		c.link, c.db, c.hinted, c.located, c.versioned = nil, nil, nil, nil, nil
+		c.link, c.db, c.hinted, c.appends, c.located, c.versioned = nil, nil, nil, nil, nil, nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"testing"
@@ -65,6 +66,62 @@ func TestRequestsLeaveNoGarbage(t *testing.T) {
 	})
 	if allocs > requests/4 { // a step itself needs a few hundred
 		t.Errorf("a step of %d requests makes %v allocations, want none for each", requests, allocs)
+	}
+}
+
+// appending is a store that reads into buffers.
+type appending struct {
+	*store
+	largest int // bytes for which a buffer had room; the store's lock guards it
+}
+
+func (a *appending) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
+	value, err := a.Get(ctx, key, mode)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.largest = max(a.largest, cap(to))
+	return append(to, value...), err
+}
+
+// TestReadsIntoBuffers: clients read values of all sizes right, and keep no buffer for the largest.
+func TestReadsIntoBuffers(t *testing.T) {
+	const requests = 5000
+	spec := Spec{Seed: 5, Load: workload.Load{
+		Keyspace: workload.Keyspace{Keys: 50, KeyLaw: workload.KeysUniform},
+		Sizing:   workload.Sizing{KeySize: 16, ValueSize: 16, ValueSizeMax: 2 * mostAnswer},
+		Limits:   workload.Limits{Timeout: time.Minute},
+		Content:  workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
+	}}
+	client := &appending{store: &store{m: map[string][]byte{}}}
+	_, rec := preloaded(t, spec, requests, client)
+	if totals := rec.Totals(); totals.OK != requests {
+		t.Errorf("%d of %d requests ended ok: %+v", totals.OK, requests, totals)
+	}
+	if client.largest == 0 || client.largest > mostAnswer {
+		t.Errorf("the largest buffer that a client passed has %d bytes, want 1 to %d", client.largest, mostAnswer)
+	}
+}
+
+// TestReadsLeaveNoGarbage: a read needs no memory if the database's client reads into buffers.
+func TestReadsLeaveNoGarbage(t *testing.T) {
+	const requests = 10_000
+	spec := Spec{Load: workload.Load{
+		Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 64},
+		Content: workload.Content{Operation: workload.OpRead}, Limits: workload.Limits{Timeout: time.Minute},
+	}}
+	client := &appending{store: &store{m: map[string][]byte{}}}
+	conns := []database.Client{client}
+	if err := Preload(t.Context(), spec, 10, conns, nil); err != nil {
+		t.Fatalf("preload the keys: %v", err)
+	}
+	e := NewEngine(spec, NewRecorder(discard{}, spec.Operations(), nil))
+	allocs := testing.AllocsPerRun(1, func() {
+		if _, err := e.Step(t.Context(), Step{Step: workload.Step{Clients: 10, Requests: requests}}, conns); err != nil {
+			t.Fatalf("run the step: %v", err)
+		}
+	})
+	if allocs > requests/4 { // a step itself needs a few hundred
+		t.Errorf("a step of %d reads makes %v allocations, want none for each", requests, allocs)
 	}
 }
 

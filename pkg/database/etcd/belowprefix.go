@@ -34,10 +34,11 @@ type below struct {
 }
 
 var (
-	_ database.Ranger    = (*below)(nil)
-	_ database.Leaser    = (*below)(nil)
-	_ database.Resender  = (*below)(nil)
-	_ database.Continuer = (*below)(nil)
+	_ database.AppendGetter = (*joined)(nil)
+	_ database.Ranger       = (*below)(nil)
+	_ database.Leaser       = (*below)(nil)
+	_ database.Resender     = (*below)(nil)
+	_ database.Continuer    = (*below)(nil)
 )
 
 // within returns a client whose keys lie below the target's prefix, if it has one.
@@ -55,7 +56,7 @@ func within(t database.Target, on operations) database.Client {
 // joiner is a client that accepts a key in two parts; other clients need it in one piece.
 type joiner interface {
 	put(ctx context.Context, before string, key, value []byte) error
-	get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error)
+	get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error)
 }
 
 // joined is below for a joiner, whose usual operations need no copy of the key.
@@ -71,7 +72,12 @@ func (j *joined) Put(ctx context.Context, key, value []byte) error {
 
 // Get returns the value of key.
 func (j *joined) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
-	return j.on.get(ctx, j.before(key), key, mode)
+	return j.on.get(ctx, nil, j.before(key), key, mode)
+}
+
+// AppendGet appends the value of key to a buffer.
+func (j *joined) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return j.on.get(ctx, to, j.before(key), key, mode)
 }
 
 // before returns the prefix of a key's stored name. The empty key stays empty, so the database

@@ -59,6 +59,15 @@ func BenchmarkGet(b *testing.B) {
 			})
 		})
 	}
+	b.Run("lean, into a buffer", func(b *testing.B) {
+		benchmarkCalls(b, func() func(context.Context, []byte, []byte) error {
+			client := dialBy(b, database.Lean, c.To(0)).(database.AppendGetter)
+			return func(ctx context.Context, _, value []byte) error {
+				_, err := client.AppendGet(ctx, value[:0], key, workload.ReadLinearizable)
+				return err
+			}
+		})
+	})
 }
 
 // BenchmarkKeepAlive measures a renewal of a lease as [BenchmarkPut] does a put: with requests of a

@@ -38,11 +38,12 @@ type lean struct {
 }
 
 var (
-	_ database.Client    = (*lean)(nil)
-	_ database.Deleter   = (*lean)(nil)
-	_ database.Ranger    = (*lean)(nil)
-	_ database.Swapper   = (*lean)(nil)
-	_ database.Continuer = (*lean)(nil)
+	_ database.AppendGetter = (*lean)(nil)
+	_ database.Client       = (*lean)(nil)
+	_ database.Deleter      = (*lean)(nil)
+	_ database.Ranger       = (*lean)(nil)
+	_ database.Swapper      = (*lean)(nil)
+	_ database.Continuer    = (*lean)(nil)
 )
 
 // replyMargin is a generous bound, in bytes, on a reply without its key and value.
@@ -89,23 +90,35 @@ func (c *lean) put(ctx context.Context, before string, key, value []byte) error 
 
 // Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
-	return c.get(ctx, "", key, mode)
+	return c.get(ctx, nil, "", key, mode)
 }
 
-// get returns the value of the key before+key.
-func (c *lean) get(ctx context.Context, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
-	var value []byte
-	found := false
+// AppendGet appends the value of key to a buffer.
+func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return c.get(ctx, to, "", key, mode)
+}
+
+// get appends the value of the key before+key to a buffer. In place of an empty buffer without room
+// it returns the memory of the reply, which otherwise serves the next call.
+func (c *lean) get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
+	longer, found := to, false
 	err := c.call(ctx, pathRange, &unary.Message{Before: before, One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
-		return true, values(reply, func(v []byte) { value, found = v, true })
+		err = values(reply, func(v []byte) {
+			if found, keep = true, len(to) == 0 && cap(to) < len(v); keep {
+				longer = v
+			} else {
+				longer = append(to, v...)
+			}
+		})
+		return keep, err
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return to, err
 	case !found:
-		return nil, database.ErrNotFound
+		return to, database.ErrNotFound
 	}
-	return value, nil
+	return longer, nil
 }
 
 // Range reads up to limit keys with their values, like [client.Range].
