@@ -33,10 +33,11 @@ type lean struct {
 }
 
 var (
-	_ database.Client    = (*lean)(nil)
-	_ database.Deleter   = (*lean)(nil)
-	_ database.Swapper   = (*lean)(nil)
-	_ database.Continuer = (*lean)(nil)
+	_ database.AppendGetter = (*lean)(nil)
+	_ database.Client       = (*lean)(nil)
+	_ database.Deleter      = (*lean)(nil)
+	_ database.Swapper      = (*lean)(nil)
+	_ database.Continuer    = (*lean)(nil)
 )
 
 // keepBytes bounds the buffers for requests, and those that a lean client keeps for answers. A
@@ -100,6 +101,11 @@ func (c *lean) Put(ctx context.Context, key, value []byte) error {
 
 // Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
+	return c.AppendGet(ctx, nil, key, mode)
+}
+
+// AppendGet appends the value of key to a buffer.
+func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
 	parameters := "raw"
 	switch mode {
 	case workload.ReadStale:
@@ -107,7 +113,7 @@ func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 	case workload.ReadLinearizable:
 		parameters = "raw&consistent"
 	}
-	return c.read(ctx, key, parameters)
+	return c.read(ctx, to, key, parameters)
 }
 
 // Delete removes key.
@@ -149,16 +155,16 @@ func (c *lean) Close() error {
 	return nil
 }
 
-// read returns the answer to a GET, which belongs to the caller.
-func (c *lean) read(ctx context.Context, key []byte, parameters string) ([]byte, error) {
-	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, nil)
+// read appends the answer to a GET to a buffer of the caller. With an error it returns the buffer as it was.
+func (c *lean) read(ctx context.Context, to, key []byte, parameters string) ([]byte, error) {
+	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, to)
 	switch {
 	case err != nil:
-		return nil, err
+		return to, err
 	case status == http.StatusNotFound:
-		return nil, database.ErrNotFound
+		return to, database.ErrNotFound
 	case status != http.StatusOK:
-		return nil, classify(ctx, api.StatusError{Code: status, Body: string(text)})
+		return to, classify(ctx, api.StatusError{Code: status, Body: string(text[len(to):])})
 	}
 	return text, nil
 }
@@ -171,7 +177,7 @@ type pair struct {
 
 // pair reads a key. It misses no write that was answered before the call.
 func (c *lean) pair(ctx context.Context, key []byte) (pair, error) {
-	text, err := c.read(ctx, key, "consistent")
+	text, err := c.read(ctx, nil, key, "consistent")
 	if err != nil {
 		return pair{}, err
 	}

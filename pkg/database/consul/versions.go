@@ -134,7 +134,7 @@ func (c *lean) Versions(ctx context.Context, keys [][]byte, versions []int64) er
 func (c *lean) listed(ctx context.Context, prefix []byte) (listed []indexed, err error) {
 	usual := c.conn.maxBody
 	c.conn.maxBody = usual + 2*pageBytes
-	text, err := c.read(ctx, prefix, "recurse&consistent")
+	text, err := c.read(ctx, nil, prefix, "recurse&consistent")
 	c.conn.maxBody = usual
 	switch {
 	case errors.Is(err, database.ErrNotFound):

@@ -19,7 +19,7 @@ func (p Protocol) Claim(ctx context.Context, t database.Target) (text []byte, ve
 		if err := s.sync(ctx, []byte(path)); err != nil {
 			return err
 		}
-		found, at, err := s.get(ctx, []byte(path))
+		found, at, err := s.get(ctx, nil, []byte(path))
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
 			return nil

@@ -27,6 +27,7 @@ type client struct {
 }
 
 var (
+	_ database.AppendGetter = (*client)(nil)
 	_ database.Client       = (*client)(nil)
 	_ database.HintedPutter = (*client)(nil)
 	_ database.Deleter      = (*client)(nil)
@@ -98,8 +99,16 @@ func (c *client) checkSize(path, value []byte) error {
 // answers a sync at once, so a read from it can miss a write that it has committed but
 // not applied.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
-	value, _, err := c.read(ctx, c.pathOf(key), mode)
-	return value, err
+	return c.AppendGet(ctx, nil, key, mode)
+}
+
+// AppendGet appends the value that Get would return to a buffer.
+func (c *client) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
+	value, _, err := c.read(ctx, to, c.pathOf(key), mode)
+	if err != nil {
+		return to, err
+	}
+	return value, nil
 }
 
 // Delete removes key.
@@ -119,7 +128,7 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	if err := c.checkSize(path, value); err != nil {
 		return err
 	}
-	held, version, err := c.read(ctx, path, workload.ReadSyncGet)
+	held, version, err := c.read(ctx, nil, path, workload.ReadSyncGet)
 	switch {
 	case errors.Is(err, database.ErrNotFound):
 		return database.NotApplied(database.ClassConflict, errors.New("the key does not exist"))
@@ -162,13 +171,14 @@ func (c *client) pathOf(key []byte) []byte {
 	return c.path
 }
 
-func (c *client) read(ctx context.Context, path []byte, mode workload.ReadMode) (value []byte, version int32, err error) {
+// read appends the value of a znode to a buffer, and returns its version.
+func (c *client) read(ctx context.Context, to, path []byte, mode workload.ReadMode) (value []byte, version int32, err error) {
 	if mode == workload.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {
 			return nil, 0, err
 		}
 	}
-	value, version, err = c.get(ctx, path)
+	value, version, err = c.get(ctx, to, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, 0, database.ErrNotFound
 	}

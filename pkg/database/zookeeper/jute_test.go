@@ -93,7 +93,7 @@ func FuzzAnswers(f *testing.F) {
 		for i, in := range []*lean{reading(bytes.NewReader(said)), reading(iotest.OneByteReader(bytes.NewReader(said)))} {
 			a, err := in.readHeader(1)
 			if err == nil && a.code == 0 {
-				got[i].Value, got[i].Version, err = in.readData(&a)
+				got[i].Value, got[i].Version, err = in.readData(&a, nil)
 			}
 			if err == nil {
 				err = in.conn.In.Skip(a.size)

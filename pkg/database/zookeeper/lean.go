@@ -58,14 +58,14 @@ func (l *lean) sync(ctx context.Context, path []byte) error {
 	return ignoreNoNode(l.do(ctx, appendBytes(l.begin(opSync, len(path)), path)))
 }
 
-func (l *lean) get(ctx context.Context, path []byte) (value []byte, version int32, err error) {
+func (l *lean) get(ctx context.Context, to, path []byte) (value []byte, version int32, err error) {
 	const watch = 0
 	a, err := l.send(ctx, append(appendBytes(l.begin(opGetData, len(path)), path), watch))
 	if err != nil {
 		return nil, 0, err
 	}
 	if a.code == 0 {
-		if value, version, err = l.readData(&a); err != nil {
+		if value, version, err = l.readData(&a, to); err != nil {
 			return nil, 0, l.fail(ctx, err)
 		}
 	}
@@ -158,8 +158,8 @@ func (l *lean) readHeader(xid int32) (header, error) {
 	}
 }
 
-// readData reads the value of an answer and the version of its znode.
-func (l *lean) readData(a *header) (value []byte, version int32, err error) {
+// readData appends the value of an answer to a buffer, and reads the version of its znode.
+func (l *lean) readData(a *header, to []byte) (value []byte, version int32, err error) {
 	if a.size < lengthField+statSize {
 		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, a.size)
 	}
@@ -171,7 +171,7 @@ func (l *lean) readData(a *header) (value []byte, version int32, err error) {
 	if length > int64(a.size-lengthField-statSize) {
 		return nil, 0, fmt.Errorf("%w: it announces a value of %d bytes in a packet of %d", errMalformed, length, a.size)
 	}
-	if value, err = l.conn.In.Append(nil, length); err != nil {
+	if value, err = l.conn.In.Append(to, length); err != nil {
 		return nil, 0, err
 	}
 	stat, err := l.conn.In.Next(statSize)

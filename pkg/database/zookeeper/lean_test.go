@@ -325,7 +325,7 @@ func testLeanMalformed(t *testing.T, do way) {
 			}.serve(t)
 			l := openLeanTo(t, target)
 			var err error
-			do(t.Context(), func(ctx context.Context) { _, _, err = l.get(ctx, []byte("/k")) })
+			do(t.Context(), func(ctx context.Context) { _, _, err = l.get(ctx, nil, []byte("/k")) })
 			mustClass(t, err, database.ClassConnection, workload.Unknown)
 			mustClass(t, do.set(t.Context(), l), database.ClassNotFound, workload.Failed)
 		})

@@ -17,7 +17,8 @@ type requests interface {
 	// stats reads the versions of znodes after a sync, with absent for missing znodes. It
 	// sends all requests before it reads the first answer.
 	stats(ctx context.Context, paths [][]byte, versions []int32) error
-	get(ctx context.Context, path []byte) (value []byte, version int32, err error)
+	// get appends a znode's value to a buffer, of which it keeps nothing. It also returns its version.
+	get(ctx context.Context, to, path []byte) (value []byte, version int32, err error)
 	// sync returns when the session's server has applied every previously committed
 	// write.
 	sync(ctx context.Context, path []byte) error

@@ -216,7 +216,7 @@ func parentsAtOnce(t *testing.T, c *databasetest.Cluster, protocols ...Protocol)
 				defer conn.Close()
 				// Right after its own dial, every client finds every parent.
 				for i := 0; i < p.Keys.Parents; i += 7 {
-					if _, _, err := conn.(*client).get(t.Context(), []byte(p.Keys.parent(i))); err != nil {
+					if _, _, err := conn.(*client).get(t.Context(), nil, []byte(p.Keys.parent(i))); err != nil {
 						t.Errorf("parent %d of %d: %v", i, p.Keys.Parents, err)
 						return
 					}

@@ -174,7 +174,7 @@ func (s *session) remove(ctx context.Context, path []byte) error {
 	return s.do(ctx, func(c *zk.Conn) error { return c.Delete(at, anyVersion) })
 }
 
-func (s *session) get(ctx context.Context, path []byte) (value []byte, version int32, err error) {
+func (s *session) get(ctx context.Context, to, path []byte) (value []byte, version int32, err error) {
 	type answer struct {
 		value   []byte
 		version int32
@@ -192,7 +192,10 @@ func (s *session) get(ctx context.Context, path []byte) (value []byte, version i
 	if err != nil {
 		return nil, 0, err
 	}
-	return got.value, got.version, nil
+	if len(to) == 0 && cap(to) < len(got.value) {
+		return got.value, got.version, nil
+	}
+	return append(to, got.value...), got.version, nil
 }
 
 func (s *session) sync(ctx context.Context, path []byte) error {
@@ -242,7 +245,7 @@ func (s *session) names(ctx context.Context, path string) ([]string, error) {
 // readable reports whether a znode exists. A znode that the credentials may not read
 // is an error.
 func readable(ctx context.Context, s requests, path string) (bool, error) {
-	_, _, err := s.get(ctx, []byte(path))
+	_, _, err := s.get(ctx, nil, []byte(path))
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}

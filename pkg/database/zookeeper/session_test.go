@@ -231,7 +231,7 @@ func TestAnnouncedLengths(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			s, err := open(ctx, target, 4096)
 			if err == nil {
-				_, _, err = s.get(ctx, []byte("/k"))
+				_, _, err = s.get(ctx, nil, []byte("/k"))
 				s.close()
 			}
 			if outcome, _ := database.Classify(err); err == nil || outcome != workload.Unknown {

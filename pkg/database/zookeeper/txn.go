@@ -98,7 +98,7 @@ func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	if err := c.sync(ctx, path); err != nil {
 		return 0, err
 	}
-	_, version, err := c.get(ctx, path)
+	_, version, err := c.get(ctx, nil, path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return database.NoVersion, nil
