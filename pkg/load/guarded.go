@@ -127,7 +127,9 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 func (g *guarded) refresh(c *client) {
 	for _, number := range g.stale {
 		g.key = requests.AppendKey(g.key[:0], &g.step.spec.Load, number)
-		_, _ = g.read(c, g.key, number)
+		if _, err := g.read(c, g.key, number); err != nil {
+			g.key = nil // the database's client may keep it
+		}
 	}
 	g.stale = g.stale[:0]
 }

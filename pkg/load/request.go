@@ -28,6 +28,15 @@ func (a *applier) prepare(number int64) requests.Request {
 	return req
 }
 
+// forget leaves the memory of the last request's keys and values to the database's client, which may
+// keep them if it returned an error: see [database.Client].
+func (a *applier) forget() {
+	a.kept = keyValue{}
+	if g := a.guarded; g != nil {
+		g.puts, g.data = nil, nil
+	}
+}
+
 // briefly computes key and value of a request in borrowed memory.
 func briefly(memory []byte, s *step, req requests.Request) (key, value []byte) {
 	b := requests.AppendKey(memory, &s.spec.Load, req.Key)

@@ -175,6 +175,7 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	if d.err != nil {
 		d.read = 0
 		c.classify(&d)
+		a.forget()
 		c.fiber.Leave()
 	} else {
 		d.written = a.payload
