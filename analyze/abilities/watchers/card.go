@@ -15,15 +15,29 @@ import (
 )
 
 // heard formats the time until the last watcher heard of a write: the p99, or the longest time if
-// there are few.
-func heard(s *results.Spread, clocks time.Duration) string {
-	switch {
-	case s == nil:
+// there are few. It says so if it is known of fewer than most writes of the stage.
+func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string {
+	if is == nil {
 		return "-"
-	case s.Enough(.99):
-		return bounded(s.P99, clocks) + " ms"
 	}
-	return fmt.Sprintf("%s ms (the longest of %d)", bounded(s.Max, clocks), s.N)
+	writes := ""
+	if partly(of) {
+		writes = fmt.Sprintf(" of %s writes", humanize.Comma(of.Writes))
+	}
+	switch {
+	case !is.Enough(.99):
+		return fmt.Sprintf("%s ms (the longest of %d%s)", bounded(is.Max, clocks), is.N, writes)
+	case writes != "":
+		return fmt.Sprintf("%s ms (of %s%s)", bounded(is.P99, clocks), humanize.Comma(is.N), writes)
+	}
+	return bounded(is.P99, clocks) + " ms"
+}
+
+// partly reports whether more writes of a stage than a percentile could ignore have no time until all
+// heard of them.
+func partly(s *watchers.Stage) bool {
+	const ignored = 0.01
+	return float64(s.Unheard()) > ignored*float64(s.Writes)
 }
 
 // Say returns the sentence about when the last watcher heard of a write, or about slow watchers if all
@@ -46,7 +60,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 			if values {
 				is = last.Old
 			}
-			text := fmt.Sprintf("%s %s with %s watchers", name, heard(is, o.ClockError), humanize.Comma(int64(last.Watchers)))
+			text := fmt.Sprintf("%s %s with %s watchers", name, heard(is, last, o.ClockError), humanize.Comma(int64(last.Watchers)))
 			if n := o.Counts.Lost; n > 0 {
 				text += fmt.Sprintf(" and %s lost", humanize.Comma(n))
 			}
@@ -175,6 +189,11 @@ func note(name string, o *watchers.Outcome, trials int) string {
 	text := fmt.Sprintf("%s: %s watches over %s: %s; %s deliveries in %v", name, o.Kind, connections(last), o.How, humanize.Comma(last.Deliveries), last.Length.Round(100*time.Millisecond))
 	if o.Coalesces {
 		text += "; newer values replace older ones by design"
+	}
+	for i := range o.Stages {
+		if s := &o.Stages[i]; s.Watchers > 0 && partly(s) {
+			text += fmt.Sprintf("; with %s watching, nobody or not all heard of %s of %s writes, which are in no time above", humanize.Comma(int64(s.Watchers)), humanize.Comma(s.Unheard()), humanize.Comma(s.Writes))
+		}
 	}
 	if trials > 1 {
 		text += fmt.Sprintf("; the first of %d trials", trials)

@@ -58,7 +58,7 @@ func (Half) Rows() []abilities.Row {
 		row("WATCHERS", "LOST-WRITES", "watchers", "the most watchers of keys during the load, what each watched, by which kind of watch, over how many connections, and how many were added a second", plan),
 		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent })),
 		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due })),
-		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were", spent(func(s *watchers.Stage) *results.Spread { return s.All })),
+		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were. Writes that newer ones replaced before any watcher had heard of them are left out, and counted", allHeard(func(s *watchers.Stage) *results.Spread { return s.All })),
 		row("WATCH-OLD-VALUE", "WATCH-ALL-HEARD", "ms", "time for which some watcher used an old value: from when the write of a newer one was due until the last watcher had it in hand, or a still newer one: percentiles of enough writes and how many there were. Only for watches whose events have values", old),
 		row("WATCH-BEFORE-ACK", "WATCH-OLD-VALUE", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
 		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
@@ -181,6 +181,22 @@ func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (ru
 	}
 }
 
+// allHeard formats times until all had heard of a write, like spent, and how many writes have none.
+func allHeard(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
+	return func(o *watchers.Outcome) (run.Measure, string) {
+		m, text := spent(of)(o)
+		if left := each(o, func(s *watchers.Stage) string {
+			if s.Watchers == 0 || s.Unheard() == 0 {
+				return ""
+			}
+			return fmt.Sprintf("%s of %s", humanize.Comma(s.Unheard()), humanize.Comma(s.Writes))
+		}); left != "" && text != "" {
+			text += "; without writes of which nobody heard, or not all: " + left
+		}
+		return m, text
+	}
+}
+
 // times formats times by stage. none is the cell of a run without any.
 func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome) run.Measure, clocks time.Duration) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
@@ -203,7 +219,7 @@ func old(o *watchers.Outcome) (run.Measure, string) {
 	if !o.Values {
 		return run.Inapplicable("events of %s watches have no values", o.Kind), ""
 	}
-	return spent(func(s *watchers.Stage) *results.Spread { return s.Old })(o)
+	return allHeard(func(s *watchers.Stage) *results.Spread { return s.Old })(o)
 }
 
 func before(o *watchers.Outcome) (run.Measure, string) {

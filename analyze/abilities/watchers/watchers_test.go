@@ -249,6 +249,31 @@ func TestCard(t *testing.T) {
 	}
 }
 
+// Writes that newer ones replaced before anybody heard of them have no time, and the row, the sentence and
+// the note say how many they are.
+func TestUnheard(t *testing.T) {
+	o := watched()
+	o.Coalesces = true
+	o.Stages[2].All.N, o.Stages[2].Old.N = 1500, 1500
+	runs := [][]*run.Run{{of(t, o)}}
+	if said, want := (Half{}).Say([]string{"a"}, runs), "after a 10.000 ms (of 1,500 of 2,000 writes) with 100 watchers."; !strings.HasSuffix(said, want) {
+		t.Errorf("the sentence is %q, want %q at its end", said, want)
+	}
+	if card, want := (Half{}).Card([]string{"a"}, runs), "; with 100 watching, nobody or not all heard of 500 of 2,000 writes, which are in no time above"; !strings.HasSuffix(card.Notes[0], want) {
+		t.Errorf("the note is %q, want %q at its end", card.Notes[0], want)
+	}
+	for _, name := range []string{"WATCH-ALL-HEARD", "WATCH-OLD-VALUE"} {
+		at := slices.IndexFunc((Half{}).Rows(), func(r abilities.Row) bool { return r.Name == name })
+		if _, text := (Half{}).Rows()[at].Cell(runs[0][0]); !strings.HasSuffix(text, "; without writes of which nobody heard, or not all: 100: 500 of 2,000") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	o.Stages[2].All, o.Stages[2].Old = nil, nil
+	if said, want := (Half{}).Say([]string{"a"}, [][]*run.Run{{of(t, o)}}), "after a - with 100 watchers."; !strings.HasSuffix(said, want) {
+		t.Errorf("the sentence is %q, want %q at its end", said, want)
+	}
+}
+
 // The picture has a point for each number of watchers that has enough deliveries.
 func TestFigures(t *testing.T) {
 	list := (Half{}).Figures([]abilities.Column{{Name: "a", Key: 1, Runs: []*run.Run{of(t, watched())}}, {Name: "b", Key: 2, Runs: []*run.Run{of(t, nil)}}})

@@ -105,6 +105,15 @@ type Stage struct {
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
+// Unheard is how many writes of the stage have no time until all had heard of them: newer ones of the
+// key replaced them before anybody heard of them, or not all watchers ever did.
+func (s *Stage) Unheard() int64 {
+	if s.All == nil {
+		return s.Writes
+	}
+	return max(s.Writes-s.All.N, 0)
+}
+
 // Reconnects describes the connections of a stage that were closed and opened again.
 type Reconnects struct {
 	// Connections were opened again, each time counted, with so many Watchers in all. Failed ones
