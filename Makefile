@@ -170,7 +170,7 @@ discovery: build ## compare when consumers of etcd, ZooKeeper and Consul knew of
 
 ALIVE ?= 30m
 no-flap: build ## keep 200 instances alive in etcd, ZooKeeper, Consul and Consul's services, all at once, for ALIVE (30m), beside a load, and count living ones that are declared dead: test-results/no-flap.md; half an hour
-	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n 3 -living 200 -rate 200 -alive $(ALIVE) $(publish)
+	$(GO) run ./tools/discovery -dbtester $(CURDIR)/bin/dbtester -n 3 -living 200 -rate 20 -alive $(ALIVE) $(publish)
 
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs of two loads: test-results/tap.md; half an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester $(publish)
