@@ -49,7 +49,8 @@ func failoverCase(t *testing.T, f *fixture) {
 	stop()
 }
 
-// keepWriting writes through a member from time to time, until stop is called. A member of etcd
+// keepWriting writes through a member from time to time, until stop is called and a write has
+// succeeded: on a busy machine leaders change, and writes meanwhile fail. A member of etcd
 // that caught up by a snapshot refuses requests, even its own, until the cluster's next write:
 // only log entries advance the index from which it knows that it has caught up.
 func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
@@ -57,15 +58,26 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	client := f.dial(t, f.To(member))
 	ctx, cancel := context.WithCancel(t.Context())
 	var writes sync.WaitGroup
+	const each = 200 * time.Millisecond
+	written, until := false, time.Now().Add(Patience)
 	writes.Go(func() {
-		for ctx.Err() == nil {
+		for ctx.Err() == nil || !written && time.Now().Before(until) {
 			if err := client.Put(t.Context(), f.key(), []byte("on")); err != nil {
-				t.Logf("put by a member that was not killed: %v", err) // on a busy machine leaders change
+				t.Logf("put by a member that was not killed: %v", err)
+			} else {
+				written = true
 			}
-			sleep.For(ctx, 200*time.Millisecond)
+			sleep.For(t.Context(), each)
 		}
 	})
-	return func() { cancel(); writes.Wait() }
+	return func() {
+		t.Helper()
+		cancel()
+		writes.Wait()
+		if !written {
+			t.Errorf("no put by a member that was not killed succeeded within %v", Patience)
+		}
+	}
 }
 
 // survivors are the clients of a load, some of which lose their member.
