@@ -157,8 +157,8 @@ hand-offs: build ## HAND_OFFS of locks of etcd, ZooKeeper and Consul, half of ea
 holders: build ## compare what is reported of holders of sessions and locks that die, go on or are stopped with each store's rule, and the cost of a renewal with that of etcd's tools: test-results/holders.md; half an hour, on an idle machine
 	($(GO) run ./tools/holders -dbtester $(CURDIR)/bin/dbtester; status=$$?; cd tools/peers && echo && $(GO) run . etcd -keepalive -pairs 6 -requests 400000 && exit $$status) $(publish)
 
-watchers: build ## compare what is reported of many watchers of etcd and ZooKeeper with etcd's own counter, a watcher and a writer of other code and the kernel's account of memory, and the cost of an event with that of etcd's tool: test-results/watchers.md; a quarter of an hour, on an idle machine
-	($(GO) run ./tools/watchers -dbtester $(CURDIR)/bin/dbtester; status=$$?; cd tools/peers && echo && $(GO) run . etcd -watchers 1000 -connections 50 -rate 40 -requests 400000 && exit $$status) $(publish)
+watchers: build ## compare what is reported of many watchers of etcd and ZooKeeper with etcd's own counter, a watcher of other code, a second process that writes and the kernel's account of memory, and the cost of an event with that of etcd's tool: test-results/watchers.md; a quarter of an hour, on an idle machine
+	($(GO) run ./tools/watchers -dbtester $(CURDIR)/bin/dbtester; status=$$?; cd tools/peers && echo && $(GO) run . etcd -watchers 1000 -connections 50 -rate 100 -pairs 6 -requests 2000000 && exit $$status) $(publish)
 
 BLACKOUTS ?= 10
 blackout: build ## compare measured blackouts of etcd, ZooKeeper and Consul with those of a prober of its own code, BLACKOUTS of each fault, as root: test-results/blackout.md; half an hour

@@ -111,10 +111,12 @@ type Counter struct {
 	N      int64
 }
 
-// Poll asks a member again and again, while it runs and until ctx ends.
+// Poll asks a member again and again, while it runs and until ctx ends: so often that something is
+// counted before the member stops right after it.
 func (c *Counter) Poll(ctx context.Context, host string) {
+	const each = 20 * time.Millisecond
 	defer http.DefaultClient.CloseIdleConnections()
-	for ; ctx.Err() == nil; sleep.For(ctx, 100*time.Millisecond) {
+	for ; ctx.Err() == nil; sleep.For(ctx, each) {
 		if n, err := c.ask(ctx, "http://"+host+":2379/metrics"); err == nil { // else it does not run
 			c.N = n
 		}

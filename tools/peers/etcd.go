@@ -71,7 +71,7 @@ func etcdParts() []part {
 		rated(1000, 0.22, 0.17),
 		rated(4000, 0.45, 0.40),
 		measured("renewals", "Renewals of etcd's leases", 15, load{requests: 200_000, clients: 1000, connections: 100, keepalive: true}, renewing...),
-		measured("events", "Events of etcd's watches", 8, load{requests: 400_000, watchers: 1000, connections: 50, rate: 40}, watching...),
+		measured("events", "Events of etcd's watches", 13, load{requests: 2_000_000, watchers: 1000, connections: 50, rate: 100}, watching...),
 	}
 }
 

@@ -1,6 +1,6 @@
 // Command watchers has many watchers of etcd and ZooKeeper hear of writes, and compares what dbtester
 // reports with the store's own counter, with a watcher that shares no code with it, with the kernel's
-// account of its memory, and with a second writer. Run it with `make watchers`.
+// account of its memory, and with a second process that writes. Run it with `make watchers`.
 package main
 
 import (
@@ -38,7 +38,7 @@ func watchers(ctx context.Context, args []string, out, progress io.Writer) error
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "# Watchers\n\nWhat dbtester reports of many watchers, beside etcd's own counter, a watcher of ZooKeeper that shares no code with it, the kernel's account of its memory, and a second writer. Members, load and watchers share one machine with %d processors, %s; data is in memory. Made by `make watchers` with %s and ZooKeeper %s.\n",
+	fmt.Fprintf(out, "# Watchers\n\nWhat dbtester reports of many watchers, beside etcd's own counter, a watcher of ZooKeeper that shares no code with it, the kernel's account of its memory, and a second process that writes. Members, load and watchers share one machine with %d processors, %s; data is in memory. Made by `make watchers` with %s and ZooKeeper %s.\n",
 		runtime.NumCPU(), experiment.Busy("before"), version, experiment.ZooKeeperRelease)
 	return experiment.Trials(ctx, *program, dir, *only, []experiment.Trial{million(), kept(), beside(*program), raw()}, out, progress)
 }
