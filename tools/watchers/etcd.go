@@ -138,7 +138,7 @@ func beside(program string) experiment.Trial {
 	var other string // the manifest of the second process
 	var failed error
 	return experiment.Trial{
-		Name: "etcd-writes", Title: "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many of a second process without watchers",
+		Name: "etcd-writes", Title: "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many of a second process to keys of its own, which nobody watches",
 		Text: hosts + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, duration: 60s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", rate, watching),
 		Beside: func(ctx context.Context, _ *os.Process, dir string) {
 			if experiment.Await(ctx, dir, "load start") {
