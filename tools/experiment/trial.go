@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,11 +49,12 @@ func Exactly(what string, got, want int64) Finding {
 // Trials runs trials in folders below dir, those named in only (separated by commas) or all for "". It
 // prints a section for each. A bar that is missed is an error, and the others are tried all the same.
 func Trials(ctx context.Context, program, dir, only string, trials []Trial, out, progress io.Writer) error {
+	chosen, err := choose(trials, only)
+	if err != nil {
+		return err
+	}
 	var errs []error
-	for _, t := range trials {
-		if only != "" && !strings.Contains(","+only+",", ","+t.Name+",") {
-			continue
-		}
+	for _, t := range chosen {
 		began := time.Now()
 		list, err := t.run(ctx, program, filepath.Join(dir, t.Name))
 		if err != nil {
@@ -72,6 +74,23 @@ func Trials(ctx context.Context, program, dir, only string, trials []Trial, out,
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// choose returns the trials of some names, separated by commas, or all for "".
+func choose(trials []Trial, only string) (chosen []Trial, err error) {
+	if only == "" {
+		return trials, nil
+	}
+	names := strings.Split(only, ",")
+	for _, t := range trials {
+		if at := slices.Index(names, t.Name); at >= 0 {
+			chosen, names = append(chosen, t), slices.Delete(names, at, at+1)
+		}
+	}
+	if len(names) > 0 {
+		return nil, fmt.Errorf("there is no trial %q", names[0])
+	}
+	return chosen, nil
 }
 
 // run makes a run and judges its records.

@@ -46,6 +46,15 @@ func TestTrials(t *testing.T) {
 	}
 }
 
+// A name that no trial has is an error, before any of them runs.
+func TestTrialsNames(t *testing.T) {
+	var out, progress strings.Builder
+	err := Trials(t.Context(), "none", t.TempDir(), "good,god", []Trial{{Name: "good"}}, &out, &progress)
+	if err == nil || err.Error() != `there is no trial "god"` || out.Len()+progress.Len() > 0 {
+		t.Errorf("got %v and %q", err, out.String())
+	}
+}
+
 // A counter is read from the text of a member, and a text without it is an error.
 func TestCounter(t *testing.T) {
 	c := Counter{Series: "expired_total"}
