@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -129,27 +128,9 @@ func healthy(ctx context.Context, client string) bool {
 
 // read returns the times in the JSON of a report of one run, and the number of ok requests.
 func read(report string) (t times, ok float64, err error) {
-	var r struct {
-		Table struct {
-			Rows []struct {
-				Name  string
-				Cells []struct{ Value *float64 }
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(report), &r); err != nil {
-		return t, 0, fmt.Errorf("read the report: %w", err)
-	}
-	found := map[string]float64{}
-	for _, row := range r.Table.Rows {
-		if _, before := found[row.Name]; !before && len(row.Cells) == 1 && row.Cells[0].Value != nil {
-			found[row.Name] = *row.Cells[0].Value
-		}
-	}
-	for _, name := range []string{"AVG-LATENCY", "Latency p99", "OK"} {
-		if _, there := found[name]; !there {
-			return t, 0, fmt.Errorf("the report has no %s", name)
-		}
+	found, err := experiment.ReadReport(report, "AVG-LATENCY", "Latency p99", "OK")
+	if err != nil {
+		return t, 0, err
 	}
 	t = times{found["AVG-LATENCY"], found["Latency p99"], math.NaN()}
 	if late, there := found["LATENESS p99"]; there {

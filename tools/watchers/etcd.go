@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/tools/experiment"
@@ -110,20 +108,14 @@ func during(samples []sample, from, to time.Time) (int64, error) {
 	return list[len(list)/2], nil
 }
 
-// rssAnon is the anonymous resident memory of a process.
+// rssAnon is the anonymous resident memory of a process, in bytes.
 func rssAnon(pid int) (int64, error) {
-	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "RssAnon:"); ok {
-			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kb << 10, err
-		}
-	}
-	return 0, fmt.Errorf("the process %d has no RssAnon", pid)
+	status, err := process.NewStatus()
+	return int64(status.RssAnon), err
 }
 
 // second is the experiment of a second process on the same members, without watchers.
@@ -163,10 +155,10 @@ func beside(program string) experiment.Trial {
 			if err != nil {
 				return nil, err
 			}
-			for i, name := range percentiles {
-				off := ours[i]/theirs[i] - 1
+			for _, name := range percentiles {
+				off := ours[name]/theirs[name] - 1
 				list = append(list, experiment.Found(name+" of writes of the process with watchers, and of the second one, from when they were due",
-					fmt.Sprintf("%.2f ms, %.2f ms (%+.1f %%)", ours[i], theirs[i], 100*off), fmt.Sprintf("within %.0f %%", 100*apart), off <= apart && off >= -apart))
+					fmt.Sprintf("%.2f ms, %.2f ms (%+.1f %%)", ours[name], theirs[name], 100*off), fmt.Sprintf("within %.0f %%", 100*apart), off <= apart && off >= -apart))
 			}
 			return list, nil
 		},
@@ -177,32 +169,10 @@ func beside(program string) experiment.Trial {
 var percentiles = []string{"Latency p50", "Latency p99"}
 
 // latencies are the percentiles of a run by its report, in milliseconds.
-func latencies(program, manifest string) ([]float64, error) {
+func latencies(program, manifest string) (experiment.Report, error) {
 	report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
 	if err != nil {
 		return nil, err
 	}
-	return parse(report)
-}
-
-// row is one of a report.
-type row struct {
-	Name  string
-	Cells []struct{ Value *float64 }
-}
-
-// parse reads the percentiles in the JSON of a report of one run.
-func parse(report string) (found []float64, err error) {
-	var r struct{ Table struct{ Rows []row } }
-	if err := json.Unmarshal([]byte(report), &r); err != nil {
-		return nil, fmt.Errorf("read the report: %w", err)
-	}
-	for _, name := range percentiles {
-		at := slices.IndexFunc(r.Table.Rows, func(one row) bool { return one.Name == name })
-		if at < 0 || len(r.Table.Rows[at].Cells) != 1 || r.Table.Rows[at].Cells[0].Value == nil {
-			return nil, fmt.Errorf("the report has no %s", name)
-		}
-		found = append(found, *r.Table.Rows[at].Cells[0].Value)
-	}
-	return found, nil
+	return experiment.ReadReport(report, percentiles...)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,18 +77,6 @@ func TestDuring(t *testing.T) {
 	}
 	if got, err := rssAnon(os.Getpid()); err != nil || got < 1<<20 {
 		t.Errorf("this process has %d bytes, %v", got, err)
-	}
-}
-
-func TestLatencies(t *testing.T) {
-	got, err := parse(`{"table":{"rows":[{"name":"OK","cells":[{"value":9}]},{"name":"Latency p50","cells":[{"value":1.5}]},{"name":"Latency p99","cells":[{"value":7}]}]}}`)
-	if err != nil || !slices.Equal(got, []float64{1.5, 7}) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	for _, text := range []string{`{}`, `[]`, `{"table":{"rows":[{"name":"Latency p50","cells":[{}]}]}}`} {
-		if _, err := parse(text); err == nil {
-			t.Errorf("%s was read", text)
-		}
 	}
 }
 

@@ -1,0 +1,37 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Report is the values of the rows of a report of one database, by the rows' names. Of rows with the
+// same name it has the first with a value.
+type Report map[string]float64
+
+// ReadReport reads a report in JSON, which must have some rows with a value.
+func ReadReport(text string, must ...string) (Report, error) {
+	var r struct {
+		Table struct {
+			Rows []struct {
+				Name  string
+				Cells []struct{ Value *float64 }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, fmt.Errorf("read the report: %w", err)
+	}
+	found := Report{}
+	for _, row := range r.Table.Rows {
+		if _, before := found[row.Name]; !before && len(row.Cells) == 1 && row.Cells[0].Value != nil {
+			found[row.Name] = *row.Cells[0].Value
+		}
+	}
+	for _, name := range must {
+		if _, there := found[name]; !there {
+			return nil, fmt.Errorf("the report has no %s", name)
+		}
+	}
+	return found, nil
+}
