@@ -43,6 +43,13 @@ func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
 	return first, max(first, min(last+1, n))
 }
 
+// inside returns the samples inside the window, as a range [first, end) of their ascending times.
+func inside(w Span, times []int64) (first, end int) {
+	first = sort.Search(len(times), func(i int) bool { return times[i] >= w.From })
+	end = sort.Search(len(times), func(i int) bool { return times[i] >= w.To })
+	return first, max(first, end)
+}
+
 // during returns the samples whose counters enclose the window. If the second that ends the window
 // has several samples, the last one counts, as in interpolated files: a run's final sample may
 // follow the regular sample of the same second.
@@ -241,9 +248,7 @@ func (m *Machine) Inside(windows []Span, n metric.Name) Measure {
 		if !one.Known() {
 			return one
 		}
-		first := sort.Search(m.Samples.Len(), func(i int) bool { return m.Samples.Times[i] >= w.From })
-		end := sort.Search(m.Samples.Len(), func(i int) bool { return m.Samples.Times[i] >= w.To })
-		if end-first >= fewestInside {
+		if first, end := inside(w, m.Samples.Times); end-first >= fewestInside {
 			var values []float64
 			m.each(Of(n), first, end, func(v float64) bool {
 				values = append(values, v)

@@ -2,7 +2,6 @@ package run
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/coreos/dbtester/analyze/run/packed"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -116,12 +115,7 @@ func (o *Own) during(windows []Span) (enclosed []places, ok bool) {
 }
 
 // Within returns the answers inside the window, as a range [first, end).
-func (o *Own) Within(w Span) (first, end int) {
-	times := o.Answers.Times
-	first = sort.Search(len(times), func(i int) bool { return times[i] >= w.From })
-	end = sort.Search(len(times), func(i int) bool { return times[i] >= w.To })
-	return first, max(first, end)
-}
+func (o *Own) Within(w Span) (first, end int) { return inside(w, o.Answers.Times) }
 
 // LostWithin counts the unanswered questions in the window.
 func (o *Own) LostWithin(w Span) (n int) {
@@ -181,15 +175,15 @@ func (o *Own) Inside(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.inside
 	}
-	inside := make([]places, 0, len(windows))
+	ranges := make([]places, 0, len(windows))
 	for _, w := range windows {
 		first, end := o.Within(w)
 		if end-first < fewestInside {
 			return o.Growth(windows, n)
 		}
-		inside = append(inside, places{first, end})
+		ranges = append(ranges, places{first, end})
 	}
-	return o.grown(inside, n)
+	return o.grown(ranges, n)
 }
 
 // grown sums a counter's growth over ranges of answers.
