@@ -58,7 +58,11 @@ func (v vocabulary) add(of reflect.Type, seen map[reflect.Type]bool) {
 		seen[of] = true
 		for _, field := range reflect.VisibleFields(of) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name == "-" || !field.IsExported() || name == "" && field.Anonymous {
+			switch {
+			case name == "" && field.Anonymous: // its name may hide one of its own fields
+				v.add(field.Type, seen)
+				continue
+			case name == "-" || !field.IsExported():
 				continue
 			}
 			if name == "" {
