@@ -1,7 +1,9 @@
 package cause
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
@@ -11,6 +13,9 @@ import (
 // fewestTrips is the smallest number of round trips whose mean is used. Members measure few of them,
 // and kernels many.
 const fewestTrips = 10
+
+// toLeader is the target of a load whose clients are connected to the leader.
+const toLeader = "leader"
 
 // unrecorded is a fact without a value.
 func unrecorded(why string) run.Measure {
@@ -29,6 +34,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	}
 	text, recorded := r.SharedHost()
 	f.Pending, f.Shared, f.Together = pending(g), r.ClientShares(), text != "" || !recorded
+	f.Direct = r.Info.Record.Load.Target == toLeader && r.Info.Record.Load.Failover != workload.FailoverNext
 	spans := r.SpansOf(g)
 	leader, why := r.Leader()
 	if why != "" {
@@ -58,7 +64,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	f.Sync = mean(leader, metric.FsyncSeconds, metric.Fsyncs)
 	f.Agreement = mean(leader, metric.AgreementSeconds, metric.Agreements)
 	f.Queue = mean(leader, metric.QueueSeconds, metric.Queued)
-	f.Trip = trip(leader, spans, mean(leader, metric.PeerTripSeconds, metric.PeerTrips))
+	f.Trip, f.Acknowledged = trip(leader, spans, mean(leader, metric.PeerTripSeconds, metric.PeerTrips))
 	f.FollowersSync = run.Inapplicable("there is one member alone")
 	if len(r.Machines.Servers) == 1 {
 		f.Trip, f.Agreement = f.FollowersSync, f.FollowersSync
@@ -76,17 +82,17 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	return f
 }
 
-// trip is the mean round trip from a member to others: that of its streams, as its kernel knows it,
-// or else its own measure.
-func trip(m *run.Machine, spans []run.Span, own run.Measure) run.Measure {
+// trip is the mean round trip from a member to others: that of its streams, as its kernel knows it by
+// acknowledgements, or else its own measure.
+func trip(m *run.Machine, spans []run.Span, own run.Measure) (trip run.Measure, acknowledged bool) {
 	s, n := m.Inside(spans, metric.StreamTripSeconds), m.Inside(spans, metric.StreamTrips)
 	switch {
 	case s.Known() && n.Known() && n.Value >= fewestTrips:
-		return run.Measured(1e3*s.Value/n.Value, int64(n.Value))
+		return run.Measured(1e3*s.Value/n.Value, int64(n.Value)), true
 	case own.Known() && own.N < fewestTrips:
-		return unrecorded("fewer than ten round trips to other members were measured")
+		return unrecorded("fewer than ten round trips to other members were measured"), false
 	}
-	return own
+	return own, false
 }
 
 // whole reports whether a sum of seconds is one of whole milliseconds.
@@ -134,6 +140,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	for i := range r.Machines.Servers {
 		f.Members.add(&r.Machines.Servers[i], spans)
 	}
+	f.Majority = Load{majority(r.Machines.Servers, leader, spans, metric.RunDelay), majority(r.Machines.Servers, leader, spans, metric.CPUSeconds)}
 	f.Clients = Load{run.Measured(0, 0), run.Measured(0, 0)}
 	f.Clients.add(&r.Machines.Client, spans)
 	if r.Info.Record.ByGenerators() {
@@ -155,6 +162,26 @@ func (l *Load) add(m *run.Machine, spans []run.Span) {
 	}
 	plus(&l.Waiting, metric.RunDelay)
 	plus(&l.Used, metric.CPUSeconds)
+}
+
+// majority is what the leader required, and as many of the other members as make a majority with it:
+// those that required most. Requests wait for no more members.
+func majority(members []run.Machine, leader *run.Machine, spans []run.Span, n metric.Name) run.Measure {
+	sum, others := known(leader.ShareWithin(spans, n)), []run.Measure{}
+	for i := range members {
+		if m := &members[i]; m != leader {
+			one := known(m.ShareWithin(spans, n))
+			if !one.Known() {
+				return one
+			}
+			others = append(others, one)
+		}
+	}
+	slices.SortFunc(others, func(a, b run.Measure) int { return cmp.Compare(b.Value, a.Value) })
+	for _, one := range others[:len(members)/2] {
+		sum.Value, sum.N = sum.Value+one.Value, sum.N+one.N
+	}
+	return sum
 }
 
 // setWrites gives all facts that only writes have the same reason.

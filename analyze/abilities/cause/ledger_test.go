@@ -24,6 +24,7 @@ func TestPlanted(t *testing.T) {
 		"slow disk, two in turns":     {model{clients: 2, sync: 11, outside: .4, work: .3}, ",fsync"}, // one may wait for something else while the other's is synced
 		"slow disk, others run a lot": {model{clients: 1, sync: 4, outside: .4, work: .2, busy: .8}, ""},
 		"quota":                       {model{clients: 16, sync: 1, outside: .2, stopped: .75, inside: true}, "quota"},
+		"quota, used up":              {model{clients: 16, sync: 1, outside: .2, stopped: .3, work: 1}, "quota"},
 		"slow network":                {model{clients: 16, sync: 1, outside: 12, inside: true}, "outside"},
 		"slow network and a sync":     {model{clients: 4, sync: 7, outside: 8, inside: true}, ",outside,fsync"},
 		"far members":                 {model{clients: 4, sync: 1, outside: .2, peers: 10}, "peers"},
@@ -46,7 +47,7 @@ func TestPlanted(t *testing.T) {
 				if rule == "" || !e.Share.Known() || c.busy > 0 {
 					continue
 				}
-				got, want := e.Share.Value, s.truth(rule)
+				got, want := e.Share.Value, s.took(rule)
 				t.Logf("%s is %.1f %%, in truth %.1f %%", e.Name, got, want)
 				// The rest of a sync that a request finds is not counted where there are few.
 				if got-want > 5 || want-got > 8 {
@@ -225,7 +226,7 @@ func TestTripTooLong(t *testing.T) {
 func TestStoppedLeader(t *testing.T) {
 	f := convicted()
 	f.Trip, f.Sync, f.FollowersSync, f.Syncing = run.Measured(9, 20), run.Measured(.1, 50), run.Measured(.1, 50), run.Measured(.01, 9)
-	f.Members = Load{run.Measured(0, 9), run.Measured(0, 9)}
+	f.Majority = Load{run.Measured(0, 9), run.Measured(0, 9)}
 	free, _ := bounds(byName(t, f)[namePeers])
 	f.Throttled, f.Periods = run.Measured(.75, 9), run.Measured(.9, 9)
 	if stopped, _ := bounds(byName(t, f)[namePeers]); free < 85 || stopped > 20 {

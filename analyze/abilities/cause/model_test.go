@@ -218,10 +218,11 @@ func (s *spent) facts() *Facts {
 		Response: of(s.all / float64(n)), Service: service, Pending: share(s.all), Client: of(0),
 		Throttled: share(s.halted), Periods: of(0), Syncing: share(s.syncs), Sync: perBatch(s.syncs),
 		Inside: none, FollowersSync: none, Queue: none, Agreement: none, Trip: none,
-		Waiting: share(s.waiting[0]), Used: share(s.used), Busy: share(s.used), Processors: of(1), Allowed: of(1),
+		Waiting: share(s.waiting[0]), Used: share(s.used), Busy: share(s.used), Processors: of(1), Allowed: of(1 - s.model.stopped),
 		Members: Load{share(s.waiting[0] + s.waiting[1]), share(s.used)}, Clients: Load{share(s.waiting[2]), of(0)},
-		Shared: true, Together: true,
+		Shared: true, Together: true, Direct: true, Acknowledged: !s.agrees,
 	}
+	f.Majority = f.Members // the model has all others in one
 	if s.stopped > 0 {
 		f.Periods = of(1)
 	}
@@ -238,10 +239,18 @@ func (s *spent) facts() *Facts {
 }
 
 // truth is the share of the response time that a resource took, in percent, by the words of rules.
-// Processors that all clients wait for take the work too.
+// Processors that all clients wait for take the work too, and so does a quota that is used up.
 func (s *spent) truth(name string) float64 {
 	if name == "processors" && s.facts().saturated() {
 		return 100 / s.all * (s.processors + s.work)
 	}
+	if name == "quota" && s.facts().usedUp() > 0 {
+		return 100 / s.all * (s.stopped + s.work)
+	}
+	return s.took(name)
+}
+
+// took is the share of the response time that requests waited for a resource, in percent.
+func (s *spent) took(name string) float64 {
 	return 100 / s.all * map[string]float64{"outside": s.outside, "quota": s.stopped, "fsync": s.syncing, "peers": s.peers, "processors": s.processors}[name]
 }

@@ -15,16 +15,27 @@ func outsideRule() Rule {
 }
 
 // outside leaves the time inside the members. At least the part is outside in which no thread of
-// clients and members waited for a processor. On a machine that they share, the work of processors
-// is no property of the way either.
+// clients and members waited for a processor, and no quota stopped a member, which does not read
+// requests then. On a machine that they share, the work of processors is no property of the way
+// either. Where all clients are connected to the leader, other members are not on the way.
 func outside(f *Facts, at above) run.Measure {
 	if !f.Inside.Known() {
 		return f.Inside
 	}
 	m := run.Measured(at.left-f.Inside.Value, f.Inside.N)
-	loads := []run.Measure{f.Members.Waiting, f.Clients.Waiting}
+	members := f.Members
+	switch {
+	case f.Direct:
+		members = Load{f.Waiting, f.Used}
+	case f.Periods.Known(): // for how long the quota stopped the others is not known
+		return atLeast(m, 0)
+	}
+	loads := []run.Measure{members.Waiting, f.Clients.Waiting}
+	if f.Throttled.Known() { // members may have no quota
+		loads = append(loads, f.Throttled)
+	}
 	if f.Shared {
-		loads = append(loads, f.Members.Used, f.Clients.Used)
+		loads = append(loads, members.Used, f.Clients.Used)
 	}
 	return atLeast(m, m.Value-f.most(loads...)*at.left-f.uncounted())
 }

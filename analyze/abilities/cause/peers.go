@@ -48,19 +48,20 @@ func (f *Facts) beyond(at above) run.Measure {
 	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
 }
 
-// peers is at least the part in which no thread of a member waited for a processor, and no quota
-// stopped the leader. Agreements also contain the work of the leader.
+// peers is at least the part in which no thread of the leader, and of as many others as are needed,
+// waited for a processor, and no quota stopped the leader. Agreements also contain the work of the
+// leader, and so do round trips that members measured themselves, if they share a machine.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)
 	if !m.Known() {
 		return m
 	}
-	loads := []run.Measure{f.Members.Waiting}
+	loads := []run.Measure{f.Majority.Waiting}
 	if f.Throttled.Known() { // members may have no quota
 		loads = append(loads, f.Throttled)
 	}
-	if f.agrees() || f.Together {
-		loads = append(loads, f.Members.Used)
+	if f.agrees() || f.Together && !f.Acknowledged {
+		loads = append(loads, f.Majority.Used)
 	}
 	return atLeast(m, m.Value-f.most(loads...)*max(at.within, 0)-f.uncounted())
 }

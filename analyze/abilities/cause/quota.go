@@ -6,9 +6,9 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// usedUp is the share of the quota's periods from which on the leader uses its quota up all the
+// allPeriods is the share of the quota's periods from which on the leader uses its quota up all the
 // time.
-const usedUp = 0.9
+const allPeriods = 0.9
 
 // quotaRule names the processor quota of the leader.
 func quotaRule() Rule {
@@ -19,9 +19,27 @@ func quotaRule() Rule {
 			if f.Periods.Known() {
 				text = fmt.Sprintf("it was stopped in %.0f %% of the periods", 100*f.Periods.Value)
 			}
+			if f.usedUp() > 0 {
+				text += fmt.Sprintf(", and used %.0f %% of it", 100*min(f.Used.Value/f.Allowed.Value, 1))
+			}
 			return text
 		},
+		AtLeast: func(f *Facts) float64 { return 100 * f.usedUp() },
 	}
+}
+
+// usedUp is the share of the response time that the leader's quota takes for certain in a closed loop:
+// that of the quota which the leader used, if that is nearly all, as of saturated processors. It is at
+// most the share of the periods in which the quota stopped the leader: in others it held nothing back.
+func (f *Facts) usedUp() float64 {
+	if f.Service.Known() || !f.Periods.Known() || !f.Used.Known() || !f.Allowed.Known() || f.Allowed.Value <= 0 {
+		return 0
+	}
+	used := f.Used.Value / f.Allowed.Value
+	if used < saturation {
+		return 0
+	}
+	return min(used, f.Periods.Value, 1)
 }
 
 // stopped is the share of the time in which the quota stopped the leader: no longer than the
@@ -35,7 +53,7 @@ func (f *Facts) stopped() (share, low float64) {
 	if f.Periods.Known() {
 		share = min(share, f.Periods.Value)
 		low = min(low, share)
-		if f.Periods.Value >= usedUp {
+		if f.Periods.Value >= allPeriods {
 			low = share
 		}
 	}

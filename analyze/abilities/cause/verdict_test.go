@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ func convicted() *Facts {
 		Response: run.Measured(10, 100), Service: run.Inapplicable("a closed loop"), Pending: run.Measured(4, 0), Client: run.Measured(.2, 100), Inside: none,
 		Throttled: none, Periods: none, Syncing: run.Measured(.8, 9), Sync: run.Measured(7, 50), FollowersSync: run.Measured(7, 50), Queue: none, Agreement: none, Trip: run.Measured(.5, 20),
 		Waiting: run.Measured(.05, 9), Used: run.Measured(.1, 9), Processors: run.Measured(2, 0), Allowed: run.Measured(2, 0),
-		Members: Load{run.Measured(.2, 9), run.Measured(.3, 9)}, Clients: Load{run.Measured(0, 9), run.Measured(.1, 9)},
+		Members: Load{run.Measured(.3, 9), run.Measured(.4, 9)}, Majority: Load{run.Measured(.2, 9), run.Measured(.3, 9)}, Clients: Load{run.Measured(0, 9), run.Measured(.1, 9)},
 	}
 }
 
@@ -54,7 +55,7 @@ func TestVerdict(t *testing.T) {
 		"queued": {func(f *Facts) { f.Response, f.Service = run.Measured(20, 100), run.Measured(10, 100) },
 			"syncs of the leader's log 75 % [60 .. 75]: 7 ms a sync, for 80 % of the time; then unexplained 18 %; all without the wait for a free client, 49 % of AVG-LATENCY"},
 		// Lines that sum to 140 % may each have 40 % too much.
-		"overlapping": {func(f *Facts) { f.Trip, f.Members.Waiting = run.Measured(6.8, 20), run.Measured(0, 9) },
+		"overlapping": {func(f *Facts) { f.Trip, f.Majority.Waiting = run.Measured(6.8, 20), run.Measured(0, 9) },
 			"none found: the other members and the way to them 68 % [28 .. 68], syncs of the leader's log 70 % [21 .. 70], unexplained -40 %"},
 		"nothing recorded": {func(f *Facts) { f.Waiting = run.Missing("not recorded") },
 			"none found: syncs of the leader's log 74 % [0 .. 74], the other members and the way to them 5 % [0 .. 5], unexplained 19 %"},
@@ -80,6 +81,53 @@ func TestQuota(t *testing.T) {
 		if low < c.low-1e-9 || low > c.low+1e-9 || high < c.high-1e-9 || high > c.high+1e-9 {
 			t.Errorf("%+v: got %g to %g %%", c, low, high)
 		}
+	}
+}
+
+// A closed loop that uses a quota up is held back by it for at least that share, in the periods in which
+// it was stopped.
+func TestUsedUp(t *testing.T) {
+	for _, c := range []struct{ used, allowed, periods, want float64 }{
+		{.24, .25, 1, 96}, {.24, .25, .85, 85}, {.26, .25, 1, 100}, {.15, .25, 1, 0}, {.24, .25, 0, 0}, {.24, 0, 1, 0},
+	} {
+		f := convicted()
+		f.Used, f.Allowed, f.Throttled, f.Periods = run.Measured(c.used, 9), run.Measured(c.allowed, 0), run.Measured(.1, 9), run.Measured(c.periods, 9)
+		if got := quotaRule().AtLeast(f); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: got at least %g %%", c, got)
+		}
+		if v := judged(t, f); c.want > over && degrees(v)[:5] != "quota" {
+			t.Errorf("%+v: got %v", c, v)
+		}
+		if f.Service = run.Measured(10, 100); quotaRule().AtLeast(f) != 0 {
+			t.Errorf("%+v: at a rate nothing follows", c)
+		}
+	}
+}
+
+// The way from the clients to the leader has the waits of the leader and of the clients alone, and a
+// leader that its quota stops reads no requests.
+func TestDirect(t *testing.T) {
+	f := convicted()
+	f.Client, f.Inside, f.Direct = run.Measured(0, 100), run.Measured(1, 100), true
+	low := func() float64 {
+		low, _ := bounds(byName(t, f)[nameOutside])
+		return low
+	}
+	// 9 of 10 ms, without the waits of the leader for 5 % of the time.
+	if got := low(); math.Abs(got-85) > 1e-9 {
+		t.Errorf("the way has at least %g %%, want 85", got)
+	}
+	if f.Shared = true; math.Abs(low()-65) > 1e-9 { // 10 % of the leader's work and 10 % of the clients'
+		t.Errorf("on a shared machine the way has at least %g %%, want 65", low())
+	}
+	if f.Throttled = run.Measured(.4, 9); math.Abs(low()-25) > 1e-9 {
+		t.Errorf("with a leader that is stopped the way has at least %g %%, want 25", low())
+	}
+	if f.Direct, f.Shared = false, false; math.Abs(low()-20) > 1e-9 { // the waits of all members
+		t.Errorf("through any member the way has at least %g %%, want 20", low())
+	}
+	if f.Periods = run.Measured(.4, 9); low() != 0 {
+		t.Errorf("with quotas of members that are not the leader the way has at least %g %%, want 0", low())
 	}
 }
 
