@@ -174,8 +174,15 @@ func TestReport(t *testing.T) {
 	if err := judge([]*series{fsync, none}, 20); err != nil {
 		t.Errorf("19 of 20 are enough, got %v", err)
 	}
+	// The second of two may have bounds that are too wide, but not too small a share.
+	listed, small := syncing(4.2), syncing(4.2)
+	listed.Trip, small.Trip = run.Measured(4.9, 20), run.Measured(2, 20)
+	if err := judge([]*series{planted(t, "two").with(t, 20, listed)}, 20); err != nil {
+		t.Errorf("both of two are listed, got %v", err)
+	}
 	for want, s := range map[string]*series{
 		"18 of 20 right":                       planted(t, "fsync").with(t, 18, named).with(t, 2, partly),
+		"two: 0 of 20 right":                   planted(t, "two").with(t, 20, small),
 		"fsync: 0 of 20 right":                 planted(t, "fsync").with(t, 20, nothing),
 		"90 % are unexplained":                 planted(t, "fsync").with(t, 20, nothing),
 		"none: 18 of 20 right":                 planted(t, "none").with(t, 18, nothing).with(t, 2, named),

@@ -23,13 +23,15 @@ var (
 type plant struct {
 	// key is its word on the command line, and words describe it in the table.
 	key, words string
-	// names are those that reports must have: one that must be named, or several that must all be
-	// named or partly. Without any, reports must have none.
+	// names are those that reports must have: one that must be named, or several, one of which must at
+	// least be named partly, and the others be listed with as large a share. Without any, reports must
+	// have none.
 	names []string
 	// unknown means that no rule knows it. Reports may then leave all of the time unexplained.
 	unknown bool
 	stores  []store // which have it in turn
 	clients int
+	rate    int // requests per second; 0 for a closed loop
 	value   int // bytes
 	// lines are those of the experiment, for a store.
 	lines func(store) string
@@ -38,7 +40,7 @@ type plant struct {
 	measured time.Duration
 	// faults means that the lines end before the load does, which then goes on for a moment.
 	faults bool
-	// squeezed means that control has one processor, which another program uses during the load.
+	// squeezed means that control has one processor, which another program uses for most of the load.
 	squeezed bool
 }
 
@@ -51,6 +53,10 @@ const (
 	beyond   = 250 * time.Millisecond
 	behind   = 1500 * time.Millisecond
 )
+
+// rate is that of loads which must not hold the processors up: in a closed loop nothing else takes a request
+// its time when the data is in memory, so that the processors would be a cause.
+const rate = 200
 
 // during returns the keys of a fault in all of a measured part.
 func during(measured time.Duration, keys string) string {
@@ -66,28 +72,28 @@ func plants() []plant {
 	reporting := []store{zookeeper, consul} // the time of writes, without which nothing is known of the way
 	same := func(lines string) func(store) string { return func(store) string { return lines } }
 	return []plant{
-		{key: "none", words: "nothing", stores: all, clients: 1, lines: same("")},
+		{key: "none", words: "nothing", stores: all, clients: 8, rate: rate, lines: same("")},
 		{key: "quota", words: "0.25 processors for each member", names: []string{"quota"}, stores: all, clients: 8, lines: same("resources: {cpus: 0.25}\n")},
 		{key: "fsync", words: "fsync 10 ms longer, of all members (Consul: of the leader, because its followers sync after it)", names: []string{"fsync"}, stores: all, clients: 1, faults: true,
 			lines: func(s store) string { return faults(during(measured, slowSyncs(s, 10*time.Millisecond))) }},
-		{key: "peers", words: "packets of the leader from and to others 5 ms later", names: []string{"peers"}, stores: all, clients: 1, faults: true,
-			lines: same(faults(during(measured, "kind: delay, member: leader, from: members, by: 5ms")))},
-		{key: "link", words: "2 Mbit/s between the clients and the leader, and values of 8 KiB", names: []string{"outside"}, stores: reporting, clients: 1, value: 8 << 10, faults: true,
+		{key: "peers", words: "packets of the leader from and to others 5 ms later", names: []string{"peers"}, stores: all, clients: 1, measured: 2 * measured, faults: true,
+			lines: same(faults(during(2*measured, "kind: delay, member: leader, from: members, by: 5ms")))},
+		{key: "link", words: "10 Mbit/s between the clients and the leader, and values of 40 KiB", names: []string{"outside"}, stores: reporting, clients: 1, value: 40 << 10, faults: true,
 			lines: same(faults(during(measured, narrow)))},
-		{key: "client", words: "one processor for the clients, which another program uses as well", names: []string{"processors"}, stores: all, clients: 8, lines: same(""), squeezed: true},
-		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: all, clients: 1, measured: 2 * measured, faults: true,
+		{key: "client", words: "one processor for the clients, which a program of real-time priority uses for 90 ms of each 100", names: []string{"processors"}, stores: all, clients: 8, lines: same(""), squeezed: true},
+		{key: "two", words: "fsync 20 ms longer, as above, and packets of the leader from and to others 10 ms later", names: []string{"fsync", "peers"}, stores: all, clients: 1, measured: 3 * measured, faults: true,
 			lines: func(s store) string {
-				return faults(during(2*measured, slowSyncs(s, 20*time.Millisecond)+", overlap: true"), during(2*measured, "kind: delay, member: leader, from: members, by: 10ms, overlap: true"))
+				return faults(during(3*measured, slowSyncs(s, 20*time.Millisecond)+", overlap: true"), during(3*measured, "kind: delay, member: leader, from: members, by: 10ms, overlap: true"))
 			}},
-		{key: "unreported", words: "2 Mbit/s between the clients and etcd's leader, which reports no time of writes", unknown: true, stores: []store{etcd}, clients: 1, value: 8 << 10, faults: true,
+		{key: "unreported", words: "10 Mbit/s between the clients and etcd's leader, which reports no time of writes", unknown: true, stores: []store{etcd}, clients: 1, value: 40 << 10, faults: true,
 			lines: same(faults(during(measured, narrow)))},
 		{key: "stopped", words: "the leader stopped for half of the time, 0.4 s each", unknown: true, stores: all, clients: 1, faults: true, lines: same(stopped())},
-		{key: "defrag", words: "etcd's members defragmented each second, with values of 16 KiB", unknown: true, stores: []store{etcd}, clients: 1, value: 16 << 10, lines: same("maintain: {defrag: 1s}\n")},
+		{key: "defrag", words: "etcd's members defragmented each second, with values of 32 KiB", unknown: true, stores: []store{etcd}, clients: 64, rate: rate, value: 32 << 10, lines: same("maintain: {defrag: 1s}\n")},
 	}
 }
 
 // narrow are the keys of a fault: the way of the clients to the leader and back.
-const narrow = "kind: delay, member: leader, from: clients, rate: 2Mbit"
+const narrow = "kind: delay, member: leader, from: clients, rate: 10Mbit"
 
 // slowSyncs returns the keys of a fault with syncs that take longer. Members of etcd and ZooKeeper
 // sync at the same time, so that one slow disk is not waited for, and Consul's leader before the others,
@@ -121,12 +127,16 @@ func (p plant) experiment(s store) string {
 	if value == 0 {
 		value = 256
 	}
+	due := ""
+	if p.rate > 0 {
+		due = fmt.Sprintf("rate: %d, ", p.rate)
+	}
 	return fmt.Sprintf(`title: causes
 hosts: [%s]
-load: {operation: write, duration: %v, warm_up: %v, cool_down: %v, clients: %d, key_size: 32, value_size: %d, target: leader, timeout: 5s}
+load: {operation: write, %sduration: %v, warm_up: %v, cool_down: %v, clients: %d, key_size: 32, value_size: %d, target: leader, timeout: 5s}
 %sdatabases:
   %s
-`, strings.Join(hosts(), ", "), length, warmUp, coolDown, p.clients, value, p.lines(s), s.lines)
+`, strings.Join(hosts(), ", "), due, length, warmUp, coolDown, p.clients, value, p.lines(s), s.lines)
 }
 
 // hosts are the members' addresses.

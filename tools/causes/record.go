@@ -128,11 +128,12 @@ func recordOf(dir string) (r record, err error) {
 	return r, nil
 }
 
-// verdict is what is named, what partly, and what stays unexplained, in percent.
+// verdict is what is named, what partly, what else is listed with as large a share, but for bounds that
+// are too wide, and what stays unexplained, in percent.
 type verdict struct {
-	named, partly []string
-	unexplained   float64
-	text          string
+	named, partly, listed []string
+	unexplained           float64
+	text                  string
 }
 
 // judge returns the verdict on a record by the rules of this program.
@@ -148,6 +149,11 @@ func (r record) judge() (v verdict, err error) {
 	}
 	for _, s := range found.Of(cause.Partly) {
 		v.partly = append(v.partly, s.Name)
+	}
+	for _, s := range found.Of(cause.None) {
+		if s.Share.Value >= s.Partly {
+			v.listed = append(v.listed, s.Name)
+		}
 	}
 	return v, nil
 }

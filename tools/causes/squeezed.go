@@ -5,19 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// squeezed is a run whose clients have one processor, on which another program of higher priority runs
-// from the beginning of the load to its end. Agents and members may use all processors.
+// squeezed is a run whose clients have one processor, on which this program runs with real-time priority
+// for most of the time, from the beginning of the load to its end. Agents and members may use all
+// processors.
 type squeezed experiment.Control
 
 // onOne is the command of control on one processor.
-const onOne = "#!/bin/sh\nexec taskset -c 0 nice -n 19 '%s' \"$@\"\n"
+const onOne = "#!/bin/sh\nexec taskset -c 0 '%s' \"$@\"\n"
+
+// The processor is taken for so long, and then free for so long. The clients' process is stopped for long
+// enough to see it: a program with the priority of the clients would let them run after a few milliseconds,
+// and dbtester counts stops from 10 ms on.
+const (
+	taken = 90 * time.Millisecond
+	free  = 10 * time.Millisecond
+)
 
 func (s squeezed) run(ctx context.Context, record string) (manifest string, err error) {
 	control := experiment.Control(s)
@@ -43,18 +54,34 @@ func (s squeezed) run(ctx context.Context, record string) (manifest string, err 
 	return manifest, errors.Join(err, failed)
 }
 
-// occupy uses a processor from the beginning of the load of the run in a folder to its end.
+// occupy takes a processor from the beginning of the load of the run in a folder to its end.
 func occupy(ctx context.Context, dir string) error {
 	if !experiment.Await(ctx, dir, "load start") {
 		return errors.New("the load did not begin")
 	}
-	busy := exec.Command("taskset", "-c", "0", "sh", "-c", "while :; do :; done")
-	busy.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := busy.Start(); err != nil {
-		return err
-	}
+	ctx, end := context.WithCancel(ctx)
+	over := make(chan error)
+	go func() { over <- take(ctx) }()
 	experiment.Await(ctx, dir, "load end")
-	err := busy.Process.Kill()
-	_ = busy.Wait() // it was killed
-	return err
+	end()
+	return <-over
+}
+
+// take takes the first processor again and again until ctx ends. Its thread ends with it.
+func take(ctx context.Context) error {
+	runtime.LockOSThread()
+	var first unix.CPUSet
+	first.Set(0)
+	if err := unix.SchedSetaffinity(0, &first); err != nil {
+		return fmt.Errorf("run on the first processor: %w", err)
+	}
+	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}, 0); err != nil {
+		return fmt.Errorf("have real-time priority: %w", err)
+	}
+	for ctx.Err() == nil {
+		for begun := time.Now(); time.Since(begun) < taken; {
+		}
+		time.Sleep(free)
+	}
+	return nil
 }
