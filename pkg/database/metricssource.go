@@ -37,6 +37,8 @@ type ReportedMetric struct {
 	// Labelled numbers are the sums of those with labels, over all values of these. They are 0
 	// where no line has one yet.
 	Labelled bool
+	// Added numbers are added to those of other names of the same metric. Without it, the last one counts.
+	Added bool
 	// Words maps values that are words to numbers; other words are unknown.
 	Words map[string]float64
 }

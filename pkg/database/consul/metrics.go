@@ -43,8 +43,12 @@ func reports(endpoint string, secure bool) database.MetricsSource {
 	return database.MetricsSource{
 		URL: u.String(),
 		Metrics: []database.ReportedMetric{
-			{Name: metric.Fsyncs, Raw: "consul_raft_boltdb_storeLogs_count"},
-			{Name: metric.FsyncSeconds, Raw: "consul_raft_boltdb_storeLogs_sum", Unit: millis},
+			// Appends to the log as the leader and as a follower. Release 1.21 does not report the number
+			// of the store of logs, consul_raft_boltdb_storeLogs.
+			{Name: metric.Fsyncs, Raw: "consul_raft_leader_dispatchLog_count", Added: true},
+			{Name: metric.Fsyncs, Raw: "consul_raft_rpc_appendEntries_storeLogs_count", Added: true},
+			{Name: metric.FsyncSeconds, Raw: "consul_raft_leader_dispatchLog_sum", Unit: millis, Added: true},
+			{Name: metric.FsyncSeconds, Raw: "consul_raft_rpc_appendEntries_storeLogs_sum", Unit: millis, Added: true},
 			{Name: metric.Snapshots, Raw: "consul_raft_snapshot_persist_count"},
 			{Name: metric.SnapshotSeconds, Raw: "consul_raft_snapshot_persist_sum", Unit: millis},
 			{Name: metric.IsLeader, Raw: "consul_server_isLeader"},

@@ -119,7 +119,7 @@ func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
 	}
 }
 
-// set sets the metric if the value is a nonnegative number or one of its words.
+// set sets the metric, or adds to it, if the value is a nonnegative number or one of its words.
 func (m wantedMetric) set(into *results.DatabaseSample, text []byte) {
 	if m.Words != nil {
 		if v, ok := m.Words[string(text)]; ok {
@@ -128,7 +128,10 @@ func (m wantedMetric) set(into *results.DatabaseSample, text []byte) {
 		return
 	}
 	if v, ok := counted(text); ok {
-		into.Values.Set(m.Name, v*m.Unit)
+		if v *= m.Unit; m.Added {
+			v += max(0, into.Values.Get(m.Name))
+		}
+		into.Values.Set(m.Name, v)
 	}
 }
 

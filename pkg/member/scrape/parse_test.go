@@ -124,6 +124,22 @@ func TestLabelled(t *testing.T) {
 	}
 }
 
+// Numbers of several names are added where the driver says so, else the last one counts.
+func TestAdded(t *testing.T) {
+	metrics := []database.ReportedMetric{
+		{Name: metric.FsyncSeconds, Raw: "led_sum", Unit: .001, Added: true}, {Name: metric.FsyncSeconds, Raw: "followed_sum", Unit: .001, Added: true},
+		{Name: metric.Keys, Raw: "keys_old"}, {Name: metric.Keys, Raw: "keys_new"},
+	}
+	for text, want := range map[string]map[metric.Name]float64{
+		"followed_sum 250\nled_sum 500\n": {metric.FsyncSeconds: .75},
+		"led_sum 500\n":                   {metric.FsyncSeconds: .5},
+		"led_sum 0\nfollowed_sum NaN\n":   {metric.FsyncSeconds: 0},
+		"keys_old 3\nkeys_new 4\n":        {metric.Keys: 4},
+	} {
+		wantValues(t, parsed(metrics, []byte(text)), want)
+	}
+}
+
 // Lines that are no series, or another series, change nothing.
 func TestOddLines(t *testing.T) {
 	for text, want := range map[string]map[metric.Name]float64{
