@@ -30,13 +30,16 @@ func (p *page) drawPlot(d pen, last bool) {
 }
 
 func (p *page) drawAxisTitles(d pen) {
-	p.drawVerticalTitle(d)
+	p.drawVerticalTitle(d, p.axisTitles[0])
 	p.plot.drawHorizontalLabel(d, p.X)
 }
 
-func (p *page) drawVerticalTitle(d pen) {
+// drawVerticalTitle draws the lines of a title from left to right, each centred on the plot.
+func (p *page) drawVerticalTitle(d pen, lines []string) {
 	middle := (p.plot.top + p.plot.bottom) / 2
-	d.upward(labelType, margin+labelType.size*0.8, middle, p.Y.title())
+	for i, line := range lines {
+		d.upward(labelType, margin+labelType.size*0.8+vg.Length(i)*labelType.height(), middle, line)
+	}
 }
 
 // stripHeight is the height of a strip, and leastStrip its least length.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
@@ -53,6 +54,11 @@ type page struct {
 	panels []page
 	// inline means that the panels' titles name their series.
 	inline bool
+	// axisTitles are the lines of the title of each vertical axis: that of Y, or those of PanelY.
+	axisTitles [][]string
+	// leastPlot is the height that wrapped titles need, of the plot or of each panel with an axis of
+	// its own. It is 0 if all titles have one line.
+	leastPlot vg.Length
 	// dots are the details of bars.
 	dots []Series
 	// eventKinds are the kinds of events in the legend.
@@ -83,6 +89,23 @@ func layout(f Figure) page {
 		p.notes = append(p.notes, noteType.wrap(note, inner)...)
 	}
 	p.eventKinds, _ = p.kinds()
+	for _, a := range p.verticalAxes() {
+		var lines []string
+		if title := strings.TrimSpace(printable(a.title())); title != "" {
+			lines = []string{title}
+		}
+		p.axisTitles = append(p.axisTitles, lines)
+	}
+	p.place()
+	if p.wrapAxisTitles() {
+		p.place()
+	}
+	return p
+}
+
+// place positions the blocks around the plot, and the plot.
+func (p *page) place() {
+	inner := (p.width - 2*margin) * spareWidth
 	p.plot.left = margin + p.leftOfPlot()
 	p.plot.right = p.width - margin - p.overhang()
 	p.inline = p.titlesHaveRoom()
@@ -102,9 +125,9 @@ func layout(f Figure) page {
 	if len(p.notes) > 0 {
 		below += gap + vg.Length(len(p.notes))*noteType.height()
 	}
-	high := max(plotHeight, pageHeight-above-below)
-	if f.Kind == Bars {
-		high = barsHeight(f)
+	high := max(plotHeight, pageHeight-above-below, p.leastPlot)
+	if p.Kind == Bars {
+		high = barsHeight(p.Figure)
 	}
 	if len(p.panels) > 0 {
 		high = p.stack(pageHeight - above - below)
@@ -116,7 +139,49 @@ func layout(f Figure) page {
 	if len(p.panels) > 0 {
 		p.placePanels()
 	}
-	return p
+}
+
+// verticalAxes are the axes whose titles are left of the plot.
+func (p *page) verticalAxes() []Axis {
+	switch {
+	case p.Kind == Bars:
+		return nil
+	case len(p.PanelY) > 0:
+		return p.PanelY
+	}
+	return []Axis{p.Y}
+}
+
+// Titles of vertical axes have at most mostTitleLines lines, and make plots at most mostTitleHeight
+// high. That is enough for 300 letters.
+const (
+	mostTitleLines  = 3
+	mostTitleHeight = 4 * plotHeight
+	mostTitleBytes  = 1000 // that are looked at
+)
+
+// wrapAxisTitles wraps the titles of vertical axes that are longer than their plots are high, and
+// reports whether there are any. A title that would need many lines makes its plot higher instead.
+func (p *page) wrapAxisTitles() bool {
+	wrapped := false
+	for i, lines := range p.axisTitles {
+		high := p.plot.height()
+		if len(p.PanelY) > 0 {
+			high = p.panels[i].plot.height()
+		}
+		if width := labelType.widest(lines); width > high {
+			title := strings.ToValidUTF8(lines[0][:min(len(lines[0]), mostTitleBytes)], "")
+			lines = labelType.wrap(title, max(high, min(width/2, mostTitleHeight)))
+			p.axisTitles[i], wrapped = lines[:min(len(lines), mostTitleLines)], true
+		}
+	}
+	if !wrapped {
+		return false
+	}
+	for _, lines := range p.axisTitles {
+		p.leastPlot = max(p.leastPlot, labelType.widest(lines))
+	}
+	return true
 }
 
 // black is the key for series in heat maps.
@@ -182,9 +247,12 @@ func (p *page) leftOfPlot() vg.Length {
 		texts = append(texts, labels(newPlane(p.ofPanel(i)).y.ticks)...)
 	}
 	room := tickType.widest(texts) + tickGap
-	titled := func(a Axis) bool { return a.title() != "" }
-	if titled(p.Y) || slices.ContainsFunc(p.PanelY, titled) {
-		room += labelType.height() + tickGap
+	lines := 0
+	for _, title := range p.axisTitles {
+		lines = max(lines, len(title))
+	}
+	if lines > 0 {
+		room += vg.Length(lines)*labelType.height() + tickGap
 	}
 	return room
 }

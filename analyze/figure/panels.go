@@ -55,8 +55,12 @@ func (p *page) stack(room vg.Length) vg.Length {
 	for i := range p.panels {
 		above += p.panels[i].abovePanel()
 	}
-	each := max(panelHeight, (room-above)/vg.Length(len(p.panels)))
-	return above + each*vg.Length(len(p.panels))
+	n := vg.Length(len(p.panels))
+	each := max(panelHeight, (room-above)/n)
+	if len(p.PanelY) > 0 {
+		each = max(each, p.leastPlot)
+	}
+	return max(above+each*n, p.leastPlot)
 }
 
 // placePanels positions each panel between the plot's top and bottom.
@@ -85,11 +89,11 @@ func (p *page) drawPanels(d pen) {
 		c.draw(d)
 		p.drawPanelTitle(d, i)
 		if p.PanelY != nil {
-			one.drawVerticalTitle(d)
+			one.drawVerticalTitle(d, p.axisTitles[i])
 		}
 	}
 	if p.PanelY == nil {
-		p.drawVerticalTitle(d)
+		p.drawVerticalTitle(d, p.axisTitles[0])
 	}
 	p.plot.drawHorizontalLabel(d, p.X)
 }

@@ -1,11 +1,11 @@
 /* Bars: horizontal bars or boxes, grouped by category. */
 
-// folded splits a text into lines of at most so many letters, at its spaces.
-function folded(t, letters) {
+// folded splits a text at its spaces into lines that fit.
+function folded(t, fits) {
   const lines = [];
   for (const word of t.split(' ')) {
     const last = lines.length - 1;
-    if (last >= 0 && (lines[last] + ' ' + word).length <= letters) lines[last] += ' ' + word;
+    if (last >= 0 && fits(lines[last] + ' ' + word)) lines[last] += ' ' + word;
     else lines.push(word);
   }
   return lines;
@@ -27,7 +27,7 @@ class Bars {
   draw(root) {
     const d = this.data, c = this.chart, shown = c.visible().filter(s => !s.detail), row = 20, gap = shown.some(s => s.colors) ? 5 : 18;
     this.root = root;
-    const room = Math.min(c.width * .3, 230), names = d.categories.map(n => folded(n, Math.floor(room / 6.4)));
+    const room = Math.min(c.width * .3, 230), names = d.categories.map(n => folded(n, line => line.length <= Math.floor(room / 6.4)));
     const left = 12 + Math.min(room, Math.max(...names.flat().map(n => n.length), 1) * 6.6);
     const groups = names.map(lines => Math.max(shown.length * row, lines.length * 14));
     const bottom = 6 + groups.reduce((a, g) => a + g + gap, 0), height = bottom + 38;

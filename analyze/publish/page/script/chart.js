@@ -6,6 +6,14 @@ const charts = [];
 const mostLead = 176, leastLead = 104;
 let leadHeight = mostLead;
 
+// titleLine is the distance between the lines of a vertical axis's title.
+const titleLine = 14;
+
+// widthOf is how wide a text of a figure is, in the font that the reader has.
+const pen = document.createElement('canvas').getContext('2d');
+pen.font = '12px "Liberation Sans", Arial, Helvetica, sans-serif';
+const widthOf = t => pen.measureText(t).width;
+
 class Chart {
   constructor(figure, data) {
     this.figure = figure;
@@ -77,18 +85,21 @@ class Chart {
     const high = this.plotHeight(many);
     this.planes = (d.panels || ['']).map((p, i) => new Plane(this, i, d.panelY ? d.panelY[i] : d.y));
     for (const p of this.planes) p.measure(d.panelY ? p.shown() : this.visible(), x0, x1, high);
-    const left = 24 + Math.max(...this.planes.flatMap(p => p.marks.map(t => t.text.length)), 1) * 7, right = this.width - 12;
+    // No line of a title is longer than the plots beside it are high, unless it has too many.
+    const beside = high * (d.panelY ? 1 : this.planes.length);
+    const titles = (d.panelY || [d.y]).map(titleOf).map(t => folded(t, line => widthOf(line) <= Math.max(beside, widthOf(t) / 3)));
+    const left = 24 + titleLine * (Math.max(...titles.map(t => t.length)) - 1) + Math.max(...this.planes.flatMap(p => p.marks.map(t => t.text.length)), 1) * 7, right = this.width - 12;
     this.x = scale(d.kind === 'percentiles' ? 'nines' : this.logX ? 'log' : 'linear', x0, x1, left, right);
     let y = 0;
     this.planes.forEach((p, i) => {
       const steps = p.own(d.steps).some(s => s.x >= x0 && s.x <= x1);
       y += 8 + (many ? 14 : 0) + (steps ? 14 : 0);
       p.draw(root, this.x, {left, right, top: y, bottom: y + high}, i === this.planes.length - 1);
-      if (d.panelY) this.titleAxis(root, p.box, p.axis);
+      if (d.panelY) this.titleAxis(root, p.box, titles[i]);
       y += high;
     });
     this.box = {left, right, top: this.planes[0].box.top, bottom: y};
-    if (!d.panelY) this.titleAxis(root, this.box, d.y);
+    if (!d.panelY) this.titleAxis(root, this.box, titles[0]);
     this.height = y + 38;
   }
 
@@ -98,8 +109,9 @@ class Chart {
     return many ? within(96, .2, 150) : within(184, .5, 354);
   }
 
-  titleAxis(root, box, axis) {
-    root.append(svg('text', {'text-anchor': 'middle', transform: 'translate(11 ' + (box.top + box.bottom) / 2 + ') rotate(-90)'}, titleOf(axis)));
+  // titleAxis draws the lines of a vertical axis's title from left to right.
+  titleAxis(root, box, lines) {
+    lines.forEach((line, i) => root.append(svg('text', {'class': 'upward', 'text-anchor': 'middle', transform: 'translate(' + (11 + titleLine * i) + ' ' + (box.top + box.bottom) / 2 + ') rotate(-90)'}, line)));
   }
 
   // draw draws the figure as wide as its place, or on paper as wide as a column there.

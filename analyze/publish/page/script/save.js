@@ -35,7 +35,7 @@ class Sheet {
   }
 
   lines(t, size, attributes) {
-    for (const line of folded(t, Math.floor((this.width - 40) / size / .56))) {
+    for (const line of folded(t, line => line.length <= Math.floor((this.width - 40) / size / .56))) {
       this.y += Math.round(size * 1.25);
       this.root.append(svg('text', {x: 20, y: this.y, 'font-size': size, ...attributes}, line));
     }

@@ -1,0 +1,49 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/coreos/dbtester/analyze/figure"
+)
+
+// TestVerticalTitles shows figures whose vertical axes have long titles, on the first screen and below
+// it: each line of a title lies beside its plot, and left of the labels of its ticks. A panel of the first
+// screen may be lower than a word is long, which then uses the gap above it.
+func TestVerticalTitles(t *testing.T) {
+	p := pageOf()
+	p.Figures = nil
+	for i, title := range []string{"From the sending of a write", "Changes that came to a watcher", "Latency", "Time until all that was written before had come"} {
+		f := figure.Figure{
+			Name: fmt.Sprintf("TITLE-%d", i), Title: "Titles", Kind: figure.Points, X: figure.Axis{Label: "Writes"}, Y: figure.Axis{Label: title, Unit: "ms"}, Main: true,
+			Series: []figure.Series{{Name: "etcd", X: []float64{1, 2, 3}, Y: []float64{900, 8000, 20000}}},
+		}
+		p.Figures = append(p.Figures, Figure{Figure: f})
+		f.Name, f.Panels = fmt.Sprintf("PANELS-%d", i), []string{"etcd", "consul"}
+		f.PanelY = []figure.Axis{{Label: "Throughput", Unit: "requests/s"}, {Label: "p99", Unit: "ms"}}
+		f.Series = append(f.Series, figure.Series{Name: "consul", Panel: 1, X: []float64{1, 2, 3}, Y: []float64{9, 8, 2}})
+		p.Figures = append(p.Figures, Figure{Figure: f})
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, []byte(written(t, p)), 0o644); err != nil {
+		t.Fatalf("write the page: %v", err)
+	}
+	b := newBrowser(t)
+	l := live{t, b}
+	for _, size := range [][2]int{{1440, 800}, {1440, 500}, {820, 900}, {390, 844}} {
+		b.size(size[0], size[1])
+		b.open(path)
+		name := fmt.Sprintf("at %d x %d: ", size[0], size[1])
+		l.want(name+"figures without a title of the vertical axis", `[...document.querySelectorAll('.live')].filter(c => !c.querySelector('text.upward')).length`, 0.0)
+		l.want(name+"titles that are cut", `[...document.querySelectorAll('.live > svg')].flatMap(s => {
+			const plots = [...s.querySelectorAll(':scope > path.grid')].map(p => p.getBoundingClientRect()), ticks = [...s.querySelectorAll('text[text-anchor=end]')].map(t => t.getBoundingClientRect().left);
+			const top = Math.min(...plots.map(p => p.top)), bottom = Math.max(...plots.map(p => p.bottom)), left = s.getBoundingClientRect().left, slack = s.querySelector('.panel') ? 8 : 1;
+			return [...s.querySelectorAll('text.upward')].filter(t => {
+				const r = t.getBoundingClientRect();
+				return r.top < top - slack || r.bottom > bottom + slack || r.left < left - 1 || r.right > Math.min(...ticks) + 1;
+			}).map(t => t.textContent);
+		}).join()`, "")
+	}
+}
