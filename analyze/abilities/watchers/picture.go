@@ -46,7 +46,8 @@ func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	return list
 }
 
-// delivery is a line for each statistic of each trial.
+// delivery is a line for each statistic of each trial. It has no lines if all have the same number of
+// watchers: the table has these numbers, and the page begins with what differs.
 func delivery(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-DELIVERY", Short: "Time until watchers hear of a write, by their number", Kind: figure.Points,
@@ -73,10 +74,20 @@ func delivery(columns []abilities.Column) figure.Figure {
 			}
 		}
 	}
+	if !varies(f.Series) {
+		f.Series = nil
+	}
 	if last {
 		f.Notes = []string{"the last watcher: the time until all have heard of a write or of a newer one of its key"}
 	}
 	return f
+}
+
+// varies reports whether lines have points at several places of the horizontal axis.
+func varies(lines []figure.Series) bool {
+	return slices.ContainsFunc(lines, func(s figure.Series) bool {
+		return slices.ContainsFunc(s.X, func(x float64) bool { return x != lines[0].X[0] })
+	})
 }
 
 // served is how fast slow connections caught up while so much was written.
