@@ -192,7 +192,7 @@ func note(name string, o *watchers.Outcome, trials int) string {
 	}
 	for i := range o.Stages {
 		if s := &o.Stages[i]; s.Watchers > 0 && partly(s) {
-			text += fmt.Sprintf("; with %s watching, nobody or not all heard of %s of %s writes, which are in no time above", humanize.Comma(int64(s.Watchers)), humanize.Comma(s.Unheard()), humanize.Comma(s.Writes))
+			text += fmt.Sprintf("; with %s watching, it is not known of %s of %s writes when all had heard of them, or of newer ones: they are in no time above", humanize.Comma(int64(s.Watchers)), humanize.Comma(s.Unheard()), humanize.Comma(s.Writes))
 		}
 	}
 	if trials > 1 {

@@ -58,7 +58,7 @@ func (Half) Rows() []abilities.Row {
 		row("WATCHERS", "LOST-WRITES", "watchers", "the most watchers of keys during the load, what each watched, by which kind of watch, over how many connections, and how many were added a second", plan),
 		row("WATCH-DELIVERY", "WATCHERS", "ms", "time from the sending of a write until a watcher had the event, over all watchers, by their number: percentiles of enough deliveries and how many there were; the number is the median with the most watchers", spent(func(s *watchers.Stage) *results.Spread { return s.Sent })),
 		row("WATCH-DELIVERY-DUE", "WATCH-DELIVERY", "ms", "the same from when the write was due, which a client that is late does not shorten", spent(func(s *watchers.Stage) *results.Spread { return s.Due })),
-		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were. Writes that newer ones replaced before any watcher had heard of them are left out, and counted", allHeard(func(s *watchers.Stage) *results.Spread { return s.All })),
+		row("WATCH-ALL-HEARD", "WATCH-DELIVERY-DUE", "ms", "time from the sending of a write until the last watcher had the event, or that of a newer write of the key: percentiles of enough writes and how many there were. Of a write that no watcher heard of it ends when the last one had heard of a newer write. If others overlapped with it, so that their order is not known, that is the first that surely came later, and the time is at most twice the true one. Writes for which it is not known are left out, and counted", allHeard(func(s *watchers.Stage) *results.Spread { return s.All })),
 		row("WATCH-OLD-VALUE", "WATCH-ALL-HEARD", "ms", "time for which some watcher used an old value: from when the write of a newer one was due until the last watcher had it in hand, or a still newer one: percentiles of enough writes and how many there were. Only for watches whose events have values", old),
 		row("WATCH-BEFORE-ACK", "WATCH-OLD-VALUE", "%", "deliveries that came before the answer to the writer, of all with the most watchers", before),
 		row("WATCH-EVENTS", "WATCH-BEFORE-ACK", "events/s", "deliveries a second, by the number of watchers", events),
@@ -191,7 +191,7 @@ func allHeard(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) 
 			}
 			return fmt.Sprintf("%s of %s", humanize.Comma(s.Unheard()), humanize.Comma(s.Writes))
 		}); left != "" && text != "" {
-			text += "; without writes of which nobody heard, or not all: " + left
+			text += "; without writes for which it is not known: " + left
 		}
 		return m, text
 	}

@@ -249,7 +249,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// Writes that newer ones replaced before anybody heard of them have no time, and the row, the sentence and
+// Writes for which it is not known when all had heard of them have no time, and the row, the sentence and
 // the note say how many they are.
 func TestUnheard(t *testing.T) {
 	o := watched()
@@ -259,12 +259,12 @@ func TestUnheard(t *testing.T) {
 	if said, want := (Half{}).Say([]string{"a"}, runs), "after a 10.000 ms (of 1,500 of 2,000 writes) with 100 watchers."; !strings.HasSuffix(said, want) {
 		t.Errorf("the sentence is %q, want %q at its end", said, want)
 	}
-	if card, want := (Half{}).Card([]string{"a"}, runs), "; with 100 watching, nobody or not all heard of 500 of 2,000 writes, which are in no time above"; !strings.HasSuffix(card.Notes[0], want) {
+	if card, want := (Half{}).Card([]string{"a"}, runs), "; with 100 watching, it is not known of 500 of 2,000 writes when all had heard of them, or of newer ones: they are in no time above"; !strings.HasSuffix(card.Notes[0], want) {
 		t.Errorf("the note is %q, want %q at its end", card.Notes[0], want)
 	}
 	for _, name := range []string{"WATCH-ALL-HEARD", "WATCH-OLD-VALUE"} {
 		at := slices.IndexFunc((Half{}).Rows(), func(r abilities.Row) bool { return r.Name == name })
-		if _, text := (Half{}).Rows()[at].Cell(runs[0][0]); !strings.HasSuffix(text, "; without writes of which nobody heard, or not all: 100: 500 of 2,000") {
+		if _, text := (Half{}).Rows()[at].Cell(runs[0][0]); !strings.HasSuffix(text, "; without writes for which it is not known: 100: 500 of 2,000") {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
@@ -287,6 +287,17 @@ func TestFigures(t *testing.T) {
 	}
 	if (Half{}).Figures(nil) != nil {
 		t.Error("a figure without watchers")
+	}
+	hundred, one := watched(), watched()
+	hundred.Stages, one.Stages = hundred.Stages[2:], one.Stages[1:2]
+	column := func(o *watchers.Outcome) abilities.Column {
+		return abilities.Column{Name: "a", Key: 1, Runs: []*run.Run{of(t, o)}}
+	}
+	if list := (Half{}).Figures([]abilities.Column{column(hundred), column(hundred)}); list != nil {
+		t.Errorf("figures by the number of watchers, of which there is one: %+v", list)
+	}
+	if list := (Half{}).Figures([]abilities.Column{column(hundred), column(one)}); len(list) != 1 {
+		t.Errorf("figures %+v, want one: databases have different numbers of watchers", list)
 	}
 }
 
@@ -354,8 +365,8 @@ func TestCatchUpFigure(t *testing.T) {
 		column("other", 3, slowed(t, "other", 500, 600)),
 	})
 	i := slices.IndexFunc(list, func(f figure.Figure) bool { return f.Name == "WATCH-CATCH-UP" })
-	if i < 0 {
-		t.Fatalf("no figure of how fast watchers caught up: %+v", list)
+	if i != 0 || len(list) != 1 {
+		t.Fatalf("figures %+v, want how fast watchers caught up alone: all have one watcher", list)
 	}
 	for n, want := range []struct {
 		name string

@@ -105,8 +105,9 @@ type Stage struct {
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
-// Unheard is how many writes of the stage have no time until all had heard of them: newer ones of the
-// key replaced them before anybody heard of them, or not all watchers ever did.
+// Unheard is how many writes of the stage have no time until all had heard of them: it is not known when
+// all had heard of a newer one instead, or not all watchers ever did. Older records have none for writes
+// that newer ones of the key replaced before anybody heard of them.
 func (s *Stage) Unheard() int64 {
 	if s.All == nil {
 		return s.Writes

@@ -54,18 +54,26 @@ type judge struct {
 	times     *times
 }
 
-// newJudge returns a judge of a load.
-func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load) *judge {
-	j := &judge{facts: facts, of: of, keys: keysOf(l), waiting: map[int64]*write{}, unknown: map[*entry]struct{}{}, numbers: map[int64]*entry{}, times: newTimes(facts.Values)}
+// newJudge returns a judge of a load, the times of whose writes may be so far from those of events.
+func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load, unsure int64) *judge {
+	j := &judge{facts: facts, of: of, keys: keysOf(l), unsure: unsure, waiting: map[int64]*write{}, unknown: map[*entry]struct{}{}, numbers: map[int64]*entry{}, times: newTimes(facts.Values)}
 	for _, op := range l.Operations() {
 		j.sends = append(j.sends, op.SendsValue())
 	}
 	if of == watchers.All {
-		j.all = newSequence()
+		j.all = j.newSequence()
 	} else {
 		j.byRange, j.each, j.ranges = map[int64]*sequence{}, of.Each(j.keys.existing), of.Ranges(j.keys.existing)
 	}
 	return j
+}
+
+func (j *judge) newSequence() *sequence {
+	s := newSequence()
+	if j.facts.Coalesces {
+		s.replaced = newReplaced(j.unsure)
+	}
+	return s
 }
 
 // join adds the next watcher, and returns what it watches.
@@ -77,7 +85,7 @@ func (j *judge) join(slow bool) (id int32, r database.WatchRange) {
 	if s == nil {
 		n := int64(id) % j.ranges
 		if s = j.byRange[n]; s == nil {
-			s = newSequence()
+			s = j.newSequence()
 			j.byRange[n] = s
 		}
 	}
@@ -267,6 +275,9 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 			j.numbers[number] = e
 		}
 	}
+	if wrote != nil && s.replaced != nil {
+		s.replaced.heard(wrote)
+	}
 	delete(j.waiting, number)
 	j.insert(s, e)
 	return e
@@ -325,6 +336,9 @@ func (j *judge) close(s *sequence, e *entry, all bool) {
 		if w.broken && w.since > 0 && e.version > w.after && e.heardBy(w) == 0 {
 			j.counts.Behind++
 		}
+	}
+	if all {
+		e.all = s.allHeard(e, e.write.sent)
 	}
 	s.close(e)
 }
@@ -390,13 +404,15 @@ func (j *judge) wrote(ended *load.Ended) {
 	case e != nil: // another request with the same version or number: it is not ours
 		j.counts.Foreign++
 	case ended.Change > 0 && ended.Change <= s.done && j.facts.Coalesces: // all have heard of a newer one
-		j.skipped(one)
+		j.skipped(one, s.newerHeard(one, ended.Change))
 	case ended.Change > 0:
 		e = &entry{version: ended.Change, key: one.key, number: one.number, write: one}
 		j.insert(s, e)
 		j.closeIf(s, e)
 	case j.facts.Values:
-		j.waiting[one.number] = one
+		if j.waiting[one.number] = one; one.acked && s.replaced != nil {
+			s.replaced.wait(one)
+		}
 	case one.acked: // no event can be known to be of it
 		j.counts.Unjudged += int64(len(j.watching(one)))
 	}
@@ -404,6 +420,23 @@ func (j *judge) wrote(ended *load.Ended) {
 
 // forget drops entries whose requests are not of this load, and writes that were surely replaced.
 func (j *judge) forget(before int64) {
+	j.disownUnknown(before)
+	if j.facts.Coalesces {
+		for number, one := range j.waiting {
+			if one.end < before-int64(skippedAfter) && j.replaced(one) {
+				j.skipped(one, one.replacedAt())
+				delete(j.waiting, number)
+			}
+		}
+		for _, s := range j.sequences() {
+			s.replaced.forget(before - j.unsure)
+		}
+	}
+	j.times.flush(before)
+}
+
+// disownUnknown drops entries that watchers heard of before a moment and whose requests are not known.
+func (j *judge) disownUnknown(before int64) {
 	for e := range j.unknown {
 		s := j.sequence(e.key)
 		if e.first >= before {
@@ -412,17 +445,11 @@ func (j *judge) forget(before int64) {
 		j.identify(e)
 		j.disown(e)
 		j.kept -= int64(len(e.heard))
+		if s.complete(e) {
+			e.all = s.allHeard(e, e.first)
+		}
 		s.close(e)
 	}
-	if j.facts.Coalesces {
-		for number, one := range j.waiting {
-			if one.end < before-int64(skippedAfter) && j.replaced(one) {
-				j.skipped(one)
-				delete(j.waiting, number)
-			}
-		}
-	}
-	j.times.flush(before)
 }
 
 // disown counts the deliveries of an entry as foreign, and none as replaced.
@@ -455,12 +482,13 @@ func (j *judge) watching(one *write) (list []*watcher) {
 	return list
 }
 
-// skipped counts a write that no watcher heard of.
-func (j *judge) skipped(one *write) {
+// skipped counts a write that no watcher heard of. All had heard of a newer one at a time, which is 0 if
+// it is not known.
+func (j *judge) skipped(one *write, all int64) {
 	if n := int64(len(j.watching(one))); one.acked && n > 0 {
 		j.counts.Coalesced += n
 		j.times.add(one.sent, valueCoalesced, n)
-		j.times.wrote(one.sent)
+		j.times.replaced(one, all)
 	}
 }
 
@@ -469,7 +497,7 @@ func (j *judge) skipped(one *write) {
 func (j *judge) finish(passed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.forget(1<<63 - 1)
+	j.disownUnknown(1<<63 - 1)
 	for _, s := range j.sequences() {
 		for e := s.head; e != nil; {
 			next := e.next
@@ -492,7 +520,7 @@ func (j *judge) finish(passed bool) {
 		switch {
 		case !one.acked:
 		case j.facts.Coalesces && j.replaced(one):
-			j.skipped(one)
+			j.skipped(one, one.replacedAt())
 		default:
 			list := j.watching(one)
 			for _, w := range list {

@@ -14,6 +14,7 @@ type sequence struct {
 	done       int64            // all versions up to it are judged
 	dropped    int64            // up to which some were not judged
 	last       map[int64]*entry // by key, the newest, of watches that coalesce
+	replaced   *replaced        // nil for others
 }
 
 // watcher is one watcher.
@@ -39,6 +40,7 @@ type entry struct {
 	n                    int     // that are not 0
 	done                 bool
 	last                 int64 // of a done entry: when the last watcher heard of it
+	all                  int64 // the same of watchers that are not slow, 0 if it is not known
 	next, prev           *entry
 	newer, older         *entry // of the same key, of watches that coalesce
 }
@@ -46,7 +48,8 @@ type entry struct {
 // write is a request that wrote a key.
 type write struct {
 	number, key, sent, due, end int64
-	acked                       bool // else the outcome is unknown
+	acked                       bool    // else the outcome is unknown
+	bounds                      *bounds // nil if they are not needed
 }
 
 const noNumber = -1 << 63
@@ -200,6 +203,9 @@ func (s *sequence) close(e *entry) {
 
 // remove takes an entry from the list. The newest of a key is kept for what follows.
 func (s *sequence) remove(e *entry) {
+	if s.replaced != nil {
+		s.replaced.settle(e)
+	}
 	delete(s.by, e.version)
 	if e.prev == nil {
 		s.head = e.next

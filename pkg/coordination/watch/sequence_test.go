@@ -54,7 +54,7 @@ func TestForgotten(t *testing.T) {
 func TestBeforeEstablished(t *testing.T) {
 	l := &workload.Load{}
 	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 10, 8, 16
-	j := newJudge(stream1, watchers.All, l)
+	j := newJudge(stream1, watchers.All, l, 0)
 	j.begin(1)
 	first, _ := j.join(false)
 	second, _ := j.join(false)

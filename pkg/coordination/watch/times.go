@@ -179,14 +179,28 @@ func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 		}
 	}
 	if all && last > 0 {
-		s.record(valueAll, last-w.sent)
-		if t.values {
-			s.record(valueOld, last-w.due)
-		}
+		t.allHeard(s, w, last)
 	}
 	if before > 0 {
 		t.add(w.sent, valueBefore, before)
 		t.stages[index].before += before
+	}
+	t.wrote(w.sent)
+}
+
+// allHeard records that all watchers had heard of a write, or of a newer one, at a time.
+func (t *times) allHeard(s *second, w *write, at int64) {
+	s.record(valueAll, at-w.sent)
+	if t.values {
+		s.record(valueOld, at-w.due)
+	}
+}
+
+// replaced records a write that no watcher heard of. All had heard of a newer one at a time, which is 0 if
+// it is not known.
+func (t *times) replaced(w *write, at int64) {
+	if index, within := t.stageAt(w.sent); within && at > 0 {
+		t.allHeard(t.second(w.sent, index), w, at)
 	}
 	t.wrote(w.sent)
 }

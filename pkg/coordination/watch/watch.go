@@ -77,9 +77,7 @@ type connection struct {
 
 // New returns watchers that do not watch yet.
 func New(o Options) *Watching {
-	w := &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load)}
-	w.judge.unsure = int64(o.Unsure)
-	return w
+	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load, int64(o.Unsure))}
 }
 
 // moment is a time in unix nanoseconds that steps of the wall clock do not move.

@@ -1,0 +1,190 @@
+package watch
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// mostSettled bounds how many settled versions a sequence keeps.
+const mostSettled = 1 << 18
+
+// replaced finds out when all watchers of a sequence had heard of a newer write of a key than one that
+// no watcher heard of. It is of watches that coalesce.
+type replaced struct {
+	unsure int64 // as of the judge
+	// recent are versions that may matter to writes that were not passed yet, by key and in their order.
+	recent map[int64][]settled
+	kept   int   // in recent
+	lost   int64 // versions up to it, and until then, were dropped because there were too many
+	until  int64
+	// waiting are writes whose versions are not known, by key, until a version is settled that is
+	// surely newer.
+	waiting map[int64][]*write
+}
+
+// settled is a version that all watchers heard of, or of a newer one, or that is not judged any more.
+type settled struct {
+	version int64
+	all     int64 // as of its entry
+	sent    int64 // when its write was sent, if that is known; it was made after that
+	made    int64 // when it had surely been made
+	until   int64 // when its write had ended, and the last watcher had heard of it
+}
+
+// bounds are of the time until all watchers had heard of a newer write than one whose version is not
+// known: the first settled version that may be newer, and the first that surely is.
+type bounds struct {
+	maybe, surely settled
+	vague         bool // a version before them was dropped
+}
+
+func newReplaced(unsure int64) *replaced {
+	return &replaced{unsure: unsure, recent: map[int64][]settled{}, waiting: map[int64][]*write{}}
+}
+
+// settle takes an entry that leaves its sequence.
+func (r *replaced) settle(e *entry) {
+	one := settled{version: e.version, all: e.all, sent: math.MinInt64, made: math.MaxInt64, until: max(e.first, e.last)}
+	if e.first > 0 {
+		one.made = e.first
+	}
+	if w := e.write; w != nil {
+		one.sent, one.until = w.sent, max(one.until, w.end)
+		if w.acked {
+			one.made = min(one.made, w.end)
+		}
+	}
+	for _, w := range r.waiting[e.key] {
+		r.compare(w, one)
+	}
+	r.drain(e.key, func(w *write) bool { return w.bounds.surely.version > 0 })
+	if r.kept >= mostSettled {
+		r.drop()
+	}
+	list := r.recent[e.key]
+	at, _ := slices.BinarySearchFunc(list, one, func(a, b settled) int { return cmp.Compare(a.version, b.version) })
+	r.recent[e.key] = slices.Insert(list, at, one)
+	r.kept++
+}
+
+// drop forgets all settled versions.
+func (r *replaced) drop() {
+	for _, list := range r.recent {
+		for _, one := range list {
+			r.lost, r.until = max(r.lost, one.version), max(r.until, one.until)
+		}
+	}
+	clear(r.recent)
+	r.kept = 0
+}
+
+// wait takes a write that no watcher has heard of, and whose version is not known.
+func (r *replaced) wait(w *write) {
+	w.bounds = &bounds{vague: w.sent <= r.until+2*r.unsure}
+	for _, one := range r.recent[w.key] {
+		r.compare(w, one)
+	}
+	if w.bounds.surely.version == 0 {
+		r.waiting[w.key] = append(r.waiting[w.key], w)
+	}
+}
+
+// heard takes a write of wait that a watcher has heard of after all.
+func (r *replaced) heard(w *write) {
+	r.drain(w.key, func(o *write) bool { return o == w })
+}
+
+// drain takes the writes of a key that need not wait from those that do.
+func (r *replaced) drain(key int64, gone func(*write) bool) {
+	if list := slices.DeleteFunc(r.waiting[key], gone); len(list) > 0 {
+		r.waiting[key] = list
+	} else {
+		delete(r.waiting, key)
+	}
+}
+
+// compare improves the bounds of a write by a version of its key.
+func (r *replaced) compare(w *write, one settled) {
+	b := w.bounds
+	if one.made < w.sent-2*r.unsure {
+		return // older
+	}
+	if b.maybe.version == 0 || one.version < b.maybe.version {
+		b.maybe = one
+	}
+	if one.sent > w.end+2*r.unsure && (b.surely.version == 0 || one.version < b.surely.version) {
+		b.surely = one
+	}
+}
+
+// next is when all watchers had heard of the version of a key that followed another, 0 if that is not
+// known; found is false if no such version is settled.
+func (r *replaced) next(key, version int64) (all int64, found bool) {
+	if version < r.lost {
+		return 0, true
+	}
+	list := r.recent[key]
+	at, _ := slices.BinarySearchFunc(list, version+1, func(one settled, version int64) int { return cmp.Compare(one.version, version) })
+	if at == len(list) {
+		return 0, false
+	}
+	return list[at].all, true
+}
+
+// forget drops versions that are surely older than every write that was not passed yet: those were sent
+// after a moment.
+func (r *replaced) forget(before int64) {
+	for key, list := range r.recent {
+		kept := slices.DeleteFunc(list, func(one settled) bool { return one.until+2*r.unsure < before })
+		r.kept += len(kept) - len(list)
+		if r.recent[key] = kept; len(kept) == 0 {
+			delete(r.recent, key)
+		}
+	}
+}
+
+// newerHeard is when all watchers had heard of the write of the same key that followed one with a
+// version, or of a still newer one; 0 if that is not known.
+func (s *sequence) newerHeard(w *write, version int64) int64 {
+	if all, found := s.replaced.next(w.key, version); found {
+		return all
+	}
+	n := s.last[w.key]
+	for n != nil && n.older != nil && n.older.version > version {
+		n = n.older
+	}
+	if n == nil || n.done || n.version <= version || !s.complete(n) {
+		return 0
+	}
+	return s.allHeard(n, w.sent)
+}
+
+// allHeard is when the last of the watchers that watched at a time and are not slow heard of an entry,
+// or of a newer one of its key; 0 without any.
+func (s *sequence) allHeard(e *entry, since int64) (last int64) {
+	for place, at := range e.heard {
+		if w := s.watchers[place]; w.since > 0 && w.since <= since && !w.slow {
+			last = max(last, at, -at)
+		}
+	}
+	return last
+}
+
+// mostVague is how much longer than the least possible one a time may be.
+const mostVague = 2
+
+// replacedAt is when all watchers had heard of a newer write than one of which none heard and whose
+// version is not known, 0 if that is not known. If writes of the key overlapped it may be later than that:
+// the order of these is not known. The time since the write was sent is at most mostVague times the true
+// one.
+func (w *write) replacedAt() int64 {
+	b := w.bounds
+	if b == nil || b.vague || b.maybe.all == 0 || b.surely.all == 0 {
+		return 0
+	}
+	if least, most := b.maybe.all-w.sent, b.surely.all-w.sent; most > mostVague*least {
+		return 0
+	}
+	return b.surely.all
+}
