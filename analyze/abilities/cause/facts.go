@@ -7,15 +7,13 @@ import (
 
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/metric"
+	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // fewestTrips is the smallest number of round trips whose mean is used. Members measure few of them,
 // and kernels many.
 const fewestTrips = 10
-
-// toLeader is the target of a load whose clients are connected to the leader.
-const toLeader = "leader"
 
 // unrecorded is a fact without a value.
 func unrecorded(why string) run.Measure {
@@ -34,7 +32,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	}
 	text, recorded := r.SharedHost()
 	f.Pending, f.Shared, f.Together = pending(g), r.ClientShares(), text != "" || !recorded
-	f.Direct = r.Info.Record.Load.Target == toLeader && r.Info.Record.Load.Failover != workload.FailoverNext
+	f.Direct = direct(r)
 	spans := r.SpansOf(g)
 	leader, why := r.Leader()
 	if why != "" {
@@ -80,6 +78,13 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	f.Inside = insideOf(r, spans)
 	f.Whole = f.Whole || f.Inside.Known() && whole(f.Inside.Times(float64(f.Inside.N)/1e3))
 	return f
+}
+
+// direct reports whether all clients were connected to the leader all the time: it was the target, and no
+// connection was lost, which may have moved to another member.
+func direct(r *run.Run) bool {
+	lost := func(s results.Step) bool { return s.ConnectionsLost > 0 }
+	return r.Info.Record.Load.Target == "leader" && !slices.ContainsFunc(r.Info.Record.Steps, lost)
 }
 
 // trip is the mean round trip from a member to others: that of its streams, as its kernel knows it by
