@@ -91,7 +91,9 @@ class Plane {
       this.root.append(svg('path', {'class': t.fine ? 'fine' : 'grid', d: 'M' + left + ' ' + y.toFixed(1) + 'H' + right}));
       if (t.text) this.root.append(svg('text', {x: left - 6, y: y + 4, 'text-anchor': 'end'}, t.text));
     }
-    const only = d.kind === 'points' ? [...new Set(d.xs.flat())].sort((a, b) => a - b) : null;
+    // Chosen places have names or are whole. Measured ones have no ticks of their own.
+    const places = d.kind === 'points' ? [...new Set(d.xs.flat())].sort((a, b) => a - b) : [];
+    const only = d.x.names || places.every(Number.isInteger) ? places : null;
     const all = ticks(this.x, d.x, Math.max(3, Math.min(9, c.width / 80)), only), fit = fitting(all, this.x.place, c.width);
     all.forEach((t, i) => {
       const x = this.x.place(t.v);

@@ -47,3 +47,30 @@ func TestVerticalTitles(t *testing.T) {
 		}).join()`, "")
 	}
 }
+
+// TestMeasuredPlaces: places of points that were measured have no ticks of their own, as in pictures; whole
+// ones and those with names have.
+func TestMeasuredPlaces(t *testing.T) {
+	p := pageOf()
+	p.Figures = nil
+	for _, f := range []figure.Figure{
+		{Name: "MEASURED", X: figure.Axis{Label: "Writes"}, Series: []figure.Series{{Name: "etcd", X: []float64{1000.9, 2500, 8435}}}},
+		{Name: "WHOLE", X: figure.Axis{Label: "Writes"}, Series: []figure.Series{{Name: "etcd", X: []float64{1001, 2500, 8435}}}},
+		{Name: "NAMED", X: figure.Axis{Label: "Writes", Names: map[float64]string{0.5: "none"}}, Series: []figure.Series{{Name: "etcd", X: []float64{0.5, 2500, 8435}}}},
+	} {
+		f.Kind, f.Title, f.Y, f.Series[0].Y = figure.Points, f.Name, figure.Axis{Label: "Rate"}, []float64{1, 2, 3}
+		p.Figures = append(p.Figures, Figure{Figure: f})
+		p.Figures[len(p.Figures)-1].Main = true
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, []byte(written(t, p)), 0o644); err != nil {
+		t.Fatalf("write the page: %v", err)
+	}
+	b := newBrowser(t)
+	b.size(1440, 800)
+	b.open(path)
+	l := live{t, b}
+	for name, want := range map[string]string{"measured": "0 2,000 4,000 6,000 8,000", "whole": "1,001 2,500 8,435", "named": "none 2,500 8,435"} {
+		l.want("ticks of "+name+" places", fmt.Sprintf(`[...document.querySelectorAll('#figure-%s .live > svg > text[text-anchor=middle]:not(.upward)')].map(t => t.textContent).filter(t => t !== 'Writes').join(' ')`, name), want)
+	}
+}
