@@ -30,9 +30,7 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	} else if f.Response.Known() {
 		f.Service = run.Inapplicable("a closed loop sends as soon as a client is free")
 	}
-	text, recorded := r.SharedHost()
-	f.Pending, f.Shared, f.Together = pending(g), r.ClientShares(), text != "" || !recorded
-	f.Direct = direct(r)
+	f.Pending, f.Shared, f.Direct = pending(g), r.ClientShares(), direct(r)
 	spans := r.SpansOf(g)
 	leader, why := r.Leader()
 	if why != "" {
@@ -145,7 +143,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	for i := range r.Machines.Servers {
 		f.Members.add(&r.Machines.Servers[i], spans)
 	}
-	f.Majority = Load{majority(r.Machines.Servers, leader, spans, metric.RunDelay), majority(r.Machines.Servers, leader, spans, metric.CPUSeconds)}
+	f.Majority = majority(r.Machines.Servers, leader, spans)
 	f.Clients = Load{run.Measured(0, 0), run.Measured(0, 0)}
 	f.Clients.add(&r.Machines.Client, spans)
 	if r.Info.Record.ByGenerators() {
@@ -169,13 +167,13 @@ func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus(&l.Used, metric.CPUSeconds)
 }
 
-// majority is what the leader required, and as many of the other members as make a majority with it:
-// those that required most. Requests wait for no more members.
-func majority(members []run.Machine, leader *run.Machine, spans []run.Span, n metric.Name) run.Measure {
-	sum, others := known(leader.ShareWithin(spans, n)), []run.Measure{}
+// majority is how many threads waited for a processor of the leader and of as many other members as make
+// a majority with it: those of which most waited. Requests wait for no more members.
+func majority(members []run.Machine, leader *run.Machine, spans []run.Span) run.Measure {
+	sum, others := known(leader.ShareWithin(spans, metric.RunDelay)), []run.Measure{}
 	for i := range members {
 		if m := &members[i]; m != leader {
-			one := known(m.ShareWithin(spans, n))
+			one := known(m.ShareWithin(spans, metric.RunDelay))
 			if !one.Known() {
 				return one
 			}

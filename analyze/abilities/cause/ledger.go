@@ -42,13 +42,15 @@ type Facts struct {
 	// Busy is the share of the processors of the leader's machine, from 0 to 1, that this run used:
 	// the members there, and the clients if they are there.
 	Busy run.Measure
-	// Members and Clients are what all members and the clients required. Majority is what the leader
-	// required and, of the others, as many as make a majority with it, those that required most.
-	Members, Majority, Clients Load
+	// Members and Clients are what all members and the clients required.
+	Members, Clients Load
+	// Majority is the mean number of threads that waited for a processor of the leader and, of the
+	// others, of as many as make a majority with it: those of which most waited.
+	Majority run.Measure
 	// Direct means that all clients are connected to the leader.
 	Direct bool
-	// Shared means that clients and members share a machine, Together that members do.
-	Shared, Together bool
+	// Shared means that clients and members share a machine.
+	Shared bool
 }
 
 // Load is what processes required of the processors, as mean numbers.
@@ -98,7 +100,7 @@ func Lines() []Line {
 		{nameOutside, "time outside the members: AVG-SERVICE (closed loop: AVG-LATENCY) without the mean time of a write in the members; network, forwarding to the leader, and the client's reading of the answer; low is without the time in which threads of clients or members (of the leader alone if all clients are connected to it) waited for a processor, the leader was stopped by its quota and, if they share a machine, they ran", outside, false, beyondLow},
 		{nameThrottled, "time in which the leader was stopped by its processor quota: the share of the window, of what the lines above leave; low counts stops on several processors at once as one, unless it was stopped in nearly every period", throttled, true, noWaits},
 		{nameFsync, "time in which the leader synced its log, by its own account: the share of the window, of what the lines above and the next one leave, or one whole sync if that is longer; with requests that wait for the sync before theirs, and with waits of the syncing thread for a processor; low is one whole sync without these", fsync, true, syncsUnsure},
-		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of the leader and of as many others as make a majority with it waited for a processor, the leader was stopped by its quota and, unless kernels timed the round trip, they ran", peers, true, beyondLow},
+		{namePeers, "time for the agreement of most members beyond the leader's own sync, and the wait for it: from the leader's mean agreement, or else from one round trip and the fastest follower's sync; low is without the time in which threads of the leader and of as many others as make a majority with it waited for a processor, the leader was stopped by its quota and, unless its kernel timed the round trip, the leader ran", peers, true, beyondLow},
 		{nameProcessors, "time in which a thread of the leader waited for a processor: the mean number of waiting threads, at most 1, of what the lines above leave; several threads can wait at the same time, and not all delay a request, so it is an upper bound, and high has the waits that may be in the lines above as well", processors, true, beyondLow},
 	}
 }

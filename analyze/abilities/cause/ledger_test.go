@@ -226,7 +226,7 @@ func TestTripTooLong(t *testing.T) {
 func TestStoppedLeader(t *testing.T) {
 	f := convicted()
 	f.Trip, f.Sync, f.FollowersSync, f.Syncing = run.Measured(9, 20), run.Measured(.1, 50), run.Measured(.1, 50), run.Measured(.01, 9)
-	f.Majority = Load{run.Measured(0, 9), run.Measured(0, 9)}
+	f.Majority = run.Measured(0, 9)
 	free, _ := bounds(byName(t, f)[namePeers])
 	f.Throttled, f.Periods = run.Measured(.75, 9), run.Measured(.9, 9)
 	if stopped, _ := bounds(byName(t, f)[namePeers]); free < 85 || stopped > 20 {

@@ -220,9 +220,9 @@ func (s *spent) facts() *Facts {
 		Inside: none, FollowersSync: none, Queue: none, Agreement: none, Trip: none,
 		Waiting: share(s.waiting[0]), Used: share(s.used), Busy: share(s.used), Processors: of(1), Allowed: of(1 - s.model.stopped),
 		Members: Load{share(s.waiting[0] + s.waiting[1]), share(s.used)}, Clients: Load{share(s.waiting[2]), of(0)},
-		Shared: true, Together: true, Direct: true, Acknowledged: !s.agrees,
+		Shared: true, Direct: true, Acknowledged: !s.agrees,
 	}
-	f.Majority = f.Members // the model has all others in one
+	f.Majority = f.Members.Waiting // the model has all others in one
 	if s.stopped > 0 {
 		f.Periods = of(1)
 	}
@@ -239,15 +239,23 @@ func (s *spent) facts() *Facts {
 }
 
 // truth is the share of the response time that a resource took, in percent, by the words of rules.
-// Processors that all clients wait for take the work too, and so does a quota that is used up.
+// Processors that all clients wait for take the work too, and so does a quota that is used up: at least
+// the response time of the same leader if nothing else took time.
 func (s *spent) truth(name string) float64 {
-	if name == "processors" && s.facts().saturated() {
-		return 100 / s.all * (s.processors + s.work)
-	}
-	if name == "quota" && s.facts().usedUp() > 0 {
-		return 100 / s.all * (s.stopped + s.work)
+	switch f := s.facts(); {
+	case name == "processors" && f.saturated():
+		return max(100/s.all*(s.processors+s.work), s.alone())
+	case name == "quota" && f.usedUp() > 0:
+		return max(100/s.all*(s.stopped+s.work), s.alone())
 	}
 	return s.took(name)
+}
+
+// alone is the response time of a leader with the same clients, work and quota, and nothing else, in
+// percent of that of this one.
+func (s *spent) alone() float64 {
+	one := model{clients: s.clients, work: s.model.work, stopped: s.model.stopped, seed: s.seed}.simulate(s.length)
+	return 100 * one.all / float64(one.answered) / (s.all / float64(s.answered))
 }
 
 // took is the share of the response time that requests waited for a resource, in percent.

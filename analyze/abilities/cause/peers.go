@@ -50,18 +50,18 @@ func (f *Facts) beyond(at above) run.Measure {
 
 // peers is at least the part in which no thread of the leader, and of as many others as are needed,
 // waited for a processor, and no quota stopped the leader. Agreements also contain the work of the
-// leader, and so do round trips that members measured themselves, if they share a machine.
+// leader, and so do round trips that it measured itself. The work of the others is theirs.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)
 	if !m.Known() {
 		return m
 	}
-	loads := []run.Measure{f.Majority.Waiting}
+	loads := []run.Measure{f.Majority}
 	if f.Throttled.Known() { // members may have no quota
 		loads = append(loads, f.Throttled)
 	}
-	if f.agrees() || f.Together && !f.Acknowledged {
-		loads = append(loads, f.Majority.Used)
+	if f.agrees() || !f.Acknowledged {
+		loads = append(loads, f.Used)
 	}
 	return atLeast(m, m.Value-f.most(loads...)*max(at.within, 0)-f.uncounted())
 }

@@ -15,7 +15,7 @@ func convicted() *Facts {
 		Response: run.Measured(10, 100), Service: run.Inapplicable("a closed loop"), Pending: run.Measured(4, 0), Client: run.Measured(.2, 100), Inside: none,
 		Throttled: none, Periods: none, Syncing: run.Measured(.8, 9), Sync: run.Measured(7, 50), FollowersSync: run.Measured(7, 50), Queue: none, Agreement: none, Trip: run.Measured(.5, 20),
 		Waiting: run.Measured(.05, 9), Used: run.Measured(.1, 9), Processors: run.Measured(2, 0), Allowed: run.Measured(2, 0),
-		Members: Load{run.Measured(.3, 9), run.Measured(.4, 9)}, Majority: Load{run.Measured(.2, 9), run.Measured(.3, 9)}, Clients: Load{run.Measured(0, 9), run.Measured(.1, 9)},
+		Members: Load{run.Measured(.3, 9), run.Measured(.4, 9)}, Majority: run.Measured(.2, 9), Acknowledged: true, Clients: Load{run.Measured(0, 9), run.Measured(.1, 9)},
 	}
 }
 
@@ -55,7 +55,7 @@ func TestVerdict(t *testing.T) {
 		"queued": {func(f *Facts) { f.Response, f.Service = run.Measured(20, 100), run.Measured(10, 100) },
 			"syncs of the leader's log 75 % [60 .. 75]: 7 ms a sync, for 80 % of the time; then unexplained 18 %; all without the wait for a free client, 49 % of AVG-LATENCY"},
 		// Lines that sum to 140 % may each have 40 % too much.
-		"overlapping": {func(f *Facts) { f.Trip, f.Majority.Waiting = run.Measured(6.8, 20), run.Measured(0, 9) },
+		"overlapping": {func(f *Facts) { f.Trip, f.Majority = run.Measured(6.8, 20), run.Measured(0, 9) },
 			"none found: the other members and the way to them 68 % [28 .. 68], syncs of the leader's log 70 % [21 .. 70], unexplained -40 %"},
 		"nothing recorded": {func(f *Facts) { f.Waiting = run.Missing("not recorded") },
 			"none found: syncs of the leader's log 74 % [0 .. 74], the other members and the way to them 5 % [0 .. 5], unexplained 19 %"},
@@ -128,6 +128,25 @@ func TestDirect(t *testing.T) {
 	}
 	if f.Periods = run.Measured(.4, 9); low() != 0 {
 		t.Errorf("with quotas of members that are not the leader the way has at least %g %%, want 0", low())
+	}
+}
+
+// Agreements, and round trips that the leader timed, contain its work; kernels' round trips do not.
+func TestWorkOfTheLeader(t *testing.T) {
+	f := convicted()
+	f.Client, f.Trip, f.Sync, f.FollowersSync, f.Syncing = run.Measured(0, 100), run.Measured(8, 20), run.Measured(0, 50), run.Measured(0, 50), run.Measured(0, 9)
+	low := func() float64 {
+		low, _ := bounds(byName(t, f)[namePeers])
+		return low
+	}
+	if got := low(); math.Abs(got-60) > 1e-9 { // 8 of 10 ms, without the waits for 20 % of the time
+		t.Errorf("a kernel's round trip is at least %g %%, want 60", got)
+	}
+	if f.Acknowledged = false; math.Abs(low()-50) > 1e-9 {
+		t.Errorf("the leader's round trip is at least %g %%, want 50", low())
+	}
+	if f.Acknowledged, f.Agreement = true, run.Measured(9, 50); math.Abs(low()-60) > 1e-9 {
+		t.Errorf("an agreement is at least %g %%, want 60", low())
 	}
 }
 
