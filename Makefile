@@ -53,9 +53,9 @@ test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and
 	test ! -s bin/skipped.txt || { echo "Skipped here, with the reasons:"; sort bin/skipped.txt; }; exit $$status
 
 test-long: export GORACE ?= atexit_sleep_ms=50
-test-long: tools-test ## what make test leaves out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers and stores, kills at every step, 4 GiB over one stream; half an hour
+test-long: tools-test ## what make test leaves out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers and stores, more races, kills at every step, 4 GiB over one stream; half an hour
 	DBTESTER_LONG=1 $(GO) test -race -vet=off -p 2 -timeout 60m -run '^Test(Conformance|Secure|LoseMember|RecordedAnswers)' $(SUITES)
-	DBTESTER_LONG=1 $(GO) test -race -vet=off -timeout 30m -run '^Test(Kill|Consistency)$$' ./control
+	DBTESTER_LONG=1 $(GO) test -race -vet=off -timeout 30m -run '^Test(Kill|Consistency|RaceForAgents|RaceToTakeOver)$$' ./control
 	DBTESTER_LONG=1 $(GO) test -vet=off -timeout 10m -run '^TestLongStream$$' ./pkg/database/etcd/stream
 	$(GO) test -race -vet=off -p 1 -timeout 60m $$($(GO) list ./... | grep -E '/($(PLAIN))$$')
 

@@ -51,6 +51,7 @@ func fillDisk(t *testing.T, dir string) {
 // TestDisks: a run on a disk that is full or read-only reports that and leaves nothing, and the
 // next one works once the disk does.
 func TestDisks(t *testing.T) {
+	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
 	}
@@ -157,6 +158,7 @@ func (r *rig) named(err error) string {
 // TestResultsReadOnly: result folders that become read-only during a load end the run with an
 // error that says so, and the next one works.
 func TestResultsReadOnly(t *testing.T) {
+	t.Parallel()
 	if !namespacetest.Again(t, 0, 1000) {
 		return
 	}

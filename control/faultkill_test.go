@@ -85,7 +85,11 @@ func TestFaultKill(t *testing.T) {
 			if mark != "" {
 				keys = strings.ReplaceAll(faultKeys[kind], "MARK", mark)
 			}
-			load := fmt.Sprintf("load: {rate: 100, duration: 4s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, at: 1s, %s}]\n%s", named, keys, limited)
+			length := 3 * time.Second
+			if matrix.Whole() { // which kills until long after the fault
+				length += faultLasts
+			}
+			load := fmt.Sprintf("load: {rate: 100, duration: %v, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\nfaults: [{kind: %s, at: 500ms, %s}]\n%s", length, named, keys, limited)
 			s := newStage(t, 2, 0, load, "fake: {}", env...)
 			if kind == givenDisk {
 				s.giveDisks()
@@ -186,7 +190,7 @@ func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	}
 	left := f.left()
 	for len(left) > 0 && time.Since(killed) < patience { // a busy machine may need longer
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 		left = f.left()
 	}
 	for _, what := range left {

@@ -61,7 +61,7 @@ func (s *stage) withFewFiles(who string) string {
 	if who != "control" {
 		s.env = nil
 	}
-	p := s.play("control", s.file, "")
+	p := s.conduct("", usualLead)
 	s.env = nil
 	done := s.finish(p)
 	again()

@@ -23,7 +23,7 @@ func TestLoadLocks(t *testing.T) {
 			if generators > 0 {
 				key = r.generate(generators, true)
 			}
-			out, err := r.run(r.experiment(key+`
+			out, err := r.hurried(key + `
 load: {clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64, operation: lock, lock_hold: 0s, lock_ttl: 60s}
 databases:
   fake__spread: {load: {keys: 100, requests: 400}}
@@ -31,7 +31,7 @@ databases:
   fake__mixed: {load: {mix: {lock: 1, write: 1}, keys: 3, key_law: zipfian, requests: 1000}}
   fake__steps: {load: {keys: 2, lock_recipe: lottery, steps: [{clients: 2, connections: 2, requests: 50}, {clients: 6, connections: 6, requests: 60}]}}
   fake__liar: {load: {keys: 2, key_law: sequential, requests: 400, lock_hold: 2ms, clients: 8, connections: 8}, options: {two_holders_every: 5, old_fence_every: 17}}
-`), nil)
+`)
 			if err != nil {
 				t.Fatalf("run: %v", err)
 			}

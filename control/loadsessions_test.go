@@ -23,14 +23,14 @@ func TestLoadSessions(t *testing.T) {
 			if generators > 0 {
 				key = r.generate(generators, true)
 			}
-			out := r.mustRun(r.experiment(key+`
+			out := r.mustBeDone(r.hurried(key + `
 load: {clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64, sessions: 101}
 databases:
   fake__mixed: {load: {mix: {grant: 3, keepalive: 5, revoke: 1, write: 1}, requests: 1000}}
   fake__renewed: {load: {operation: keepalive, rate: 200, duration: 2s}}
   fake__ended: {load: {operation: revoke, requests: 90}}
   fake__begun: {load: {operation: grant, steps: [{clients: 2, connections: 2, requests: 50}, {clients: 4, connections: 4, requests: 50}]}}
-`), nil)
+`))
 			for n, want := range []results.LoadSessions{
 				{Granted: 101, Begun: 300, Revoked: 100, Ended: 301}, {Granted: 101, Ended: 101}, {Granted: 101, Revoked: 90, Ended: 11}, {Begun: 100, Ended: 100},
 			} {

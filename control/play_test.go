@@ -32,7 +32,8 @@ import (
 // play makes the test binary an agent or a control of its own process, to be killed:
 //
 //	play agent ADDRESS WORKDIR   until SIGTERM
-//	play control FILE POINT      a run that waits at a point, if it is not ""
+//	play control FILE POINT LEAD a run that waits at a point, if it is not "", and announces steps to
+//	                             generators with a lead
 //
 // A point is a text that the run reports. The run writes each to standard output. At the point it
 // writes "at POINT" and waits for a line on standard input.
@@ -47,7 +48,11 @@ func play(args []string) error {
 	if args[0] == "agent" {
 		return playAgent(ctx, args[1], args[2])
 	}
-	return playControl(ctx, args[1], args[2])
+	lead, err := time.ParseDuration(args[3])
+	if err != nil {
+		return err
+	}
+	return playControl(ctx, args[1], args[2], lead)
 }
 
 // filesEnv is how many files a player may have open, if it is set.
@@ -109,7 +114,7 @@ func playAgent(ctx context.Context, addr, workDir string) error {
 	return server.Serve(listener)
 }
 
-func playControl(ctx context.Context, file, point string) error {
+func playControl(ctx context.Context, file, point string, lead time.Duration) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
@@ -129,7 +134,7 @@ func playControl(ctx context.Context, file, point string) error {
 		}
 	}
 	_, err = Run(ctx, Options{
-		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: usualLead, Owner: "player", Interface: "lo", Report: report,
+		Experiment: e, Registry: played(), Connect: dialTCP, ConnectGenerator: dialGeneratorTCP, GeneratorLead: lead, Owner: "player", Interface: "lo", Report: report,
 		ReadyTimeout: patience, AllowCommands: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database/fake"
+	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
 // racer is a control that wants all agents of a rig, keeps them for a while, and releases them.
@@ -140,6 +141,14 @@ func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 	return list
 }
 
+// races is how many of some races make test has. make test-long has all of them.
+func races(all uint64) uint64 {
+	if databasetest.Long() {
+		return all
+	}
+	return all / 4
+}
+
 // However the calls of several controls interleave, one of them gets all agents while the others
 // are refused. If it releases them meanwhile, others may get them after it, but no control is
 // refused by an agent after it has got another.
@@ -147,7 +156,7 @@ func TestRaceForAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	release := func(f *fleet.Fleet) error { return f.Close(t.Context()) }
-	for n := range uint64(200) {
+	for n := range races(200) {
 		dice := rand.New(rand.NewPCG(n, 9))
 		together := n%2 == 0
 		winners := r.race(dice, r.racers(dice, n), together, nil, release)
@@ -171,7 +180,7 @@ func TestRaceToTakeOver(t *testing.T) {
 	if err != nil {
 		t.Fatalf("make the requests: %v", err)
 	}
-	for n := range uint64(100) {
+	for n := range races(100) {
 		dice := rand.New(rand.NewPCG(n, 9))
 		together := n%2 == 0
 		winners := r.race(dice, r.racers(dice, n), together, takeOver, func(f *fleet.Fleet) error { return f.Leave(t.Context()) })

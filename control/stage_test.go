@@ -288,6 +288,13 @@ func (s *stage) rehearse() []string {
 	return list
 }
 
+// conduct starts a control that waits at a point if it is not "", and announces steps to generators with
+// a lead.
+func (s *stage) conduct(point string, lead time.Duration) *player {
+	s.t.Helper()
+	return s.play("control", s.file, point, lead.String())
+}
+
 // to plays a run up to a point.
 func (s *stage) to(point string) *player {
 	s.t.Helper()
@@ -298,8 +305,8 @@ func (s *stage) to(point string) *player {
 // machine a run may end before that: then it is played again.
 func (s *stage) until(line, point string) *player {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		p := s.play("control", s.file, point)
+	for deadline, lead := time.Now().Add(patience), shortLead; ; lead = usualLead {
+		p := s.conduct(point, lead)
 		if s.says(p, line) {
 			return p
 		}
@@ -338,8 +345,8 @@ func (s *stage) mustBeReadable(point string) *results.Manifest {
 // generators.
 func (s *stage) mustPlay(point string) *player {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		p := s.play("control", s.file, "")
+	for deadline, lead := time.Now().Add(patience), shortLead; ; lead = usualLead {
+		p := s.conduct("", lead)
 		if s.finish(p) {
 			return p
 		}

@@ -12,7 +12,7 @@ import (
 func TestHostsRotate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out := r.mustRun(r.experiment(small+"trials: 4\ndatabases: {fake: {}}"), nil)
+	out := r.mustRun(r.experiment(small+"trials: 4\nsettle: 0s\ndatabases: {fake: {}}"), nil)
 	var first []string
 	for _, folder := range out.Folders {
 		members := r.read(folder, 0).run.Members

@@ -2,8 +2,10 @@ package control
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/mark"
@@ -14,19 +16,15 @@ import (
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t), "restart")
-	out, err := r.run(r.experiment(`
-load: {rate: 100, duration: 15s, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
+	rec, list := r.faulted(1, func(rest time.Duration) string {
+		return fmt.Sprintf(`
+load: {rate: 100, duration: %v, clients: 6, connections: 6, timeout: 1s, key_size: 16, value_size: 32}
 faults: [{kind: restart, member: 2, at: 2s, version: v1.1.0}]
 databases: {released: {version: v1.0.0, install: true}}
-`), nil)
-	if err != nil {
-		t.Fatalf("run: %v", err)
-	}
-	r.mustBeIdle()
-	rec := r.read(out.Folders[0], 0)
-	list, err := faults.Record().Of(rec.run.Records)
-	if err != nil || len(list) != 1 || list[0].Version != "v1.1.0" {
-		t.Fatalf("faults %+v, %v", list, err)
+`, 3*time.Second+rest)
+	})
+	if list[0].Version != "v1.1.0" {
+		t.Fatalf("faults %+v", list)
 	}
 	// The script of 1.1.0 runs the fake, which reports the version of 1.0.0.
 	const want = "the member runs 1.0.0, not v1.1.0"

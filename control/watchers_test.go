@@ -138,13 +138,13 @@ databases:
 func TestWatchersOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out, err := r.run(r.experiment(r.generate(2, true)+`
+	out, err := r.hurried(r.generate(2, true) + `
 load: {operation: update, keys: 10, rate: 200, duration: 4s, clients: 4, connections: 4, timeout: 20s, drain: 20s, key_size: 32, value_size: 64}
 watch: {watchers: [0, 5], connections: 2}
 databases:
   fake__honest: {options: {watch_delay: 20ms}}
   fake__forgetful: {options: {watch_lie: lose, watch_lie_every: 50}}
-`), nil)
+`)
 	if err != nil {
 		t.Fatalf("run: %v", err)
 	}

@@ -87,6 +87,7 @@ func TestWorkDirRemovedInLoad(t *testing.T) {
 
 // The cause of a full disk is in the error of the run.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
 	}
@@ -103,6 +104,7 @@ func TestDiskFull(t *testing.T) {
 // A work directory that becomes read-only can neither be written nor cleaned, and the run reports
 // both.
 func TestWorkDirReadOnly(t *testing.T) {
+	t.Parallel()
 	if !namespacetest.Again(t, 0, 1000) {
 		return
 	}
