@@ -81,6 +81,7 @@ generators: [%s]
 load: {operation: write, rate: 200, duration: 15s, clients: 9, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: kill, member: 1, at: 1s, for: 300ms}
+plots: [AVG-THROUGHPUT]
 databases:
   etcd: {options: {log_level: error}}
 `, p.path("results"), strings.Join(hosts, ", "), strings.Join(hosts[:2], ", ")))

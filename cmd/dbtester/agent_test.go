@@ -92,7 +92,7 @@ func TestAgentStops(t *testing.T) {
 	second.exits(exitFailed, patience)
 	wantText(t, "refusal", second.err.String(), `lock work directory .*: another agent uses it`)
 
-	c := p.start("control", "--config", p.experiment("stopped", hosts, "{duration: 18s, clients: 4, timeout: 1s}"))
+	c := p.start("control", "--config", p.experiment("stopped", hosts, "{rate: 100, duration: 18s, clients: 4, timeout: 1s}"))
 	c.loading()
 	agents[2].signal(syscall.SIGTERM)
 	agents[2].exits(exitDone, patience)
@@ -129,7 +129,7 @@ func TestLeaseExpires(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts, "--lease", "15s")
-	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
+	file := p.experiment("killed", hosts, "{rate: 100, duration: 1m, clients: 4}")
 	c := p.start("control", "--config", file)
 	c.loading()
 	if got := len(p.members()); got != 3 {

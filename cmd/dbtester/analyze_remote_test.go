@@ -56,6 +56,9 @@ func sentRun(t *testing.T, e *storagetest.Emulator, run string) string {
 
 // A run in a store is copied completely, and the copies are removed.
 func TestFetchRuns(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	run, temp := runtest.TwoDatabases(t), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	for name, e := range stores(t) {
@@ -94,6 +97,9 @@ func wantEmpty(t *testing.T, dir string) {
 // A run in a store is analyzed, its report names no temporary path, and the uploaded
 // report is complete.
 func TestAnalyzeRemote(t *testing.T) {
+	if !apart(t) {
+		return
+	}
 	run, temp := runtest.TwoDatabases(t), t.TempDir()
 	e := storagetest.GCS(t)
 	t.Setenv("STORAGE_EMULATOR_HOST", e.Env["STORAGE_EMULATOR_HOST"])

@@ -51,7 +51,7 @@ func TestCollect(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts, "--lease", "15s")
-	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
+	file := p.experiment("killed", hosts, "{rate: 100, duration: 1m, clients: 4}")
 	run := p.start("control", "--config", file)
 	run.loading()
 	folder := p.runs()[0].Dir()
@@ -83,7 +83,7 @@ func TestCollect(t *testing.T) {
 func TestCollectLocal(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
-	file := p.experiment("killed", hosts, "{duration: 1m, clients: 4}")
+	file := p.experiment("killed", hosts, "{rate: 100, duration: 1m, clients: 4}")
 	run := p.start("control", "--local", "--config", file)
 	run.says(`\[ *([6-9]|[1-9][0-9]+)s\] etcd: 4 clients, [1-9]`) // time for samples, also on a busy machine
 	run.signal(syscall.SIGKILL)

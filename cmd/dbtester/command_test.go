@@ -300,7 +300,7 @@ const patience = 5 * time.Minute
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %v: %s", patience, what)
 		}

@@ -33,6 +33,7 @@ func recordedRuns(t *testing.T, name string, n int, base time.Duration, change f
 
 // TestCompare: the result of a comparison determines its exit code.
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	invalid := recordedRuns(t, "c", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) {
 		r.Validity = []results.Mark{{Code: "server lost", Invalid: true, Text: "member 1"}}
@@ -107,6 +108,7 @@ func TestCompare(t *testing.T) {
 // TestComparePlan: a length that depends on a guessed throughput is not planned, and differing
 // steps are separate stages.
 func TestComparePlan(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		load   string
 		pair   time.Duration
@@ -137,6 +139,7 @@ func TestComparePlan(t *testing.T) {
 
 // TestCompareOutput: the report is written in all formats whatever the verdict is.
 func TestCompareOutput(t *testing.T) {
+	t.Parallel()
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	dir := filepath.Join(t.TempDir(), "out")
 	code, out, errs := program(t, "compare", "--metric", "p50", "--output", dir, a[0], a[1], a[2], a[3], "--to", b[0], b[1], b[2], b[3])

@@ -243,6 +243,9 @@ func hostileFolders() []hostileFolder {
 // uses memory without bounds, reads or writes outside the folder, or forwards control sequences
 // to a terminal. The exit codes are those of the table.
 func TestHostileFolders(t *testing.T) {
+	if !wholeHostile() && !apart(t) {
+		return
+	}
 	golden, err := filepath.Abs(hostileTable)
 	if err != nil {
 		t.Fatal(err)
@@ -379,6 +382,9 @@ func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 // Untrusted experiment files are rendered or refused: without a panic, in bounded time, with
 // only the experiment's objects, and without control sequences for a terminal.
 func TestHostileFiles(t *testing.T) {
+	if !wholeHostile() && !apart(t) {
+		return
+	}
 	configs, err := filepath.Abs("../../test-configs")
 	if err != nil {
 		t.Fatal(err)
@@ -485,6 +491,9 @@ func wantObjects(t *testing.T, text string) {
 
 // Every verb that reads an untrusted store fetches it within bounds, or refuses it.
 func TestHostileStores(t *testing.T) {
+	if !wholeHostile() && !apart(t) {
+		return
+	}
 	t.Chdir(t.TempDir())
 	for name, fill := range map[string]func(*hostileRun){
 		"links and pipes": func(h *hostileRun) {

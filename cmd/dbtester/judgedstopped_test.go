@@ -11,7 +11,7 @@ import (
 )
 
 // TestJudgedWhileStopped: the process that issues and judges a load has one processor and is stopped
-// for 300 ms every 2 s, wherever its clients are at that moment. Every request is judged, none comes
+// for 300 ms every 1.2 s, wherever its clients are at that moment. Every request is judged, none comes
 // too late for that, and an honest store has no violation.
 func TestJudgedWhileStopped(t *testing.T) {
 	notShort(t)
@@ -21,7 +21,7 @@ func TestJudgedWhileStopped(t *testing.T) {
 title: stopped
 results: %s
 hosts: [%s]
-load: {mix: {read: 45, update: 45, swap: 10}, keys: 40, key_law: uniform, duration: 20s, clients: 60, connections: 6, key_size: 16, value_size: 32, timeout: 60s}
+load: {mix: {read: 45, update: 45, swap: 10}, keys: 40, key_law: uniform, duration: 12s, clients: 60, connections: 6, key_size: 16, value_size: 32, timeout: 60s}
 consistency: true
 plots: [AVG-THROUGHPUT]
 databases: {etcd: {options: {log_level: error}}}
@@ -32,7 +32,7 @@ databases: {etcd: {options: {log_level: error}}}
 		for _, s := range []struct {
 			signal syscall.Signal
 			then   time.Duration
-		}{{syscall.SIGSTOP, 300 * time.Millisecond}, {syscall.SIGCONT, 1700 * time.Millisecond}} {
+		}{{syscall.SIGSTOP, 300 * time.Millisecond}, {syscall.SIGCONT, 900 * time.Millisecond}} {
 			_ = c.cmd.Process.Signal(s.signal) // the process may have ended
 			select {
 			case <-c.ended:

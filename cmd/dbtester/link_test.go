@@ -133,7 +133,7 @@ func TestSecondUser(t *testing.T) {
 	}
 	p, hosts := newPlace(t), freeHosts(t)
 	p.startAgents(hosts)
-	c := p.start("control", "--config", p.experiment("mine", hosts, "{duration: 30m, clients: 2}"))
+	c := p.start("control", "--config", p.experiment("mine", hosts, "{rate: 50, duration: 30m, clients: 2}"))
 	c.loading()
 	id := manifest(t, p.runs()[0]).RunID
 	addr := net.JoinHostPort(hosts[0], "3500")

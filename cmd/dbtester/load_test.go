@@ -11,6 +11,7 @@ import (
 // A load without a file equals a run of the file that it prints. Its keys lie below the run's
 // own prefix, and a cleanup removes them.
 func TestLoadWithoutFile(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	host := freeHosts(t)[0]
 	client, peer := "http://"+host+":2379", "http://"+host+":2380"

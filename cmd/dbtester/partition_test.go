@@ -30,6 +30,7 @@ faults:
 - {kind: loss, member: all, at: 17s, for: 2s, loss: 20%%, from: all}
 - {kind: partition, member: followers, at: 22s, for: 1s, from: clients}
 - {kind: delay, member: follower, at: 26s, for: 2s, by: 20ms, rate: 10Mbit}
+plots: [AVG-THROUGHPUT]
 databases:
   etcd: {options: {log_level: error}}
 `, p.path("results"), strings.Join(hosts, ", ")))

@@ -27,11 +27,12 @@ func TestPower(t *testing.T) {
 title: power
 results: %s
 hosts: [%s]
-load: {operation: write, rate: 50, duration: 20s, clients: 30, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
+load: {operation: write, rate: 50, duration: 17s, clients: 30, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: power, member: all, at: 2s, for: 500ms}
 - {kind: disk, member: leader, at: 9s, for: 500ms, full: true}
 - {kind: power, member: leader, at: 13s, for: 500ms}
+plots: [AVG-THROUGHPUT]
 databases:
   etcd: {options: {log_level: error}}
 `, p.path("results"), strings.Join(freeHosts(t), ", ")))
@@ -46,6 +47,7 @@ databases:
 // cannot have, with the place of the fault or the name of the flag.
 func TestGivenDisk(t *testing.T) {
 	notShort(t)
+	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
 	}
@@ -58,6 +60,7 @@ hosts: [%s]
 load: {operation: write, rate: 50, duration: 6s, clients: 30, connections: 9, key_size: 16, value_size: 32, timeout: 2s, failover: next}
 faults:
 - {kind: disk, member: leader, at: 2s, for: 500ms, full: true}
+plots: [AVG-THROUGHPUT]
 databases:
   etcd: {options: {log_level: error}}
 `, p.path("results"), strings.Join(hosts, ", "))

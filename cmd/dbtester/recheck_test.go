@@ -43,6 +43,7 @@ func shortHistory(key, read, violations int64) judge.History {
 // TestRecheck: children check the recorded requests of each key within limits, and differences from
 // the verdict of the run are reported.
 func TestRecheck(t *testing.T) {
+	t.Parallel()
 	self, err := exec.LookPath("dbtester")
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,7 @@ func TestRecheck(t *testing.T) {
 
 // TestRecheckKey: a key that is not recorded, and a record with missing requests.
 func TestRecheckKey(t *testing.T) {
+	t.Parallel()
 	self, err := exec.LookPath("dbtester")
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +107,7 @@ func TestRecheckKey(t *testing.T) {
 // TestRecheckKeyAlone: a child whose standard input ends, as it does when the process that started
 // it was killed, ends without a verdict.
 func TestRecheckKeyAlone(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), consistency.FileHistory)
 	if err := consistency.WriteHistories(path, []judge.History{hardHistory(5)}); err != nil {
 		t.Fatal(err)
