@@ -315,7 +315,7 @@ func (s *stage) until(line, point string) *player {
 			s.t.Fatalf("runs end before %q: %q\n%s", line, p.said, p.erred.String())
 		}
 		s.clear()
-		time.Sleep(100 * time.Millisecond) // until the leases end
+		time.Sleep(500 * time.Millisecond) // until the leases end
 	}
 }
 
@@ -354,7 +354,7 @@ func (s *stage) mustPlay(point string) *player {
 			s.t.Fatalf("after %q: the next run fails after %q", point, p.said)
 		}
 		s.clear()
-		time.Sleep(100 * time.Millisecond) // until the leases end
+		time.Sleep(500 * time.Millisecond) // until the leases end
 	}
 }
 
