@@ -194,26 +194,23 @@ databases: {noted: {}}
 				if n > 0 {
 					key = r.generate(n, true)
 				}
-				shown := 0
-				var out *Outcome
-				var err error
-				for r.lead = shortLead; ; r.lead = usualLead {
+				shown := false
+				run := func() (*Outcome, error) {
 					clear(l.calls)
-					out, err = r.run(r.experiment(key+load), func(u Update) {
-						if u.Load != nil {
-							shown++
-						}
-					})
-					if r.lead == usualLead || !r.late(out) {
-						break
-					}
+					return r.run(r.experiment(key+load), func(u Update) { shown = shown || loading(u) })
+				}
+				r.lead = shortLead
+				out, err := run()
+				if r.late(out) {
+					r.lead = usualLead
+					out, err = run()
 				}
 				if err != nil {
 					t.Fatalf("run the experiment: %v", err)
 				}
 				r.mustBeIdle()
 				rec := r.read(out.Folders[0], 0)
-				if shown == 0 {
+				if !shown {
 					t.Error("no progress was shown")
 				}
 				checkGenerated(t, rec, n)
