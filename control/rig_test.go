@@ -92,12 +92,21 @@ func newRigOf(t *testing.T, registry *database.Registry, allowed ...string) *rig
 
 func freePort(t *testing.T, host string) int {
 	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		t.Fatalf("listen on the address: %v", err)
+	return freePorts(t, host, 1)[0]
+}
+
+// freePorts returns n different ports that are free.
+func freePorts(t *testing.T, host string, n int) (ports []int) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+		if err != nil {
+			t.Fatalf("listen on the address: %v", err)
+		}
+		defer l.Close() // once all are known: a port that is free again may be given again
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return ports
 }
 
 // serve runs an agent until the test ends. By then nothing of it may remain.

@@ -65,11 +65,12 @@ func newStage(t *testing.T, members, generators int, load, database string, env 
 	first := int(rigs.Add(1)%maxRigs)*rigSize + 1
 	for i := range members {
 		host := fmt.Sprintf("127.0.62.%d", first+i)
-		addr := net.JoinHostPort(host, strconv.Itoa(freePort(t, host)))
-		s.members = append(s.members, &rigAgent{host: host, addr: addr, port: freePort(t, host), workDir: s.path("agent" + strconv.Itoa(i+1))})
+		ports := freePorts(t, host, 3)
+		addr := net.JoinHostPort(host, strconv.Itoa(ports[0]))
+		s.members = append(s.members, &rigAgent{host: host, addr: addr, port: ports[1], workDir: s.path("agent" + strconv.Itoa(i+1))})
 		peer := ""
 		if strings.HasPrefix(database, "etcd") {
-			peer = fmt.Sprintf(", peer: %d", freePort(t, host))
+			peer = fmt.Sprintf(", peer: %d", ports[2])
 		}
 		fmt.Fprintf(&file, "- {addr: %s, agent_port: %s, ports: {client: %d%s}}\n", host, addr[strings.LastIndex(addr, ":")+1:], s.members[i].port, peer)
 	}
