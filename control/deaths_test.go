@@ -40,8 +40,9 @@ databases:
 		if o.Abandoned+o.Early+o.Missed+o.Unrenewed < o.Granted || o.Expired+o.NotExpired != o.Abandoned || o.Expired == 0 {
 			t.Errorf("%s: %d abandoned, %d expired, %d not, %d early, %d missed, %d not renewed; want all that were granted to end", rec.run.Tag, o.Abandoned, o.Expired, o.NotExpired, o.Early, o.Missed, o.Unrenewed)
 		}
-		early := strings.HasSuffix(rec.run.Tag, "hasty")
-		if early != (o.Early > 0) || early != hasMark(rec.run, mark.SessionsEarly) {
+		hasty, early := strings.HasSuffix(rec.run.Tag, "hasty"), o.Early > 0
+		// On a busy machine sessions may end without renewals before a hasty store ends one.
+		if early != hasMark(rec.run, mark.SessionsEarly) || early && !hasty || hasty && !early && o.Missed+o.Unrenewed == 0 {
 			t.Errorf("%s: %d ended early, marks %q", rec.run.Tag, o.Early, rec.marks())
 		}
 		if hasMark(rec.run, mark.Keys) {
