@@ -17,10 +17,11 @@ type sequence struct {
 	replaced   *replaced        // nil for others
 }
 
-// watcher is one watcher.
+// watcher is one watcher. It is as large as a line of a processor's cache, since each event finds those
+// of others there.
 type watcher struct {
 	id      int32
-	place   int // in seq
+	place   int32 // in seq
 	seq     *sequence
 	since   int64  // when it was established, 0 before
 	after   int64  // version: it must hear of all newer ones
@@ -60,7 +61,7 @@ func newSequence() *sequence {
 
 // join adds a watcher that is not established.
 func (s *sequence) join(id int32, slow bool) *watcher {
-	w := &watcher{id: id, place: len(s.watchers), seq: s, slow: slow}
+	w := &watcher{id: id, place: int32(len(s.watchers)), seq: s, slow: slow}
 	s.watchers = append(s.watchers, w)
 	s.plain = false
 	return w
@@ -152,8 +153,8 @@ func (s *sequence) chain(e *entry) (skipped int) {
 }
 
 // resolve notes when the watcher at a place heard of an entry, or of a newer one instead.
-func (s *sequence) resolve(e *entry, place int, at int64) {
-	if place >= len(e.heard) {
+func (s *sequence) resolve(e *entry, place int32, at int64) {
+	if int(place) >= len(e.heard) {
 		e.heard = append(e.heard, make([]int64, len(s.watchers)-len(e.heard))...)
 	}
 	if e.heard[place] == 0 {
@@ -164,7 +165,7 @@ func (s *sequence) resolve(e *entry, place int, at int64) {
 
 // heardBy is when a watcher heard of an entry, 0 for not yet.
 func (e *entry) heardBy(w *watcher) int64 {
-	if w.place < len(e.heard) {
+	if int(w.place) < len(e.heard) {
 		return e.heard[w.place]
 	}
 	return 0
