@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -116,63 +115,4 @@ func rssAnon(pid int) (int64, error) {
 	}
 	status, err := process.NewStatus()
 	return int64(status.RssAnon), err
-}
-
-// second is the experiment of a second process on the same members, without watchers.
-const second = `title: second
-load: {operation: update, keys: 100, rate: %d, duration: 40s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}
-databases: {etcd: {endpoints: ["127.0.17.1:2379", "127.0.17.2:2379", "127.0.17.3:2379"]}}
-`
-
-// beside: watchers in the same process do not make writes look slower than another process sees them.
-func beside(program string) experiment.Trial {
-	const rate, apart = 100, 0.1
-	var other string // the manifest of the second process
-	var failed error
-	return experiment.Trial{
-		Name: "etcd-writes", Title: "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many of a second process to keys of its own, which nobody watches",
-		Text: hosts + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, duration: 60s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", rate, watching),
-		Beside: func(ctx context.Context, _ *os.Process, dir string) {
-			if experiment.Await(ctx, dir, "load start") {
-				// It has agents, or needs none, and so no members of its own.
-				other, failed = experiment.Control{Program: program, Dir: dir + "-second", Text: fmt.Sprintf(second, rate), Agents: true}.Run(ctx, "manifest.json")
-			}
-		},
-		Judge: func(manifest string) ([]experiment.Finding, error) {
-			if failed != nil {
-				return nil, fmt.Errorf("the second process: %w", failed)
-			}
-			o, err := read(manifest)
-			if err != nil {
-				return nil, err
-			}
-			list := []experiment.Finding{experiment.Exactly("lost, again, after newer ones, not come or not judged", o.wrong(), 0)}
-			ours, err := latencies(program, manifest)
-			if err != nil {
-				return nil, err
-			}
-			theirs, err := latencies(program, other)
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range percentiles {
-				off := ours[name]/theirs[name] - 1
-				list = append(list, experiment.Found(name+" of writes of the process with watchers, and of the second one, from when they were due",
-					fmt.Sprintf("%.2f ms, %.2f ms (%+.1f %%)", ours[name], theirs[name], 100*off), fmt.Sprintf("within %.0f %%", 100*apart), off <= apart && off >= -apart))
-			}
-			return list, nil
-		},
-	}
-}
-
-// percentiles are rows of a report.
-var percentiles = []string{"Latency p50", "Latency p99"}
-
-// latencies are the percentiles of a run by its report, in milliseconds.
-func latencies(program, manifest string) (experiment.Report, error) {
-	report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
-	if err != nil {
-		return nil, err
-	}
-	return experiment.ReadReport(report, percentiles...)
 }

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
@@ -77,6 +82,40 @@ func TestDuring(t *testing.T) {
 	}
 	if got, err := rssAnon(os.Getpid()); err != nil || got < 1<<20 {
 		t.Errorf("this process has %d bytes, %v", got, err)
+	}
+}
+
+// store is a database that has puts fail from a number on.
+type store struct {
+	database.Driver
+	puts, fails atomic.Int64
+}
+
+func (s *store) Dial(context.Context, database.Target) (database.Client, error) { return s, nil }
+
+func (s *store) Put(context.Context, []byte, []byte) error {
+	if n, from := s.puts.Add(1), s.fails.Load(); from > 0 && n >= from {
+		return errors.New("full")
+	}
+	return nil
+}
+
+func (s *store) Get(context.Context, []byte, workload.ReadMode) ([]byte, error) {
+	return nil, errors.New("nothing is read")
+}
+
+func (s *store) Close() error { return nil }
+
+// The second process has a latency of each of its writes, and one that fails is an error.
+func TestUpdate(t *testing.T) {
+	var good, full store
+	w, err := update(t.Context(), &good, time.Second, "a:1", "b:1")
+	if err != nil || w.n == 0 || w.n != good.puts.Load() || w.p50 > w.p99 {
+		t.Errorf("%+v of %d writes, %v", w, good.puts.Load(), err)
+	}
+	full.fails.Store(3)
+	if w, err := update(t.Context(), &full, time.Second, "a:1"); err == nil {
+		t.Errorf("failed writes were taken: %+v", w)
 	}
 }
 

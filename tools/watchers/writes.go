@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/database/etcd"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/workload"
+	"github.com/coreos/dbtester/tools/experiment"
+)
+
+// Both processes write at times of their own, so that neither always writes right behind the other.
+// The members tell a key's watchers of a write before they answer it, so that both write the watched
+// keys.
+const (
+	writesRate  = 100
+	writesApart = 0.1
+	besideTitle = "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many to the same keys by a second process, which has no watchers"
+)
+
+// beside: watchers in the same process do not make writes look slower than another process sees them.
+func beside(program string) experiment.Trial {
+	const lasts, second = 3 * time.Minute, 170 * time.Second
+	var theirs writes
+	var failed error
+	return experiment.Trial{
+		Name: "etcd-writes", Title: besideTitle,
+		Text: hosts + "consistency: false\n" + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, arrival: poisson, duration: %s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", writesRate, lasts, watching),
+		Beside: func(ctx context.Context, _ *os.Process, dir string) {
+			if experiment.Await(ctx, dir, "load start") {
+				theirs, failed = update(ctx, etcd.New(), second, "127.0.17.1:2379", "127.0.17.2:2379", "127.0.17.3:2379")
+			}
+		},
+		Judge: func(manifest string) ([]experiment.Finding, error) {
+			if failed != nil {
+				return nil, fmt.Errorf("the second process: %w", failed)
+			}
+			o, err := read(manifest)
+			if err != nil {
+				return nil, err
+			}
+			ours, err := latencies(program, manifest)
+			if err != nil {
+				return nil, err
+			}
+			list := []experiment.Finding{
+				experiment.Exactly("lost, again, after newer ones, not come or not judged", o.wrong(), 0),
+				experiment.Found("writes of the process with watchers, and of the second one", fmt.Sprintf("%d, %d", o.Counts.Writes, theirs.n), "known", true),
+			}
+			for _, p := range []struct {
+				name   string
+				theirs time.Duration
+			}{{latencyP50, theirs.p50}, {latencyP99, theirs.p99}} {
+				of := p.theirs.Seconds() * 1e3
+				off := ours[p.name]/of - 1
+				list = append(list, experiment.Found(p.name+" of writes of the process with watchers, and of the second one, from when they were due",
+					fmt.Sprintf("%.2f ms, %.2f ms (%+.1f %%)", ours[p.name], of, 100*off), fmt.Sprintf("within %.0f %%", 100*writesApart), off <= writesApart && off >= -writesApart))
+			}
+			return list, nil
+		},
+	}
+}
+
+// The rows of a report that are compared.
+const latencyP50, latencyP99 = "Latency p50", "Latency p99"
+
+// latencies are the percentiles of a run by its report, in milliseconds.
+func latencies(program, manifest string) (experiment.Report, error) {
+	report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
+	if err != nil {
+		return nil, err
+	}
+	return experiment.ReadReport(report, latencyP50, latencyP99)
+}
+
+// writes is what this process measured of its own: latencies from when they were due.
+type writes struct {
+	n        int64
+	p50, p99 time.Duration
+}
+
+// update updates the keys of the trial for a time, as dbtester does. It fails if a request does.
+func update(ctx context.Context, driver database.Driver, lasts time.Duration, endpoints ...string) (w writes, err error) {
+	const clients = 20
+	spec := load.Spec{Seed: 2, Load: workload.Load{
+		Content:  workload.Content{Operation: workload.OpUpdate},
+		Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
+		Pace:     workload.Pace{Arrival: workload.ArrivalPoisson},
+		Sizing:   workload.Sizing{KeySize: 32, ValueSize: 256},
+		Limits:   workload.Limits{Timeout: 5 * time.Second, Drain: 5 * time.Second},
+	}}
+	dialer := connect.Dialer{Driver: driver, Target: database.Target{Endpoints: endpoints, MaxBytes: spec.KeySize + spec.ValueSize}}
+	for i := range endpoints {
+		dialer.Members = append(dialer.Members, i)
+	}
+	conns, err := dialer.Open(ctx, clients)
+	if err != nil {
+		return w, err
+	}
+	defer func() { err = errors.Join(err, database.CloseAll(conns)) }()
+	recorder := load.NewRecorder(&w, spec.Operations(), nil)
+	step := load.Step{Step: workload.Step{Clients: clients, Connections: clients, Rate: writesRate, Duration: lasts}}
+	if _, err := load.NewEngine(spec, recorder).Step(ctx, step, conns); err != nil {
+		return w, err
+	}
+	if t := recorder.Totals(); t.OK != w.n || t.OK == 0 {
+		return w, fmt.Errorf("%d of its requests have a latency: %+v", w.n, t)
+	}
+	return w, nil
+}
+
+var _ load.Sink = (*writes)(nil)
+
+// Second implements [load.Sink].
+func (w *writes) Second(load.Second) error { return nil }
+
+// Total implements [load.Sink].
+func (w *writes) Total(t load.Total) error {
+	switch {
+	case t.Series.Outcome != workload.OK:
+		return fmt.Errorf("%d of its requests ended %s", t.Histogram.TotalCount(), t.Series.Outcome)
+	case t.Series.Timing == results.TimingResponse:
+		w.take(t.Histogram)
+	}
+	return nil
+}
+
+// take takes the latencies.
+func (w *writes) take(h *hdrhistogram.Histogram) {
+	b := histogram.BucketsOf(h)
+	w.n, w.p50, w.p99 = b.Total(), time.Duration(b.Quantile(0.5)), time.Duration(b.Quantile(0.99))
+}
