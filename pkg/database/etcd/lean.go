@@ -250,28 +250,43 @@ func values(reply []byte, each func(value []byte)) error {
 // type.
 func fields(message []byte, each func(protowire.Number, []byte, uint64) error) error {
 	for len(message) > 0 {
-		number, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return status.Error(codes.Internal, errMalformed.Error())
+		var f field
+		var err error
+		if message, err = f.take(message); err != nil {
+			return err
 		}
-		message = message[n:]
-		var held []byte
-		var is uint64
-		switch kind {
-		case protowire.BytesType:
-			held, n = protowire.ConsumeBytes(message)
-		case protowire.VarintType:
-			is, n = protowire.ConsumeVarint(message)
-		default:
-			n = protowire.ConsumeFieldValue(number, kind, message)
-		}
-		if n < 0 {
-			return status.Error(codes.Internal, errMalformed.Error())
-		}
-		message = message[n:]
-		if err := each(number, held, is); err != nil {
+		if err := each(f.number, f.text, f.is); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// field is a field of a message: bytes, or a number.
+type field struct {
+	number protowire.Number
+	text   []byte
+	is     uint64
+}
+
+// take reads the first field of a message, and returns what follows it.
+func (f *field) take(message []byte) (rest []byte, err error) {
+	number, kind, n := protowire.ConsumeTag(message)
+	if n < 0 {
+		return nil, status.Error(codes.Internal, errMalformed.Error())
+	}
+	message = message[n:]
+	*f = field{number: number}
+	switch kind {
+	case protowire.BytesType:
+		f.text, n = protowire.ConsumeBytes(message)
+	case protowire.VarintType:
+		f.is, n = protowire.ConsumeVarint(message)
+	default:
+		n = protowire.ConsumeFieldValue(number, kind, message)
+	}
+	if n < 0 {
+		return nil, status.Error(codes.Internal, errMalformed.Error())
+	}
+	return message[n:], nil
 }

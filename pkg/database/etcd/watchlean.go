@@ -6,7 +6,6 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -23,11 +22,11 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 	if err != nil {
 		return err
 	}
-	conn, err := streams.Dial(ctx, streams.Config{Address: addresses[0], TLS: config})
+	r := &leanWatch{to: w}
+	conn, err := streams.Dial(ctx, streams.Config{Address: addresses[0], TLS: config, Read: r.report, Pause: r.pause})
 	if err != nil {
 		return err
 	}
-	r := &leanWatch{to: w}
 	s, err := conn.Open(pb.Watch_Watch_FullMethodName, r.receive, w.ended)
 	if err != nil {
 		conn.Close()
@@ -46,33 +45,57 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 
 // leanWatch receives the messages of a stream.
 type leanWatch struct {
-	to     *watches
-	events []database.WatchEvent // reused memory
+	to       *watches
+	events   []database.WatchEvent // of the messages of a read at a time
+	at       time.Time
+	reported bool // since the last read
 }
+
+// mostEvents bounds the events that are reported at once, and so the memory for them.
+const mostEvents = 64
 
 // receive handles a message. Messages with events are parsed in place; others are rare.
 func (l *leanWatch) receive(at time.Time, message []byte) error {
-	watch, events, err := appendEvents(l.events[:0], message, l.to.prefix)
-	l.events = events
-	switch {
-	case err != nil:
+	before := len(l.events)
+	watch, events, err := appendEvents(l.events, message, l.to.prefix)
+	if err != nil {
 		return err
-	case len(events) > 0:
-		for i := range events {
-			events[i].Watcher = int32(watch - 1)
+	}
+	if came := events[before:]; len(came) > 0 {
+		for i := range came {
+			came[i].Watcher = int32(watch - 1)
 		}
-		if events = l.to.fresh(watch, events); len(events) == 0 {
-			return nil
+		l.events, l.at = events[:before+len(l.to.fresh(watch, came))], at
+		if len(l.events) >= mostEvents {
+			l.report()
 		}
-		l.to.to.Receive(at, events)
-		l.to.held.Wait() // shorter than the connection's wait for the answer to a ping
 		return nil
 	}
+	l.report()
 	var resp pb.WatchResponse
 	if err := proto.Unmarshal(message, &resp); err != nil {
 		return err
 	}
 	return l.to.told(&resp)
+}
+
+// report reports the events that have not been reported.
+func (l *leanWatch) report() {
+	if len(l.events) == 0 {
+		return
+	}
+	l.to.to.Receive(l.at, l.events)
+	l.events, l.reported = l.events[:0], true
+}
+
+// pause returns until when a connection that is slow on purpose reads nothing after a report, nil for
+// no pause: shorter than the connection's wait for the answer to a ping.
+func (l *leanWatch) pause() <-chan struct{} {
+	if !l.reported {
+		return nil
+	}
+	l.reported = false
+	return l.to.held.Until()
 }
 
 // Numbers of fields.
@@ -88,42 +111,51 @@ const (
 // appendEvents appends the events in a message of a watch, with their keys below a prefix. The
 // events borrow the message's bytes.
 func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch int64, _ []database.WatchEvent, err error) {
-	err = fields(message, func(number protowire.Number, text []byte, n uint64) error {
-		switch number {
+	for len(message) > 0 {
+		var f field
+		if message, err = f.take(message); err != nil {
+			return 0, events, err
+		}
+		switch f.number {
 		case responseWatch:
-			watch = int64(n)
+			watch = int64(f.is)
 		case responseEvents:
-			e := database.WatchEvent{}
-			err := fields(text, func(number protowire.Number, text []byte, _ uint64) error {
-				if number == eventPair {
-					return readPair(text, &e)
-				}
-				return nil
-			})
+			e, err := readEvent(f.text)
 			if err != nil {
-				return err
+				return 0, events, err
 			}
 			if key, ours := bytes.CutPrefix(e.Key, prefix); ours {
 				e.Key = key
 				events = append(events, e)
 			}
 		}
-		return nil
-	})
-	return watch, events, err
+	}
+	return watch, events, nil
 }
 
-// readPair reads a key with its value and revision.
-func readPair(pair []byte, e *database.WatchEvent) error {
-	return fields(pair, func(number protowire.Number, text []byte, n uint64) error {
-		switch number {
-		case pairKey:
-			e.Key = text
-		case pairModified:
-			e.Version = int64(n)
-		case pairValue:
-			e.Value = text
+// readEvent reads the key of an event with its value and revision.
+func readEvent(event []byte) (e database.WatchEvent, err error) {
+	for len(event) > 0 {
+		var f field
+		if event, err = f.take(event); err != nil {
+			return e, err
 		}
-		return nil
-	})
+		if f.number != eventPair {
+			continue
+		}
+		for pair := f.text; len(pair) > 0; {
+			if pair, err = f.take(pair); err != nil {
+				return e, err
+			}
+			switch f.number {
+			case pairKey:
+				e.Key = f.text
+			case pairModified:
+				e.Version = int64(f.is)
+			case pairValue:
+				e.Value = f.text
+			}
+		}
+	}
+	return e, nil
 }

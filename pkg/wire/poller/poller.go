@@ -51,9 +51,12 @@ type LowWater interface {
 
 // Serve passes the bytes that arrive on a connection to a reader, from now on. The caller must no
 // longer use nc, and must close the returned connection.
-func Serve(nc net.Conn, r Reader) (Conn, error) {
+func Serve(nc net.Conn, r Reader) (Conn, error) { return serve(nc, r, shareSocket) }
+
+// serve has a plain TCP connection share a goroutine, if this system has such ones.
+func serve(nc net.Conn, r Reader, share func(*net.TCPConn, Reader) (Conn, error)) (Conn, error) {
 	if plain, ok := nc.(*net.TCPConn); ok {
-		if c, err := shareSocket(plain, r); c != nil || err != nil {
+		if c, err := share(plain, r); c != nil || err != nil {
 			return c, err
 		}
 	}
@@ -88,6 +91,9 @@ func (c *single) read() {
 				c.reader.Lost(err)
 			}
 			return
+		}
+		if until := pause(c.reader); until != nil {
+			<-until
 		}
 	}
 }

@@ -312,28 +312,64 @@ func (s slow) Received(n int) error {
 	return s.collector.Received(n)
 }
 
-// A slow reader of a connection apart delays no other connection.
+// pausing is a reader that reads once, and then nothing until it is released.
+type pausing struct {
+	*collector
+	released chan struct{}
+}
+
+func (p pausing) Pause() <-chan struct{} {
+	if len(p.received()) == 0 { // it may be called before anything has arrived
+		return nil
+	}
+	return p.released
+}
+
+// A slow reader of a connection apart delays no connection of Serve.
 func TestApart(t *testing.T) {
 	client, server := pair(t)
 	r := slow{newCollector(100), make(chan struct{})}
 	open(t, Apart, client, r)
-	if _, err := server.Write([]byte("long")); err != nil {
-		t.Fatal(err)
-	}
-	for _, serve := range []func(net.Conn, Reader) (Conn, error){Serve, Apart} {
-		client, server := pair(t)
-		quick := newCollector(100)
-		open(t, serve, client, quick)
-		if _, err := server.Write([]byte("short")); err != nil {
-			t.Fatal(err)
-		}
-		quick.wait(t, len("short"))
-	}
+	send(t, server, "long")
+	client, server = pair(t)
+	quick := newCollector(100)
+	open(t, Serve, client, quick)
+	send(t, server, "short")
+	quick.wait(t, len("short"))
 	if n := len(r.received()); n > 0 {
 		t.Errorf("the slow reader has %d bytes", n)
 	}
 	close(r.released)
 	r.wait(t, len("long"))
+}
+
+// A reader that pauses delays no other connection, misses nothing, and can be closed.
+func TestPause(t *testing.T) {
+	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
+		client, server := pair(t)
+		r := pausing{newCollector(4), make(chan struct{})}
+		open(t, serve, client, r)
+		send(t, server, "first")
+		r.wait(t, 4)
+		client, other := pair(t)
+		quick := newCollector(100)
+		open(t, serve, client, quick)
+		send(t, other, "short")
+		quick.wait(t, len("short"))
+		send(t, server, " and second")
+		if got := string(r.received()); got != "firs" {
+			t.Errorf("the reader that pauses has %q", got)
+		}
+		close(r.released)
+		r.wait(t, len("first and second"))
+	})
+}
+
+func send(t *testing.T, to net.Conn, text string) {
+	t.Helper()
+	if _, err := to.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Connections that are no sockets have a goroutine of their own.

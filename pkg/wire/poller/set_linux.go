@@ -34,8 +34,9 @@ type set struct {
 	last  int32 // serial
 }
 
-// common is the set of all connections of the process. Its goroutine never ends: see [Forever].
-var common lazySet
+// common and separate are the sets of all connections of [Serve] and [Apart] of the process. Their
+// goroutines never end: see [Forever].
+var common, separate lazySet
 
 // lazySet is a set that is opened when it is first needed, and retried after an error: a process
 // that had no file descriptors left may have some later.

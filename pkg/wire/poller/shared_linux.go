@@ -41,8 +41,13 @@ type shared struct {
 }
 
 // shareSocket makes the goroutine of the common set read a connection.
-func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) {
-	s, err := common.get()
+func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) { return common.share(nc, r) }
+
+// shareApart is shareSocket with the set of [Apart].
+func shareApart(nc *net.TCPConn, r Reader) (Conn, error) { return separate.share(nc, r) }
+
+func (l *lazySet) share(nc *net.TCPConn, r Reader) (Conn, error) {
+	s, err := l.get()
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +109,8 @@ func (c *shared) happened(what uint32) bool {
 	return c.events.Add(1) == 1
 }
 
-// serve reads until it has seen all events. If they do not end, it continues on another goroutine, so
-// that other sockets get their turn.
+// serve reads until it has seen all events. If they do not end, or the reader pauses, it continues on
+// another goroutine, so that other sockets get their turn.
 func (c *shared) serve() {
 	const patience = 16 // reads
 	if c.ready != nil {
@@ -117,6 +122,13 @@ func (c *shared) serve() {
 	for range patience {
 		n := c.events.Load()
 		all := c.over || c.read()
+		if until := pause(c.reader); until != nil && !c.over {
+			go func() {
+				<-until
+				c.serve()
+			}()
+			return
+		}
 		if all && c.events.CompareAndSwap(n, 0) {
 			return
 		}

@@ -10,6 +10,9 @@ import (
 // shareSocket returns nil: only on Linux a common goroutine reads connections.
 func shareSocket(*net.TCPConn, Reader) (Conn, error) { return nil, nil }
 
+// shareApart is shareSocket.
+func shareApart(*net.TCPConn, Reader) (Conn, error) { return nil, nil }
+
 // Attaches is false: only on Linux a common goroutine waits for connections.
 const Attaches = false
 

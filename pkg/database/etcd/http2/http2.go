@@ -164,11 +164,7 @@ func (c *Conn) fail(reason error) {
 func (c *Conn) Control(f Frame) error {
 	switch f.Kind {
 	case FrameData:
-		// Updates come after 1 GiB each, so they are rare.
-		if c.credit += int64(len(f.Payload)); c.credit >= MaxWindow/2 {
-			c.Out.Pending = AppendWindowUpdate(c.Out.Pending, 0, uint32(c.credit))
-			c.credit = 0
-		}
+		c.Took(int64(len(f.Payload)))
 	case FrameSettings:
 		return c.settings(f)
 	case FramePing:
@@ -179,6 +175,16 @@ func (c *Conn) Control(f Frame) error {
 		return errors.New("the server sent PUSH_PROMISE, which the settings forbid")
 	}
 	return nil // RFC 9113: unknown frames are ignored
+}
+
+// Took notes bytes of DATA that were taken. For frames that are passed to Control it is called there.
+// The connection is locked.
+func (c *Conn) Took(bytes int64) {
+	// Updates come after 1 GiB each, so they are rare.
+	if c.credit += bytes; c.credit >= MaxWindow/2 {
+		c.Out.Pending = AppendWindowUpdate(c.Out.Pending, 0, uint32(c.credit))
+		c.credit = 0
+	}
 }
 
 func (c *Conn) settings(f Frame) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -40,7 +41,16 @@ type story struct {
 func hears(t *testing.T, said []byte, window uint16, cut func(int) int) [4]*story {
 	t.Helper()
 	nc := &canned{settings: slices.Clone(emptySettings), opened: make(chan struct{}), said: slices.Clone(said), cut: cut}
-	c, err := serve(t.Context(), nc, Config{Address: "a:1", Window: int(window) + 1, MaxMessage: 100_000}, quick())
+	var kept [][2]string // until the end of a read: a message, and its copy
+	read := func() {
+		for _, one := range kept {
+			if one[0] != one[1] {
+				t.Errorf("the memory of the message %q has %q at the end of the read", one[1], one[0])
+			}
+		}
+		kept = nil
+	}
+	c, err := serve(t.Context(), nc, Config{Address: "a:1", Window: int(window) + 1, MaxMessage: 100_000, Read: read}, quick())
 	if err != nil {
 		t.Fatalf("handshake with the canned server: %v", err)
 	}
@@ -52,6 +62,7 @@ func hears(t *testing.T, said []byte, window uint16, cut func(int) int) [4]*stor
 			if one.ends > 0 {
 				t.Error("a message after the end")
 			}
+			kept = append(kept, [2]string{unsafe.String(unsafe.SliceData(m), len(m)), string(m)})
 			if one.texts = append(one.texts, string(m)); string(m) == "fail" {
 				return errMine
 			}
@@ -67,6 +78,9 @@ func hears(t *testing.T, said []byte, window uint16, cut func(int) int) [4]*stor
 	close(nc.opened)
 	<-c.over
 	c.Close()
+	if len(kept) > 0 {
+		t.Errorf("a read with %d messages has no end", len(kept))
+	}
 	for i, one := range stories {
 		if one.ends != 1 || one.why == nil {
 			t.Errorf("stream %d ended %d times, with %v", i, one.ends, one.why)

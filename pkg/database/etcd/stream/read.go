@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"errors"
 	"io"
 	"time"
 
@@ -15,13 +14,21 @@ import (
 // incoming is what arrives on a connection.
 type incoming Conn
 
-var _ poller.Reader = (*incoming)(nil)
+var _ poller.Pauser = (*incoming)(nil)
 
 // Room implements [poller.Reader].
 func (c *incoming) Room() []byte { return c.link.In.Room() }
 
 // Lost implements [poller.Reader].
 func (c *incoming) Lost(err error) { c.link.Lost(err) }
+
+// Pause implements [poller.Pauser].
+func (c *incoming) Pause() <-chan struct{} {
+	if c.pause == nil {
+		return nil
+	}
+	return c.pause()
+}
 
 // Received implements [poller.Reader]: it handles the frames that are complete.
 func (c *incoming) Received(n int) error {
@@ -35,7 +42,10 @@ func (c *incoming) Received(n int) error {
 	c.link.Arrived()
 	c.link.Mu.Unlock()
 	err := c.consume(at)
+	c.read()
 	c.link.Mu.Lock()
+	c.link.Took(c.latest.bytes)
+	c.latest.bytes = 0
 	c.streams.Refill()
 	if err == nil {
 		err = c.link.Over()
@@ -74,11 +84,8 @@ func (c *incoming) consume(at time.Time) error {
 
 // data passes the messages that end in DATA to their stream. The lock is not held meanwhile.
 func (c *incoming) data(at time.Time, f http2.Frame) error {
-	c.link.Mu.Lock()
-	err := c.link.Control(f)
-	s, bad := c.streams.of(f)
-	c.link.Mu.Unlock()
-	if err = errors.Join(err, bad); err != nil {
+	s, err := c.of(f)
+	if err != nil {
 		return err
 	}
 	data, err := f.Unpad()
@@ -101,6 +108,31 @@ func (c *incoming) data(at time.Time, f http2.Frame) error {
 	return nil
 }
 
+// latest is the stream of the latest DATA, and what such frames of a read were together, so that most
+// frames need no lock. It belongs to the goroutine that reads.
+type latest struct {
+	id     uint32
+	stream *Stream
+	gone   int64 // of streams when it was found
+	bytes  int64
+}
+
+// of returns the stream of DATA, nil if it has ended.
+func (c *incoming) of(f http2.Frame) (*Stream, error) {
+	l := &c.latest
+	l.bytes += int64(len(f.Payload))
+	if l.id == f.Stream && l.gone == c.streams.gone.Load() {
+		return l.stream, nil
+	}
+	c.link.Mu.Lock()
+	defer c.link.Mu.Unlock()
+	s, err := c.streams.of(f)
+	if err == nil {
+		l.id, l.stream, l.gone = f.Stream, s, c.streams.gone.Load()
+	}
+	return s, err
+}
+
 // broken is the error of a stream that breaks the protocol.
 func broken(format string, values ...any) error {
 	return status.Errorf(codes.Internal, format, values...)
@@ -116,6 +148,7 @@ func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err e
 		return http2.CodeProtocol, broken("a message without headers")
 	}
 	for {
+		cut := s.messages.partial()
 		message, rest, ok, err := s.messages.next(data)
 		switch {
 		case err != nil:
@@ -125,6 +158,9 @@ func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err e
 		}
 		if err := s.receive(at, message); err != nil {
 			return http2.CodeCancel, err
+		}
+		if cut {
+			s.conn.read() // the next part of a message has the same memory
 		}
 		data = rest
 	}

@@ -3,8 +3,8 @@
 //
 // [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message. What
 // arrives is passed to the stream's function receive: borrowed bytes, and one time for all that one
-// read took. A goroutine of the connection's own reads, so that thousands of messages delay no calls of
-// package unary. The stream's function ended is called once, after the last message.
+// read took. The goroutine that reads serves streams alone, so that thousands of messages delay no calls
+// of package unary. The stream's function ended is called once, after the last message.
 //
 // The window of a stream is renewed as its messages are taken. A function receive that is slow thus
 // makes the server wait, after at most a window of bytes for each stream. An idle stream is pinged, so
@@ -39,6 +39,12 @@ type Config struct {
 	Metadata []http2.Field
 	// Window is how many bytes the server may send on a stream before they are taken; 0 is 1 MiB.
 	Window int
+	// Read, unless it is nil, is called after the last message of each read, and before the memory of a
+	// message is used again.
+	Read func()
+	// Pause, unless it is nil, is asked after each read for a channel: nothing more is read until that is
+	// closed, which must be before [Conn.Close]. Nil is no pause.
+	Pause func() <-chan struct{}
 	// MaxMessage is the largest message that is taken, in bytes; 0 is 256 MiB.
 	MaxMessage int
 }
@@ -59,6 +65,9 @@ type Conn struct {
 	// finished are streams that have ended, whose functions must be called. It belongs to the goroutine
 	// that reads, and then to the one that ends the connection.
 	finished []*Stream
+	latest   latest
+	pause    func() <-chan struct{} // of the configuration, as read
+	read     func()
 	stop     context.CancelFunc
 	over     chan struct{} // closed when nothing is called any more
 }
@@ -88,7 +97,10 @@ func serve(ctx context.Context, nc net.Conn, config Config, timing http2.Timing)
 	if config.TLS != nil {
 		scheme = "https"
 	}
-	c := &Conn{over: make(chan struct{})}
+	c := &Conn{over: make(chan struct{}), pause: config.Pause, read: config.Read}
+	if c.read == nil {
+		c.read = func() {}
+	}
 	heads := http2.NewRequestHeads(scheme, config.Address, config.Metadata)
 	c.link = http2.New(timing, heads, &c.streams)
 	c.link.In.Usual = buffer.Largest
@@ -157,7 +169,7 @@ var errClosed = status.Error(codes.Canceled, "the stream is closed")
 // Open opens a stream for a method, such as "/etcdserverpb.Watch/Watch". It does not wait.
 //
 // The goroutine that reads calls receive for each message, with the time at which it was read. The
-// message may be used until receive returns; an error ends the stream. Then, or later, ended is called
+// message may be used until receive returns, or until Config.Read is called; an error ends the stream. Then, or later, ended is called
 // once, unless [Stream.Close] was called before: with the error of receive, with [io.EOF] if the server
 // has ended the stream without an error, or with one that package status reads. Both must not wait for
 // anything but [Stream.Send], [Stream.Close] and Open.

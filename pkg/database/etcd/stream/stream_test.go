@@ -452,8 +452,7 @@ func TestLongStream(t *testing.T) {
 	}
 }
 
-// A function that is slow makes the server wait after a window of bytes, and another connection does not
-// wait for it.
+// A function that is slow makes the server wait after a window of bytes.
 func TestSlowReceiver(t *testing.T) {
 	const window, size = 10_000, 100
 	sent, release := make(chan int64), make(chan struct{})
@@ -461,12 +460,6 @@ func TestSlowReceiver(t *testing.T) {
 		p.greet()
 		id := p.open()
 		p.begin(id)
-		if p.paths[id] == "/quick" {
-			p.say(id, "hello")
-			for p.next() {
-			}
-			return
-		}
 		one := strings.Repeat("x", size-own.Prefix)
 		n := p.windows[id] / size
 		for range n {
@@ -500,11 +493,56 @@ func TestSlowReceiver(t *testing.T) {
 		t.Errorf("%d bytes are to be sent before anything was taken", n)
 	}
 	c.link.Mu.Unlock()
-	_, other := opens(t, dials(t, Config{Address: address}), "/quick")
-	other.hears(t, "hello")
 	close(release)
 	if err := <-over; !errors.Is(err, io.EOF) || taken.Load() != window+size {
 		t.Errorf("%d bytes were taken, want %d; %v", taken.Load(), window+size, err)
+	}
+}
+
+// A connection that pauses reads nothing meanwhile, and delays no other.
+func TestPause(t *testing.T) {
+	answered := make(chan struct{})
+	address := listen(t, func(p *peer) {
+		p.greet()
+		id := p.open()
+		p.begin(id)
+		p.say(id, "hello")
+		if p.paths[id] == "/paused" {
+			<-answered // so that this comes with another read
+			p.say(id, "again")
+		}
+		for p.next() {
+		}
+	})
+	release := make(chan struct{})
+	var said atomic.Bool
+	paused := dials(t, Config{Address: address, Pause: func() <-chan struct{} {
+		if said.Load() {
+			return release
+		}
+		return nil
+	}})
+	heard := make(chan string, 2)
+	_, err := paused.Open("/paused", func(_ time.Time, m []byte) error {
+		said.Store(true)
+		heard <- string(m)
+		return nil
+	}, func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := <-heard; text != "hello" {
+		t.Errorf("heard %q", text)
+	}
+	close(answered)
+	_, other := opens(t, dials(t, Config{Address: address}), "/quick")
+	other.hears(t, "hello")
+	if len(heard) > 0 {
+		t.Errorf("heard %q in a pause", <-heard)
+	}
+	close(release)
+	if text := <-heard; text != "again" {
+		t.Errorf("heard %q after the pause", text)
 	}
 }
 

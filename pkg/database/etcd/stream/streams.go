@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,6 +19,7 @@ type streams struct {
 	maxMessage int
 
 	live    map[uint32]*Stream // whose HEADERS were appended
+	gone    atomic.Int64       // how many have ended
 	waiting []*Stream          // that have more to append than the server accepts, oldest first
 	nextID  uint32
 }
@@ -127,6 +129,7 @@ func (s *streams) end(one *Stream, code uint32, why error) {
 // forget ends a stream that the server has ended, or will never see.
 func (s *streams) forget(one *Stream, why error) {
 	delete(s.live, one.outgoing.id)
+	s.gone.Add(1)
 	if one.outgoing.waits {
 		s.waiting = slices.DeleteFunc(s.waiting, func(other *Stream) bool { return other == one })
 	}
