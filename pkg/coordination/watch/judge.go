@@ -46,7 +46,8 @@ type judge struct {
 	waiting map[int64]*write    // that no watcher has heard of, by number
 	unknown map[*entry]struct{} // whose request is not known yet
 	numbers map[int64]*entry    // of these, by the number in the value
-	kept    int64               // slots of open entries
+	others  others
+	kept    int64 // slots of open entries
 
 	counts    watchers.Counts
 	witnesses []watchers.Witness
@@ -200,6 +201,10 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	if e.done && w.since == 0 {
 		return // it begins after that
 	}
+	if e.done && e.write == nil { // nobody of this load wrote it
+		j.counts.Foreign++
+		return
+	}
 	if e.done || e.heardBy(w) > 0 {
 		j.fault(at, watchers.Duplicate, w, e, 1)
 		return
@@ -262,6 +267,10 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 		number = int64(binary.LittleEndian.Uint64(event.Value))
 	}
 	wrote := j.waiting[number]
+	if event.Version <= s.done && wrote == nil && j.others.has(s, event.Version) {
+		j.counts.Foreign++
+		return nil
+	}
 	if event.Version <= s.done && wrote == nil { // it was judged
 		if w := j.list[event.Watcher]; w.since > 0 { // else it begins after that
 			j.fault(at, watchers.Duplicate, w, &entry{version: event.Version, key: key, number: number}, 1)
@@ -447,6 +456,8 @@ func (j *judge) disownUnknown(before int64) {
 		j.kept -= int64(len(e.heard))
 		if s.complete(e) {
 			e.all = s.allHeard(e, e.first)
+		} else {
+			j.others.add(s, e.version)
 		}
 		s.close(e)
 	}

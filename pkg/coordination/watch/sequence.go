@@ -9,6 +9,7 @@ type sequence struct {
 	plain    bool       // all watchers are active
 	slow     int        // watchers that were slow in the last pause
 
+	spare      [][]int64 // lists of closed entries
 	head, tail *entry
 	by         map[int64]*entry // that are in the list
 	done       int64            // all versions up to it are judged
@@ -155,12 +156,31 @@ func (s *sequence) chain(e *entry) (skipped int) {
 // resolve notes when the watcher at a place heard of an entry, or of a newer one instead.
 func (s *sequence) resolve(e *entry, place int32, at int64) {
 	if int(place) >= len(e.heard) {
-		e.heard = append(e.heard, make([]int64, len(s.watchers)-len(e.heard))...)
+		e.heard = s.grow(e.heard)
 	}
 	if e.heard[place] == 0 {
 		e.n++
 	}
 	e.heard[place] = at
+}
+
+// mostSpare is how many lists of entries that were closed are kept for others, so that a steady load
+// makes little garbage.
+const mostSpare = 4
+
+// grow gives the list of an entry a place for each watcher.
+func (s *sequence) grow(heard []int64) []int64 {
+	n := len(s.watchers)
+	if last := len(s.spare) - 1; heard == nil && last >= 0 {
+		heard, s.spare = s.spare[last], s.spare[:last]
+		if cap(heard) >= n {
+			heard = heard[:n]
+			clear(heard)
+			return heard
+		}
+		heard = nil
+	}
+	return append(heard, make([]int64, n-len(heard))...)
 }
 
 // heardBy is when a watcher heard of an entry, 0 for not yet.
@@ -194,6 +214,9 @@ func (s *sequence) complete(e *entry) bool {
 func (s *sequence) close(e *entry) {
 	for _, at := range e.heard {
 		e.last = max(e.last, at, -at)
+	}
+	if e.heard != nil && len(s.spare) < mostSpare {
+		s.spare = append(s.spare, e.heard)
 	}
 	e.done, e.heard = true, nil
 	for h := s.head; h != nil && h.done; h = s.head {

@@ -380,6 +380,51 @@ func TestRanges(t *testing.T) {
 	}
 }
 
+// All watchers of a key hear of a write of somebody else, each at another time. None of it is a
+// duplicate, whether versions before it are open or not.
+func TestOthersHeardLate(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{3}, Of: watchers.All})
+			ctx := t.Context()
+			if err := r.watching.Prepare(ctx); err != nil {
+				t.Fatal(err)
+			}
+			j, want := r.watching.judge, watchers.Counts{Foreign: 3}
+			if open {
+				want.Writes, want.Lost = 1, 3
+				if err := j.observe([]load.Ended{{Key: 1, Change: 1, Sent: 1, Due: 1, End: 2, Outcome: workload.OK}}, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for id := range int32(3) {
+				now := time.Now()
+				j.receive(now.UnixNano(), []database.WatchEvent{{Watcher: id, Key: j.keys.name(1), Value: value(0), Version: 2}})
+				time.Sleep(time.Second)
+				if err := j.observe(nil, now.UnixNano()+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.watching.End(ctx)
+			if got := r.watching.Outcome().Counts; got != want {
+				t.Errorf("an open version before: %v; counts %+v, want %+v", open, got, want)
+			}
+		})
+	}
+}
+
+// Of very many versions of others the newest are remembered.
+func TestOthersAreBounded(t *testing.T) {
+	var o others
+	s := newSequence()
+	for n := range int64(3 * mostOthers) {
+		o.add(s, n)
+	}
+	if len(o.known) != mostOthers || o.has(s, 2*mostOthers-1) || !o.has(s, 2*mostOthers) || o.has(newSequence(), 2*mostOthers) {
+		t.Errorf("%d versions are known", len(o.known))
+	}
+}
+
 // A watcher that is told of a key outside its range has heard of something foreign.
 func TestOutsideRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

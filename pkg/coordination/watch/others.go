@@ -1,0 +1,40 @@
+package watch
+
+// mostOthers bounds how many versions of others a judge remembers.
+const mostOthers = 1 << 16
+
+// others are versions that turned out not to be of this load, while watchers may still hear of them. The
+// oldest are forgotten first. The zero value has none.
+type others struct {
+	known map[other]struct{}
+	list  []other
+	next  int // the place of the oldest in a full list
+}
+
+// other is a version of a sequence.
+type other struct {
+	of      *sequence
+	version int64
+}
+
+// add takes a version, which is new.
+func (o *others) add(s *sequence, version int64) {
+	if o.known == nil {
+		o.known = map[other]struct{}{}
+	}
+	one := other{s, version}
+	o.known[one] = struct{}{}
+	if len(o.list) < mostOthers {
+		o.list = append(o.list, one)
+		return
+	}
+	delete(o.known, o.list[o.next])
+	o.list[o.next] = one
+	o.next = (o.next + 1) % mostOthers
+}
+
+// has reports whether a version is one of them.
+func (o *others) has(s *sequence, version int64) bool {
+	_, known := o.known[other{s, version}]
+	return known
+}
