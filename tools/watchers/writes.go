@@ -36,7 +36,9 @@ func beside(program string) experiment.Trial {
 	var failed error
 	return experiment.Trial{
 		Name: "etcd-writes", Title: besideTitle,
-		Text: hosts + "consistency: false\n" + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, arrival: poisson, duration: %s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", writesRate, lasts, watching),
+		// Agents that sample members are processes of their own, as on other machines.
+		Members: []string{"127.0.17.1", "127.0.17.2", "127.0.17.3"},
+		Text:    hosts + "consistency: false\n" + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, arrival: poisson, duration: %s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", writesRate, lasts, watching),
 		Beside: func(ctx context.Context, _ *os.Process, dir string) {
 			if experiment.Await(ctx, dir, "load start") {
 				theirs, failed = update(ctx, etcd.New(), second, "127.0.17.1:2379", "127.0.17.2:2379", "127.0.17.3:2379")
