@@ -31,7 +31,7 @@ import (
 
 // play makes the test binary an agent or a control of its own process, to be killed:
 //
-//	play agent ADDRESS WORKDIR   until SIGTERM
+//	play agent ADDRESS WORKDIR   until SIGTERM, or until the test that plays it has ended
 //	play control FILE POINT LEAD a run that waits at a point, if it is not "", and announces steps to
 //	                             generators with a lead
 //
@@ -46,6 +46,10 @@ func play(args []string) error {
 		}
 	}
 	if args[0] == "agent" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin) // of which the test has the other end
+			stop()
+		}()
 		return playAgent(ctx, args[1], args[2])
 	}
 	lead, err := time.ParseDuration(args[3])
