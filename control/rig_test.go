@@ -8,10 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -346,7 +348,10 @@ func (r *rig) mustBeIdle() {
 				r.t.Errorf("agent %d still has %s in its work directory, want only its lock", i+1, e.Name())
 			}
 		}
-		if pids := a.servers(r.t); len(pids) > 0 {
+	}
+	lines := databasetest.CommandLines(r.t)
+	for i, a := range r.agents {
+		if pids := a.serversAmong(lines); len(pids) > 0 {
 			r.t.Errorf("member %d still runs: pids %v", i+1, pids)
 		}
 	}
@@ -362,19 +367,19 @@ func (r *rig) status(member int) *pb.StatusResponse {
 }
 
 // servers are the processes that serve the member, by their command lines.
-func (a *rigAgent) servers(t *testing.T) (pids []string) {
+func (a *rigAgent) servers(t *testing.T) []string {
 	t.Helper()
+	return a.serversAmong(databasetest.CommandLines(t))
+}
+
+// serversAmong is [rigAgent.servers] of processes by their command lines.
+func (a *rigAgent) serversAmong(lines map[int][]byte) (pids []string) {
 	flags := [][]byte{ // of a fake and of an etcd
 		fmt.Appendf(nil, "--listen=%s:%d\x00", a.host, a.port), fmt.Appendf(nil, "--listen-client-urls=http://%s:%d\x00", a.host, a.port),
 	}
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatalf("list the files: %v", err)
-	}
-	for _, f := range files {
-		line, err := os.ReadFile(f)
-		if err == nil && slices.ContainsFunc(flags, func(flag []byte) bool { return bytes.Contains(line, flag) }) {
-			pids = append(pids, filepath.Base(filepath.Dir(f)))
+	for _, pid := range slices.Sorted(maps.Keys(lines)) {
+		if slices.ContainsFunc(flags, func(flag []byte) bool { return bytes.Contains(lines[pid], flag) }) {
+			pids = append(pids, strconv.Itoa(pid))
 		}
 	}
 	return pids

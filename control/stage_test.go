@@ -24,6 +24,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -407,8 +408,9 @@ func (s *stage) mustBeClean() {
 func (s *stage) left() (list []string) {
 	s.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	lines := databasetest.CommandLines(s.t)
 	for i, m := range s.members {
-		if pids := m.servers(s.t); len(pids) > 0 {
+		if pids := m.serversAmong(lines); len(pids) > 0 {
 			note("member %d still runs: pids %v", i+1, pids)
 		}
 		if now, err := s.status(i); err != nil || now.State != pb.State_STATE_IDLE {

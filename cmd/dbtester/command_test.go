@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -95,17 +96,9 @@ func (p place) experiment(name string, hosts []string, load string) string {
 // by pid. Zombies have none.
 func (p place) processes(word string) map[int]string {
 	found := map[int]string{}
-	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		p.t.Fatalf("list the files: %v", err)
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		args := string(bytes.ReplaceAll(data, []byte{0}, []byte(" ")))
-		if err != nil || !strings.Contains(args, p.dir) || !strings.Contains(args, word) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+	for pid, line := range databasetest.CommandLines(p.t) {
+		args := string(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
+		if strings.Contains(args, p.dir) && strings.Contains(args, word) {
 			found[pid] = args
 		}
 	}
