@@ -149,7 +149,7 @@ func (w *watches) read() {
 				events = w.report(at, events) // a barrier ends after all events before its mark
 				w.answered(field, value)
 			}
-			if r.Buffered() == 0 {
+			if !arrived(r) { // what comes later has a time of its own
 				break
 			}
 			kind, field, value, err = readFrame(r)

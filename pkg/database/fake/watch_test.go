@@ -54,3 +54,49 @@ func TestBarrier(t *testing.T) {
 		}
 	})
 }
+
+// dated is a receiver that keeps the time of each event.
+type dated struct{ times chan time.Time }
+
+func (d dated) Receive(at time.Time, events []database.WatchEvent) {
+	for range events {
+		d.times <- at
+	}
+}
+
+func (dated) Broken(error) {}
+
+// An event of which a part has come before has the time at which the rest came: otherwise it might be
+// older than the write that it is of.
+func TestEventInParts(t *testing.T) {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	for range 2 {
+		_ = writeFrame(w, byte(opEvent), append(make([]byte, watcherSize+versionSize), "key"...), []byte("value"))
+	}
+	both := b.Bytes()
+	for cut := len(both) / 2; cut <= len(both); cut++ {
+		synctest.Test(t, func(t *testing.T) {
+			client, server := net.Pipe()
+			to := dated{make(chan time.Time, 2)}
+			watches := &watches{conn: client, to: to, over: make(chan struct{})}
+			go watches.read()
+			for n, part := range [][]byte{both[:cut], both[cut:]} {
+				time.Sleep(time.Duration(n) * time.Second)
+				if _, err := server.Write(part); err != nil {
+					t.Error(err)
+				}
+			}
+			apart := time.Second
+			if cut == len(both) {
+				apart = 0
+			}
+			if first, second := <-to.times, <-to.times; second.Sub(first) != apart {
+				t.Errorf("%d of %d bytes came first: the events are %v apart, want %v", cut, len(both), second.Sub(first), apart)
+			}
+			if err := watches.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -106,6 +106,15 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	return header[0], all[:keySize:keySize], all[keySize:], nil
 }
 
+// arrived reports whether all of the next frame has been read from the connection.
+func arrived(r *bufio.Reader) bool {
+	header, err := r.Peek(min(r.Buffered(), headerSize))
+	if err != nil || len(header) < headerSize {
+		return false
+	}
+	return int64(r.Buffered()) >= headerSize+int64(binary.BigEndian.Uint32(header[1:]))+int64(binary.BigEndian.Uint32(header[5:]))
+}
+
 // noEOF turns the end of a stream within a frame into an error that cannot be mistaken
 // for its proper end.
 func noEOF(err error) error {
