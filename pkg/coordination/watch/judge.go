@@ -267,12 +267,11 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 		number = int64(binary.LittleEndian.Uint64(event.Value))
 	}
 	wrote := j.waiting[number]
-	if event.Version <= s.done && wrote == nil && j.others.has(s, event.Version) {
-		j.counts.Foreign++
-		return nil
-	}
 	if event.Version <= s.done && wrote == nil { // it was judged
-		if w := j.list[event.Watcher]; w.since > 0 { // else it begins after that
+		switch w := j.list[event.Watcher]; {
+		case j.others.has(s, event.Version):
+			j.counts.Foreign++
+		case w.since > 0: // else it begins after that
 			j.fault(at, watchers.Duplicate, w, &entry{version: event.Version, key: key, number: number}, 1)
 		}
 		return nil

@@ -80,10 +80,7 @@ type one struct{ sent, end, heard, slow int64 }
 // times until all had heard, and of how many it is, in milliseconds. Late passes the second last.
 func timesOf(writes []one, late bool) (sum, n int64) {
 	const ms = int64(time.Millisecond)
-	l := &workload.Load{}
-	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 10, 8, 16
-	j := newJudge(coalescing, watchers.All, l, 0)
-	j.begin(1)
+	j := updates(coalescing)
 	fast, _ := j.join(false)
 	slow, _ := j.join(true)
 	j.establish(fast, 0, 1)

@@ -49,13 +49,19 @@ func TestForgotten(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
+// updates returns a judge of updates of ten keys, whose watchers watch all of them. Its stage has begun.
+func updates(facts database.WatchFacts) *judge {
+	l := &workload.Load{}
+	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 10, 8, 16
+	j := newJudge(facts, watchers.All, l, 0)
+	j.begin(1)
+	return j
+}
+
 // An event that comes before its watcher is established, of a version that all others have heard of, is
 // no duplicate: the watcher begins after it. For an established watcher it is one.
 func TestBeforeEstablished(t *testing.T) {
-	l := &workload.Load{}
-	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 10, 8, 16
-	j := newJudge(stream1, watchers.All, l, 0)
-	j.begin(1)
+	j := updates(stream1)
 	first, _ := j.join(false)
 	second, _ := j.join(false)
 	j.establish(first, 0, 1)
