@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/tools/experiment"
@@ -18,8 +19,11 @@ import (
 
 func main() { experiment.Main("watchers", watchers) }
 
-// hosts are the members of all experiments.
-const hosts = "hosts: [127.0.17.1, 127.0.17.2, 127.0.17.3]\n"
+// members are the hosts of the members of all experiments, and hosts is their line.
+var (
+	members = []string{"127.0.17.1", "127.0.17.2", "127.0.17.3"}
+	hosts   = "hosts: [" + strings.Join(members, ", ") + "]\n"
+)
 
 func watchers(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("watchers", flag.ContinueOnError)

@@ -107,14 +107,14 @@ func (s *store) Get(context.Context, []byte, workload.ReadMode) ([]byte, error) 
 func (s *store) Close() error { return nil }
 
 // The second process has a latency of each of its writes, and one that fails is an error.
-func TestUpdate(t *testing.T) {
+func TestWrite(t *testing.T) {
 	var good, full store
-	w, err := update(t.Context(), &good, time.Second, "a:1", "b:1")
+	w, err := write(t.Context(), &good, time.Second, []string{"a", "b"})
 	if err != nil || w.n == 0 || w.n != good.puts.Load() || w.p50 > w.p99 {
 		t.Errorf("%+v of %d writes, %v", w, good.puts.Load(), err)
 	}
 	full.fails.Store(3)
-	if w, err := update(t.Context(), &full, time.Second, "a:1"); err == nil {
+	if w, err := write(t.Context(), &full, time.Second, []string{"a"}); err == nil {
 		t.Errorf("failed writes were taken: %+v", w)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/load"
@@ -24,24 +22,34 @@ import (
 // The members tell a key's watchers of a write before they answer it, so that both write the watched
 // keys.
 const (
-	writesRate  = 100
 	writesApart = 0.1
 	besideTitle = "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many to the same keys by a second process, which has no watchers"
 )
+
+// writing is what either process sends.
+var writing = load.Spec{Seed: 2, Load: workload.Load{
+	Content:  workload.Content{Operation: workload.OpUpdate},
+	Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
+	Extent:   workload.Extent{Clients: 20},
+	Pace:     workload.Pace{Rate: 100, Arrival: workload.ArrivalPoisson},
+	Sizing:   workload.Sizing{KeySize: 32, ValueSize: 256},
+	Limits:   workload.Limits{Timeout: 5 * time.Second, Drain: 5 * time.Second},
+}}
 
 // beside: watchers in the same process do not make writes look slower than another process sees them.
 func beside(program string) experiment.Trial {
 	const lasts, second = 3 * time.Minute, 170 * time.Second
 	var theirs writes
 	var failed error
+	w := writing
 	return experiment.Trial{
 		Name: "etcd-writes", Title: besideTitle,
-		// Agents that sample members are processes of their own, as on other machines.
-		Members: []string{"127.0.17.1", "127.0.17.2", "127.0.17.3"},
-		Text:    hosts + "consistency: false\n" + fmt.Sprintf("load: {operation: update, keys: 100, rate: %d, arrival: poisson, duration: %s, clients: 20, key_size: 32, value_size: 256, timeout: 5s}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n", writesRate, lasts, watching),
+		Members: members, // with agents in processes of their own, as on other machines
+		Text: hosts + "consistency: false\n" + fmt.Sprintf("load: {operation: %s, keys: %d, rate: %g, arrival: %s, duration: %v, clients: %d, key_size: %d, value_size: %d, timeout: %v}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n",
+			w.Operation, w.Keys, w.Rate, w.Arrival, lasts, w.Clients, w.KeySize, w.ValueSize, w.Timeout, watching),
 		Beside: func(ctx context.Context, _ *os.Process, dir string) {
 			if experiment.Await(ctx, dir, "load start") {
-				theirs, failed = update(ctx, etcd.New(), second, "127.0.17.1:2379", "127.0.17.2:2379", "127.0.17.3:2379")
+				theirs, failed = write(ctx, etcd.New(), second, members)
 			}
 		},
 		Judge: func(manifest string) ([]experiment.Finding, error) {
@@ -92,18 +100,12 @@ type writes struct {
 	p50, p99 time.Duration
 }
 
-// update updates the keys of the trial for a time, as dbtester does. It fails if a request does.
-func update(ctx context.Context, driver database.Driver, lasts time.Duration, endpoints ...string) (w writes, err error) {
-	const clients = 20
-	spec := load.Spec{Seed: 2, Load: workload.Load{
-		Content:  workload.Content{Operation: workload.OpUpdate},
-		Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
-		Pace:     workload.Pace{Arrival: workload.ArrivalPoisson},
-		Sizing:   workload.Sizing{KeySize: 32, ValueSize: 256},
-		Limits:   workload.Limits{Timeout: 5 * time.Second, Drain: 5 * time.Second},
-	}}
-	dialer := connect.Dialer{Driver: driver, Target: database.Target{Endpoints: endpoints, MaxBytes: spec.KeySize + spec.ValueSize}}
-	for i := range endpoints {
+// write writes for a time, as dbtester does. It fails if a request does.
+func write(ctx context.Context, driver database.Driver, lasts time.Duration, hosts []string) (w writes, err error) {
+	clients := writing.Clients
+	dialer := connect.Dialer{Driver: driver, Target: database.Target{MaxBytes: writing.KeySize + writing.ValueSize}}
+	for i, host := range hosts {
+		dialer.Target.Endpoints = append(dialer.Target.Endpoints, host+":2379")
 		dialer.Members = append(dialer.Members, i)
 	}
 	conns, err := dialer.Open(ctx, clients)
@@ -111,9 +113,9 @@ func update(ctx context.Context, driver database.Driver, lasts time.Duration, en
 		return w, err
 	}
 	defer func() { err = errors.Join(err, database.CloseAll(conns)) }()
-	recorder := load.NewRecorder(&w, spec.Operations(), nil)
-	step := load.Step{Step: workload.Step{Clients: clients, Connections: clients, Rate: writesRate, Duration: lasts}}
-	if _, err := load.NewEngine(spec, recorder).Step(ctx, step, conns); err != nil {
+	recorder := load.NewRecorder(&w, writing.Operations(), nil)
+	step := load.Step{Step: workload.Step{Clients: clients, Connections: clients, Rate: writing.Rate, Duration: lasts}}
+	if _, err := load.NewEngine(writing, recorder).Step(ctx, step, conns); err != nil {
 		return w, err
 	}
 	if t := recorder.Totals(); t.OK != w.n || t.OK == 0 {
@@ -133,13 +135,8 @@ func (w *writes) Total(t load.Total) error {
 	case t.Series.Outcome != workload.OK:
 		return fmt.Errorf("%d of its requests ended %s", t.Histogram.TotalCount(), t.Series.Outcome)
 	case t.Series.Timing == results.TimingResponse:
-		w.take(t.Histogram)
+		b := histogram.BucketsOf(t.Histogram)
+		w.n, w.p50, w.p99 = b.Total(), time.Duration(b.Quantile(0.5)), time.Duration(b.Quantile(0.99))
 	}
 	return nil
-}
-
-// take takes the latencies.
-func (w *writes) take(h *hdrhistogram.Histogram) {
-	b := histogram.BucketsOf(h)
-	w.n, w.p50, w.p99 = b.Total(), time.Duration(b.Quantile(0.5)), time.Duration(b.Quantile(0.99))
 }
