@@ -19,6 +19,7 @@ if [ "${1:-build}" = test ]; then
 	need mvn "obtains ZooKeeper" "apt-get install -y maven"
 	need ip "joins the network namespaces of tests" "apt-get install -y iproute2"
 	need nsenter "enters the network namespaces of tests" "apt-get install -y util-linux"
+	need flock "keeps two scripts from publishing at a time" "apt-get install -y util-linux"
 	need curl "downloads the release in the test of the GitHub Action" "apt-get install -y curl"
 	need jq "reads JSON in the test of the GitHub Action" "apt-get install -y jq"
 	if ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then

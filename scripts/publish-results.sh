@@ -413,6 +413,10 @@ fi
 if test $make = run; then
 	if $clean; then check_tree; fi
 	check_budgets "$@"
+	# A trial that goes on looks like one that was interrupted, whose records are removed.
+	mkdir -p $kept
+	exec 9>$kept/.lock
+	flock -n 9 || fail "another publish-results.sh runs trials here"
 	for name; do run "$name"; done
 fi
 missing=()

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // publisher stands for dbtester: it plans $trials trials of one database and $duration, and
@@ -119,6 +121,37 @@ func TestPublishRefuses(t *testing.T) {
 	dir, env := publishing(t, "abc-dirty")
 	if code, out := script(t, dir, append(env, "trials=1"), "publish-results.sh", "--dirty", "quickstart"); code != 0 || made(t, dir) != "trial 1" {
 		t.Errorf("--dirty: exit code %d, made %q\n%s", code, made(t, dir), out)
+	}
+}
+
+// A second script that makes trials is refused: what it takes for interrupted goes on. One that only
+// publishes is not.
+func TestPublishOneAtATime(t *testing.T) {
+	dir, env := publishing(t, "abc")
+	kept := filepath.Join(dir, "results", "published")
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.Create(filepath.Join(kept, ".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if err := unix.Flock(int(first.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	code, out := script(t, dir, env, "publish-results.sh", "quickstart")
+	if code != 1 || !strings.Contains(out, "another publish-results.sh runs trials here") || made(t, dir) != "" {
+		t.Errorf("exit code %d, made %q\n%s", code, made(t, dir), out)
+	}
+	if code, out := script(t, dir, env, "publish-results.sh", "--publish", "quickstart"); code != 1 || !strings.Contains(out, "not complete, and not published: quickstart") {
+		t.Errorf("--publish: exit code %d\n%s", code, out)
+	}
+	if err := unix.Flock(int(first.Fd()), unix.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := script(t, dir, env, "publish-results.sh", "quickstart"); code != 0 || strings.Count(made(t, dir), "trial") != 3 {
+		t.Errorf("once the first has ended: exit code %d, made %q\n%s", code, made(t, dir), out)
 	}
 }
 
