@@ -67,17 +67,24 @@ func occupy(ctx context.Context, dir string) error {
 	return <-over
 }
 
-// take takes the first processor again and again until ctx ends. Its thread ends with it.
-func take(ctx context.Context) error {
+// take takes the first processor again and again until ctx ends. Then its thread is as before: it may not
+// end, because the agents that it started would end with it.
+func take(ctx context.Context) (err error) {
 	runtime.LockOSThread()
-	var first unix.CPUSet
+	defer runtime.UnlockOSThread()
+	var usual, first unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &usual); err != nil {
+		return fmt.Errorf("ask for this thread's processors: %w", err)
+	}
 	first.Set(0)
 	if err := unix.SchedSetaffinity(0, &first); err != nil {
 		return fmt.Errorf("run on the first processor: %w", err)
 	}
+	defer func() { err = errors.Join(err, unix.SchedSetaffinity(0, &usual)) }()
 	if err := unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 1}, 0); err != nil {
 		return fmt.Errorf("have real-time priority: %w", err)
 	}
+	defer func() { err = errors.Join(err, unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_NORMAL}, 0)) }()
 	for ctx.Err() == nil {
 		for begun := time.Now(); time.Since(begun) < taken; {
 		}

@@ -17,7 +17,7 @@ func quotaRule() Rule {
 		Numbers: func(f *Facts) string {
 			text := fmt.Sprintf("it was stopped for %.0f %% of the time", 100*min(f.Throttled.Value, 1))
 			if f.Periods.Known() {
-				text = fmt.Sprintf("it was stopped in %.0f %% of the periods", 100*f.Periods.Value)
+				text = fmt.Sprintf("it was stopped in %.0f %% of the periods", 100*min(f.Periods.Value, 1))
 			}
 			if f.usedUp() > 0 {
 				text += fmt.Sprintf(", and used %.0f %% of it", 100*min(f.Used.Value/f.Allowed.Value, 1))
