@@ -35,10 +35,35 @@ type Table struct {
 	chains []*nftables.Chain
 }
 
-// opening is held while a connection of this process is opened or closed. The kernel removes the
-// tables of a port shortly after it has freed the port, and would remove those of a connection
-// that got the port meanwhile.
-var opening sync.Mutex
+// usual holds this process's usual port of netlink, its number, so that no connection with tables has
+// it. When a connection closes, the kernel frees its port and then removes the port's tables, also those
+// of a connection that got the port meanwhile. Other ports are not used again.
+var usual struct {
+	sync.Mutex
+	held bool
+}
+
+// holdUsual opens a socket with the usual port, which is never closed. While a connection of somebody else
+// in this process has that port, there is nothing to hold.
+func holdUsual() error {
+	usual.Lock()
+	defer usual.Unlock()
+	if usual.held {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_NETFILTER)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	err = unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: uint32(os.Getpid())})
+	if usual.held = err == nil; usual.held {
+		return nil
+	}
+	if errors.Is(err, unix.EADDRINUSE) {
+		err = nil
+	}
+	return errors.Join(os.NewSyscallError("bind", err), unix.Close(fd))
+}
 
 // Check makes a table that matches packets to a documentation address, and removes it. It returns
 // what is missing.
@@ -52,8 +77,6 @@ func Check() error {
 
 // Names returns the names of the tables here.
 func Names() (names []string, err error) {
-	opening.Lock()
-	defer opening.Unlock()
 	c, err := nftables.New()
 	if err != nil {
 		return nil, fmt.Errorf("open nftables: %w", err)
@@ -107,13 +130,13 @@ func have(name string, rules []Rule, what ...[]expr.Any) (*Table, error) {
 // open makes an empty table.
 func open(name string) (*Table, error) {
 	t := &Table{table: &nftables.Table{Name: name, Family: nftables.TableFamilyINet}}
-	var err error
-	opening.Lock()
-	t.conn, err = nftables.New(nftables.AsLasting(), nftables.WithSockOptions(func(link *netlink.Conn) error {
-		t.link = link
-		return link.SetDeadline(time.Now().Add(answerTimeout))
-	}))
-	opening.Unlock()
+	err := holdUsual()
+	if err == nil {
+		t.conn, err = nftables.New(nftables.AsLasting(), nftables.WithSockOptions(func(link *netlink.Conn) error {
+			t.link = link
+			return link.SetDeadline(time.Now().Add(answerTimeout))
+		}))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open nftables: %w", err)
 	}
@@ -333,8 +356,6 @@ func (t *Table) Close() error {
 	if t.conn == nil {
 		return nil
 	}
-	opening.Lock()
-	defer opening.Unlock()
 	err := t.conn.CloseLasting() // the kernel removes what the connection owned
 	t.conn = nil
 	return err
