@@ -1,14 +1,14 @@
 package consistency
 
-import "slices"
+import "math/bits"
 
 const (
 	// keyBlock is how many keys are allocated at once.
 	keyBlock = 256
-	// roomy is the number of zones that a new list has room for, and roomiest the most room of a
-	// list that is kept for other keys.
-	roomy    = 4
-	roomiest = 64
+	// roomy is the number of zones that the smallest list has room for. Lists of the sizes roomy, twice
+	// as much, and so on are kept for other keys.
+	roomy = 4
+	sizes = 5
 	// together is how many keys are read from memory before the first of them is judged.
 	together = 16
 )
@@ -28,10 +28,10 @@ type table struct {
 	// because lists of a batch's requests are made of them alone, in a processor's cache.
 	heads []int32
 	count int
-	dense int64    // keys below it have their numbers as places
-	spare [][]zone // lists that keys returned
-	large []zone   // the largest of the longer ones
-	read  uint64   // see load
+	dense int64           // keys below it have their numbers as places
+	spare [sizes][][]zone // lists that keys returned, by size
+	large []zone          // the largest of the longer ones
+	read  uint64          // see load
 }
 
 // newTable returns a table with the keys of a load in their places.
@@ -103,19 +103,45 @@ func (t *table) room(k *key) []zone {
 	if len(k.zones) < cap(k.zones) {
 		return k.zones
 	}
-	if len(k.zones) >= roomiest && cap(t.large) > len(k.zones) {
-		list := append(t.large, k.zones...)
-		t.large = nil
-		return list
+	var list []zone
+	switch n := sizeFor(len(k.zones) + 1); {
+	case n < sizes:
+		list = t.list(n)
+	case cap(t.large) > len(k.zones):
+		list, t.large = t.large, nil
+	default:
+		list = make([]zone, 0, 2*len(k.zones))
 	}
-	if len(k.zones) >= roomy {
-		return slices.Grow(k.zones, 1)
+	list = append(list, k.zones...)
+	t.keep(k.zones)
+	return list
+}
+
+// sizeFor is the least size of lists with room for so many zones; it may be one of no kept list.
+func sizeFor(zones int) int { return bits.Len(uint(zones-1) / roomy) }
+
+// list returns an empty list of a size.
+func (t *table) list(size int) []zone {
+	last := len(t.spare[size]) - 1
+	if last < 0 {
+		return make([]zone, 0, roomy<<size)
 	}
-	list := make([]zone, 0, roomy)
-	if n := len(t.spare); n > 0 {
-		list, t.spare = t.spare[n-1], t.spare[:n-1]
+	list := t.spare[size][last]
+	t.spare[size] = t.spare[size][:last]
+	return list
+}
+
+// keep keeps a list that its key no longer has, unless it lies in the key.
+func (t *table) keep(list []zone) {
+	room := cap(list)
+	if room < roomy {
+		return
 	}
-	return append(list, k.zones...)
+	if n := sizeFor(room); n < sizes {
+		t.spare[n] = append(t.spare[n], list[:0])
+	} else if room > cap(t.large) {
+		t.large = list[:0]
+	}
 }
 
 // settle moves the only zone of a key back to its own place, to free the list for others.
@@ -125,10 +151,5 @@ func (t *table) settle(k *key) {
 	}
 	list := k.zones
 	k.zones = append(k.own[:0], list...)
-	switch {
-	case cap(list) <= roomiest:
-		t.spare = append(t.spare, list[:0])
-	case cap(list) > cap(t.large):
-		t.large = list[:0]
-	}
+	t.keep(list)
 }
