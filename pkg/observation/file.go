@@ -92,9 +92,7 @@ func (w *Writer) Write(seconds []Second) error {
 			if v.Merging != Times || s.Numbers[i].N == 0 {
 				continue
 			}
-			h := histogram.New()
-			s.Numbers[i].Times.AddTo(h)
-			errs = append(errs, w.log.Write(time.Unix(s.Second, 0), time.Second, fmt.Sprintf("%s:step%d", v.Name, s.Step), h))
+			errs = append(errs, w.log.WriteBuckets(time.Unix(s.Second, 0), time.Second, fmt.Sprintf("%s:step%d", v.Name, s.Step), s.Numbers[i].Times))
 		}
 	}
 	return errors.Join(errs...)

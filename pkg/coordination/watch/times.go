@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
@@ -51,7 +49,7 @@ type stage struct {
 	start, end int64
 	writes     int64
 	before     int64
-	spent      [numTimes]*hdrhistogram.Histogram
+	spent      [numTimes]histogram.Sum
 	longest    [numTimes]int64
 
 	// written is how many deliveries of writes that were answered ok from released until caughtUp
@@ -68,18 +66,14 @@ type cell struct {
 // second is what was observed in a second.
 type second struct {
 	numbers [numValues]observation.Number
-	spent   [numTimes]*hdrhistogram.Histogram
+	spent   [numTimes]histogram.Sum
 }
 
 func newTimes(values bool) *times { return &times{open: map[cell]*second{}, values: values} }
 
 // begin begins a stage, and end ends the last one.
 func (t *times) begin(at int64) {
-	s := &stage{start: at}
-	for i := range s.spent {
-		s.spent[i] = histogram.New()
-	}
-	t.stages = append(t.stages, s)
+	t.stages = append(t.stages, &stage{start: at})
 }
 
 func (t *times) end(at int64) {
@@ -109,9 +103,6 @@ func (t *times) second(at int64, stage int) *second {
 		s, t.free = t.free[n], t.free[:n]
 	} else {
 		s = &second{}
-		for i := range s.spent {
-			s.spent[i] = histogram.New()
-		}
 	}
 	t.open[c] = s
 	return s
@@ -213,7 +204,7 @@ func (t *times) took(began int64, value int, spent int64) {
 
 func (s *second) record(value int, spent int64) {
 	spent = min(max(spent, 0), int64(histogram.MaxLatency))
-	histogram.Record(s.spent[value], time.Duration(spent))
+	s.spent[value].Record(spent)
 	n := &s.numbers[value]
 	n.N, n.Value, n.Longest = n.N+1, n.Value+spent, max(n.Longest, spent)
 }
@@ -227,17 +218,16 @@ func (t *times) flush(before int64) {
 		delete(t.open, c)
 		out := observation.Second{Second: c.second, Step: c.stage, Numbers: make([]observation.Number, numValues)}
 		copy(out.Numbers, s.numbers[:])
-		for i, h := range s.spent {
+		for i := range s.spent {
 			if s.numbers[i].N == 0 {
 				continue
 			}
-			out.Numbers[i].Times = histogram.BucketsOf(h)
+			out.Numbers[i].Times = s.spent[i].Take()
 			if c.stage < len(t.stages) {
 				st := t.stages[c.stage]
-				st.spent[i].Merge(h)
+				st.spent[i].Add(out.Numbers[i].Times)
 				st.longest[i] = max(st.longest[i], s.numbers[i].Longest)
 			}
-			h.Reset()
 		}
 		t.seconds = append(t.seconds, out)
 		s.numbers = [numValues]observation.Number{}
@@ -250,5 +240,7 @@ func (t *times) taken() []observation.Second { return watchers.Observed().Merge(
 
 // spread is that of a value in a stage, nil without any.
 func (s *stage) spread(value int) *results.Spread {
-	return results.SpreadOfHistogram(s.spent[value], s.longest[value])
+	all := histogram.New()
+	s.spent[value].Buckets().AddTo(all)
+	return results.SpreadOfHistogram(all, s.longest[value])
 }

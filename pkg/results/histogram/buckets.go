@@ -98,20 +98,27 @@ type Sum struct {
 
 // Add adds the counts of buckets.
 func (s *Sum) Add(b Buckets) {
+	for _, one := range b {
+		s.add(one)
+	}
+}
+
+// Record adds one value, which is not negative.
+func (s *Sum) Record(value int64) { s.add(Bucket{value, 1}) }
+
+func (s *Sum) add(b Bucket) {
 	if s.counts == nil {
 		s.counts = make([]int64, bucketIndex(int64(MaxLatency))+1)
 		s.low = len(s.counts)
 	}
-	for _, one := range b {
-		if i := bucketIndex(one.Value); i < len(s.counts) {
-			s.counts[i] += one.Count
-			s.low, s.high = min(s.low, i), max(s.high, i+1)
-		}
+	if i := bucketIndex(b.Value); i < len(s.counts) {
+		s.counts[i] += b.Count
+		s.low, s.high = min(s.low, i), max(s.high, i+1)
 	}
 }
 
-// Take returns the sum, nil if there is none, and empties it.
-func (s *Sum) Take() (b Buckets) {
+// Buckets returns the sum, nil if there is none.
+func (s *Sum) Buckets() (b Buckets) {
 	n := 0
 	for i := s.low; i < s.high; i++ {
 		if s.counts[i] > 0 {
@@ -126,10 +133,27 @@ func (s *Sum) Take() (b Buckets) {
 		if s.counts[i] > 0 {
 			b = append(b, Bucket{bucketValue(i), s.counts[i]})
 		}
-		s.counts[i] = 0
+	}
+	return b
+}
+
+// Take is [Sum.Buckets], and empties the sum.
+func (s *Sum) Take() Buckets {
+	b := s.Buckets()
+	if s.low < s.high {
+		clear(s.counts[s.low:s.high])
 	}
 	s.low, s.high = len(s.counts), 0
 	return b
+}
+
+// each passes each bucket to a function until that returns false.
+func (b Buckets) each(yield func(value, count int64) bool) {
+	for _, one := range b {
+		if !yield(one.Value, one.Count) {
+			return
+		}
+	}
 }
 
 // Min and Max are the least and the greatest value that the buckets may hold, 0 if

@@ -5,6 +5,7 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
+	"iter"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -56,9 +57,9 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return e.compress(b)
 }
 
-// appendPacked appends a histogram of the shape of [Packed], which is not empty.
-func (e *encoder) appendPacked(b []byte, p *hdrhistogram.PackedHistogram) ([]byte, error) {
-	e.plain = appendV2(e.plain[:0], p, Digits)
+// appendBuckets appends the buckets of a histogram of the shape of [New], of which there are some.
+func (e *encoder) appendBuckets(b []byte, buckets iter.Seq2[int64, int64]) ([]byte, error) {
+	e.plain = appendV2(e.plain[:0], buckets, Digits)
 	return e.compress(b)
 }
 

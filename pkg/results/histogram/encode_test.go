@@ -1,8 +1,11 @@
 package histogram
 
 import (
+	"errors"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,4 +81,48 @@ func TestEncodeOtherShape(t *testing.T) {
 	if _, err := newEncoder().append(nil, hdrhistogram.New(1, 1000, 2)); err == nil {
 		t.Error("a histogram of another shape was encoded")
 	}
+}
+
+// A log has the same line of a histogram, of a packed one and of their buckets.
+func TestLinesOfAllKinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h, packed := New(), Packed()
+		var sum Sum
+		for _, value := range rapid.SliceOf(rapid.OneOf(rapid.Int64Range(0, 5000), rapid.Int64Range(0, int64(MaxLatency)))).Draw(t, "values") {
+			Record(h, time.Duration(value))
+			_ = packed.RecordValue(value) // in range
+			sum.Record(value)
+		}
+		dir, err := os.MkdirTemp("", "lines")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		line := func(write func(*LogWriter) error) string {
+			path := filepath.Join(dir, "latency.hlog")
+			defer os.Remove(path)
+			w, err := NewLogWriter(path, epoch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(write(w), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		want := line(func(w *LogWriter) error { return w.Write(epoch, time.Second, "a", h) })
+		if got := line(func(w *LogWriter) error { return w.WritePacked(epoch, time.Second, "a", packed) }); got != want {
+			t.Errorf("of a packed histogram:\n%swant\n%s", got, want)
+		}
+		if got := line(func(w *LogWriter) error { return w.WriteBuckets(epoch, time.Second, "a", sum.Buckets()) }); got != want {
+			t.Errorf("of buckets:\n%swant\n%s", got, want)
+		}
+		if taken := sum.Take(); !slices.Equal(taken, BucketsOf(h)) || sum.Buckets() != nil {
+			t.Errorf("the sum is %v and leaves %v, want %v and nothing", taken, sum.Buckets(), BucketsOf(h))
+		}
+	})
 }

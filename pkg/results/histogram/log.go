@@ -59,7 +59,12 @@ func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdr
 
 // WritePacked is [LogWriter.Write] for a histogram of the shape of [Packed].
 func (w *LogWriter) WritePacked(at time.Time, length time.Duration, tag string, p *hdrhistogram.PackedHistogram) error {
-	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendPacked(b, p) })
+	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, p.ForEachBucket) })
+}
+
+// WriteBuckets is [LogWriter.Write] for the buckets of a histogram of the shape of [New].
+func (w *LogWriter) WriteBuckets(at time.Time, length time.Duration, tag string, buckets Buckets) error {
+	return w.write(at, length, tag, total{buckets}, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, buckets.each) })
 }
 
 // counts is a histogram of any kind.
@@ -67,6 +72,11 @@ type counts interface {
 	TotalCount() int64
 	Max() int64
 }
+
+// total is buckets as a histogram.
+type total struct{ Buckets }
+
+func (t total) TotalCount() int64 { return t.Total() }
 
 func (w *LogWriter) write(at time.Time, length time.Duration, tag string, h counts, encode func(b []byte) ([]byte, error)) error {
 	if strings.ContainsAny(tag, ", =\t\r\n") {

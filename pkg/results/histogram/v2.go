@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -32,7 +33,7 @@ func (v *V2) Append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	p := v.packed[digits]
 	p.Reset()
 	p.MergeFrom(h)
-	return appendV2(b, p, digits), nil
+	return appendV2(b, p.ForEachBucket, digits), nil
 }
 
 // checkShape returns an error if a histogram's shape differs from those of loads.
@@ -43,13 +44,13 @@ func checkShape(lowest, highest, digits int64) error {
 	return nil
 }
 
-// appendV2 appends the V2 encoding: a header, then each count as a variable-length
-// integer, with a run of empty buckets as its negative length.
-func appendV2(b []byte, p *hdrhistogram.PackedHistogram, digits int) []byte {
+// appendV2 appends the V2 encoding of buckets in rising order: a header, then each count as a
+// variable-length integer, with a run of empty buckets as its negative length.
+func appendV2(b []byte, buckets iter.Seq2[int64, int64], digits int) []byte {
 	start := len(b)
 	b = append(b, make([]byte, encodedHeaderSize)...)
 	next := 0
-	for value, count := range p.ForEachBucket {
+	for value, count := range buckets {
 		index := indexIn(value, exactBits[digits])
 		switch empty := index - next; {
 		case empty == 1:
