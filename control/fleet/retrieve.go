@@ -10,6 +10,8 @@ type Retrieved struct {
 	Stopped
 	// Files are the names of the files that were fetched whole.
 	Files []string
+	// Unreleased is why the agent was not released after all files had arrived, nil if it was.
+	Unreleased error
 }
 
 // Resume returns a fleet for sessions that another process opened.
@@ -20,8 +22,8 @@ func Resume(o Options) *Fleet {
 }
 
 // Retrieve connects to one agent of a resumed fleet, ends its session, fetches its files into
-// dir, and releases the agent if all files arrived. The error is a [*GoneError] if there is no
-// session, and trying again is useless.
+// dir, and releases the agent if all files arrived. An error means that some did not. It is a
+// [*GoneError] if there is no session, and trying again is useless.
 func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retrieved, err error) {
 	s := f.newSession(member)
 	if err := s.Dial(ctx, f.opts.Connect); err != nil {
@@ -38,6 +40,6 @@ func (f *Fleet) Retrieve(ctx context.Context, member int, dir string) (got Retri
 		return got, errors.Join(err, s.Disconnect())
 	}
 	got.Files = files
-	defer s.Disconnect()
-	return got, s.close(ctx)
+	got.Unreleased = errors.Join(s.close(ctx), s.Disconnect())
+	return got, nil
 }

@@ -106,12 +106,11 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 			again = again || !errors.As(err, &gone)
 			continue
 		}
-		fetched = append(fetched, i)
-		member := &db.Members[i]
-		member.Files, member.Exit, member.Error = got.Files, got.Exit, got.Error
-		if got.ApparentBytes >= 0 {
-			member.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
+		if got.Unreleased != nil {
+			errs = append(errs, fmt.Errorf("member %d: its records were fetched, but its agent was not released: %w", i+1, got.Unreleased))
 		}
+		fetched = append(fetched, i)
+		record(&db.Members[i], got)
 	}
 	errs = append(errs, o.finish(dir, db, fetched))
 	if end(&db.State, &db.Ended) {
@@ -121,6 +120,14 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 		return errors.Join(append(errs, err, mark.Close(false))...)
 	}
 	return errors.Join(append(errs, mark.Close(!again))...)
+}
+
+// record records what was retrieved of a member.
+func record(m *results.Member, got fleet.Retrieved) {
+	m.Files, m.Exit, m.Error = got.Files, got.Exit, got.Error
+	if got.ApparentBytes >= 0 {
+		m.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
+	}
 }
 
 // collected names what renews digests here.
