@@ -104,19 +104,19 @@ func (r *run) leaveShared(ctx context.Context) error {
 	return nil
 }
 
-// leaveKeys removes or counts the claim's keys, as the experiment says, and ends the claim.
+// leaveKeys removes or counts the claim's keys, as the experiment says, and then gives the claim up.
 func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
-	ended := r.hold.End(ctx, r.writtenAtMost(ctx))
+	r.hold.Narrow(r.writtenAtMost(ctx))
 	if r.db.Cleanup {
 		r.journal.event("cleanup", -1, s.Prefix)
 		done, left := shared.CleanHeld(ctx, r.hold, r.journal.step)
 		s.Cleanup, s.Left = &done, left
 		r.journal.say("removed %d keys below %s/", done.Removed, s.Prefix)
-		return ended
+		return nil
 	}
 	left, err := r.hold.Count(ctx)
 	s.Left = left
-	return errors.Join(ended, err)
+	return errors.Join(err, r.hold.End(ctx))
 }
 
 // countBefore counts the keys of the database before a load that creates keys and deletes none.

@@ -87,13 +87,119 @@ func TestClaimExpires(t *testing.T) {
 		if _, left := CleanHeld(t.Context(), first, say); left != -1 {
 			t.Errorf("a run without its claim removes keys: %d are left", left)
 		}
-		if err := second.End(t.Context(), func(k workload.KeySpans) workload.KeySpans { return k }); err != nil {
+		if err := second.End(t.Context()); err != nil {
 			t.Errorf("end the claim: %v", err)
 		}
 		if len(said) > 0 {
 			t.Errorf("nothing was unknown, said %q", said)
 		}
 	})
+}
+
+// cleaning is a driver that removes keys by a function.
+type cleaning struct {
+	*claims
+	clean func(ctx context.Context, removed func(int64)) error
+}
+
+func (c *cleaning) Clean(ctx context.Context, _ database.Target, _ database.Removable, removed func(int64)) error {
+	return c.clean(ctx, removed)
+}
+
+// heldBy fails the test unless the stored claim is of a run.
+func (c *cleaning) heldBy(t *testing.T, target database.Target, run string) {
+	t.Helper()
+	text, _, err := c.Claim(t.Context(), target)
+	if err != nil {
+		t.Fatalf("read the claim: %v", err)
+	}
+	if claim, err := decodeClaim(text); err != nil || claim.Run != run {
+		t.Errorf("the claim is %q, %v, want that of run %s", text, err, run)
+	}
+}
+
+// As long as a run removes its keys, no other run has the prefix.
+func TestCleanKeepsClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
+		first, err := Take(t.Context(), driver, target, Claimant{Run: "1", Owner: "ann", Keys: workload.KeySpans{{Size: 8, First: 0, End: 5}}}, t.Logf)
+		if err != nil {
+			t.Fatalf("take the prefix: %v", err)
+		}
+		left := int64(5)
+		driver.clean = func(_ context.Context, removed func(int64)) error {
+			for n := int64(1); left > 0; n++ {
+				time.Sleep(expireAfter)
+				if _, err := Take(t.Context(), driver, target, Claimant{Run: "2", Owner: "ann"}, t.Logf); err == nil || !strings.Contains(err.Error(), "run 1 of ann") {
+					t.Errorf("run 1 still removes keys: want a refusal that names it, got %v", err)
+				}
+				left--
+				removed(n)
+			}
+			return nil
+		}
+		if done, left := CleanHeld(t.Context(), first, t.Logf); done.Removed != 5 || done.Error != "" || left != 0 {
+			t.Errorf("removed %+v, %d left, want 5 and none left", done, left)
+		}
+		second, err := Take(t.Context(), driver, target, Claimant{Run: "2", Owner: "ann"}, t.Logf)
+		if err != nil {
+			t.Fatalf("take the prefix after the cleanup: %v", err)
+		}
+		second.stop()
+	})
+}
+
+// A run whose claim was taken over, because it was stopped for long, removes no more keys and not
+// the other's claim.
+func TestCleanOfLostClaim(t *testing.T) {
+	for name, tt := range map[string]struct {
+		removals int  // at the last of which the claim is taken over
+		lasts    bool // the removal lasts until it is ended
+	}{
+		"before the removal": {0, false}, "during the removal": {1, true}, "at its end": {1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
+				first, err := Take(t.Context(), driver, target, Claimant{Run: "1", Owner: "ann"}, t.Logf)
+				if err != nil {
+					t.Fatalf("take the prefix: %v", err)
+				}
+				if tt.removals == 0 {
+					driver.takenOver(t, target)
+				}
+				removals := 0
+				driver.clean = func(ctx context.Context, _ func(int64)) error {
+					removals++
+					driver.takenOver(t, target)
+					if tt.lasts {
+						<-ctx.Done()
+					}
+					return ctx.Err()
+				}
+				done, _ := CleanHeld(t.Context(), first, t.Logf)
+				if !strings.Contains(done.Error, "taken over: run 2 of ann") || removals != tt.removals {
+					t.Errorf("%d removals and the error %q, want %d, and an error that names the other run", removals, done.Error, tt.removals)
+				}
+				driver.heldBy(t, target, "2")
+			})
+		})
+	}
+}
+
+// takenOver replaces the claim by that of run 2.
+func (c *cleaning) takenOver(t *testing.T, target database.Target) {
+	_, version, err := c.Claim(t.Context(), target)
+	if err != nil {
+		t.Errorf("read the claim: %v", err)
+	}
+	text, err := (&Claim{Run: "2", Owner: "ann", Expires: time.Now().Add(time.Hour), Runs: []string{"1", "2"}}).encode()
+	if err != nil {
+		t.Errorf("encode the claim: %v", err)
+	}
+	if err := c.SetClaim(t.Context(), target, text, version); err != nil {
+		t.Errorf("take the claim over: %v", err)
+	}
 }
 
 // A claim above the prefix that cannot be read is reported, and prevents nothing.

@@ -153,7 +153,7 @@ func TestClaimKeepsConnection(t *testing.T) {
 	if k.dialed != 2 || k.open != 1 {
 		t.Errorf("after the loss of two members %d connections were opened in all and %d are open, want 2 and 1", k.dialed, k.open)
 	}
-	if err := h.End(t.Context(), func(keys workload.KeySpans) workload.KeySpans { return keys }); err != nil {
+	if err := h.End(t.Context()); err != nil {
 		t.Errorf("end the claim: %v", err)
 	}
 	if err := h.Remove(t.Context()); err != nil {

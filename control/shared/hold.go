@@ -37,9 +37,12 @@ type Hold struct {
 	end   context.CancelFunc
 	done  chan struct{}
 
+	// held ends when the claim is not this run's any more. Its cause says why.
+	held context.Context
+	lose context.CancelCauseFunc
+
 	mu    sync.Mutex
 	claim Claim
-	lost  error // why the claim is not this run's any more
 }
 
 // Take claims the target's prefix. It refuses a prefix that a run uses, and keys that do not
@@ -78,6 +81,7 @@ func Take(ctx context.Context, driver database.Driver, t database.Target, who Cl
 	}
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	h = &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
+	h.held, h.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		defer close(h.done)
 		h.keep(ctx)
@@ -151,7 +155,7 @@ func (h *Hold) keep(ctx context.Context) {
 	for {
 		select {
 		case <-ticker.C:
-			_ = h.update(ctx, func(*Claim) {})
+			_ = h.renew(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -162,8 +166,8 @@ func (h *Hold) keep(ctx context.Context) {
 func (h *Hold) update(ctx context.Context, change func(*Claim)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lost != nil {
-		return h.lost
+	if err := h.lost(); err != nil {
+		return err
 	}
 	c := h.claim
 	c.Expires = time.Now().Add(expireAfter).UTC()
@@ -173,11 +177,11 @@ func (h *Hold) update(ctx context.Context, change func(*Claim)) error {
 	case err != nil:
 		return fmt.Errorf("renew the claim of the prefix %s: %w", h.store.target.Prefix, err)
 	case held == nil:
-		h.lost = fmt.Errorf("the claim of the prefix %s was removed by others", h.store.target.Prefix)
-		return h.lost
+		h.lose(fmt.Errorf("the claim of the prefix %s was removed by others", h.store.target.Prefix))
+		return h.lost()
 	case held.Run != c.Run:
-		h.lost = fmt.Errorf("the claim of the prefix %s was taken over: %s", h.store.target.Prefix, describe(held))
-		return h.lost
+		h.lose(fmt.Errorf("the claim of the prefix %s was taken over: %s", h.store.target.Prefix, describe(held)))
+		return h.lost()
 	}
 	if err := h.store.write(ctx, &c, version); err != nil {
 		return fmt.Errorf("renew the claim of the prefix %s: %w", h.store.target.Prefix, err)
@@ -191,35 +195,45 @@ func (h *Hold) Cover(ctx context.Context, keys workload.KeySpan) error {
 	return h.update(ctx, func(c *Claim) { c.Keys = c.Keys.Add(keys) })
 }
 
-// keys returns the claim's keys, or why the claim is lost.
-func (h *Hold) keys() (workload.KeySpans, error) {
+// Narrow removes keys from the claim that the run certainly did not write. The next renewal, or the
+// end of the claim, stores them.
+func (h *Hold) Narrow(change func(workload.KeySpans) workload.KeySpans) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.claim.Keys, h.lost
+	h.claim.Keys = change(h.claim.Keys).Add()
 }
 
-// End stops the renewal and releases the prefix. The claim stays for the remaining keys.
-func (h *Hold) End(ctx context.Context, change func(workload.KeySpans) workload.KeySpans) error {
+// renew renews the claim, which must still belong to this run.
+func (h *Hold) renew(ctx context.Context) error { return h.update(ctx, func(*Claim) {}) }
+
+// lost returns why the claim is not this run's any more, nil while it is.
+func (h *Hold) lost() error { return context.Cause(h.held) }
+
+// End stops the renewal and releases the prefix: from then on another run may have it. The claim
+// stays for the remaining keys.
+func (h *Hold) End(ctx context.Context) error {
 	h.stop()
-	err := h.update(ctx, func(c *Claim) {
-		c.Expires = time.Time{}
-		c.Keys = change(c.Keys).Add()
-	})
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return errors.Join(err, h.store.close())
+	err := h.update(ctx, func(c *Claim) { c.Expires = time.Time{} })
+	return errors.Join(err, h.disconnect())
 }
 
-// Remove stops the renewal and removes the claim: no keys are left.
+// Remove stops the renewal and removes the claim, if it is still this run's: no keys are left.
 func (h *Hold) Remove(ctx context.Context) error {
 	h.stop()
+	// Nobody else may replace the claim before it expires again.
+	if err := h.renew(ctx); err != nil {
+		return errors.Join(err, h.disconnect())
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lost != nil {
-		return h.lost
-	}
-	h.lost = errors.New("the claim was removed")
+	h.lose(errors.New("the claim was removed"))
 	return errors.Join(h.store.remove(ctx), h.store.close())
+}
+
+func (h *Hold) disconnect() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.store.close()
 }
 
 // Count returns how many keys are below the prefix, including those of others, -1 if not known.
@@ -231,24 +245,43 @@ func (h *Hold) Count(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// CleanHeld removes the keys of a claim that ended, and then the claim. left is 0, or -1 if not
-// known. It reports the keys of others that stay.
+// CleanHeld removes the keys of a claim, and then the claim, or ends it if keys are left. Until then
+// the claim is renewed, so that no other run can have the prefix. left is 0, or -1 if not known. It
+// reports the keys of others that stay.
 func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any)) (done results.Cleanup, left int64) {
-	keys, lost := h.keys()
-	if lost != nil {
-		return results.Cleanup{Error: lost.Error()}, -1
+	if err := h.renew(ctx); err != nil && h.lost() == nil {
+		say("%v", err) // the next renewal may succeed
 	}
-	done, left = Clean(ctx, h.store.driver, h.store.target, database.Removable{Numbers: keys}, say)
-	if left != 0 {
-		return done, left
+	done, left = h.clean(ctx, say)
+	giveUp := h.End
+	if left == 0 {
+		giveUp = h.Remove
+		if others, err := h.Count(ctx); err == nil && others > 0 {
+			say("%d keys below %s/ are of others, and stay", others, h.store.target.Prefix)
+		}
 	}
-	if others, err := h.Count(ctx); err == nil && others > 0 {
-		say("%d keys below %s/ are of others, and stay", others, h.store.target.Prefix)
-	}
-	if err := h.Remove(ctx); err != nil {
+	switch err := giveUp(ctx); {
+	case err == nil:
+	case done.Error == "":
 		done.Error = err.Error()
+	case h.lost() == nil:
+		say("give the prefix %s free: %v", h.store.target.Prefix, err)
 	}
 	return done, left
+}
+
+// clean removes the claim's keys for as long as the claim is this run's.
+func (h *Hold) clean(ctx context.Context, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+	if err := h.lost(); err != nil {
+		return results.Cleanup{Error: err.Error()}, -1
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.held, func() { cancel(h.lost()) })()
+	h.mu.Lock()
+	keys := h.claim.Keys
+	h.mu.Unlock()
+	return Clean(ctx, h.store.driver, h.store.target, database.Removable{Numbers: keys}, say)
 }
 
 func (h *Hold) stop() {
