@@ -25,7 +25,13 @@ const (
 	skippedAfter = 30 * time.Second
 	// leastNumbered is the size of the smallest values that begin with the number of their request.
 	leastNumbered = 16
+	// listedSlots is the memory of an entry in its sequence's list and of its write, some 240 bytes, in
+	// slots of 8.
+	listedSlots = 30
 )
+
+// request is what the value of a write names: its key and its number.
+type request struct{ key, number int64 }
 
 // judge compares what watchers hear with what was written. It is safe for concurrent use. Times
 // are unix nanoseconds of one clock.
@@ -43,11 +49,12 @@ type judge struct {
 	each    int64               // keys in a range, of which there are ranges
 	ranges  int64
 	list    []*watcher          // by number
-	waiting map[int64]*write    // that no watcher has heard of, by number
+	waiting map[request]*write  // that no watcher has heard of
 	unknown map[*entry]struct{} // whose request is not known yet
-	numbers map[int64]*entry    // of these, by the number in the value
+	numbers map[request]*entry  // of these, by the number in the value
 	others  others
-	kept    int64 // slots of open entries
+	kept    int64 // slots of open entries, and of those that are listed
+	most    int64 // that are kept, in bytes
 
 	counts    watchers.Counts
 	witnesses []watchers.Witness
@@ -57,7 +64,7 @@ type judge struct {
 
 // newJudge returns a judge of a load, the times of whose writes may be so far from those of events.
 func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load, unsure int64) *judge {
-	j := &judge{facts: facts, of: of, keys: keysOf(l), unsure: unsure, waiting: map[int64]*write{}, unknown: map[*entry]struct{}{}, numbers: map[int64]*entry{}, times: newTimes(facts.Values)}
+	j := &judge{facts: facts, of: of, most: mostKept, keys: keysOf(l), unsure: unsure, waiting: map[request]*write{}, unknown: map[*entry]struct{}{}, numbers: map[request]*entry{}, times: newTimes(facts.Values)}
 	for _, op := range l.Operations() {
 		j.sends = append(j.sends, op.SendsValue())
 	}
@@ -203,6 +210,9 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	}
 	if e.done && e.write == nil { // nobody of this load wrote it
 		j.counts.Foreign++
+		if j.facts.Coalesces {
+			j.skip(w, e, at)
+		}
 		return
 	}
 	if e.done || e.heardBy(w) > 0 {
@@ -242,14 +252,16 @@ func sentOf(e *entry, at int64) int64 {
 
 // skip notes that a watcher hears of no older version of a key.
 func (j *judge) skip(w *watcher, e *entry, at int64) {
-	for o := e.older; o != nil && !o.done && o.version > w.after && o.heardBy(w) == 0; {
+	for o := e.older; o != nil && o.version > w.after && o.heardBy(w) == 0; {
 		older := o.older
-		size := len(o.heard)
-		w.seq.resolve(o, w.place, -at)
-		j.kept += int64(len(o.heard) - size)
-		j.counts.Coalesced++
-		j.times.add(sentOf(o, at), valueCoalesced, 1)
-		j.closeIf(w.seq, o)
+		if !o.done { // others between ours are
+			size := len(o.heard)
+			w.seq.resolve(o, w.place, -at)
+			j.kept += int64(len(o.heard) - size)
+			j.counts.Coalesced++
+			j.times.add(sentOf(o, at), valueCoalesced, 1)
+			j.closeIf(w.seq, o)
+		}
 		o = older
 	}
 }
@@ -266,7 +278,7 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 	if j.facts.Values && len(event.Value) >= leastNumbered {
 		number = int64(binary.LittleEndian.Uint64(event.Value))
 	}
-	wrote := j.waiting[number]
+	wrote := j.waiting[request{key, number}]
 	if event.Version <= s.done && wrote == nil { // it was judged
 		switch w := j.list[event.Watcher]; {
 		case j.others.has(s, event.Version):
@@ -280,19 +292,20 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 	if wrote == nil {
 		j.unknown[e] = struct{}{}
 		if number != noNumber {
-			j.numbers[number] = e
+			j.numbers[request{key, number}] = e
 		}
 	}
 	if wrote != nil && s.replaced != nil {
 		s.replaced.heard(wrote)
 	}
-	delete(j.waiting, number)
+	delete(j.waiting, request{key, number})
 	j.insert(s, e)
 	return e
 }
 
 // insert adds a version.
 func (j *judge) insert(s *sequence, e *entry) {
+	j.kept += listedSlots
 	if s.insert(e); !j.facts.Coalesces {
 		return
 	}
@@ -306,8 +319,8 @@ func (j *judge) insert(s *sequence, e *entry) {
 // identify notes that the request of an entry is known, or will not be.
 func (j *judge) identify(e *entry) {
 	delete(j.unknown, e)
-	if j.numbers[e.number] == e {
-		delete(j.numbers, e.number)
+	if r := (request{e.key, e.number}); j.numbers[r] == e {
+		delete(j.numbers, r)
 	}
 }
 
@@ -348,12 +361,20 @@ func (j *judge) close(s *sequence, e *entry, all bool) {
 	if all {
 		e.all = s.allHeard(e, e.write.sent)
 	}
-	s.close(e)
+	j.kept -= listedSlots * s.close(e)
 }
 
-// bound drops the oldest entries if too much is kept.
+// bound drops the oldest entries if too much is kept: of a sequence, or of others if it has none.
 func (j *judge) bound(s *sequence) {
-	for j.kept*8 > mostKept && s.head != nil {
+	for j.kept*8 > j.most {
+		if s.head == nil {
+			list := j.sequences()
+			n := slices.IndexFunc(list, func(o *sequence) bool { return o.head != nil })
+			if n < 0 {
+				return
+			}
+			s = list[n]
+		}
 		e := s.head
 		for _, w := range s.watchers {
 			if w.expects(e.version) && e.heardBy(w) == 0 {
@@ -363,8 +384,7 @@ func (j *judge) bound(s *sequence) {
 		s.dropped = max(s.dropped, e.version)
 		j.identify(e)
 		if e.write == nil {
-			j.kept -= int64(len(e.heard))
-			s.close(e)
+			j.kept -= int64(len(e.heard)) + listedSlots*s.close(e)
 			continue
 		}
 		j.close(s, e, false)
@@ -402,7 +422,7 @@ func (j *judge) wrote(ended *load.Ended) {
 	}
 	e := s.by[ended.Change]
 	if ended.Change <= 0 {
-		e = j.numbers[one.number]
+		e = j.numbers[request{one.key, one.number}]
 	}
 	switch {
 	case e != nil && e.write == nil:
@@ -417,8 +437,9 @@ func (j *judge) wrote(ended *load.Ended) {
 		e = &entry{version: ended.Change, key: one.key, number: one.number, write: one}
 		j.insert(s, e)
 		j.closeIf(s, e)
+		j.bound(s)
 	case j.facts.Values:
-		if j.waiting[one.number] = one; one.acked && s.replaced != nil {
+		if j.waiting[request{one.key, one.number}] = one; one.acked && s.replaced != nil {
 			s.replaced.wait(one)
 		}
 	case one.acked: // no event can be known to be of it
@@ -430,10 +451,10 @@ func (j *judge) wrote(ended *load.Ended) {
 func (j *judge) forget(before int64) {
 	j.disownUnknown(before)
 	if j.facts.Coalesces {
-		for number, one := range j.waiting {
+		for r, one := range j.waiting {
 			if one.end < before-int64(skippedAfter) && j.replaced(one) {
 				j.skipped(one, one.replacedAt())
-				delete(j.waiting, number)
+				delete(j.waiting, r)
 			}
 		}
 		for _, s := range j.sequences() {
@@ -458,7 +479,7 @@ func (j *judge) disownUnknown(before int64) {
 		} else {
 			j.others.add(s, e.version)
 		}
-		s.close(e)
+		j.kept -= listedSlots * s.close(e)
 	}
 }
 
@@ -476,10 +497,18 @@ func (j *judge) disown(e *entry) {
 	}
 }
 
-// replaced reports whether watchers heard of a write of the same key that may have come after.
+// replaced reports whether watchers heard of a write of the same key that may have come after. It may be
+// one of others, which was made before they heard of it.
 func (j *judge) replaced(one *write) bool {
 	last := j.sequence(one.key).last[one.key]
-	return last != nil && last.write != nil && one.sent <= last.write.end+j.unsure
+	if last == nil {
+		return false
+	}
+	until := last.first
+	if last.write != nil {
+		until = last.write.end
+	}
+	return until > 0 && one.sent <= until+j.unsure
 }
 
 // watching is how many watchers must hear of a write whose version is not known.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -181,6 +182,9 @@ func TestReconnectFails(t *testing.T) {
 		r.dialing = func(context.Context) error { return errors.New("no member answers") }
 		if err := r.watching.Run(ctx); err != nil {
 			t.Fatal(err)
+		}
+		if err := r.watching.addOne(ctx, 3); err == nil || !strings.Contains(err.Error(), "has ended") {
+			t.Errorf("a watcher more on a connection that has ended: %v", err)
 		}
 		r.write(workload.OK, true)
 		time.Sleep(time.Second)

@@ -13,6 +13,7 @@ type sequence struct {
 	head, tail *entry
 	by         map[int64]*entry // that are in the list
 	done       int64            // all versions up to it are judged
+	closed     int64            // the newest that is judged; older ones may be open
 	dropped    int64            // up to which some were not judged
 	last       map[int64]*entry // by key, the newest, of watches that coalesce
 	replaced   *replaced        // nil for others
@@ -68,9 +69,9 @@ func (s *sequence) join(id int32, slow bool) *watcher {
 	return w
 }
 
-// establish notes that a watcher hears of all versions after one.
+// establish notes that a watcher hears of all versions after one, and after those that are judged.
 func (s *sequence) establish(w *watcher, after, now int64) {
-	w.after, w.since = max(after, s.done), now
+	w.after, w.since = max(after, s.closed), now
 	s.greatest = max(s.greatest, w.after)
 	s.count()
 }
@@ -210,8 +211,8 @@ func (s *sequence) complete(e *entry) bool {
 	return true
 }
 
-// close ends an entry, and forgets all entries up to the first that is open.
-func (s *sequence) close(e *entry) {
+// close ends an entry, forgets all entries up to the first that is open, and returns how many it forgot.
+func (s *sequence) close(e *entry) (forgotten int64) {
 	for _, at := range e.heard {
 		e.last = max(e.last, at, -at)
 	}
@@ -219,10 +220,13 @@ func (s *sequence) close(e *entry) {
 		s.spare = append(s.spare, e.heard)
 	}
 	e.done, e.heard = true, nil
+	s.closed = max(s.closed, e.version)
 	for h := s.head; h != nil && h.done; h = s.head {
 		s.remove(h)
 		s.done = max(s.done, h.version)
+		forgotten++
 	}
+	return forgotten
 }
 
 // remove takes an entry from the list. The newest of a key is kept for what follows.

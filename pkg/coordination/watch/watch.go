@@ -228,6 +228,9 @@ func (w *Watching) addOne(ctx context.Context, i int) error {
 		return fmt.Errorf("add a watcher: %w", err)
 	}
 	defer c.adding.Done()
+	if c.on == nil {
+		return errors.New("add a watcher: its connection has ended and could not be opened again")
+	}
 	w.mu.Lock()
 	id, r := w.judge.join(c.slow)
 	c.watchers = append(c.watchers, id)
@@ -308,9 +311,12 @@ func (w *Watching) Doubt(why error) { w.doubt = why }
 
 // ended reports whether the connection of a watcher has ended.
 func (c *connection) ended() bool {
+	c.of.mu.Lock()
+	ids := slices.Clone(c.watchers)
+	c.of.mu.Unlock()
 	c.of.judge.mu.Lock()
 	defer c.of.judge.mu.Unlock()
-	for _, id := range c.watchers {
+	for _, id := range ids {
 		if c.of.judge.list[id].broken {
 			return true
 		}
