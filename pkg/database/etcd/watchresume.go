@@ -107,6 +107,9 @@ func (w *watches) skip(id, left int64) {
 	if after := w.past.overlap[id]; left-1 > after {
 		w.to.Receive(time.Now(), []database.WatchEvent{{Watcher: int32(id - 1), Gap: true, Version: left - 1}})
 	}
+	if _, had := w.past.overlap[id]; !had {
+		w.past.overlaps.Add(1)
+	}
 	w.past.overlap[create.WatchId] = left - 1
 	delete(w.past.overlap, id)
 	w.tasks.Go(func() { // the reader must not wait for the other side

@@ -389,12 +389,17 @@ func (w *watches) receive() {
 	}
 }
 
-// take handles the packets of one read, and reports their events.
+// take handles the packets of one read, which began to come at a time, and reports their events. A packet
+// has come when all of it has.
 func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.WatchEvent, error) {
 	for {
+		had := w.in.Buffered()
 		a, err := w.packet()
 		if err != nil {
 			return events, err
+		}
+		if had < lengthField+headerSize+a.size {
+			at = time.Now()
 		}
 		var e database.WatchEvent
 		is := false

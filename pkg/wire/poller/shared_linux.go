@@ -122,12 +122,14 @@ func (c *shared) serve() {
 	for range patience {
 		n := c.events.Load()
 		all := c.over || c.read()
-		if until := pause(c.reader); until != nil && !c.over {
-			go func() {
-				<-until
-				c.serve()
-			}()
-			return
+		if !c.over {
+			if until := pause(c.reader); until != nil {
+				go func() {
+					<-until
+					c.serve()
+				}()
+				return
+			}
 		}
 		if all && c.events.CompareAndSwap(n, 0) {
 			return
