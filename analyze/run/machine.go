@@ -153,19 +153,27 @@ func (m *Machine) growth(w Span, get Counter) (grown Measure) {
 }
 
 // unseen returns how much of the window, in nanoseconds, lies between the last sample of running
-// processes and the first that found them ended, over samples [first, end). The second sample
-// repeats the first one's counters.
+// processes and the first that found them ended, over samples [first, end).
 func (m *Machine) unseen(w Span, first, end int) (lost int64) {
+	for _, s := range m.endings(first, end) {
+		lost += max(0, min(s.To, w.To)-max(s.From, w.From))
+	}
+	return lost
+}
+
+// endings returns the times between the last sample of running processes and the first that found them
+// ended, over samples [first, end). The second sample repeats the first one's counters.
+func (m *Machine) endings(first, end int) (list []Span) {
 	i, ran := first, false
 	m.each(Of(metric.Processes), first, end, func(n float64) bool {
 		if ran && n == 0 {
-			lost += max(0, min(m.Samples.Times[i], w.To)-max(m.Samples.Times[i-1], w.From))
+			list = append(list, Span{m.Samples.Times[i-1], m.Samples.Times[i]})
 		}
 		ran = n > 0
 		i++
 		return true
 	})
-	return lost
+	return list
 }
 
 // Throttled is the percentage of CPU limit periods in which the machine's processes were stopped

@@ -195,12 +195,15 @@ func (r *Run) clockError(member int) int64 {
 }
 
 // pauses returns the times between two answers in which the member's runtime stopped its threads
-// for at least longPauses.
+// for at least longPauses, in each second of them if they are longer.
 func (o *Own) pauses() (list []Span) {
 	i, before := 0, metric.Unknown
 	o.Answers.Values(metric.PauseSeconds, 0, o.Answers.Len(), func(now float64) bool {
-		if before >= 0 && now-before >= longPauses.Seconds() {
-			list = append(list, Span{o.Answers.Times[i-1], o.Answers.Times[i]})
+		if before >= 0 {
+			between := Span{o.Answers.Times[i-1], o.Answers.Times[i]}
+			if now-before >= longPauses.Seconds()*max(between.seconds(), 1) {
+				list = append(list, between)
+			}
 		}
 		i, before = i+1, now
 		return true
@@ -210,9 +213,10 @@ func (o *Own) pauses() (list []Span) {
 
 // hostUsed holds the CPU time that a machine and the run's processes on it used.
 type hostUsed struct {
-	cpus int
-	host used
-	own  []used
+	cpus  int
+	host  used
+	own   []used
+	ended []Span // in which processes of the run ended, so that what they used last is not known
 }
 
 // used is a sampled counter of CPU time.
@@ -232,9 +236,10 @@ func (r *Run) hostsUsed() (hosts []hostUsed) {
 		if !known {
 			i = len(hosts)
 			byBoot[h.BootID] = i
-			hosts = append(hosts, hostUsed{cpus: h.CPUs, host: m.usedCPU(metric.HostCPUSeconds)})
+			hosts = append(hosts, hostUsed{cpus: max(h.OnlineCPUs, h.CPUs), host: m.usedCPU(metric.HostCPUSeconds)})
 		}
 		hosts[i].own = append(hosts[i].own, m.usedCPU(metric.CPUSeconds))
+		hosts[i].ended = append(hosts[i].ended, m.endings(0, m.Samples.Len())...)
 	}
 	if r.Info.Manifest != nil {
 		add(&r.Machines.Client, &r.Info.Manifest.Client)
@@ -267,7 +272,7 @@ func (m *Machine) usedCPU(n metric.Name) (u used) {
 // other is the share of the machine's processors that other programs used; 0 if unknown.
 func (h *hostUsed) other(from, to int64) float64 {
 	sum, ok := h.host.grown(from, to)
-	if !ok {
+	if !ok || slices.ContainsFunc(h.ended, func(s Span) bool { return s.From < to && from < s.To }) {
 		return 0
 	}
 	for i := range h.own {

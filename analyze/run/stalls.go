@@ -177,7 +177,7 @@ func (s *Stalls) compare(r *Run, steps []stalls.Step) {
 			slots[name] = append(slots[name], list)
 			k.Events, joined = k.Events+events, joined+len(list)
 			for _, e := range list {
-				k.Covered += time.Duration(e.To-e.From) * steps[i].Slot
+				k.Covered += time.Duration(steps[i].Judged(e.From, e.To)) * steps[i].Slot
 			}
 			periodic = periodic || coincidence.Periodic(list)
 		}

@@ -176,6 +176,39 @@ func TestCoincidedOnly(t *testing.T) {
 	}
 }
 
+// What a member used after its last sample is no other load.
+func TestNoOtherLoadOfTheDead(t *testing.T) {
+	s := newStalledRun(t, 5, 1)
+	host := &results.Host{BootID: "boot", CPUs: 1, OnlineCPUs: 4}
+	s.run.Info.Record.Members[0].Host, s.run.Info.Manifest.Client = host, *host
+	var member, client []results.Sample
+	begin := s.begin.Unix()
+	for second := range int64(20) {
+		sample := func(host, own, processes float64) results.Sample {
+			return results.Sample{UnixNano: (begin + second) * 1e9, PeriodNS: 1e9, Values: metric.SystemValues(map[metric.Name]float64{
+				metric.HostCPUSeconds: host, metric.CPUSeconds: own, metric.Processes: processes})}
+		}
+		ran := float64(min(second, 10)) // it ends right after its tenth second, in which it used all
+		all, processes := 3.5*ran, 1.0
+		if second > 10 {
+			all, processes = all+3.4, 0
+		}
+		if second > 15 {
+			all += 3
+		}
+		member, client = append(member, sample(all, 3.5*ran, processes)), append(client, sample(all, 0, 1))
+	}
+	s.run.Machines.Client = Machine{Name: "client", Samples: packed.Of(client...)}
+	s.run.Machines.Servers = []Machine{{Name: "member 1", Samples: packed.Of(member...)}}
+	var got []int64
+	for h := range s.run.OtherLoad([]Span{{begin * 1e9, (begin + 20) * 1e9}}) {
+		got = append(got, h.From/1e9-begin)
+	}
+	if !slices.Equal(got, []int64{15}) {
+		t.Errorf("other load in seconds %v, want that of second 15 alone", got)
+	}
+}
+
 // Pauses of members' runtimes and other load on a machine are compared too.
 func TestSampledOccurrences(t *testing.T) {
 	s := newStalledRun(t, 5, 1)
@@ -206,6 +239,14 @@ func TestSampledOccurrences(t *testing.T) {
 		if k, ok := got.kind(name); !ok || k.Events != 1 || k.Stalls != 1 {
 			t.Errorf("%s: %+v of %+v, want one event", name, k, got.Kinds)
 		}
+	}
+	// Answers that are seconds apart have as long a pause in each of them.
+	gap := results.NewDatabaseSample()
+	gap.UnixNano = answers[len(answers)-1].UnixNano + 7e9
+	gap.Values.Set(metric.PauseSeconds, paused+7*.04)
+	late := Own{Answers: packed.AnswersOf(append(answers, gap)...)}
+	if list := late.pauses(); len(list) != 1 {
+		t.Errorf("pauses of 40 ms in each of 7 seconds without an answer are %v, want those of one second before", list)
 	}
 	// Seconds count from the beginning of a span, and those without samples are passed over.
 	for _, c := range []struct {

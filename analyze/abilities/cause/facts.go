@@ -129,8 +129,9 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	f.Allowed, f.Busy, f.Periods = f.Processors, f.Processors, unrecorded("members have no quota")
 	for i, m := range r.Info.Record.Members {
 		if i < len(r.Machines.Servers) && &r.Machines.Servers[i] == leader && m.Host != nil && m.Host.CPUs > 0 {
-			f.Processors, f.Allowed = run.Counted(int64(m.Host.CPUs)), run.Measured(m.Host.AllowedCPUs(), 0)
-			f.Busy = known(r.UsedAt(i, spans)).Times(1 / float64(m.Host.CPUs))
+			all := max(m.Host.OnlineCPUs, m.Host.CPUs) // others there may have processors that this agent may not use
+			f.Processors, f.Allowed = run.Counted(int64(all)), run.Measured(m.Host.AllowedCPUs(), 0)
+			f.Busy = known(r.UsedAt(i, spans)).Times(1 / float64(all))
 		}
 	}
 	if l := r.Info.Record.Resources; l != nil && l.CPUs > 0 {
@@ -149,6 +150,10 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	if r.Info.Record.ByGenerators() {
 		why := unrecorded("the clients were on other machines")
 		f.Clients = Load{why, why}
+	}
+	f.ClientsBusy = unrecorded("the clients' processors are not known")
+	if m := r.Info.Manifest; m != nil && m.Client.AllowedCPUs() > 0 && f.Clients.Used.Known() {
+		f.ClientsBusy = f.Clients.Used.Times(1 / m.Client.AllowedCPUs())
 	}
 }
 

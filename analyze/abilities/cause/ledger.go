@@ -36,6 +36,9 @@ type Facts struct {
 	Whole bool
 	// Waiting is the mean number of the leader's threads that waited for a processor.
 	Waiting run.Measure
+	// ClientsBusy is the share of the processors of the clients' machine that they used, of those that
+	// they may use.
+	ClientsBusy run.Measure
 	// Used is the mean number of processors that the leader used. Processors are those of its
 	// machine, Allowed those that it may use at once.
 	Used, Processors, Allowed run.Measure

@@ -17,7 +17,8 @@ func outsideRule() Rule {
 // outside leaves the time inside the members. At least the part is outside in which no thread of
 // clients and members waited for a processor, and no quota stopped a member, which does not read
 // requests then. On a machine that they share, the work of processors is no property of the way
-// either. Where all clients are connected to the leader, other members are not on the way.
+// either. Where all clients are connected to the leader, other members are not on the way. Clients that
+// use nearly all of their processors may let answers wait in their own runtime, which no thread shows.
 func outside(f *Facts, at above) run.Measure {
 	if !f.Inside.Known() {
 		return f.Inside
@@ -25,6 +26,8 @@ func outside(f *Facts, at above) run.Measure {
 	m := run.Measured(at.left-f.Inside.Value, f.Inside.N)
 	members := f.Members
 	switch {
+	case f.ClientsBusy.Known() && f.ClientsBusy.Value >= saturation:
+		return atLeast(m, 0)
 	case f.Direct:
 		members = Load{f.Waiting, f.Used}
 	case f.Periods.Known(): // for how long the quota stopped the others is not known

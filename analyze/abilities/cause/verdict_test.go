@@ -120,6 +120,10 @@ func TestDirect(t *testing.T) {
 	if f.Shared = true; math.Abs(low()-65) > 1e-9 { // 10 % of the leader's work and 10 % of the clients'
 		t.Errorf("on a shared machine the way has at least %g %%, want 65", low())
 	}
+	if f.ClientsBusy = run.Measured(.8, 9); low() != 0 {
+		t.Errorf("with clients that use their processors up the way has at least %g %%, want 0", low())
+	}
+	f.ClientsBusy = run.Measured(.5, 9)
 	if f.Throttled = run.Measured(.4, 9); math.Abs(low()-25) > 1e-9 {
 		t.Errorf("with a leader that is stopped the way has at least %g %%, want 25", low())
 	}

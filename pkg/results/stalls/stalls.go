@@ -34,6 +34,8 @@ type Step struct {
 	// Median reports that slots were compared with the median slot instead of the due requests.
 	Median bool
 	Stalls []Stretch
+
+	stopped []bool // by slot, nil if the client always ran
 }
 
 // Stretch is the slots [From, To) of a step, with the requests that ended ok in them and the
@@ -45,6 +47,16 @@ type Stretch struct {
 
 // At returns the beginning of a slot.
 func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
+
+// Judged is how many of the slots [from, to) were judged.
+func (s *Step) Judged(from, to int) (n int) {
+	for i := from; i < to; i++ {
+		if s.stopped == nil || !s.stopped[i] {
+			n++
+		}
+	}
+	return n
+}
 
 // Length is how long a stretch is.
 func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
@@ -144,7 +156,10 @@ func (s *Step) judge(ticks []count, rated bool, stopped []results.Stretch) {
 		slots[i/n].due, slots[i/n].ok = slots[i/n].due+t.due, slots[i/n].ok+t.ok
 	}
 	s.Slot, s.Slots = time.Duration(n)*results.ProgressTick, len(slots)
-	s.find(slots, rated, s.without(stopped))
+	without := s.without(stopped)
+	if s.find(slots, rated, without); s.Stopped > 0 {
+		s.stopped = without
+	}
 }
 
 // without reports, by slot, which slots are not judged because the client did not run in a part of

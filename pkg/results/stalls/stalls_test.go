@@ -101,6 +101,9 @@ func TestRead(t *testing.T) {
 			if !slices.Equal(s.Stalls, c.want) || s.Slot != c.slot || s.Median != c.median || s.Stopped != c.without || s.Why != "" {
 				t.Errorf("%+v, want stalls %+v, slots of %v, median %v, %d slots without a client", s, c.want, c.slot, c.median, c.without)
 			}
+			if n := s.Judged(0, s.Slots); n != s.Slots-c.without {
+				t.Errorf("%d of %d slots are judged, want all but %d", n, s.Slots, c.without)
+			}
 			if len(c.want) > 0 && !s.At(c.want[0].From).Equal(begin.Add(time.Second+time.Duration(c.want[0].From)*c.slot)) {
 				t.Errorf("the first stall begins at %v", s.At(c.want[0].From))
 			}
