@@ -139,6 +139,9 @@ func stale(v *consistency.Verdict) (run.Measure, string) {
 		}
 		parts = append(parts, "longest "+ms(s.Max))
 	}
+	if n := v.Counts.Unrecognised; n > 0 {
+		parts = append(parts, fmt.Sprintf("%s more returned a value that was replaced too long ago to be remembered, or that no request wrote", humanize.Comma(n)))
+	}
 	if n := v.Counts.StepsBack; n > 0 {
 		parts = append(parts, fmt.Sprintf("at least %s step%s back", humanize.Comma(n), run.Plural(int(min(n, 2)))))
 	}
@@ -158,14 +161,21 @@ func lost(v *consistency.Verdict) (run.Measure, string) {
 	if h.Lost() > 0 {
 		text = fmt.Sprintf("%s: %s an older value, %s not there,", humanize.Comma(h.Lost()), humanize.Comma(h.Older), humanize.Comma(h.Gone))
 	}
-	text += fmt.Sprintf(" of %s keys", humanize.Comma(h.Read))
-	if h.Read < h.Keys {
+	judged := h.Read - h.NotJudged
+	text += fmt.Sprintf(" of %s keys", humanize.Comma(judged))
+	if h.NotJudged > 0 {
+		text += fmt.Sprintf("; %s could not be judged", humanize.Comma(h.NotJudged))
+	}
+	switch {
+	case h.Read < h.Keys:
 		text += fmt.Sprintf(" (%s not read: %s)", humanize.Comma(h.Keys-h.Read), v.NotReadBack)
+	case v.NotReadBack != "":
+		text += fmt.Sprintf(" (others not read: %s)", v.NotReadBack)
 	}
 	if h.Foreign > 0 {
 		text += fmt.Sprintf("; %s had a value that no request wrote", humanize.Comma(h.Foreign))
 	}
-	return run.Measured(float64(h.Lost()), h.Read), text
+	return run.Measured(float64(h.Lost()), judged), text
 }
 
 // cost formats how long the judge worked.

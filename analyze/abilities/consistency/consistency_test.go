@@ -76,6 +76,36 @@ func TestJudged(t *testing.T) {
 	}
 }
 
+// TestLost: keys that could not be judged do not count as those that kept their last write.
+func TestLost(t *testing.T) {
+	for _, c := range []struct {
+		held    judge.HeldKeys
+		notRead string
+		want    string
+	}{
+		{judge.HeldKeys{Keys: 10, Read: 10}, "", "none of 10 keys"},
+		{judge.HeldKeys{Keys: 10, Read: 10, Older: 2, Gone: 1}, "", "3: 2 an older value, 1 not there, of 10 keys"},
+		{judge.HeldKeys{Keys: 10, Read: 10, Older: 4}.AppliedTwice(), "", "none of 6 keys; 4 could not be judged"},
+		{judge.HeldKeys{Keys: 10, Read: 8}, "time was over", "none of 8 keys (2 not read: time was over)"},
+		{judge.HeldKeys{Keys: 10, Read: 10}, "generator 2 was lost", "none of 10 keys (others not read: generator 2 was lost)"},
+	} {
+		m, text := lost(&consistency.Verdict{Form: consistency.Judged, Held: &c.held, NotReadBack: c.notRead})
+		if text != c.want || m.N != c.held.Read-c.held.NotJudged {
+			t.Errorf("%+v: %q of %d, want %q", c.held, text, m.N, c.want)
+		}
+	}
+}
+
+// TestStale: reads of values that are not remembered are stated, because the count and the times leave
+// them out.
+func TestStale(t *testing.T) {
+	v := consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 12, Judged: 10, StaleReads: 3, Unrecognised: 2}}
+	const want = "3 of 10 requests, 2 more returned a value that was replaced too long ago to be remembered, or that no request wrote"
+	if _, text := stale(&v); text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
 // TestCost: the time of the judge is that of a load that it judged or measured.
 func TestCost(t *testing.T) {
 	for _, c := range []struct {

@@ -132,7 +132,11 @@ func (h *Half) doubt(r *judging.Report, resent int64) {
 		held := r.Held.AppliedTwice()
 		r.Held = &held
 	}
-	if v.Form == consistency.Unjudged || v.Form == consistency.Judged && r.Counts.Violations.All() > 0 {
+	switch {
+	case v.Form == consistency.Unjudged, v.Form == consistency.Judged && r.Counts.Violations.All() > 0:
+		return
+	case v.Form == consistency.Measured:
+		v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice, and how old the values of reads were is not known", resent)
 		return
 	}
 	kinds := "values that nobody wrote"
