@@ -121,6 +121,12 @@ func TestRecords(t *testing.T) {
 	if len(s.records) != 1 || len(s.failed) != 1 || s.old != 0 {
 		t.Errorf("got %d records, %q and %d old ones, want one, one failed and none", len(s.records), s.failed, s.old)
 	}
+	if err := list[0].keep(path); err != nil { // after a line that is cut
+		t.Fatal(err)
+	}
+	if list, unread, err := readRecords(path); err != nil || len(list) != 4 || unread != 1 {
+		t.Errorf("got %d records, %d unread, %v, want one more", len(list), unread, err)
+	}
 	other := made(t, s.plant, etcd, syncing(9))
 	other.Experiment += " "
 	if err := s.add(other); err != nil || s.old != 1 || len(s.records) != 1 {

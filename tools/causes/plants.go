@@ -89,6 +89,8 @@ func plants() []plant {
 			}},
 		{key: "unreported", words: "10 Mbit/s between the clients and etcd's leader, which reports no time of writes", unknown: true, stores: []store{etcd}, clients: 1, value: 40 << 10, faults: true,
 			lines: same(faults(during(measured, narrow)))},
+		{key: "proxy", words: "packets between the clients and etcd's leader 10 ms later, as by a proxy that sleeps", unknown: true, stores: []store{etcd}, clients: 8, faults: true,
+			lines: same(faults(during(measured, "kind: delay, member: leader, from: clients, by: 10ms")))},
 		{key: "stopped", words: "the leader stopped for half of the time, 0.4 s each", unknown: true, stores: all, clients: 1, faults: true, lines: same(stopped())},
 		{key: "defrag", words: "etcd's members defragmented each second, with values of 32 KiB", unknown: true, stores: []store{etcd}, clients: 64, rate: rate, value: 32 << 10, lines: same("maintain: {defrag: 1s}\n")},
 	}

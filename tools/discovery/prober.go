@@ -71,7 +71,9 @@ func probe(ctx context.Context, s store) *prober {
 		p.running.Go(func() {
 			for {
 				if listens(ctx, address) {
-					saw.why = s.follow(ctx, address, saw)
+					if why := s.follow(ctx, address, saw); ctx.Err() == nil { // else it was ended
+						saw.why = why
+					}
 				}
 				if !pause(ctx) {
 					return
