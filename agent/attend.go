@@ -34,6 +34,9 @@ type attended struct {
 	member *member.Member // that ran last
 	// held are the resources that faults need until they are over, by their ids.
 	held map[string]io.Closer
+	// endedBy is the fault that ended the member, and whose end starts it again; "" for none: the end
+	// of any fault starts a member that has ended itself.
+	endedBy string
 }
 
 var _ fault.Victim = (*attended)(nil)
@@ -42,7 +45,7 @@ var _ fault.Victim = (*attended)(nil)
 // child dies that no fault has ended. It then undoes what a fault would leave behind. It returns
 // the member that ran last.
 func (l life) attend(m *member.Member) *member.Member {
-	s, a := l.s, &attended{l, m, map[string]io.Closer{}}
+	s, a := l.s, &attended{life: l, member: m, held: map[string]io.Closer{}}
 	defer a.release()
 	for {
 		died := a.member.Done()
@@ -81,7 +84,7 @@ func (a *attended) survives() bool {
 	if lasts {
 		return true
 	}
-	err := a.Start(s.ctx)
+	err := a.Start(s.ctx, "")
 	if err != nil {
 		s.log.Warn("a member that a fault ended was not started again", "error", err)
 	}
@@ -117,7 +120,7 @@ func (a *attended) carryOut(c *change) changed {
 	return a.apply(c.record)
 }
 
-// apply applies a fault. The record holds the fault before.
+// apply applies a fault. The record holds the fault before. A fault that fails is undone at once.
 func (a *attended) apply(r fault.Record) changed {
 	s := a.s
 	k, err := fault.Check(r)
@@ -137,15 +140,16 @@ func (a *attended) apply(r fault.Record) changed {
 		s.noteFault(r)
 		return changed{record: r}
 	}
-	r.Saw, err = k.Apply(s.ctx, a, r)
-	r.Applied = time.Now()
-	if err != nil {
-		r.Failed = errors.Join(err, a.LetGo(r.ID), fault.Release([]fault.Record{r})).Error()
-		r.Over = time.Now()
+	if r.Saw, err = k.Apply(s.ctx, a, r); err != nil {
+		r.Failed = err.Error()
 	}
+	r.Applied = time.Now()
 	s.noteFault(r)
 	s.record()
 	s.log.Info("fault", "id", r.ID, "kind", r.Kind, "for", r.For, "saw", r.Saw, "failed", r.Failed)
+	if err != nil {
+		r = a.undo(r) // it may have begun to take effect
+	}
 	return changed{record: r}
 }
 
@@ -157,7 +161,10 @@ func (a *attended) undo(r fault.Record) fault.Record {
 		r.SawOver, err = k.Undo(s.ctx, a, r)
 	}
 	if err != nil {
-		r.Failed = "undo: " + err.Error()
+		if r.Failed != "" {
+			r.Failed += "; "
+		}
+		r.Failed += "undo: " + err.Error()
 	}
 	r.Over = time.Now()
 	s.noteFault(r)
@@ -169,9 +176,6 @@ func (a *attended) undo(r fault.Record) fault.Record {
 // release undoes what the faults would leave behind, and what would keep the member from ending
 // normally.
 func (a *attended) release() {
-	if t := a.Tap(); t != nil {
-		t.Set(tap.Effect{})
-	}
 	lasting := a.s.lasting()
 	var errs []error
 	for _, r := range lasting {
@@ -213,13 +217,14 @@ func (a *attended) Processes() (list []fault.Process) {
 
 // End implements [fault.Victim]. The session stays running and keeps sampling. It can be stopped
 // and collected from as always.
-func (a *attended) End(_ context.Context, graceful bool) error {
+func (a *attended) End(_ context.Context, id string, graceful bool) error {
 	s := a.s
 	select {
 	case <-a.member.Done():
 		return errors.New("a command of the plan exited before the member was stopped")
 	default:
 	}
+	a.endedBy = id
 	s.setDownFlag(true)
 	d := process.Deadlines{Kill: s.agent.opts.Deadlines.Kill}
 	if graceful {
@@ -249,12 +254,16 @@ func (a *attended) Upgrade(version string) error {
 	return nil
 }
 
+// Ended implements [fault.Victim].
+func (a *attended) Ended(id string) bool { return a.endedBy == id }
+
 // Start implements [fault.Victim]. A member that cannot be started stays down.
-func (a *attended) Start(ctx context.Context) error {
+func (a *attended) Start(ctx context.Context, id string) error {
 	s := a.s
-	if !s.isDown() {
+	if !s.isDown() || a.endedBy != "" && a.endedBy != id {
 		return nil
 	}
+	a.endedBy = ""
 	again, err := a.resume(ctx)
 	if err != nil {
 		return err

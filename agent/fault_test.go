@@ -25,6 +25,12 @@ import (
 // forever is longer than any test.
 const forever = int64(time.Hour)
 
+// stall holds the calls by which a member puts its writes on disk, and full fills its own disk.
+var (
+	stall = &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Fsync: "stall"}.Encoded()}
+	full  = &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Full: true}.Encoded()}
+)
+
 // allowed is an agent that allows every kind of fault that this machine can have.
 func allowed(o *agent.Options) { o.AllowFaults = fault.Possible() }
 
@@ -44,6 +50,16 @@ func (h *harness) heal(id string) *pb.FaultResponse {
 	got, err := h.Heal(h.t.Context(), &pb.HealRequest{RunId: h.run, Id: id})
 	if err != nil || got.Failed != "" || got.OverUnixNs < got.AppliedUnixNs {
 		h.t.Fatalf("heal %s: %v, %v", id, got, err)
+	}
+	return got
+}
+
+// ask applies a fault, which may fail.
+func (h *harness) ask(id string, k *pb.FaultKind) *pb.FaultResponse {
+	h.t.Helper()
+	got, err := h.Fault(h.t.Context(), &pb.FaultRequest{RunId: h.run, Id: id, Fault: k, ForNs: forever})
+	if err != nil {
+		h.t.Fatalf("fault %s: %v", id, err)
 	}
 	return got
 }
@@ -170,29 +186,22 @@ func TestFaultDisk(t *testing.T) {
 	h := serve(t, allowed)
 	h.open("run1")
 	req := request(t, "run1", "")
-	stall := &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Fsync: "stall"}.Encoded()}
 	req.Faults = []*pb.FaultKind{stall}
 	h.start(req)
 	h.awaitReady()
-	ask := func(id string) *pb.FaultResponse {
-		t.Helper()
-		got, err := h.Fault(t.Context(), &pb.FaultRequest{RunId: h.run, Id: id, Fault: stall, ForNs: forever})
-		if err != nil {
-			t.Fatalf("fault %s: %v", id, err)
-		}
-		return got
-	}
-	if got := ask("1"); got.Failed != "" || got.Saw != "each call is held" {
+	if got := h.ask("1", stall); got.Failed != "" || got.Saw != "each call is held" {
 		t.Errorf("the fault is %v", got)
 	}
-	if got := ask("2"); !strings.Contains(got.Failed, "another fault has the disk") {
-		t.Errorf("a second one is %v", got)
+	for _, id := range []string{"2", "3"} { // the failure of the first one leaves the fault as it is
+		if got := h.ask(id, stall); got.Failed != "another fault has the disk of the member" || got.SawOver != "" {
+			t.Errorf("another one is %v", got)
+		}
 	}
 	got, err := h.Heal(t.Context(), &pb.HealRequest{RunId: h.run, Id: "1"})
 	if err != nil || !strings.Contains(got.GetFailed(), "made no call that puts writes on disk") {
 		t.Errorf("over: %v, %v; want a fault without an effect", got, err)
 	}
-	ask("3")
+	h.ask("4", stall)
 	if got := h.stopped("run1"); got.Reason != "asked" {
 		t.Errorf("stop: %v", got)
 	}
@@ -202,7 +211,7 @@ func TestFaultDisk(t *testing.T) {
 	// A fault that was not announced is refused.
 	h.open("run2")
 	h.start(request(t, "run2", ""))
-	if got := ask("4"); !strings.Contains(got.Failed, "without a tap") {
+	if got := h.ask("5", stall); !strings.Contains(got.Failed, "without a tap") {
 		t.Errorf("the fault of a member without a tap is %v", got)
 	}
 }

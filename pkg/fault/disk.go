@@ -45,39 +45,58 @@ func disk() Kind {
 				return fill(ctx, v, r)
 			}
 			e, err := effectOf(p.Fsync)
-			switch t := v.Tap(); {
-			case err != nil:
+			if err != nil {
 				return "", err
-			case len(r.Processes) == 0:
-				return "", errNotRunning
-			case t == nil:
-				return "", errors.New("the member was started without a tap: its start did not announce the fault")
-			case t.Now() != tap.Effect{}:
-				return "", errors.New("another fault has the disk of the member")
-			default:
-				t.Set(e)
-				return "each call " + e.String(), nil
 			}
+			return intercept(v, r, e)
 		},
 		undo: func(ctx context.Context, v Victim, r Record) (string, error) {
-			if p, err := r.decoded(); err == nil && p.Full {
-				return drain(ctx, v)
+			switch held := v.Held(r.ID).(type) {
+			case intercepted:
+				return letPass(ctx, v, r, held.tap)
+			case filled:
+				return drain(ctx, v, r, held.disk)
 			}
-			t := v.Tap()
-			if t == nil {
-				return "", nil // it was never applied
-			}
-			e, n := t.Now(), t.Affected()
-			t.Set(tap.Effect{})
-			if err := v.Start(ctx); err != nil { // a member whose calls fail may have ended itself
-				return "", err
-			}
-			if n == 0 {
-				return "", errors.New("the member made no call that puts writes on disk")
-			}
-			return fmt.Sprintf("%d calls of which each %s", n, e), nil
+			return "", nil // it was never applied
 		},
 	}
+}
+
+// intercepted are the calls of a member that a fault changes.
+type intercepted struct{ tap *tap.Tap }
+
+// Close lets the calls pass again.
+func (i intercepted) Close() error {
+	i.tap.Set(tap.Effect{})
+	return nil
+}
+
+// intercept changes what happens to the calls of a member.
+func intercept(v Victim, r Record, e tap.Effect) (string, error) {
+	switch t := v.Tap(); {
+	case len(r.Processes) == 0:
+		return "", errNotRunning
+	case t == nil:
+		return "", errors.New("the member was started without a tap: its start did not announce the fault")
+	case t.Now() != tap.Effect{}:
+		return "", errors.New("another fault has the disk of the member")
+	default:
+		t.Set(e)
+		v.Hold(r.ID, intercepted{t})
+		return "each call " + e.String(), nil
+	}
+}
+
+// letPass lets the calls pass again. A member that has ended itself is started again.
+func letPass(ctx context.Context, v Victim, r Record, t *tap.Tap) (string, error) {
+	e, n := t.Now(), t.Affected()
+	if err := errors.Join(v.LetGo(r.ID), v.Start(ctx, r.ID)); err != nil {
+		return "", err
+	}
+	if n == 0 {
+		return "", errors.New("the member made no call that puts writes on disk")
+	}
+	return fmt.Sprintf("%d calls of which each %s", n, e), nil
 }
 
 // effectOf parses the parameter of a disk fault.

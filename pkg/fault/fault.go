@@ -39,8 +39,9 @@ type Kind struct {
 	// not valid for it. Nil functions refuse nothing.
 	possible func() error
 	check    func(Parameters) error
-	// apply applies the fault, and undo undoes it while the member's session lasts. Both return
-	// the state that the machine then shows, and an error if that is not the requested state.
+	// apply applies the fault, and undo undoes it while the member's session lasts, also after an
+	// apply that failed at any point. Both return the state that the machine then shows, and an
+	// error if that is not the requested state.
 	apply, undo func(context.Context, Victim, Record) (saw string, err error)
 	// mayEnd reports whether the member may end itself because of the fault. Nil reports false.
 	mayEnd func(Parameters) bool
@@ -110,10 +111,13 @@ func (p Parameters) given() []string {
 type Victim interface {
 	// Processes returns the running commands.
 	Processes() []Process
-	// End ends the commands: at once, or as the agent ends a member's commands at the end of a
-	// session. Start starts them again on the data that they left.
-	End(ctx context.Context, graceful bool) error
-	Start(ctx context.Context) error
+	// End ends the commands for the fault of an id: at once, or as the agent ends a member's
+	// commands at the end of a session. Ended reports whether that fault has begun to end them and
+	// not started them again. Start starts them again on the data that they left, at the end of the
+	// fault of an id. It does nothing if they run, or if another fault ended them.
+	End(ctx context.Context, id string, graceful bool) error
+	Ended(id string) bool
+	Start(ctx context.Context, id string) error
 	// Upgrade replaces the commands, from the next start on, by those of another release, which
 	// the start of the member has announced.
 	Upgrade(version string) error
@@ -253,13 +257,13 @@ func (k Kind) Possible() error {
 }
 
 // Apply applies a fault to a member, and returns the state that the machine shows. If the error
-// is not nil, the fault did not take effect but must still be undone.
+// is not nil, the fault did not take effect but must still be undone: it may have begun to.
 func (k Kind) Apply(ctx context.Context, v Victim, r Record) (saw string, err error) {
 	return k.apply(ctx, v, r)
 }
 
 // Undo undoes a fault, and returns the state that the machine shows. Faults may be undone in any
-// order.
+// order. It does nothing, and returns no state, if the fault never began to take effect.
 func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err error) {
 	return k.undo(ctx, v, r)
 }

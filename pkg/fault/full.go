@@ -2,10 +2,19 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
+
+// filled is a member's disk that a fault fills.
+type filled struct{ disk owndisk.Disk }
+
+// Close frees the space of the disk.
+func (f filled) Close() error { return f.disk.Drain() }
 
 // fill fills the disk of a member to its last block.
 func fill(ctx context.Context, v Victim, r Record) (string, error) {
@@ -17,23 +26,32 @@ func fill(ctx context.Context, v Victim, r Record) (string, error) {
 		return "", errNotRunning
 	}
 	n, err := d.Fill(ctx)
-	return fmt.Sprintf("%s were left of the disk", humanize.IBytes(uint64(n))), err
-}
-
-// drain frees the space of the disk. A member that has ended itself is started again.
-func drain(ctx context.Context, v Victim) (string, error) {
-	d, ok := v.Disk()
-	if !ok {
-		return "", nil // it was never applied
-	}
-	n, err := d.Free()
 	if err != nil {
 		return "", err
 	}
-	if err := d.Drain(); err != nil {
+	v.Hold(r.ID, filled{d})
+	return fmt.Sprintf("%s were left of the disk", humanize.IBytes(uint64(n))), nil
+}
+
+// drain frees the space of the disk, which is mounted for a moment if it has no power. A member
+// that has ended itself is started again.
+func drain(ctx context.Context, v Victim, r Record, d owndisk.Disk) (string, error) {
+	is, err := d.Mounted()
+	if err == nil && !is {
+		err = d.Mount()
+	}
+	if err != nil {
 		return "", err
 	}
-	if err := v.Start(ctx); err != nil {
+	n, err := d.Free()
+	err = errors.Join(err, v.LetGo(r.ID))
+	if !is {
+		err = errors.Join(err, d.Unmount(ctx))
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := v.Start(ctx, r.ID); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("%s were free at its end", humanize.IBytes(uint64(n))), nil

@@ -25,7 +25,7 @@ func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error)
 	if len(r.Processes) == 0 {
 		return "", errNotRunning
 	}
-	if err := v.End(ctx, graceful); err != nil {
+	if err := v.End(ctx, r.ID, graceful); err != nil {
 		return "", err
 	}
 	for _, p := range r.Processes {
@@ -36,9 +36,12 @@ func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error)
 	return fmt.Sprintf("%d of %d processes ended", len(r.Processes), len(r.Processes)), nil
 }
 
-// again restarts the commands of a member after they were ended.
+// again restarts the commands of a member after the fault ended them.
 func again(ctx context.Context, v Victim, r Record) (string, error) {
-	if err := v.Start(ctx); err != nil {
+	if !v.Ended(r.ID) {
+		return "", nil // it was never applied
+	}
+	if err := v.Start(ctx, r.ID); err != nil {
 		return "", err
 	}
 	running := v.Processes()

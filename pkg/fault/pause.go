@@ -27,6 +27,9 @@ func pause() Kind {
 			return states(ctx, r.Processes, true)
 		},
 		undo: func(ctx context.Context, _ Victim, r Record) (string, error) {
+			if len(r.Processes) == 0 {
+				return "", nil // it was never applied
+			}
 			if err := signalAll(r.Processes, unix.SIGCONT); err != nil {
 				return "", err
 			}

@@ -19,21 +19,7 @@ func power() Kind {
 		disk:     true,
 		possible: owndisk.Check,
 		apply:    powerOff,
-		undo: func(ctx context.Context, v Victim, r Record) (string, error) {
-			d, ok := v.Disk()
-			if !ok {
-				return "", nil // it was never applied
-			}
-			is, err := d.Mounted()
-			if err == nil && !is {
-				err = d.Mount()
-			}
-			if err != nil {
-				return "", err
-			}
-			saw, err := again(ctx, v, r)
-			return "the disk is mounted again; " + saw, err
-		},
+		undo:     powerOn,
 	}
 }
 
@@ -52,10 +38,11 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 		t.Freeze() // otherwise the kernel of a stopped process would make the held call
 		defer t.Thaw()
 	}
-	if err := signalAll(r.Processes, unix.SIGSTOP); err != nil {
-		return "", err
+	err := signalAll(r.Processes, unix.SIGSTOP)
+	if err == nil {
+		err = d.Cut()
 	}
-	if err := d.Cut(); err != nil {
+	if err != nil {
 		return "", errors.Join(err, signalAll(r.Processes, unix.SIGCONT))
 	}
 	took := time.Since(begin)
@@ -64,6 +51,23 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 		err = d.Unmount(ctx)
 	}
 	return fmt.Sprintf("cut within %v, and refused a file; %s", took.Round(time.Millisecond/10), saw), err
+}
+
+// powerOn mounts the disk again and starts the commands. A disk that something had open when it was
+// to be unmounted is still mounted, and refuses everything.
+func powerOn(ctx context.Context, v Victim, r Record) (string, error) {
+	d, ok := v.Disk()
+	if !ok || !v.Ended(r.ID) {
+		return "", nil // it was never applied
+	}
+	if err := d.Unmount(ctx); err != nil {
+		return "", err
+	}
+	if err := d.Mount(); err != nil {
+		return "", err
+	}
+	saw, err := again(ctx, v, r)
+	return "the disk is mounted again; " + saw, err
 }
 
 // errNoDisk reports that a member has no disk of its own.

@@ -3,6 +3,7 @@
 package owndisk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -127,7 +128,12 @@ func given(t *testing.T, dir string) {
 	if err := d.Cut(); !errors.Is(err, errKept) {
 		t.Errorf("the disk of somebody else is cut: %v", err)
 	}
-	n, err := d.Fill(t.Context())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := d.Fill(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("filled after the end: %v", err)
+	}
+	n, err := d.Fill(t.Context()) // the other one has left nothing
 	if err != nil || n < Least/2 {
 		t.Fatalf("filled with %d bytes, %v", n, err)
 	}

@@ -222,7 +222,8 @@ func (d Disk) Cut() error {
 	return nil
 }
 
-// Fill fills the disk to its last block and returns how many bytes that took.
+// Fill fills the disk to its last block and returns how many bytes that took. If it fails, it frees
+// them again.
 func (d Disk) Fill(ctx context.Context) (size int64, err error) {
 	if is, err := d.Mounted(); err != nil || !is {
 		return 0, errors.Join(errors.New("the disk of the member is not mounted"), err)
@@ -232,6 +233,11 @@ func (d Disk) Fill(ctx context.Context) (size int64, err error) {
 		return 0, fmt.Errorf("fill the disk: %w", err)
 	}
 	defer f.Close()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Drain())
+		}
+	}()
 	for step := int64(1 << 30); step >= 1<<10; {
 		if ctx.Err() != nil {
 			return size, context.Cause(ctx)
