@@ -23,6 +23,6 @@ func (s *session) leaseLeft() time.Duration {
 		return s.agent.opts.Lease
 	}
 	left := s.now.Left(s.agent.opts.Lease)
-	s.now.expired = left <= 0
+	s.now.expired = s.now.expired || left <= 0
 	return left
 }

@@ -95,7 +95,7 @@ type tenancy struct {
 	tenant.Tenant
 	detached bool
 	left     bool // the control has left: another may take over at once
-	expired  bool // the lease has ended: the next Open may have the agent
+	expired  bool // the lease has ended, or the control has left what stopped: the next Open may have the agent
 }
 
 // faulted is the state of faults on a session's member.
@@ -342,12 +342,16 @@ func (s *session) takeOver(req *pb.OpenRequest) error {
 	return nil
 }
 
-// leave records the last call of a control that leaves its member running.
+// leave records the last call of a control that leaves its member running, or the files of a
+// stopped one.
 func (s *session) leave() {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
-	if s.now.state == pb.State_STATE_RUNNING {
+	switch {
+	case s.now.state == pb.State_STATE_RUNNING:
 		s.now.left, s.now.detached = true, true
+	case s.over():
+		s.now.expired = true
 	}
 }
 

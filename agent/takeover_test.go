@@ -137,3 +137,21 @@ func TestStatusOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// A control that leaves the files of a stopped session gives the agent free: the files can be
+// fetched until another run opens a session, which it may do at once.
+func TestLeftFiles(t *testing.T) {
+	h := serve(t, nil)
+	h.open("run1")
+	h.start(request(t, "run1", ""))
+	h.stopped("run1")
+	_, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "run2", Owner: "run2"})
+	wantCode(t, err, codes.FailedPrecondition, "belongs to tester of run1")
+	h.leave("run1")
+	if record := string(h.collect("run1", "session.json")); !strings.Contains(record, `"run_id": "run1"`) {
+		t.Errorf("the record of a session whose control has left: %s", record)
+	}
+	h.open("run2")
+	_, err = h.beat("run1")
+	wantCode(t, err, codes.PermissionDenied, "belongs to tester of run2")
+}

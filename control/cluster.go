@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/dustin/go-humanize/english"
 	"google.golang.org/protobuf/proto"
@@ -75,7 +76,11 @@ func (c *cluster) release(ctx context.Context) error {
 	if c.leavesRunning() || !c.reserved && !c.run.db.Steps.Start {
 		return c.fleet.Leave(ctx) // all members, or those taken over before another refused
 	}
-	if err := c.fleet.Close(ctx); err != nil {
+	err := c.fleet.Close(ctx)
+	if kept := (*fleet.KeptError)(nil); errors.As(err, &kept) {
+		return fmt.Errorf("%w\nwhen they can be, fetch them with dbtester control --collect %s", err, filepath.Dir(c.run.dir))
+	}
+	if err != nil {
 		return fmt.Errorf("close agents: %w", err)
 	}
 	return nil

@@ -12,8 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/control/fleet/salvage"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
+	"github.com/coreos/dbtester/pkg/results"
 )
 
 // mountDisk makes a folder a small disk of its own, until the test ends.
@@ -89,7 +91,8 @@ func TestDisks(t *testing.T) {
 				}
 			}
 			tc.mended(t, dir)
-			r.mustBeIdle()
+			r.mustHaveStopped()
+			// Agents that keep what could not be written are as free as others.
 			r.mustRun(r.experiment(small+"databases: {fake: {}}"), nil)
 			table.Add(t, matrix.Row{Step: tc.step, Done: tc.done, Ended: r.named(err), Next: "complete"})
 		})
@@ -176,12 +179,35 @@ func TestResultsReadOnly(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { mode(0o755) })
-	_, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, func() { mode(0o555) }))
+	out, err := r.run(r.experiment(long+"databases: {fake: {}}"), once(loading, func() { mode(0o555) }))
 	if err == nil || !strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("error %v, want that the folders are read-only", err)
 	}
 	mode(0o755)
+	r.mustCollect(out)
 	r.mustBeIdle()
 	r.mustRun(r.experiment(small+"databases: {fake: {}}"), nil)
 	table.Add(t, matrix.Row{Step: "loading", Done: "make the folders of the results read-only", Ended: r.named(err), Next: "complete"})
+}
+
+// mustCollect fetches all records of the members of a run, none of which could be written.
+func (r *rig) mustCollect(out *Outcome) {
+	r.t.Helper()
+	folder, err := results.Open(out.Folders[0])
+	if err != nil {
+		r.t.Fatalf("open the result folder: %v", err)
+	}
+	for i, m := range r.databases(out)[0].Members {
+		if len(m.Files) > 0 {
+			r.t.Errorf("member %d has the files %q in a folder that could not be written", i+1, m.Files)
+		}
+	}
+	if err := salvage.Run(r.t.Context(), salvage.Options{Folder: folder, Connect: r.connect, Report: func(text string) { r.t.Log(text) }}); err != nil {
+		r.t.Errorf("collect: %v", err)
+	}
+	for i, m := range r.databases(out)[0].Members {
+		if len(m.Files) != memberFiles || len(m.Exit) != 1 {
+			r.t.Errorf("member %d has the files %q and the exits %q, want %d files and one exit", i+1, m.Files, m.Exit, memberFiles)
+		}
+	}
 }

@@ -174,7 +174,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 					return real.Collect(ctx, req)
 				}
 			},
-			want:  []string{"collect server-system-metrics.csv of member 2: the checksum of the received file differs from the agent's"},
+			want:  []string{"collect server-system-metrics.csv of member 2: the checksum of the received file differs from the agent's", "no longer has the records of member 2 that were not fetched"},
 			files: memberFiles - 1,
 		},
 		{
@@ -184,7 +184,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 					return &fleettest.Chunks{List: []*pb.CollectChunk{{Data: []byte("half of it")}}, Err: io.EOF}, nil
 				}
 			},
-			want: []string{"collect server-system-metrics.csv of member 2: ", "collect logs/fake.log of member 2: ", "collect agent.log of member 2: "},
+			want: []string{"collect server-system-metrics.csv of member 2: ", "collect logs/fake.log of member 2: ", "collect agent.log of member 2: ", "no longer has the records of member 2 that were not fetched"},
 		},
 		{
 			name: "gone while collecting",
@@ -193,7 +193,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 					return &fleettest.Chunks{List: []*pb.CollectChunk{{Data: []byte("half of it")}}, Err: errGone}, nil
 				}
 			},
-			want: []string{"collect server-system-metrics.csv of member 2: agent ", ": gone"},
+			want: []string{"collect server-system-metrics.csv of member 2: agent ", ": gone", "no longer has the records of member 2 that were not fetched"},
 		},
 		{
 			name: "gone before the stop",

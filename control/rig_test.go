@@ -349,6 +349,12 @@ func (r *rig) mustBeIdle() {
 			}
 		}
 	}
+	r.mustHaveStopped()
+}
+
+// mustHaveStopped fails the test if a member still runs.
+func (r *rig) mustHaveStopped() {
+	r.t.Helper()
 	lines := databasetest.CommandLines(r.t)
 	for i, a := range r.agents {
 		if pids := a.serversAmong(lines); len(pids) > 0 {

@@ -942,7 +942,8 @@ type HeartbeatRequest struct {
 	Clients    int32                  `protobuf:"varint,2,opt,name=clients,proto3" json:"clients,omitempty"`
 	SentUnixNs int64                  `protobuf:"varint,3,opt,name=sent_unix_ns,json=sentUnixNs,proto3" json:"sent_unix_ns,omitempty"`
 	// leaving is the last sign of a control that leaves its running member to another:
-	// the session is detached from then on.
+	// the session is detached from then on. If the session has stopped, the next Open
+	// may have the agent, which keeps the files until then.
 	Leaving bool `protobuf:"varint,4,opt,name=leaving,proto3" json:"leaving,omitempty"`
 	// sample asks for the newest sample.
 	Sample        bool `protobuf:"varint,5,opt,name=sample,proto3" json:"sample,omitempty"`

@@ -118,6 +118,15 @@ func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, er
 	return nil, nil, &fleet.GoneError{Text: "no work directory has records of this run (--work-dir names its parent if it is not beside the results)"}
 }
 
+// closeRun ends the agents of a run and removes their work directory, unless it has records that
+// could not be written to the result folder.
+func (l *localAgents) closeRun(ctx context.Context, err error) error {
+	if kept := (*fleet.KeptError)(nil); errors.As(err, &kept) {
+		return l.closeCollected(ctx, err)
+	}
+	return errors.Join(err, l.close(ctx))
+}
+
 // closeCollected ends the agents and removes the work directory that they took over. After an
 // error the directory stays for another attempt.
 func (l *localAgents) closeCollected(ctx context.Context, err error) error {
@@ -127,7 +136,7 @@ func (l *localAgents) closeCollected(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	for _, local := range l.agents {
-		err = errors.Join(err, local.agent.Close(ctx))
+		err = errors.Join(err, local.loads.Close(ctx), local.agent.Close(ctx))
 		local.server.Stop()
 		<-local.served
 	}

@@ -43,7 +43,7 @@ func (p place) mustBeCollected(file string) {
 	wantText(p.t, "table", c.out.String(), `INVALID incomplete: the run was interrupted`, `SERVER-MAX-CPU-USAGE \| +[0-9]`)
 	c = p.start("control", "--collect", run.Dir())
 	c.exits(exitDone, patience)
-	wantText(p.t, "a second collection", c.err.String(), `the run left nothing on its agents: it is interrupted`)
+	wantText(p.t, "a second collection", c.err.String(), `nothing of the run is to be fetched: it is interrupted`)
 }
 
 // TestCollect kills control in a load and fetches the agents' records.
@@ -97,4 +97,40 @@ func TestCollectLocal(t *testing.T) {
 	wantText(t, "progress", c.err.String(), `digests of [0-9]+ files were made now: what was lost before does not show`)
 	p.tidy()
 	p.mustBeCollected(file)
+}
+
+// TestCollectUnwritten fetches records that could not be written when the run ended.
+func TestCollectUnwritten(t *testing.T) {
+	t.Parallel()
+	p, hosts := newPlace(t), freeHosts(t)
+	run := p.start("control", "--local", "--config", p.experiment("unwritten", hosts, "{duration: 1m, clients: 4}"))
+	run.loading()
+	folder := p.runs()[0]
+	name := fmt.Sprintf("1-%s", results.FileAgentLog)
+	inTheWay := folder.Path(manifest(t, folder).Databases[0].Tag, name)
+	if err := os.MkdirAll(filepath.Join(inTheWay, "below"), 0o755); err != nil {
+		t.Fatalf("make a folder: %v", err)
+	}
+	run.signal(syscall.SIGINT)
+	run.exits(exitInterrupted, patience)
+	wantText(t, "the end", run.err.String(), `keeps the records of member 1, which could not be written here, .*\n.*control --collect `)
+	if members := manifest(t, folder).Databases[0].Members; len(members[0].Files) > 0 || len(members[1].Files) < 2 {
+		t.Errorf("files %q and %q, want those of member 2", members[0].Files, members[1].Files)
+	}
+	if err := os.RemoveAll(inTheWay); err != nil {
+		t.Fatalf("remove a folder: %v", err)
+	}
+	c := p.start("control", "--collect", folder.Dir())
+	c.exits(exitDone, patience)
+	if strings.Contains(c.err.String(), "member 2") {
+		t.Errorf("what was fetched is fetched again:\n%s", c.err)
+	}
+	p.tidy()
+	m := manifest(t, folder)
+	if files := m.Databases[0].Members[0].Files; !slices.Contains(files, name) {
+		t.Errorf("the files %q of member 1 lack %s", files, name)
+	}
+	if damaged := m.Databases[0].Digests.Check(filepath.Dir(inTheWay)); len(damaged) > 0 {
+		t.Errorf("not as recorded: %+v", damaged)
+	}
 }

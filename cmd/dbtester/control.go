@@ -229,7 +229,7 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags,
 		agents := newLocalAgents(a, f.localDir(e), tools)
 		agents.options.Device, agents.options.Interface, agents.options.Disk = f.device, f.iface, f.disk
 		agents.options.Cache = f.localCache()
-		defer func() { err = errors.Join(err, agents.close(ctx)) }()
+		defer func() { err = agents.closeRun(ctx, err) }()
 		connect, connectGenerator = agents.connect, nil
 	}
 	if f.format.machine() {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -42,6 +43,25 @@ func (s *session) collect(ctx context.Context, dir string) (names []string, err 
 		names = append(names, name)
 	}
 	return names, errors.Join(errs...)
+}
+
+// KeptError reports that an agent keeps the records of a member, because they could not be written
+// here.
+type KeptError struct {
+	Addr   string
+	Member int // from 0
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("agent %s keeps the records of member %d, which could not be written here, until another run or database reserves it", e.Addr, e.Member+1)
+}
+
+// unwritten reports whether an error is one of the files here, as on a full disk. Errors of agents
+// are texts.
+func unwritten(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &link)
 }
 
 // files lists the agent's files of this run.

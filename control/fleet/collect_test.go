@@ -1,7 +1,10 @@
 package fleet
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -58,6 +61,66 @@ func TestCollectStaysInside(t *testing.T) {
 	above, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil || len(above) != 1 {
 		t.Errorf("above the folder are %v (%v), want only the folder", above, err)
+	}
+}
+
+// Files that cannot be written here, as on a full disk, stay with their agent, which is not kept
+// from another run, and can be fetched later.
+func TestCollectUnwritten(t *testing.T) {
+	t.Parallel()
+	tap, closed, left := answers("run"), 0, 0
+	tap.OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
+		closed++
+		return &pb.CloseResponse{}, nil
+	}
+	tap.OnBeat = func(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
+		if req.GetLeaving() {
+			left++
+		}
+		return &pb.HeartbeatResponse{}, nil
+	}
+	f, dir := scripted(tap, answers("run")), t.TempDir()
+	inTheWay := filepath.Join(dir, "logs", "1-db.log")
+	if err := os.MkdirAll(filepath.Join(inTheWay, "below"), 0o755); err != nil {
+		t.Fatalf("make a folder: %v", err)
+	}
+	if err := f.Stop(t.Context(), func(int, Stopped) {}); err != nil {
+		t.Fatalf("stop the members: %v", err)
+	}
+	names, err := f.Collect(t.Context(), dir)
+	if err == nil || len(names[0]) != 0 || len(names[1]) != 1 {
+		t.Errorf("collected %q, %v; want the file of member 2 alone, and an error", names, err)
+	}
+	var kept *KeptError
+	if err := f.Close(t.Context()); !errors.As(err, &kept) || kept.Member != 0 || closed != 0 || left != 1 {
+		t.Errorf("close: %v, and the agent was closed %d times and left %d times; want a KeptError of member 1, and that it was left", err, closed, left)
+	}
+	if err := os.RemoveAll(inTheWay); err != nil {
+		t.Fatalf("remove a folder: %v", err)
+	}
+	later := Resume(Options{RunID: "run", Agents: []string{"agent-1"}, Connect: func(context.Context, string) (pb.AgentClient, io.Closer, error) {
+		return tap, io.NopCloser(nil), nil
+	}})
+	if got, err := later.Retrieve(t.Context(), 0, dir); err != nil || got.Unreleased != nil || len(got.Files) != 1 || closed != 1 {
+		t.Errorf("retrieved %+v, %v, and the agent was closed %d times; want one file and one close", got, err, closed)
+	}
+}
+
+// An agent whose member may still run is closed, whatever could not be written here.
+func TestUnwrittenOfRunning(t *testing.T) {
+	t.Parallel()
+	tap, closed := answers("run"), 0
+	tap.OnClose = func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error) {
+		closed++
+		return &pb.CloseResponse{}, nil
+	}
+	f := scripted(tap)
+	if _, err := f.Collect(t.Context(), filepath.Join(t.TempDir(), "missing")); err == nil {
+		t.Error("files were collected into a folder that does not exist")
+	}
+	want := "agent agent-1 no longer has the records of member 1 that were not fetched"
+	if err := f.Close(t.Context()); err == nil || err.Error() != want || closed != 1 {
+		t.Errorf("close: %v, and the agent was closed %d times; want %q and one close", err, closed, want)
 	}
 }
 

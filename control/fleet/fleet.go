@@ -138,11 +138,20 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 
 // Close releases the agents and closes the connections: the agent with the lowest address last,
 // the others at once before it. Another control that gets this agent finds the others free. An
-// agent whose member still runs stops it.
+// agent whose member still runs stops it. If Collect could not write a member's files, the agent
+// keeps them until another run reserves it, which is a [*KeptError]. Other files that Collect did not
+// fetch are lost, which is an error too.
 func (f *Fleet) Close(ctx context.Context) error {
 	return claim.Back(remote.ByAddress(f.sessions), func(s *session) error {
 		defer s.Disconnect()
-		return s.close(ctx)
+		if s.kept {
+			return s.keep(ctx)
+		}
+		err := s.close(ctx)
+		if err == nil && s.unfetched {
+			err = fmt.Errorf("agent %s no longer has the records of member %d that were not fetched", s.Addr, s.index+1)
+		}
+		return err
 	})
 }
 

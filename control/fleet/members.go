@@ -116,6 +116,7 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 	if err != nil {
 		return Stopped{}, s.Failed(ctx, err)
 	}
+	s.ended = true
 	how := Stopped{ApparentBytes: reply.ApparentBytes, AllocatedBytes: reply.AllocatedBytes, Problems: reply.Problems}
 	if how.Use, err = pb.ReadRecord[resources.Use]("the use of the limits", reply.Use); err != nil {
 		how.Problems = append(how.Problems, err.Error())
@@ -133,12 +134,20 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 }
 
 // Collect fetches the files of all sessions into dir at once, each under its member's number, and
-// returns their names by member, even after an error.
+// returns their names by member, even after an error. A stopped member of which a file cannot be
+// written there has no names: [Fleet.Retrieve] can fetch all its files after Close.
 func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	names := make([][]string, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
 		if s.Reserved {
 			names[s.index], err = s.collect(ctx, dir)
+		}
+		switch {
+		case err == nil:
+		case s.ended && unwritten(err):
+			names[s.index], s.kept = nil, true
+		default:
+			s.unfetched = true
 		}
 		return err
 	})

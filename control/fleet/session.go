@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +20,11 @@ type session struct {
 	// silent is since when probes have not reached the agent; zero if they do. Only one probe at
 	// a time uses it.
 	silent time.Time
+	// ended is set once the agent has stopped the member.
+	ended bool
+	// kept is set if a file of the stopped member could not be written here, but may be later, and
+	// unfetched if one could not be fetched for another reason.
+	kept, unfetched bool
 }
 
 // hurry requests a heartbeat now.
@@ -93,8 +99,14 @@ func (s *session) close(ctx context.Context) error {
 	return nil
 }
 
-// leave tells the agent that this run leaves its member running, if the session was opened. An
-// agent that does not receive the call finds out after its lease.
+// keep leaves the session's files with the agent, which another run may reserve at once. It returns
+// a [*KeptError].
+func (s *session) keep(ctx context.Context) error {
+	return errors.Join(&KeptError{Addr: s.Addr, Member: s.index}, s.leave(ctx))
+}
+
+// leave tells the agent that this run leaves its member running, or the files of a stopped one, if
+// the session was opened. An agent that does not receive the call finds out after its lease.
 func (s *session) leave(ctx context.Context) error {
 	if !s.Reserved {
 		return nil

@@ -1,5 +1,6 @@
 // Package salvage fetches the records of a run whose control ended without a word: it was
-// killed, or its machine was. Agents keep them until another run wants the agent.
+// killed, or its machine was. It also fetches records that control could not write. Agents keep
+// them until another run wants the agent.
 package salvage
 
 import (

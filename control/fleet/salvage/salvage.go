@@ -31,10 +31,10 @@ type Options struct {
 // interrupted is the recorded error of a database whose control was lost.
 const interrupted = "control was lost in the run; the records of its agents were fetched later"
 
-// Run ends what the agents of an interrupted run still run, fetches their records into the result
-// folder, releases the agents, and records the run as interrupted. Each member is fetched once:
-// after an error, such as an unreachable agent, Run may be called again for the rest. A run that
-// left nothing is no error.
+// Run ends what the agents of a run still run, fetches their records into the result folder,
+// releases the agents, and records a run that did not end as interrupted. Each member is fetched
+// once: after an error, such as an unreachable agent, Run may be called again for the rest. A run
+// that left nothing is no error.
 func Run(ctx context.Context, o Options) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -57,7 +57,12 @@ func Run(ctx context.Context, o Options) error {
 		}
 	}
 	if !found && m.State != results.StateRunning {
-		o.Report(fmt.Sprintf("the run left nothing on its agents: it is %s", m.State))
+		o.Report(fmt.Sprintf("nothing of the run is to be fetched: it is %s", m.State))
+		for _, db := range m.Databases {
+			if db.State == results.StateFailed {
+				o.Report(fmt.Sprintf("%s: %s", db.Tag, db.Error))
+			}
+		}
 		return nil
 	}
 	if slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, errHeld) }) {
@@ -122,9 +127,13 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	return errors.Join(append(errs, mark.Close(!again))...)
 }
 
-// record records what was retrieved of a member.
+// record records what was retrieved of a member. Its end may be recorded already.
 func record(m *results.Member, got fleet.Retrieved) {
-	m.Files, m.Exit, m.Error = got.Files, got.Exit, got.Error
+	m.Files = got.Files
+	if len(m.Exit) > 0 {
+		return
+	}
+	m.Exit, m.Error = got.Exit, got.Error
 	if got.ApparentBytes >= 0 {
 		m.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +118,20 @@ func (l *lost) record() *results.DatabaseRun {
 	return m.Databases[0]
 }
 
+// edit changes the record of the run, which has ended like its database.
+func (l *lost) edit(change func(*results.DatabaseRun)) {
+	l.t.Helper()
+	m, err := l.folder.Manifest()
+	if err != nil {
+		l.t.Fatalf("read the manifest: %v", err)
+	}
+	change(m.Databases[0])
+	m.State = m.Databases[0].State
+	if err := l.folder.WriteManifest(m); err != nil {
+		l.t.Fatalf("write the manifest: %v", err)
+	}
+}
+
 // What arrived whole is recorded, also of a member whose agent is not released.
 func TestUnreleased(t *testing.T) {
 	bad := newStopped("member 1\n")
@@ -142,5 +158,40 @@ func TestUnreleased(t *testing.T) {
 		if err := l.collect(); err != nil {
 			t.Errorf("collect again: %v", err)
 		}
+	}
+}
+
+// What control recorded of a member's end stays, and files that it could not write are added.
+func TestUnwritten(t *testing.T) {
+	l := newLost(t, newStopped("member 1\n"))
+	l.edit(func(db *results.DatabaseRun) {
+		db.State, db.Error = results.StateFailed, "no space left on device"
+		db.Members[0].Exit, db.Members[0].Disk = []string{"fake: exit 3"}, &results.Disk{ApparentBytes: 7, Filesystem: "ext4"}
+	})
+	if err := l.collect(); err != nil {
+		t.Errorf("collect: %v", err)
+	}
+	db := l.record()
+	m := db.Members[0]
+	if db.State != results.StateFailed || len(m.Files) != 1 || !slices.Equal(m.Exit, []string{"fake: exit 3"}) || m.Disk.ApparentBytes != 7 || m.Disk.Filesystem != "ext4" {
+		t.Errorf("the run is %s and its member %+v, want it failed, with one file and what was recorded before", db.State, m)
+	}
+}
+
+// A failed run of which nothing can be fetched is reported with its error, which says what was lost.
+func TestNothingToFetch(t *testing.T) {
+	l := newLost(t)
+	l.edit(func(db *results.DatabaseRun) {
+		db.State, db.Error = results.StateFailed, "an agent no longer has the records"
+	})
+	if err := os.Remove(filepath.Join(l.folder.Path(tag), fileNote)); err != nil {
+		t.Fatalf("remove the note: %v", err)
+	}
+	if err := l.collect(); err != nil {
+		t.Errorf("collect: %v", err)
+	}
+	want := []string{"nothing of the run is to be fetched: it is failed", "fake: an agent no longer has the records"}
+	if !slices.Equal(l.said, want) {
+		t.Errorf("reported %q, want %q", l.said, want)
 	}
 }
