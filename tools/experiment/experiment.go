@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -36,6 +37,9 @@ func Main(name string, do func(ctx context.Context, args []string, out, progress
 // Build builds the program in a folder, for tests of programs that run it, and returns its path. It is
 // compiled as by make build and make vet, and then not compiled again.
 func Build(dir string) (program string, err error) {
+	if err := lookAtSources(); err != nil {
+		return "", err
+	}
 	program = filepath.Join(dir, "dbtester")
 	cmd := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/coreos/dbtester/cmd/dbtester")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -43,6 +47,28 @@ func Build(dir string) (program string, err error) {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)
 	}
 	return program, nil
+}
+
+// lookAtSources asks for the times of all source files. go test repeats the result of a test while no file
+// that the test looked at has changed, and knows nothing of what go build reads.
+func lookAtSources() error {
+	mod, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.WalkDir(filepath.Dir(strings.TrimSpace(string(mod))), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case filepath.Ext(path) == ".go":
+			_, err = os.Stat(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+			return nil
+		}
+		return err
+	})
 }
 
 // Busy describes how busy the machine is, whose other work changes times. When completes "with a load
