@@ -63,6 +63,7 @@ func Database() database.Database {
 // reach the leader.
 type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
+	OneByOne   bool          `yaml:"one_by_one" doc:"have one request after the other take that time, as behind a lock"`
 	FailEvery  int           `yaml:"fail_every" doc:"refuse every n-th write without applying it; 0 means never"`
 	LoseEvery  int           `yaml:"lose_every" doc:"apply every n-th write and close the connection instead of answering; 0 means never"`
 	Lie        Lie           `yaml:"lie" doc:"what the leader does wrong: drop, older, stale, other, phantom, undelete, double or late; empty means nothing"`
@@ -138,6 +139,9 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}
 	if m.Index > 0 {
 		args = append(args, "--leader="+address(m.Hosts[0]))
+	}
+	if o.OneByOne {
+		args = append(args, "--one-by-one")
 	}
 	if o.Lie != Honest {
 		args = append(args, "--lie="+string(o.Lie), "--lie-every="+strconv.Itoa(o.LieEvery))

@@ -3,6 +3,7 @@ package fake_test
 import (
 	"context"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,6 +93,32 @@ func TestDelay(t *testing.T) {
 	}
 	if err := client.Put(t.Context(), []byte("k"), nil); err != nil {
 		t.Errorf("the client does not recover: %v", err)
+	}
+}
+
+// With one_by_one no two requests take their time at once.
+func TestOneByOne(t *testing.T) {
+	s := suite()
+	const delay, clients = 50 * time.Millisecond, 4
+	s.Options = "{delay: " + delay.String() + ", one_by_one: true}"
+	c := databasetest.Start(t, s, 1)
+	start := time.Now()
+	var all sync.WaitGroup
+	for range clients {
+		client, err := c.Driver().Dial(t.Context(), c.Target())
+		if err != nil {
+			t.Fatalf("dial: %v", err)
+		}
+		defer client.Close()
+		all.Go(func() {
+			if err := client.Put(t.Context(), []byte("k"), nil); err != nil {
+				t.Errorf("put: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(start); took < clients*delay {
+		t.Errorf("%d writes took %v, less than the delay of each after the other", clients, took)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -32,6 +33,7 @@ type server struct {
 	liar    liar
 	leases  leases
 	locks   locks
+	turn    sync.Mutex // held by the request that takes its time, if one is after the other
 	logger  *log.Logger
 }
 
@@ -44,6 +46,7 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	fs.StringVar(&s.leader, "leader", "", "")
 	fs.StringVar(&s.data, "data", "", "")
 	fs.DurationVar(&s.Delay, "delay", 0, "")
+	fs.BoolVar(&s.OneByOne, "one-by-one", false, "")
 	fs.IntVar(&s.FailEvery, "fail-every", 0, "")
 	fs.IntVar(&s.LoseEvery, "lose-every", 0, "")
 	fs.StringVar((*string)(&s.Lie), "lie", "", "")
@@ -119,13 +122,22 @@ func (s *server) answer(ctx context.Context, upstream *client, op opcode, key, v
 	case s.store == nil:
 		return forward(ctx, upstream, op, key, value)
 	}
-	if s.Delay > 0 && !sleep.For(ctx, s.Delay) {
+	if s.Delay > 0 && !s.delay(ctx) {
 		return 0, nil
 	}
 	if op == opAwait {
 		return s.await(ctx, key)
 	}
 	return s.lead(op, key, value)
+}
+
+// delay sleeps as long as a request takes, and returns false if ctx ends before.
+func (s *server) delay(ctx context.Context) bool {
+	if s.OneByOne {
+		s.turn.Lock()
+		defer s.turn.Unlock()
+	}
+	return sleep.For(ctx, s.Delay)
 }
 
 // forward sends a request to the leader. If the connection breaks, the leader may have
