@@ -37,17 +37,13 @@ type request struct{ key, number int64 }
 // are unix nanoseconds of one clock.
 type judge struct {
 	facts database.WatchFacts
-	of    watchers.Of
 	keys  keys
 	// unsure is how far the times of writes may be from those of events.
 	unsure int64
 	sends  []bool // by operation
 
 	mu      sync.Mutex
-	all     *sequence           // of all keys, nil if each watcher has a range of them
-	byRange map[int64]*sequence // of each keys, by number
-	each    int64               // keys in a range, of which there are ranges
-	ranges  int64
+	ranges  ranges
 	list    []*watcher          // by number
 	waiting map[request]*write  // that no watcher has heard of
 	unknown map[*entry]struct{} // whose request is not known yet
@@ -64,15 +60,11 @@ type judge struct {
 
 // newJudge returns a judge of a load, the times of whose writes may be so far from those of events.
 func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load, unsure int64) *judge {
-	j := &judge{facts: facts, of: of, most: mostKept, keys: keysOf(l), unsure: unsure, waiting: map[request]*write{}, unknown: map[*entry]struct{}{}, numbers: map[request]*entry{}, times: newTimes(facts.Values)}
+	j := &judge{facts: facts, most: mostKept, keys: keysOf(l), unsure: unsure, waiting: map[request]*write{}, unknown: map[*entry]struct{}{}, numbers: map[request]*entry{}, times: newTimes(facts.Values)}
 	for _, op := range l.Operations() {
 		j.sends = append(j.sends, op.SendsValue())
 	}
-	if of == watchers.All {
-		j.all = j.newSequence()
-	} else {
-		j.byRange, j.each, j.ranges = map[int64]*sequence{}, of.Each(j.keys.existing), of.Ranges(j.keys.existing)
-	}
+	j.ranges = newRanges(of, j.keys, j.newSequence)
 	return j
 }
 
@@ -89,29 +81,8 @@ func (j *judge) join(slow bool) (id int32, r database.WatchRange) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id = int32(len(j.list))
-	s := j.all
-	if s == nil {
-		n := int64(id) % j.ranges
-		if s = j.byRange[n]; s == nil {
-			s = j.newSequence()
-			j.byRange[n] = s
-		}
-	}
-	j.list = append(j.list, s.join(id, slow))
-	return id, j.rangeOf(id)
-}
-
-// rangeOf is what a watcher watches.
-func (j *judge) rangeOf(id int32) (r database.WatchRange) {
-	if j.all != nil {
-		return r
-	}
-	n := int64(id) % j.ranges
-	r.Key = j.keys.name(n * j.each)
-	if j.of != watchers.Key {
-		r.End = append(j.keys.name(min((n+1)*j.each, j.keys.existing)-1), 0) // right behind its last key
-	}
-	return r
+	j.list = append(j.list, j.ranges.begin(id).join(id, slow))
+	return id, j.ranges.watched(id)
 }
 
 // resume returns where a watcher that hears of nothing at the moment continues: what it watches, and
@@ -120,7 +91,7 @@ func (j *judge) resume(id int32) (r database.WatchRange, after int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	w := j.list[id]
-	return j.rangeOf(id), max(w.after, w.told)
+	return j.ranges.watched(id), max(w.after, w.told)
 }
 
 // took records a time of what began at a moment.
@@ -146,29 +117,6 @@ func (j *judge) lose(ids []int32) {
 		w := j.list[id]
 		w.seq.lose(w)
 	}
-}
-
-// sequence returns that of a key, nil if nobody watches it.
-func (j *judge) sequence(key int64) *sequence {
-	switch {
-	case j.all != nil:
-		return j.all
-	case key >= j.keys.existing:
-		return nil
-	}
-	return j.byRange[key/j.each]
-}
-
-// sequences are all of them.
-func (j *judge) sequences() []*sequence {
-	if j.all != nil {
-		return []*sequence{j.all}
-	}
-	var list []*sequence
-	for _, n := range slices.Sorted(maps.Keys(j.byRange)) {
-		list = append(list, j.byRange[n])
-	}
-	return list
 }
 
 // receive takes the events of one read.
@@ -226,9 +174,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 		j.counts.Coalesced--
 		j.times.add(sentOf(e, at), valueCoalesced, -1)
 	}
-	size := len(e.heard)
-	s.resolve(e, w.place, at)
-	j.kept += int64(len(e.heard) - size)
+	j.resolve(w, e, at)
 	j.counts.Delivered++
 	if event.Version < w.version {
 		j.fault(at, watchers.Reordered, w, e, 1)
@@ -240,6 +186,13 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	}
 	j.closeIf(s, e)
 	j.bound(s)
+}
+
+// resolve notes when a watcher heard of an entry, or of a newer one instead.
+func (j *judge) resolve(w *watcher, e *entry, at int64) {
+	size := len(e.heard)
+	w.seq.resolve(e, w.place, at)
+	j.kept += int64(len(e.heard) - size)
 }
 
 // sentOf is when an entry's write was sent, or when that is not known another time.
@@ -255,9 +208,7 @@ func (j *judge) skip(w *watcher, e *entry, at int64) {
 	for o := e.older; o != nil && o.version > w.after && o.heardBy(w) == 0; {
 		older := o.older
 		if !o.done { // others between ours are
-			size := len(o.heard)
-			w.seq.resolve(o, w.place, -at)
-			j.kept += int64(len(o.heard) - size)
+			j.resolve(w, o, -at)
 			j.counts.Coalesced++
 			j.times.add(sentOf(o, at), valueCoalesced, 1)
 			j.closeIf(w.seq, o)
@@ -270,7 +221,7 @@ func (j *judge) skip(w *watcher, e *entry, at int64) {
 // does not count.
 func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *entry {
 	key, known := j.keys.number(event.Key)
-	if !known || j.sequence(key) != s {
+	if !known || j.ranges.sequence(key) != s {
 		j.counts.Foreign++
 		return nil
 	}
@@ -351,7 +302,6 @@ func (j *judge) closeIf(s *sequence, e *entry) {
 
 // close ends an entry. If all have heard of it, it is known when the last did.
 func (j *judge) close(s *sequence, e *entry, all bool) {
-	j.kept -= int64(len(e.heard))
 	j.times.deliveries(e.write, s.watchers, e.heard, all)
 	for _, w := range s.watchers {
 		if w.broken && w.since > 0 && e.version > w.after && e.heardBy(w) == 0 {
@@ -361,6 +311,12 @@ func (j *judge) close(s *sequence, e *entry, all bool) {
 	if all {
 		e.all = s.allHeard(e, e.write.sent)
 	}
+	j.drop(s, e)
+}
+
+// drop ends an entry, of which nothing more is kept.
+func (j *judge) drop(s *sequence, e *entry) {
+	j.kept -= int64(len(e.heard))
 	j.kept -= listedSlots * s.close(e)
 }
 
@@ -368,7 +324,7 @@ func (j *judge) close(s *sequence, e *entry, all bool) {
 func (j *judge) bound(s *sequence) {
 	for j.kept*8 > j.most {
 		if s.head == nil {
-			list := j.sequences()
+			list := j.ranges.sequences()
 			n := slices.IndexFunc(list, func(o *sequence) bool { return o.head != nil })
 			if n < 0 {
 				return
@@ -384,7 +340,7 @@ func (j *judge) bound(s *sequence) {
 		s.dropped = max(s.dropped, e.version)
 		j.identify(e)
 		if e.write == nil {
-			j.kept -= int64(len(e.heard)) + listedSlots*s.close(e)
+			j.drop(s, e)
 			continue
 		}
 		j.close(s, e, false)
@@ -409,7 +365,7 @@ func (j *judge) observe(ended []load.Ended, before int64) error {
 
 // wrote takes a write.
 func (j *judge) wrote(ended *load.Ended) {
-	s := j.sequence(ended.Key)
+	s := j.ranges.sequence(ended.Key)
 	if s == nil || len(s.watchers) == 0 {
 		return
 	}
@@ -457,7 +413,7 @@ func (j *judge) forget(before int64) {
 				delete(j.waiting, r)
 			}
 		}
-		for _, s := range j.sequences() {
+		for _, s := range j.ranges.sequences() {
 			s.replaced.forget(before - j.unsure)
 		}
 	}
@@ -467,19 +423,18 @@ func (j *judge) forget(before int64) {
 // disownUnknown drops entries that watchers heard of before a moment and whose requests are not known.
 func (j *judge) disownUnknown(before int64) {
 	for e := range j.unknown {
-		s := j.sequence(e.key)
+		s := j.ranges.sequence(e.key)
 		if e.first >= before {
 			continue
 		}
 		j.identify(e)
 		j.disown(e)
-		j.kept -= int64(len(e.heard))
 		if s.complete(e) {
 			e.all = s.allHeard(e, e.first)
 		} else {
 			j.others.add(s, e.version)
 		}
-		j.kept -= listedSlots * s.close(e)
+		j.drop(s, e)
 	}
 }
 
@@ -500,7 +455,7 @@ func (j *judge) disown(e *entry) {
 // replaced reports whether watchers heard of a write of the same key that may have come after. It may be
 // one of others, which was made before they heard of it.
 func (j *judge) replaced(one *write) bool {
-	last := j.sequence(one.key).last[one.key]
+	last := j.ranges.sequence(one.key).last[one.key]
 	if last == nil {
 		return false
 	}
@@ -513,7 +468,7 @@ func (j *judge) replaced(one *write) bool {
 
 // watching is how many watchers must hear of a write whose version is not known.
 func (j *judge) watching(one *write) (list []*watcher) {
-	for _, w := range j.sequence(one.key).watchers {
+	for _, w := range j.ranges.sequence(one.key).watchers {
 		if w.since > 0 && w.since <= one.sent-j.unsure && !w.broken {
 			list = append(list, w)
 		}
@@ -537,7 +492,7 @@ func (j *judge) finish(passed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.disownUnknown(1<<63 - 1)
-	for _, s := range j.sequences() {
+	for _, s := range j.ranges.sequences() {
 		for e := s.head; e != nil; {
 			next := e.next
 			if !e.done && e.write != nil {
@@ -593,7 +548,7 @@ func (j *judge) release(stage int, conns []*connection, at int64) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, s := range j.sequences() {
+	for _, s := range j.ranges.sequences() {
 		s.slow = 0
 	}
 	for _, id := range ids {

@@ -34,7 +34,7 @@ func TestReconnect(t *testing.T) {
 						o := r.run(n)
 						deliveries := int64(n * w)
 						if of != watchers.All { // watchers have the keys evenly
-							deliveries /= r.watching.judge.ranges
+							deliveries /= r.watching.judge.ranges.several
 						}
 						c, lied := o.Counts, int64(len(r.hub.Lied()))
 						if want := (watchers.Counts{Writes: n, Delivered: deliveries - c.Lost, Lost: c.Lost, Duplicate: c.Duplicate, Reordered: c.Reordered}); c != want {

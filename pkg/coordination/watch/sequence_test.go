@@ -207,7 +207,7 @@ func TestBoundBehindAnOpenOne(t *testing.T) {
 		j.hear(1, 0, version, version)
 	}
 	listed := 0
-	for e := j.all.head; e != nil; e = e.next {
+	for e := j.ranges.all.head; e != nil; e = e.next {
 		listed++
 	}
 	if listed > 1000 {
@@ -217,6 +217,22 @@ func TestBoundBehindAnOpenOne(t *testing.T) {
 		t.Errorf("counts %+v, want two that are not judged", j.counts)
 	}
 	if j.kept != 0 {
+		t.Errorf("%d slots are kept after the end", j.kept)
+	}
+}
+
+// What is kept of events whose requests are not known is counted down when they are dropped.
+func TestBoundOfUnknown(t *testing.T) {
+	j := &told{judge: updates(stream1), at: 10}
+	j.most = 1000 * 8 * listedSlots
+	j.watching(20)
+	for version := int64(1); version < 5000; version++ {
+		j.hear(0, 0, version, version)
+	}
+	if j.kept > 1000*listedSlots || j.counts.Unjudged == 0 {
+		t.Errorf("%d slots are kept, and counts are %+v", j.kept, j.counts)
+	}
+	if j.finish(true); j.kept != 0 {
 		t.Errorf("%d slots are kept after the end", j.kept)
 	}
 }

@@ -240,7 +240,11 @@ func (t *times) taken() []observation.Second { return watchers.Observed().Merge(
 
 // spread is that of a value in a stage, nil without any.
 func (s *stage) spread(value int) *results.Spread {
+	spent := s.spent[value].Buckets()
+	if spent == nil {
+		return nil
+	}
 	all := histogram.New()
-	s.spent[value].Buckets().AddTo(all)
+	spent.AddTo(all)
 	return results.SpreadOfHistogram(all, s.longest[value])
 }

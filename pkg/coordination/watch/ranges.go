@@ -1,0 +1,80 @@
+package watch
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/database"
+)
+
+// ranges are the keys that watchers watch, with a sequence for the watchers of each: all keys, or each of
+// several ranges of them, which watchers have in turn.
+type ranges struct {
+	of   watchers.Of
+	keys keys
+	made func() *sequence // returns a new one
+
+	all *sequence           // of all keys, nil if there are several ranges
+	by  map[int64]*sequence // by number of the range, with at least one watcher
+	// each is how many keys a range has, of which there are several.
+	each, several int64
+}
+
+func newRanges(of watchers.Of, k keys, made func() *sequence) ranges {
+	r := ranges{of: of, keys: k, made: made}
+	if of == watchers.All {
+		r.all = made()
+	} else {
+		r.by, r.each, r.several = map[int64]*sequence{}, of.Each(k.existing), of.Ranges(k.existing)
+	}
+	return r
+}
+
+// begin returns the sequence of a watcher that joins.
+func (r *ranges) begin(id int32) *sequence {
+	if r.all != nil {
+		return r.all
+	}
+	n := int64(id) % r.several
+	if r.by[n] == nil {
+		r.by[n] = r.made()
+	}
+	return r.by[n]
+}
+
+// watched is what a watcher watches.
+func (r *ranges) watched(id int32) (w database.WatchRange) {
+	if r.all != nil {
+		return w
+	}
+	n := int64(id) % r.several
+	w.Key = r.keys.name(n * r.each)
+	if r.of != watchers.Key {
+		w.End = append(r.keys.name(min((n+1)*r.each, r.keys.existing)-1), 0) // right behind its last key
+	}
+	return w
+}
+
+// sequence returns that of a key, nil if nobody watches it.
+func (r *ranges) sequence(key int64) *sequence {
+	switch {
+	case r.all != nil:
+		return r.all
+	case key >= r.keys.existing:
+		return nil
+	}
+	return r.by[key/r.each]
+}
+
+// sequences are all of them.
+func (r *ranges) sequences() []*sequence {
+	if r.all != nil {
+		return []*sequence{r.all}
+	}
+	var list []*sequence
+	for _, n := range slices.Sorted(maps.Keys(r.by)) {
+		list = append(list, r.by[n])
+	}
+	return list
+}
