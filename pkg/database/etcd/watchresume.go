@@ -104,10 +104,11 @@ func (w *watches) skip(id, left int64) {
 	w.past.resumed[create.WatchId] = create
 	w.created[create.WatchId] = pending{after: left - 1}
 	w.progress[create.WatchId] = 0
-	if after := w.past.overlap[id]; left-1 > after {
+	after, overlaps := w.past.overlap[id]
+	if left-1 > after {
 		w.to.Receive(time.Now(), []database.WatchEvent{{Watcher: int32(id - 1), Gap: true, Version: left - 1}})
 	}
-	if _, had := w.past.overlap[id]; !had {
+	if !overlaps {
 		w.past.overlaps.Add(1)
 	}
 	w.past.overlap[create.WatchId] = left - 1
