@@ -236,7 +236,7 @@ func (r *Run) hostsUsed() (hosts []hostUsed) {
 		if !known {
 			i = len(hosts)
 			byBoot[h.BootID] = i
-			hosts = append(hosts, hostUsed{cpus: max(h.OnlineCPUs, h.CPUs), host: m.usedCPU(metric.HostCPUSeconds)})
+			hosts = append(hosts, hostUsed{cpus: h.AllCPUs(), host: m.usedCPU(metric.HostCPUSeconds)})
 		}
 		hosts[i].own = append(hosts[i].own, m.usedCPU(metric.CPUSeconds))
 		hosts[i].ended = append(hosts[i].ended, m.endings(0, m.Samples.Len())...)

@@ -68,7 +68,7 @@ func MachineText(h results.Host) string {
 // cpusText formats the number of processors, and how many were usable if fewer.
 func cpusText(h results.Host) string {
 	allowed := h.AllowedCPUs()
-	if all := max(h.OnlineCPUs, h.CPUs); allowed < float64(all) {
+	if all := h.AllCPUs(); allowed < float64(all) {
 		return fmt.Sprintf("%g of %d CPU%s", allowed, all, run.Plural(all))
 	}
 	return fmt.Sprintf("%d CPU%s", h.CPUs, run.Plural(h.CPUs))

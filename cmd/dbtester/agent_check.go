@@ -362,7 +362,7 @@ func (c *agentCheck) machine() {
 	default:
 		c.say("clock", "%s by %s", host.ClockSync, cmp.Or(host.TimeService, "a time service"))
 	}
-	c.say("processors", "%g of %d may be used", host.AllowedCPUs(), max(host.OnlineCPUs, host.CPUs))
+	c.say("processors", "%g of %d may be used", host.AllowedCPUs(), host.AllCPUs())
 	memory := humanize.Bytes(uint64(host.MemoryBytes))
 	if limit, err := sysmetrics.MemoryLimit(); err != nil {
 		memory += fmt.Sprintf(", its limit is not known: %v", err)

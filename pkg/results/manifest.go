@@ -108,6 +108,10 @@ type Host struct {
 	NetNS  string `json:"net_ns"`
 }
 
+// AllCPUs is how many processors the machine has; 0 if not recorded. The process may not be allowed to run
+// on some.
+func (h Host) AllCPUs() int { return max(h.OnlineCPUs, h.CPUs) }
+
 // AllowedCPUs is how many processors the process may keep busy: the processors that it may
 // run on, or its quota if that is less; 0 if not recorded.
 func (h Host) AllowedCPUs() float64 {

@@ -104,7 +104,7 @@ func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 			if first.Get(metric.HostCPUSeconds) < 0 || length <= 0 {
 				return o, false
 			}
-			o.Host, o.CPUs, o.Length = p.host.Name, max(p.host.OnlineCPUs, p.host.CPUs), length
+			o.Host, o.CPUs, o.Length = p.host.Name, p.host.AllCPUs(), length
 			o.HostCPUSeconds = grown(metric.HostCPUSeconds)
 		}
 		// The samples of one machine cover nearly the same time.

@@ -129,7 +129,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	f.Allowed, f.Busy, f.Periods = f.Processors, f.Processors, unrecorded("members have no quota")
 	for i, m := range r.Info.Record.Members {
 		if i < len(r.Machines.Servers) && &r.Machines.Servers[i] == leader && m.Host != nil && m.Host.CPUs > 0 {
-			all := max(m.Host.OnlineCPUs, m.Host.CPUs) // others there may have processors that this agent may not use
+			all := m.Host.AllCPUs() // others there may have processors that this agent may not use
 			f.Processors, f.Allowed = run.Counted(int64(all)), run.Measured(m.Host.AllowedCPUs(), 0)
 			f.Busy = known(r.UsedAt(i, spans)).Times(1 / float64(all))
 		}

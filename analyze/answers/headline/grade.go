@@ -80,7 +80,7 @@ func sharedHost(columns []answers.Column) string {
 				continue
 			}
 			if m := r.Info.Manifest; m != nil && m.Client.AllowedCPUs() > 0 {
-				return fmt.Sprintf("clients and members share a machine with %g processors", float64(max(m.Client.OnlineCPUs, m.Client.CPUs)))
+				return fmt.Sprintf("clients and members share a machine with %g processors", float64(m.Client.AllCPUs()))
 			}
 			return "clients and members share a machine"
 		}
