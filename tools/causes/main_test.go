@@ -166,8 +166,8 @@ func TestReport(t *testing.T) {
 	var out strings.Builder
 	report(&out, []*series{fsync, none, unknown, two, planted(t, "peers")}, 20)
 	for _, want := range []string{
-		"| fsync | 19 | 20 | 75 % | 1 | 0 | 0 | 10 % | etcd 8, zookeeper 6, consul 6 | 2026-11-27, by v1 |",
-		"| nothing | 19 | 20 | 75 % | 0 | 19 | 1: fsync 1 | 90 % |",
+		"| 1 | fsync | 19 | 20 | 75 % | 1 | 0 | 0 | 10 % | etcd 8, zookeeper 6, consul 6 | 2026-11-27, by v1 |",
+		"| 8, 200 writes/s | nothing | 19 | 20 | 75 % | 0 | 19 | 1: fsync 1 | 90 % |",
 		"| nothing: no rule knows it | 4 | 4 (16 missing) | 40 % | 0 | 4 | 0 | 90 % | etcd 4 |",
 		"| fsync and peers | 0 | 1 (19 missing) | 0 % | 1 | 0 | 0 |",
 		"| peers | 0 | 0 (20 missing) | - | 0 | 0 | 0 | - | - | - |",

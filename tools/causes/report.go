@@ -10,7 +10,6 @@ import (
 
 	"github.com/coreos/dbtester/pkg/stats/order"
 	"github.com/coreos/dbtester/pkg/stats/share"
-	"github.com/coreos/dbtester/tools/experiment"
 )
 
 // In each series, one run of so many may miss what was planted, and so much of the response time, in
@@ -62,8 +61,8 @@ func (s *series) lists(v verdict) bool {
 
 // report prints the table of all series, of which each should have n runs.
 func report(out io.Writer, all []*series, n int) {
-	fmt.Fprintf(out, "# Planted causes\n\nThree members on one machine with %s processors, %s, data in memory, and one client that writes to the leader in a closed loop; with a quota, and on one processor, eight. Without a cause, and with members that are defragmented, 200 writes a second are due. Causes are planted, or none, and the report must name them ([docs/cause.md](../docs/cause.md)): one by its own words, with over half of the mean response time for certain. Of two, one must be named with 30 %% or more for certain, and the other be listed with as much, whatever its bounds. Without a cause none must be found, and of causes that no rule knows from these records none must be named. Each run has a fresh cluster. All verdicts follow from the kept facts of the runs by the rules of this version. Intervals are exact (Clopper and Pearson, 95 %%). Made by `make causes`.\n\n| planted | must be found | right | of | at least, 95 %% | partly | nothing found | another name | unexplained, median | stores | made |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
-		values(all, func(r record) string { return fmt.Sprint(r.Processors) }), experiment.Busy("after"))
+	fmt.Fprintf(out, "# Planted causes\n\nThree members on one machine with %s processors, data in memory, and clients that write to the leader in a closed loop, or together at the rate that the table has. Causes are planted, or none, and the report must name them ([docs/cause.md](../docs/cause.md)): one by its own words, with over half of the mean response time for certain. Of two, one must be named with 30 %% or more for certain, and the other be listed with as much, whatever its bounds. Without a cause none must be found, and of causes that no rule knows from these records none must be named. Each run has a fresh cluster. All verdicts follow from the kept facts of the runs by the rules of this version. Intervals are exact (Clopper and Pearson, 95 %%). What is unexplained is in percent of the mean response time, and negative where lines of the ledger overlap. Made by `make causes`.\n\n| planted | clients | must be found | right | of | at least, 95 %% | partly | nothing found | another name | unexplained, median | stores | made |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+		values(all, func(r record) string { return fmt.Sprint(r.Processors) }))
 	old := 0
 	for _, s := range all {
 		s.row(out, n)
@@ -112,7 +111,11 @@ func (s *series) row(out io.Writer, n int) {
 	for _, r := range s.records {
 		stores = append(stores, r.Store)
 	}
-	fmt.Fprintf(out, "| %s | %s | %d | %s | %s | %d | %d | %s | %s | %s | %s |\n", s.words, want, c.right, of, low, c.partly, c.none, others, rest, listed(stores), s.when())
+	clients := fmt.Sprint(s.clients)
+	if s.rate > 0 {
+		clients += fmt.Sprintf(", %d writes/s", s.rate)
+	}
+	fmt.Fprintf(out, "| %s | %s | %s | %d | %s | %s | %d | %d | %s | %s | %s | %s |\n", s.words, clients, want, c.right, of, low, c.partly, c.none, others, rest, listed(stores), s.when())
 }
 
 // when is the days on which the runs were made, and the versions that made them.
