@@ -113,16 +113,17 @@ func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) stri
 	return ""
 }
 
-// nothingLeft stands for the agents of a local run that left no work directory.
+// nothingLeft stands for the agents of a local run whose work directory is not where it was looked for. It
+// may be elsewhere, so that it is worth trying again.
 func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
-	return nil, nil, &fleet.GoneError{Text: "no work directory has records of this run (--work-dir names its parent if it is not beside the results)"}
+	return nil, nil, errors.New("no work directory has records of this run (--work-dir names its parent if it is not beside the results)")
 }
 
 // closeRun ends the agents of a run and removes their work directory, unless it has records that
 // could not be written to the result folder.
 func (l *localAgents) closeRun(ctx context.Context, err error) error {
 	if kept := (*fleet.KeptError)(nil); errors.As(err, &kept) {
-		return l.closeCollected(ctx, err)
+		return l.closeCollected(ctx, fmt.Errorf("%w\nthe agents' records are below %s: --collect takes it as --work-dir", err, l.below))
 	}
 	return errors.Join(err, l.close(ctx))
 }

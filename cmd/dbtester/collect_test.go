@@ -113,14 +113,17 @@ func TestCollectUnwritten(t *testing.T) {
 	}
 	run.signal(syscall.SIGINT)
 	run.exits(exitInterrupted, patience)
-	wantText(t, "the end", run.err.String(), `keeps the records of member 1, which could not be written here, .*\n.*control --collect `)
+	wantText(t, "the end", run.err.String(), `keeps the records of member 1, which could not be written here, .*\n.*control --collect .*\n(?s:.*)below .*: --collect takes it as --work-dir`)
 	if members := manifest(t, folder).Databases[0].Members; len(members[0].Files) > 0 || len(members[1].Files) < 2 {
 		t.Errorf("files %q and %q, want those of member 2", members[0].Files, members[1].Files)
 	}
 	if err := os.RemoveAll(inTheWay); err != nil {
 		t.Fatalf("remove a folder: %v", err)
 	}
-	c := p.start("control", "--collect", folder.Dir())
+	c := p.start("control", "--collect", folder.Dir(), "--work-dir", t.TempDir())
+	c.exits(exitFailed, patience)
+	wantText(t, "in another work directory", c.err.String(), `member 1: .*no work directory has records of this run`)
+	c = p.start("control", "--collect", folder.Dir())
 	c.exits(exitDone, patience)
 	if strings.Contains(c.err.String(), "member 2") {
 		t.Errorf("what was fetched is fetched again:\n%s", c.err)
