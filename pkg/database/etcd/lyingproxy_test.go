@@ -101,7 +101,7 @@ type judgedSink struct{ *judging.Load }
 func (judgedSink) Second(loading.Second) error { return nil }
 func (judgedSink) Total(loading.Total) error   { return nil }
 
-// TestLyingProxy: the errors of a proxy in front of etcd, one in 500 requests of a kind, are found,
+// TestLyingProxy: the errors of a proxy in front of etcd, one in 100 requests of a kind, are found,
 // and etcd alone has no violation. Many errors, too, are all stale reads.
 func TestLyingProxy(t *testing.T) {
 	member := databasetest.Start(t, databasetest.Suite{
@@ -111,10 +111,10 @@ func TestLyingProxy(t *testing.T) {
 		name  string
 		proxy *lyingProxy
 	}{
-		{"honest", &lyingProxy{every: 500}},
-		{"older reads", &lyingProxy{olderReads: true, every: 500}},
+		{"honest", &lyingProxy{every: 100}},
+		{"older reads", &lyingProxy{olderReads: true, every: 100}},
 		{"many older reads", &lyingProxy{olderReads: true, every: 30}},
-		{"dropped updates", &lyingProxy{dropped: true, every: 500}},
+		{"dropped updates", &lyingProxy{dropped: true, every: 100}},
 	} {
 		proxy := c.proxy
 		t.Run(c.name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestLyingProxy(t *testing.T) {
 				t.Fatalf("judge the load: %v", err)
 			}
 			rec := loading.NewRecorder(judgedSink{l}, spec.Operations(), nil)
-			const requests = 30_000 // of 30 lies, some are read before another update hides them
+			const requests = 6_000 // of 30 lies, some are read before another update hides them
 			step := loading.Step{Step: workload.Step{Clients: clients, Requests: requests}}
 			if _, err := loading.NewEngine(spec, rec).Step(t.Context(), step, conns); err != nil {
 				t.Fatalf("run the step: %v", err)
