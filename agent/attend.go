@@ -215,6 +215,9 @@ func (a *attended) Processes() (list []fault.Process) {
 	return list
 }
 
+// Lasting implements [fault.Victim].
+func (a *attended) Lasting() []fault.Record { return a.s.lasting() }
+
 // End implements [fault.Victim]. The session stays running and keeps sampling. It can be stopped
 // and collected from as always.
 func (a *attended) End(_ context.Context, id string, graceful bool) error {

@@ -17,6 +17,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
+	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
@@ -69,6 +70,27 @@ func TestKilledStaysDown(t *testing.T) {
 		t.Errorf("the kill is %v, want %q", over, back)
 	}
 	h.awaitReady()
+}
+
+// A member that two faults pause stays stopped until both are over, in either order. What is seen
+// at the first end names the other pause.
+func TestPausedTwice(t *testing.T) {
+	for _, ends := range [][2]string{{"1", "2"}, {"2", "1"}} {
+		t.Run(ends[0]+" ends first", func(t *testing.T) {
+			h := serve(t, allowed)
+			pid := h.startedMember("run1")
+			started := ticks(t, pid)
+			h.fault("1", "pause", forever)
+			h.fault("2", "pause", forever)
+			if over := h.heal(ends[0]); over.SawOver != "1 of 1 processes are stopped: another pause lasts" || !process.Stopped(pid, started) {
+				t.Errorf("the first pause is %v, want a member that the second keeps stopped", over)
+			}
+			if over := h.heal(ends[1]); over.SawOver != "0 of 1 processes are stopped" || process.Stopped(pid, started) {
+				t.Errorf("the second pause is %v, want a member that runs", over)
+			}
+			h.awaitReady()
+		})
+	}
 }
 
 // A member without power stays down, and its disk unmounted, when other faults of its disk are over.

@@ -109,8 +109,9 @@ func (p Parameters) given() []string {
 
 // Victim is the member to which a fault is applied.
 type Victim interface {
-	// Processes returns the running commands.
+	// Processes returns the running commands, and Lasting the faults that are not over.
 	Processes() []Process
+	Lasting() []Record
 	// End ends the commands for the fault of an id: at once, or as the agent ends a member's
 	// commands at the end of a session. Ended reports whether that fault has begun to end them and
 	// not started them again. Start starts them again on the data that they left, at the end of the

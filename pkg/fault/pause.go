@@ -11,11 +11,14 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
+// pauses is the name of the kind of faults that pause a member.
+const pauses = "pause"
+
 // pause stops the processes of a member with SIGSTOP. The freezer of control groups is no
 // alternative: in groups of version 1 a frozen process ignores SIGKILL.
 func pause() Kind {
 	return Kind{
-		Name:    "pause",
+		Name:    pauses,
 		Meaning: "SIGSTOP, and SIGCONT after `for`: connections stay open and nobody answers",
 		apply: func(ctx context.Context, _ Victim, r Record) (string, error) {
 			if len(r.Processes) == 0 {
@@ -26,17 +29,43 @@ func pause() Kind {
 			}
 			return states(ctx, r.Processes, true)
 		},
-		undo: func(ctx context.Context, _ Victim, r Record) (string, error) {
+		undo: func(ctx context.Context, v Victim, r Record) (string, error) {
 			if len(r.Processes) == 0 {
 				return "", nil // it was never applied
 			}
-			if err := signalAll(r.Processes, unix.SIGCONT); err != nil {
+			paused, rest := pausedByOthers(v, r)
+			if err := signalAll(rest, unix.SIGCONT); err != nil {
 				return "", err
 			}
-			return states(ctx, r.Processes, false)
+			saw, err := states(ctx, rest, false)
+			if err == nil && len(paused) > 0 {
+				saw = fmt.Sprintf("%d of %d processes are stopped: another pause lasts", stopped(paused), len(r.Processes))
+			}
+			return saw, err
 		},
 		release: func(r Record) error { return signalAll(r.Processes, unix.SIGCONT) },
 	}
+}
+
+// pausedByOthers returns which of a fault's processes another pause of the victim keeps stopped, and
+// the rest of them.
+func pausedByOthers(v Victim, r Record) (paused, rest []Process) {
+	kept := map[Process]bool{}
+	for _, o := range v.Lasting() {
+		if o.Kind == pauses && o.ID != r.ID {
+			for _, p := range o.Processes {
+				kept[p] = true
+			}
+		}
+	}
+	for _, p := range r.Processes {
+		if kept[p] {
+			paused = append(paused, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return paused, rest
 }
 
 // signalAll signals the groups of the processes that still run.
@@ -62,19 +91,14 @@ const (
 
 // states waits until all processes are stopped, or until none is, and describes them. Processes
 // that have ended are not stopped.
-func states(ctx context.Context, processes []Process, stopped bool) (string, error) {
+func states(ctx context.Context, processes []Process, want bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	ticker := time.NewTicker(stateEvery)
 	defer ticker.Stop()
 	for {
-		n := 0
-		for _, p := range processes {
-			if process.Stopped(p.Pid, p.StartTicks) {
-				n++
-			}
-		}
-		if stopped && n == len(processes) || !stopped && n == 0 {
+		n := stopped(processes)
+		if want && n == len(processes) || !want && n == 0 {
 			return fmt.Sprintf("%d of %d processes are stopped", n, len(processes)), nil
 		}
 		select {
@@ -83,4 +107,14 @@ func states(ctx context.Context, processes []Process, stopped bool) (string, err
 		case <-ticker.C:
 		}
 	}
+}
+
+// stopped returns how many of the processes are stopped.
+func stopped(processes []Process) (n int) {
+	for _, p := range processes {
+		if process.Stopped(p.Pid, p.StartTicks) {
+			n++
+		}
+	}
+	return n
 }

@@ -43,7 +43,8 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 		err = d.Cut()
 	}
 	if err != nil {
-		return "", errors.Join(err, signalAll(r.Processes, unix.SIGCONT))
+		_, rest := pausedByOthers(v, r)
+		return "", errors.Join(err, signalAll(rest, unix.SIGCONT))
 	}
 	took := time.Since(begin)
 	saw, err := end(ctx, v, r, false)
