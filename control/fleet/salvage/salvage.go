@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet"
@@ -99,6 +100,7 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	var errs []error
 	again := false // a failed fetch may be retried
 	var fetched []int
+	var problems []string
 	for i := range note.Agents {
 		if i >= len(db.Members) || len(db.Members[i].Files) > 0 {
 			continue // fetched before
@@ -115,11 +117,17 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 			errs = append(errs, fmt.Errorf("member %d: its records were fetched, but its agent was not released: %w", i+1, got.Unreleased))
 		}
 		fetched = append(fetched, i)
-		record(&db.Members[i], got)
+		for _, problem := range record(&db.Members[i], got) {
+			problem = fmt.Sprintf("member %d: %s", i+1, problem)
+			problems, errs = append(problems, problem), append(errs, errors.New(problem))
+		}
 	}
 	errs = append(errs, o.finish(dir, db, fetched))
 	if end(&db.State, &db.Ended) {
 		db.Error = interrupted
+	}
+	for _, problem := range problems {
+		db.Error = strings.TrimPrefix(db.Error+"; "+problem, "; ")
 	}
 	if err := o.Folder.WriteManifest(m); err != nil {
 		return errors.Join(append(errs, err, mark.Close(false))...)
@@ -127,16 +135,18 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	return errors.Join(append(errs, mark.Close(!again))...)
 }
 
-// record records what was retrieved of a member. Its end may be recorded already.
-func record(m *results.Member, got fleet.Retrieved) {
+// record records what was retrieved of a member, and returns what its agent could not record. The
+// member's end may be recorded already, with those problems.
+func record(m *results.Member, got fleet.Retrieved) (problems []string) {
 	m.Files = got.Files
 	if len(m.Exit) > 0 {
-		return
+		return nil
 	}
-	m.Exit, m.Error = got.Exit, got.Error
+	m.Exit, m.Error, m.Use = got.Exit, got.Error, got.Use
 	if got.ApparentBytes >= 0 {
 		m.Disk = &results.Disk{ApparentBytes: got.ApparentBytes, AllocatedBytes: got.AllocatedBytes}
 	}
+	return got.Problems
 }
 
 // collected names what renews digests here.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/process/resources"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -157,6 +158,47 @@ func TestUnreleased(t *testing.T) {
 		}
 		if err := l.collect(); err != nil {
 			t.Errorf("collect again: %v", err)
+		}
+	}
+}
+
+// What a member used of its limits is recorded, and what its agent could not record is reported and
+// recorded with the run's error, unless control has recorded the member's end.
+func TestUseAndProblems(t *testing.T) {
+	used, err := pb.Record("the use of the limits", &resources.Use{Throttled: 3, PeakBytes: 1 << 20, OOMKills: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const problem = "some samples are missing: the disk is full"
+	for _, known := range []bool{false, true} {
+		a := newStopped("member 1\n")
+		a.OnStop = func(context.Context, *pb.StopRequest) (*pb.StopResponse, error) {
+			exit := []*pb.Child{{Name: "fake", Exit: "killed by SIGKILL"}}
+			return &pb.StopResponse{Children: exit, ApparentBytes: -1, Use: used, Problems: []string{problem}}, nil
+		}
+		l := newLost(t, newStopped("member 1\n"), a)
+		if known {
+			l.edit(func(db *results.DatabaseRun) {
+				db.State, db.Error, db.Members[1].Exit = results.StateFailed, "no space left on device", []string{"fake: exit 3"}
+			})
+		}
+		err := l.collect()
+		db := l.record()
+		use := db.Members[1].Use
+		if known {
+			if err != nil || db.Error != "no space left on device" || use != nil {
+				t.Errorf("%v; the run has the error %q and the member the use %+v, want both as they were", err, db.Error, use)
+			}
+			continue
+		}
+		if want := interrupted + "; member 2: " + problem; db.Error != want || err == nil || !strings.Contains(err.Error(), "member 2: "+problem) {
+			t.Errorf("the run has the error %q, want %q, and it is reported: %v", db.Error, want, err)
+		}
+		if use == nil || use.Throttled != 3 || use.PeakBytes != 1<<20 || use.OOMKills != 1 || db.Members[0].Use != nil {
+			t.Errorf("the members' uses are %+v and %+v, want none and what the agent had", db.Members[0].Use, use)
+		}
+		if _, err := Read(l.folder.Path(tag)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("there is a note, %v, want none: everything was fetched", err)
 		}
 	}
 }
