@@ -28,6 +28,8 @@ type CleanupOptions struct {
 	// Prefix is the run's prefix as the user typed it: all keys below it are removed, even keys
 	// of no claim. "" removes the keys of the run's claim.
 	Prefix string
+	// Owner names the user and the process, as for a run.
+	Owner string
 	// Confirm is called before keys are removed, with the cluster, the prefix and the number of
 	// keys.
 	Confirm func(question string) error
@@ -95,7 +97,7 @@ func (o CleanupOptions) clean(ctx context.Context, runID string, record *results
 	if err := o.Confirm(question(record, t, left)); err != nil {
 		return err
 	}
-	done, rest := shared.CleanLeft(ctx, driver, t, left, o.Say)
+	done, rest := shared.CleanLeft(ctx, driver, t, left, userOf(o.Owner), o.Say)
 	record.Shared.Cleanup, record.Shared.Left = &done, rest
 	o.Say("%s: removed %d keys below %s/", plaintext.Line(record.Tag), done.Removed, prefix)
 	if done.Error != "" {

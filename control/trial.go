@@ -202,10 +202,15 @@ func (t *trial) newRun(db *config.Database) (*run, error) {
 	})
 	if err == nil {
 		r.target.Prefix = prefixOf(db, r.driver, t.manifest.RunID)
-		owner, _, _ := strings.Cut(t.opts.Owner, " pid ") // for all processes of the user
-		r.claimant = shared.Claimant{Run: t.manifest.RunID, Owner: cmp.Or(owner, "unknown")}
+		r.claimant = shared.Claimant{Run: t.manifest.RunID, Owner: userOf(t.opts.Owner)}
 	}
 	return r, err
+}
+
+// userOf returns the user and the machine of an owner: claims are for all processes of the user.
+func userOf(owner string) string {
+	user, _, _ := strings.Cut(owner, " pid ")
+	return cmp.Or(user, "unknown")
 }
 
 // save writes the manifest in its current state.

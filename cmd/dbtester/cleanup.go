@@ -46,7 +46,7 @@ func newCleanup(a *app) *cobra.Command {
 				fmt.Fprintln(a.err, plaintext.Line(fmt.Sprintf(format, args...)))
 			}
 			return withInterrupt(cmd.Context(), control.Cleanup(cmd.Context(), control.CleanupOptions{
-				Folder: folder, Registry: a.registry, Access: access, Prefix: f.prefix, Confirm: a.confirm(f.yes, "nothing was removed"), Say: say,
+				Folder: folder, Registry: a.registry, Access: access, Prefix: f.prefix, Owner: owner(), Confirm: a.confirm(f.yes, "nothing was removed"), Say: say,
 			}))
 		},
 		ValidArgsFunction: completeRuns,

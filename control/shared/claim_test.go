@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ type claims struct {
 	versions        map[string]int64
 	keys            int64
 	denied          string // a prefix whose claim may not be read
+	full            bool   // claims cannot be written
 }
 
 func newClaims() *claims { return &claims{held: map[string]string{}, versions: map[string]int64{}} }
@@ -37,6 +39,9 @@ func (c *claims) Claim(_ context.Context, t database.Target) ([]byte, int64, err
 func (c *claims) SetClaim(_ context.Context, t database.Target, text []byte, version int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.full {
+		return database.NotApplied(database.ClassSpaceExceeded, errors.New("no space"))
+	}
 	if c.versions[t.Prefix] != version {
 		return database.NotApplied(database.ClassConflict, errors.New("another version"))
 	}
@@ -184,6 +189,140 @@ func TestCleanOfLostClaim(t *testing.T) {
 				driver.heldBy(t, target, "2")
 			})
 		})
+	}
+}
+
+// leftBy leaves keys and, if they are claimed, the claim of run 1, and finds them.
+func (c *cleaning) leftBy(t *testing.T, target database.Target, claimed bool) Left {
+	t.Helper()
+	c.keys = 5
+	if claimed {
+		h, err := Take(t.Context(), c, target, Claimant{Run: "1", Owner: "ann", Reuse: true, Keys: workload.KeySpans{{Size: 8, First: 0, End: 5}}}, t.Logf)
+		if err != nil {
+			t.Fatalf("take the prefix: %v", err)
+		}
+		if err := h.End(t.Context()); err != nil {
+			t.Fatalf("end the claim: %v", err)
+		}
+	}
+	l, err := Find(t.Context(), c, target, "1")
+	if err != nil || l.Keys != 5 || l.Claimed != claimed {
+		t.Fatalf("found %+v, %v, want 5 keys", l, err)
+	}
+	return l
+}
+
+// As long as a cleanup removes what runs left, no run has the prefix, and another cleanup is
+// refused.
+func TestCleanLeftKeepsOthersOut(t *testing.T) {
+	for name, claimed := range map[string]bool{"claimed": true, "without a claim": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
+				left := driver.leftBy(t, target, claimed)
+				left.Which.All = !claimed
+				driver.clean = func(_ context.Context, removed func(int64)) error {
+					for n := int64(1); driver.keys > 0; n++ {
+						time.Sleep(expireAfter)
+						if _, err := Take(t.Context(), driver, target, Claimant{Run: "2", Owner: "ann"}, t.Logf); err == nil || !strings.Contains(err.Error(), "run cleanup-") {
+							t.Errorf("keys are still removed: want a refusal that names the cleanup, got %v", err)
+						}
+						if _, err := Find(t.Context(), driver, target, "1"); err == nil || !strings.Contains(err.Error(), "run cleanup-") {
+							t.Errorf("keys are still removed: want a refusal of another cleanup, got %v", err)
+						}
+						driver.keys--
+						removed(n)
+					}
+					return nil
+				}
+				if done, rest := CleanLeft(t.Context(), driver, target, left, "ann", t.Logf); done.Removed != 5 || done.Error != "" || rest != 0 {
+					t.Errorf("removed %+v, %d left, want 5 and none left", done, rest)
+				}
+				if text, version, err := driver.Claim(t.Context(), target); err != nil || version != database.NoVersion {
+					t.Errorf("after the cleanup the claim is %q, %v, want none", text, err)
+				}
+			})
+		})
+	}
+}
+
+// A cleanup removes nothing if a run has begun to use the prefix since its keys were found, or has
+// used it meanwhile.
+func TestCleanLeftAfterRun(t *testing.T) {
+	for name, claimed := range map[string]bool{"claimed": true, "without a claim": false} {
+		for _, ended := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
+				left := driver.leftBy(t, target, claimed)
+				driver.clean = func(context.Context, func(int64)) error {
+					t.Errorf("%s: keys are removed although a run has the prefix", name)
+					return nil
+				}
+				h, err := Take(t.Context(), driver, target, Claimant{Run: "2", Owner: "ann", Reuse: true}, t.Logf)
+				if err != nil {
+					t.Fatalf("take the prefix: %v", err)
+				}
+				if h.stop(); ended {
+					err = h.End(t.Context())
+				}
+				if err != nil {
+					t.Fatalf("end the claim: %v", err)
+				}
+				if done, rest := CleanLeft(t.Context(), driver, target, left, "ann", t.Logf); !strings.Contains(done.Error, "run 2 of ann") || rest != -1 {
+					t.Errorf("%s: %+v, %d left, want an error that names the run", name, done, rest)
+				}
+				driver.heldBy(t, target, "2")
+			})
+		}
+	}
+}
+
+// A cleanup that is interrupted gives the prefix back as it was, and one that loses the prefix ends.
+func TestCleanLeftInPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
+		left := driver.leftBy(t, target, true)
+		ctx, interrupt := context.WithCancel(t.Context())
+		driver.clean = func(ctx context.Context, _ func(int64)) error {
+			interrupt()
+			return ctx.Err()
+		}
+		if done, rest := CleanLeft(ctx, driver, target, left, "ann", t.Logf); done.Error == "" || rest != -1 {
+			t.Errorf("interrupted: %+v, %d left, want an error and an unknown number", done, rest)
+		}
+		again, err := Find(t.Context(), driver, target, "1")
+		if err != nil || !reflect.DeepEqual(again, left) {
+			t.Errorf("after the interrupt: %+v, %v, want what was found before: %+v", again, err, left)
+		}
+		driver.clean = func(ctx context.Context, _ func(int64)) error {
+			driver.takenOver(t, target) // as if this cleanup were stopped for long
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if done, _ := CleanLeft(t.Context(), driver, target, left, "ann", t.Logf); !strings.Contains(done.Error, "taken over: run 2 of ann") {
+			t.Errorf("the claim was taken over: %+v, want an error that names the other run", done)
+		}
+		driver.heldBy(t, target, "2")
+	})
+}
+
+// The keys of a full store, which takes no claim, are removed all the same.
+func TestCleanLeftOfFullStore(t *testing.T) {
+	driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
+	left := driver.leftBy(t, target, true)
+	driver.full = true
+	driver.clean = func(_ context.Context, removed func(int64)) error {
+		if driver.keys > 0 {
+			driver.keys = 0
+			removed(5)
+		}
+		return nil
+	}
+	if done, rest := CleanLeft(t.Context(), driver, target, left, "ann", t.Logf); done.Removed != 5 || done.Error != "" || rest != 0 {
+		t.Errorf("removed %+v, %d left, want 5 and none left", done, rest)
+	}
+	if text, version, err := driver.Claim(t.Context(), target); err != nil || version != database.NoVersion {
+		t.Errorf("after the cleanup the claim is %q, %v, want none", text, err)
 	}
 }
 

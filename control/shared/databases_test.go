@@ -85,6 +85,21 @@ func (p *prefixed) check() {
 	if found, err := Find(t.Context(), p.driver, p.target, "4"); err != nil || found.Claimed || found.Keys != 1 || found.Why == nil {
 		t.Errorf("after the cleanup: %+v, %v; want no claim, and one key that may not be removed", found, err)
 	}
+	p.cleanLeft()
+}
+
+// cleanLeft removes the key of nobody, and the claim of the cleanup with it.
+func (p *prefixed) cleanLeft() {
+	t := p.t
+	all := Left{Which: database.Removable{All: true}}
+	done, left := CleanLeft(t.Context(), p.driver, p.target, all, "ann", t.Logf)
+	if done.Removed != 1 || done.Error != "" || left != 0 {
+		t.Errorf("the cleanup of all keys removed %d, want 1: %q, %d left", done.Removed, done.Error, left)
+	}
+	p.has(20, false)
+	if found, err := Find(t.Context(), p.driver, p.target, "4"); err != nil || found.Claimed || found.Keys != 0 {
+		t.Errorf("after the cleanup of all keys: %+v, %v; want no claim and no key", found, err)
+	}
 }
 
 func span(first, end int64) workload.KeySpans {

@@ -79,14 +79,19 @@ func Take(ctx context.Context, driver database.Driver, t database.Target, who Cl
 	if err := store.write(ctx, &c, version); err != nil {
 		return nil, fmt.Errorf("claim the prefix %s: %w", t.Prefix, err)
 	}
+	return hold(ctx, store, c), nil
+}
+
+// hold renews a claim that was written.
+func hold(ctx context.Context, store *claimStore, c Claim) *Hold {
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
-	h = &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
+	h := &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
 	h.held, h.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		defer close(h.done)
 		h.keep(ctx)
 	}()
-	return h, nil
+	return h
 }
 
 // reuseHint tells the user how to allow foreign keys.
@@ -179,7 +184,7 @@ func (h *Hold) update(ctx context.Context, change func(*Claim)) error {
 	case held == nil:
 		h.lose(fmt.Errorf("the claim of the prefix %s was removed by others", h.store.target.Prefix))
 		return h.lost()
-	case held.Run != c.Run:
+	case held.Run != h.claim.Run:
 		h.lose(fmt.Errorf("the claim of the prefix %s was taken over: %s", h.store.target.Prefix, describe(held)))
 		return h.lost()
 	}
@@ -249,18 +254,25 @@ func (h *Hold) Count(ctx context.Context) (int64, error) {
 // the claim is renewed, so that no other run can have the prefix. left is 0, or -1 if not known. It
 // reports the keys of others that stay.
 func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+	h.mu.Lock()
+	which := database.Removable{Numbers: h.claim.Keys}
+	h.mu.Unlock()
+	return h.cleanUp(ctx, which, h.End, say)
+}
+
+// cleanUp removes keys, and then the claim, or gives it up if keys are left, also after ctx has ended.
+func (h *Hold) cleanUp(ctx context.Context, which database.Removable, giveUp func(context.Context) error, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	if err := h.renew(ctx); err != nil && h.lost() == nil {
 		say("%v", err) // the next renewal may succeed
 	}
-	done, left = h.clean(ctx, say)
-	giveUp := h.End
+	done, left = h.clean(ctx, which, say)
 	if left == 0 {
 		giveUp = h.Remove
 		if others, err := h.Count(ctx); err == nil && others > 0 {
 			say("%d keys below %s/ are of others, and stay", others, h.store.target.Prefix)
 		}
 	}
-	switch err := giveUp(ctx); {
+	switch err := giveUp(context.WithoutCancel(ctx)); {
 	case err == nil:
 	case done.Error == "":
 		done.Error = err.Error()
@@ -270,18 +282,15 @@ func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any
 	return done, left
 }
 
-// clean removes the claim's keys for as long as the claim is this run's.
-func (h *Hold) clean(ctx context.Context, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+// clean removes keys for as long as the claim is this run's.
+func (h *Hold) clean(ctx context.Context, which database.Removable, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	if err := h.lost(); err != nil {
 		return results.Cleanup{Error: err.Error()}, -1
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.held, func() { cancel(h.lost()) })()
-	h.mu.Lock()
-	keys := h.claim.Keys
-	h.mu.Unlock()
-	return Clean(ctx, h.store.driver, h.store.target, database.Removable{Numbers: keys}, say)
+	return Clean(ctx, h.store.driver, h.store.target, which, say)
 }
 
 func (h *Hold) stop() {

@@ -2,8 +2,11 @@ package shared
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -48,22 +51,83 @@ func Find(ctx context.Context, driver database.Driver, t database.Target, run st
 	return l, nil
 }
 
-// CleanLeft removes keys that were found, and the claim. left is 0, or -1 if not known.
-func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l Left, say func(format string, args ...any)) (done results.Cleanup, left int64) {
-	done, left = Clean(ctx, driver, t, l.Which, say)
-	if left != 0 {
-		return done, left
+// CleanLeft removes keys that were found, and the claim, for the user owner. Meanwhile it holds the
+// prefix, so that no run can begin to use it: a run that has begun since the keys were found is an
+// error, and nothing is removed. left is 0, or -1 if not known. It reports the keys of others that
+// stay.
+func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l Left, owner string, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+	store := &claimStore{driver: driver, target: t}
+	h, err := takeOver(ctx, store, l, owner)
+	switch {
+	case errors.Is(err, errFull):
+		say("the store is full and takes no claim of the prefix %s, also from runs: keys are removed without one", t.Prefix)
+		return cleanFull(ctx, store, l, say)
+	case err != nil:
+		return results.Cleanup{Error: errors.Join(err, store.close()).Error()}, -1
 	}
-	if l.Claimed {
-		store := claimStore{driver: driver, target: t}
-		if err := errors.Join(store.remove(ctx), store.close()); err != nil {
-			done.Error = fmt.Sprintf("remove the claim: %v", err)
-		} else if l.Which.All && store.counted() > 0 {
-			done.Removed = max(done.Removed-1, 0) // the claim went with the keys
+	giveBack := func(ctx context.Context) error {
+		h.stop()
+		return errors.Join(h.update(ctx, func(c *Claim) { *c = l.Claim; c.Expires = time.Time{} }), h.disconnect())
+	}
+	if !l.Claimed {
+		giveBack = h.Remove
+	}
+	return h.cleanUp(ctx, l.Which, giveBack, say)
+}
+
+// errFull reports that a claim was not written because the store is full.
+var errFull = errors.New("the store is full")
+
+// takeOver replaces the claim that was found by one of this cleanup, for the same keys. A claim that
+// has changed meanwhile is an error.
+func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Hold, error) {
+	version, err := unchanged(ctx, store, l)
+	if err != nil {
+		return nil, err
+	}
+	c := l.Claim
+	if !l.Claimed {
+		c.Owner = owner
+	} else if !slices.Contains(c.Runs, c.Run) {
+		c.Runs = append(slices.Clone(c.Runs), c.Run) // its keys are found again if this cleanup ends too early
+	}
+	// A name of its own: a run that was stopped for long, or another cleanup, then finds that the
+	// prefix is no longer its own.
+	c.Run, c.Expires = "cleanup-"+rand.Text(), time.Now().Add(expireAfter).UTC()
+	if err := store.write(ctx, &c, version); err != nil {
+		if _, class := database.Classify(err); class == database.ClassSpaceExceeded {
+			return nil, errFull
+		}
+		return nil, fmt.Errorf("claim the prefix %s: %w", store.target.Prefix, err)
+	}
+	return hold(ctx, store, c), nil
+}
+
+// unchanged returns the version of the claim, and an error if it is not the one that was found.
+func unchanged(ctx context.Context, store *claimStore, l Left) (version int64, err error) {
+	now, version, err := store.read(ctx)
+	switch {
+	case err != nil:
+		return version, fmt.Errorf("read the claim of the prefix %s: %w", store.target.Prefix, err)
+	case now == nil && l.Claimed:
+		return version, fmt.Errorf("the claim of the prefix %s was removed since its keys were found", store.target.Prefix)
+	case now != nil && !(l.Claimed && reflect.DeepEqual(*now, l.Claim)):
+		return version, fmt.Errorf("the prefix %s was used since its keys were found: %s", store.target.Prefix, describe(now))
+	}
+	return version, nil
+}
+
+// cleanFull removes keys of a full store, and then the claim that was found, if it is still there.
+func cleanFull(ctx context.Context, store *claimStore, l Left, say func(format string, args ...any)) (done results.Cleanup, left int64) {
+	done, left = Clean(ctx, store.driver, store.target, l.Which, say)
+	var err error
+	if left == 0 && l.Claimed {
+		if _, err = unchanged(ctx, store, l); err == nil {
+			err = store.remove(ctx)
 		}
 	}
-	if others, err := Count(ctx, driver, t); err == nil && others > 0 {
-		say("%d keys below %s/ are of others, and stay", others, t.Prefix)
+	if err = errors.Join(err, store.close()); err != nil && done.Error == "" {
+		done.Error = fmt.Sprintf("remove the claim: %v", err)
 	}
 	return done, left
 }

@@ -8,15 +8,17 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Removable selects the keys below a prefix to remove: all of them, or the keys of a load by
-// their numbers.
+// Removable selects the keys below a prefix to remove: all of them except [ClaimKey], or the keys of
+// a load by their numbers.
 type Removable struct {
 	All     bool
 	Numbers workload.KeySpans
 }
 
 // Has reports whether a key, given without its prefix, is removed.
-func (r Removable) Has(key []byte) bool { return r.All || r.Numbers.Has(key) }
+func (r Removable) Has(key []byte) bool {
+	return r.All && string(key) != ClaimKey || r.Numbers.Has(key)
+}
 
 // Cleaner is a driver that removes the keys below a prefix.
 type Cleaner interface {
