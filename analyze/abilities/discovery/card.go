@@ -51,7 +51,7 @@ func lines() []line {
 		{"declared dead alive / never heard", func(_ *run.Run, o *discovery.Outcome) string {
 			return count(o.Alive) + " / " + count(o.Lost)
 		}},
-		{"leader's CPU while idle", func(r *run.Run, o *discovery.Outcome) string {
+		{"leading member's CPU while idle", func(r *run.Run, o *discovery.Outcome) string {
 			m := idleCPU(r, o)
 			if !m.Known() {
 				return ""
@@ -109,20 +109,39 @@ func note(name string, o *discovery.Outcome, trials int) string {
 	return text
 }
 
-// Figures returns one picture: the share of deaths that all consumers knew by the time after the
-// death, with a line for each trial of each database.
-func (Half) Figures(columns []abilities.Column) []figure.Figure {
+// Figures returns a picture for the deaths and one for the elections: the share of them that all
+// consumers knew by the time after the death, with a line for each trial of each database.
+func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	all := 100.0
-	f := figure.Figure{
-		Name: "DEATHS-KNOWN", Short: "Deaths known to all consumers by time after the death", Kind: figure.Stairs,
-		X: figure.Axis{Label: "Time after the death", Unit: "seconds"}, Y: figure.Axis{Label: "Deaths known to all", Unit: "%", Max: &all},
-		Notes: []string{"from the death of an instance until the last consumer knew; deaths that were not known to all by the end of the load count as unknown"},
+	for _, f := range []struct {
+		kind                    discovery.Kind
+		name, what, from, since string
+	}{
+		{discovery.Death, "DEATHS-KNOWN", "Deaths", "the death of an instance until the last consumer knew; deaths", "the death"},
+		{discovery.Election, "ELECTIONS-KNOWN", "Elections", "the death of the leader until the last consumer knew the next one; elections", "the leader's death"},
+	} {
+		lines := knownByTime(columns, f.kind)
+		if len(lines) == 0 {
+			continue
+		}
+		list = append(list, figure.Figure{
+			Name: f.name, Short: f.what + " known to all consumers by time after " + f.since, Kind: figure.Stairs,
+			X:      figure.Axis{Label: "Time after " + f.since, Unit: "seconds"},
+			Y:      figure.Axis{Label: f.what + " known to all", Unit: "%", Max: &all},
+			Notes:  []string{"from " + f.from + " that were not known to all by the end of the load count as unknown"},
+			Series: lines,
+		})
 	}
+	return list
+}
+
+// knownByTime returns lines that rise to the share of changes of a kind that all consumers knew.
+func knownByTime(columns []abilities.Column, kind discovery.Kind) (lines []figure.Series) {
 	for _, c := range columns {
 		list, _ := outcomes(c.Runs)
 		for n, o := range list {
 			var after []time.Duration
-			for _, change := range o.Of(discovery.Death) {
+			for _, change := range o.Of(kind) {
 				after = append(after, change.Whole)
 			}
 			slices.Sort(after)
@@ -134,13 +153,10 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 				line.Thin, line.Statistic = true, fmt.Sprintf("trial %d", n+1)
 			}
 			for i, d := range after {
-				line.X, line.Y = append(line.X, d.Seconds()), append(line.Y, 100*float64(i+1)/float64(o.Count(discovery.Death)))
+				line.X, line.Y = append(line.X, d.Seconds()), append(line.Y, 100*float64(i+1)/float64(o.Count(kind)))
 			}
-			f.Series = append(f.Series, line)
+			lines = append(lines, line)
 		}
 	}
-	if len(f.Series) == 0 {
-		return nil
-	}
-	return []figure.Figure{f}
+	return lines
 }

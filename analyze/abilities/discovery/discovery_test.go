@@ -208,6 +208,14 @@ func TestFigures(t *testing.T) {
 	if line := list[0].Series[0]; len(line.X) != 11 || line.X[10] != 10.020 || line.Y[0] != 0 || line.Y[10] != 50 {
 		t.Errorf("the line is %+v", line)
 	}
+	half.Changes = append(half.Changes, discovery.Change{Kind: discovery.Election, All: true, Whole: 12 * time.Second}, discovery.Change{Kind: discovery.Election})
+	list = (Half{}).Figures([]abilities.Column{{Name: "a", Key: 1, Runs: []*run.Run{of(t, half)}}})
+	if len(list) != 2 || list[1].Name != "ELECTIONS-KNOWN" || len(list[1].Series) != 1 {
+		t.Fatalf("figures %+v, want one of deaths and one of elections", list)
+	}
+	if line := list[1].Series[0]; len(line.X) != 2 || line.X[1] != 12 || line.Y[1] != 50 {
+		t.Errorf("the line of elections is %+v", line)
+	}
 	if (Half{}).Figures([]abilities.Column{{Name: "b", Runs: []*run.Run{of(t, nil)}}}) != nil {
 		t.Error("a figure without instances")
 	}
