@@ -59,8 +59,11 @@ func reports(endpoint string, secure bool) database.MetricsSource {
 			{Name: metric.AgreementSeconds, Raw: "consul_raft_commitTime_sum", Unit: millis},
 			{Name: metric.Applies, Raw: "consul_raft_fsm_apply_count"},
 			{Name: metric.ApplySeconds, Raw: "consul_raft_fsm_apply_sum", Unit: millis},
-			{Name: metric.Writes, Raw: "consul_kvs_apply_count"},
-			{Name: metric.WriteSeconds, Raw: "consul_kvs_apply_sum", Unit: millis},
+			// Transactions are counted apart.
+			{Name: metric.Writes, Raw: "consul_kvs_apply_count", Added: true},
+			{Name: metric.Writes, Raw: "consul_txn_apply_count", Added: true},
+			{Name: metric.WriteSeconds, Raw: "consul_kvs_apply_sum", Unit: millis, Added: true},
+			{Name: metric.WriteSeconds, Raw: "consul_txn_apply_sum", Unit: millis, Added: true},
 			{Name: metric.PeerTrips, Raw: "consul_raft_replication_heartbeat_count", Labelled: true},
 			{Name: metric.PeerTripSeconds, Raw: "consul_raft_replication_heartbeat_sum", Unit: millis, Labelled: true},
 			{Name: metric.Replications, Raw: "consul_raft_replication_appendEntries_rpc_count", Labelled: true},
