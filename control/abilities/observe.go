@@ -14,6 +14,16 @@ func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
 	if len(seconds) == 0 {
 		return nil
 	}
+	s := observation.NewStream(g, r.Dir, time.Unix(seconds[0].Second, 0))
+	return errors.Join(s.Write(seconds), s.Close(), r.Observed(s))
+}
+
+// Observed writes the totals of a stream into the record, if it was given a second.
+func (r *Run) Observed(s *observation.Stream) error {
+	all := s.Totals()
+	if len(all) == 0 {
+		return nil
+	}
 	totals, err := ability.Observed().Of(r.Record.Records)
 	if err != nil {
 		return err
@@ -21,12 +31,8 @@ func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
 	if totals == nil {
 		totals = observation.Totals{}
 	}
-	totals[g.Name] = g.Total(seconds)
-	w, err := observation.NewWriter(g, r.Dir, time.Unix(seconds[0].Second, 0))
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.Write(seconds), w.Close(), ability.Observed().Set(&r.Record.Records, totals))
+	totals[s.Group().Name] = all
+	return ability.Observed().Set(&r.Record.Records, totals)
 }
 
 // StepAt returns the index of the step at a time of the load: the last step that began before it.

@@ -84,7 +84,7 @@ func NewWriter(g Group, dir string, start time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Write appends complete seconds.
+// Write appends seconds. A second that was written may follow again with what is to be added.
 func (w *Writer) Write(seconds []Second) error {
 	errs := []error{w.table.Write(seconds)}
 	for _, s := range seconds {
@@ -107,11 +107,12 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Read returns the seconds in the file of a group, without the histograms of times. The rows
-// before an error are good; it matches [linefile.ErrTruncated] if only an incomplete last
-// line was dropped.
+// Read returns the seconds in the file of a group in their order, without the histograms of times.
+// Rows of the same second and step are merged. The rows before an error are good; it matches
+// [linefile.ErrTruncated] if only an incomplete last line was dropped.
 func Read(g Group, dir string) ([]Second, error) {
-	return linefile.ReadTable(filepath.Join(dir, g.File()), g.columns(), func([]string) func() Second {
+	rows, err := linefile.ReadTable(filepath.Join(dir, g.File()), g.columns(), func([]string) func() Second {
 		return func() Second { return Second{Numbers: make([]Number, len(g.Values))} }
 	})
+	return g.Merge(rows), err
 }

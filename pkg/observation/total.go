@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-
-	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Totals are the observations over a whole load, by the names of groups and of their values.
@@ -29,25 +27,9 @@ type Total struct {
 
 // Total returns the totals of a group over seconds, by the names of values.
 func (g Group) Total(seconds []Second) map[string]Total {
-	totals := map[string]Total{}
-	for i, v := range g.Values {
-		var sum Number
-		for _, s := range seconds {
-			sum = v.Merging.merged(sum, s.Numbers[i])
-		}
-		if sum.N == 0 {
-			continue
-		}
-		t := Total{N: sum.N, Value: sum.Value, Longest: time.Duration(sum.Longest)}
-		if histogram.Enough(.5, sum.Times.Total()) {
-			t.P50 = time.Duration(sum.Times.Quantile(.5))
-		}
-		if histogram.Enough(.99, sum.Times.Total()) {
-			t.P99 = time.Duration(sum.Times.Quantile(.99))
-		}
-		totals[v.Name] = t
-	}
-	return totals
+	all := newSums(g)
+	all.add(seconds)
+	return all.totals()
 }
 
 // Text formats the total of a value: a number with its unit, or times in milliseconds.
