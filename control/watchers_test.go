@@ -1,13 +1,18 @@
 package control
 
 import (
+	"context"
+	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability"
 	"github.com/coreos/dbtester/pkg/ability/watchers"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Watchers receive the writes of a load as the store reports them. The record says what was
@@ -162,6 +167,113 @@ databases:
 		// The second stage has half of 800 writes.
 		if s := o.Stages[1]; s.Writes < 200 || s.Writes > 500 || c.Writes < s.Writes || !lies && s.Deliveries != 5*s.Writes || o.ClockError <= 0 || o.ClockError > time.Second {
 			t.Errorf("%s: %d deliveries of %d writes, %d in all, clocks to within %v; want 5 of each of some 400", rec.run.Tag, s.Deliveries, s.Writes, c.Writes, o.ClockError)
+		}
+	}
+}
+
+// watchedLong has watchers for as long as a test lets it.
+const watchedLong = `
+load: {operation: update, keys: 10, rate: 200, duration: 1h, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
+watch: {watchers: 5, connections: 2}
+`
+
+// written returns the seconds of watchers below a folder of results, without an incomplete last row, and
+// the folder that they are in, "" for none.
+func written(t *testing.T, below string) (seconds []observation.Second, dir string) {
+	t.Helper()
+	g := watchers.Observed()
+	list, err := filepath.Glob(filepath.Join(below, "*", "*", "*", g.File()))
+	if err != nil || len(list) == 0 {
+		return nil, ""
+	}
+	dir = filepath.Dir(list[0])
+	seconds, err = observation.Read(g, dir)
+	if err != nil && !errors.Is(err, linefile.ErrTruncated) {
+		t.Errorf("read %s: %v", list[0], err)
+	}
+	return seconds, dir
+}
+
+// The seconds of watchers are written while the load lasts. An interrupt adds those that are open: they
+// add up to the totals of the record.
+func TestWatchersInterrupted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	defer interrupt(nil)
+	var before []observation.Second
+	out, err := r.runCtx(ctx, r.experiment(watchedLong+"databases: {fake: {}}"), func(u Update) {
+		if u.Load == nil || ctx.Err() != nil {
+			return
+		}
+		if before, _ = written(t, r.results); len(before) > 1 {
+			interrupt(errSignal)
+		}
+	})
+	r.mustBeInterrupted(out, err)
+	rec := r.read(out.Folders[0], 0)
+	o, err := watchers.Record().Of(rec.run.Records)
+	if err != nil || len(o.Stages) != 1 {
+		t.Fatalf("the outcome is %+v, %v; want one stage", o, err)
+	}
+	g, s := watchers.Observed(), o.Stages[0]
+	seconds, dir := written(t, r.results)
+	if dir != rec.dir || len(seconds) <= len(before) {
+		t.Fatalf("%d seconds of %s are written, want those of %s and more than %d", len(seconds), dir, rec.dir, len(before))
+	}
+	recorded, err := ability.Observed().Of(rec.run.Records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int64{watchers.ValueSent: s.Deliveries, watchers.ValueDue: s.Deliveries, watchers.ValueAll: s.All.N} {
+		got, is := g.Total(seconds)[name], recorded[g.Name][name]
+		if got.N != want || is.N != want || got.Value != is.Value || is.P50 == 0 {
+			t.Errorf("%s is %+v in the file and %+v in the record, want %d", name, got, is, want)
+		}
+	}
+	if s.Deliveries != 5*s.Writes || s.Writes == 0 {
+		t.Errorf("%d deliveries of %d writes, want 5 of each", s.Deliveries, s.Writes)
+	}
+	r.checkDigests(rec)
+}
+
+// A control that is killed leaves the seconds of watchers that were over, each with its histograms.
+func TestWatchersKilled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 1, 0, watchedLong, "fake: {}")
+	p := s.conduct("", shortLead)
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		if seconds, _ := written(t, s.path("results")); len(seconds) > 2 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no seconds are written; %q", p.said)
+		}
+	}
+	p.kill()
+	seconds, dir := written(t, s.path("results"))
+	if len(seconds) < 3 {
+		t.Fatalf("%d seconds are left", len(seconds))
+	}
+	times := map[int64]int64{}
+	for line, err := range histogram.ReadBuckets(filepath.Join(dir, watchers.Observed().Log())) {
+		if errors.Is(err, linefile.ErrTruncated) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line.Tag == watchers.ValueSent+":step0" {
+			times[line.Start.Unix()] += line.Buckets.Total()
+		}
+	}
+	totals := watchers.Observed().Total(seconds)
+	if sent, writes := totals[watchers.ValueSent].N, totals[watchers.ValueWrites].Value; sent != 5*writes || writes == 0 {
+		t.Errorf("%d deliveries of %d writes, want 5 of each", sent, writes)
+	}
+	for _, one := range seconds[:len(seconds)-1] {
+		if got, want := times[one.Second], one.Numbers[0].N; got != want || want == 0 {
+			t.Errorf("second %d has %d times in the log and %d in its row, want the same", one.Second, got, want)
 		}
 	}
 }

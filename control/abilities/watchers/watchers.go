@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
@@ -35,6 +36,8 @@ type Half struct {
 	plan     watchers.Plan
 	facts    *database.WatchFacts
 	watching *watch.Watching // nil unless the writes of the load are seen
+	seconds  *observation.Stream
+	written  error // of their end
 	// unsure is clockMargin if generators issue the load, and clockError the bound of their clocks.
 	unsure, clockError time.Duration
 }
@@ -100,8 +103,9 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 		n = sharedWorkers
 	}
 	l := spec.Load
+	h.seconds = observation.NewStream(watchers.Observed(), h.run.Dir, time.Now())
 	h.watching = watch.New(watch.Options{
-		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Load: &l, Workers: n, Unsure: h.unsure,
+		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Load: &l, Workers: n, Unsure: h.unsure, Write: h.seconds.Write,
 		Began: func(at time.Time, watchers int) {
 			h.run.Event(results.Event{Time: at.UTC(), Kind: eventStage, Member: -1, Amount: float64(watchers), Unit: "watchers"})
 		},
@@ -153,7 +157,7 @@ func (h *Half) End(ctx context.Context, issued abilities.Issued) {
 	if h.clockError = issued.ClockError; h.clockError > clockMargin {
 		h.watching.Doubt(fmt.Errorf("the clocks of generators are known to within %v only, not within %v", h.clockError, clockMargin))
 	}
-	h.watching.End(ctx)
+	h.written = errors.Join(h.watching.End(ctx), h.seconds.Close())
 }
 
 // Finish records what became of the watchers.
@@ -165,7 +169,7 @@ func (h *Half) Finish() error {
 	o.ClockError = h.clockError
 	err := h.latencies(&o)
 	h.mark(&o)
-	return errors.Join(err, h.run.Observe(watchers.Observed(), h.watching.Seconds()), watchers.Record().Set(&h.run.Record.Records, o))
+	return errors.Join(err, h.written, h.run.Observed(h.seconds), watchers.Record().Set(&h.run.Record.Records, o))
 }
 
 // latencies are those of the load's requests in the whole seconds of each stage.

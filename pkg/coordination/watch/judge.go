@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -349,7 +350,7 @@ func (j *judge) bound(s *sequence) {
 
 // observe takes requests that ended, and a moment: all that were sent before it have ended and were
 // passed. It is that of a [load.Observer].
-func (j *judge) observe(ended []load.Ended, before int64) error {
+func (j *judge) observe(ended []load.Ended, before int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i := range ended {
@@ -360,7 +361,13 @@ func (j *judge) observe(ended []load.Ended, before int64) error {
 	if len(ended) == 0 {
 		j.forget(before - j.unsure)
 	}
-	return nil
+}
+
+// take returns the seconds that are over and were not taken yet, in order.
+func (j *judge) take() []observation.Second {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.times.take()
 }
 
 // wrote takes a write.

@@ -63,7 +63,7 @@ func TestReconnect(t *testing.T) {
 						if is.First == nil || is.First.N < (times-1)*conns || is.First.N > int64(is.Connections) || is.First.Max < is.First.P50 {
 							t.Errorf("the first events came %+v, want one for each connection", is.First)
 						}
-						totals := watchers.Observed().Total(r.watching.Seconds())
+						totals := watchers.Observed().Total(r.seconds)
 						if totals[watchers.ValueCaughtUp].N != is.CaughtUp.N || totals[watchers.ValueFirst].N != is.First.N {
 							t.Errorf("by second: %+v, want %d and %d times", totals, is.CaughtUp.N, is.First.N)
 						}
@@ -156,7 +156,7 @@ func TestReconnectGap(t *testing.T) {
 				r.write(workload.OK, true)
 				time.Sleep(time.Second)
 				r.observed()
-				r.watching.End(ctx)
+				r.end(ctx)
 				o := r.watching.Outcome()
 				lost := int64(missed) // by one watcher
 				want := watchers.Counts{Writes: lost + 2, Delivered: lost + 4, Lost: lost, Gaps: 1}
@@ -189,7 +189,7 @@ func TestReconnectFails(t *testing.T) {
 		r.write(workload.OK, true)
 		time.Sleep(time.Second)
 		r.observed()
-		r.watching.End(ctx)
+		r.end(ctx)
 		o := r.watching.Outcome()
 		if want := (watchers.Counts{Writes: 1}); o.Counts != want || o.Broken == "" || o.Stages[0].Reconnects.Failed != 3 || o.Stages[0].Reconnects.Connections != 0 {
 			t.Errorf("counts %+v, broken %q, opened again as %+v; want %+v", o.Counts, o.Broken, o.Stages[0].Reconnects, want)

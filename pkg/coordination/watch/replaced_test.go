@@ -87,7 +87,7 @@ func timesOf(writes []one, late bool) (sum, n int64) {
 	j.establish(slow, 0, 1)
 	pass := func(i int) {
 		w := writes[i]
-		_ = j.observe([]load.Ended{{Number: int64(i), Key: 3, Sent: w.sent * ms, Due: w.sent * ms, End: w.end * ms, Change: -1, Outcome: workload.OK}}, 0)
+		j.observe([]load.Ended{{Number: int64(i), Key: 3, Sent: w.sent * ms, Due: w.sent * ms, End: w.end * ms, Change: -1, Outcome: workload.OK}}, 0)
 	}
 	for i, w := range writes {
 		if w.heard > 0 {
@@ -106,9 +106,9 @@ func timesOf(writes []one, late bool) (sum, n int64) {
 	if late {
 		pass(1)
 	}
-	_ = j.observe(nil, writes[0].sent*ms)
+	j.observe(nil, writes[0].sent*ms)
 	j.finish(true)
-	all := watchers.Observed().Total(j.times.taken())[watchers.ValueAll]
+	all := watchers.Observed().Total(j.take())[watchers.ValueAll]
 	return all.Value / ms, all.N
 }
 

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -31,17 +32,22 @@ const (
 	numTimes = valueCaughtUp + 1
 )
 
-// flushAfter is how long after its end a second is kept for late deliveries: those that come later
-// get a second of their own, which is merged with it.
-const flushAfter = 5 * time.Second
+const (
+	// flushAfter is how long after its end a second stays open for late deliveries. Those that come
+	// later open it again: its parts are written one after the other, and add up.
+	flushAfter = 5 * time.Second
+	// mostOpen bounds the seconds that are open at a time, each of which has up to 1.5 MB. If late
+	// deliveries are of more seconds than that, all parts are complete before their time.
+	mostOpen = 16
+)
 
 // times are what was counted and timed, by second and stage. A judge guards it.
 type times struct {
 	stages  []*stage
 	open    map[cell]*second
 	free    []*second
-	seconds []observation.Second
-	values  bool // events have them
+	seconds []observation.Second // that are complete, until they are taken
+	values  bool                 // events have them
 }
 
 // stage is a number of watchers from start to end, 0 while it lasts.
@@ -98,6 +104,9 @@ func (t *times) second(at int64, stage int) *second {
 	s := t.open[c]
 	if s != nil {
 		return s
+	}
+	if len(t.open) == mostOpen {
+		t.flush(math.MaxInt64)
 	}
 	if n := len(t.free) - 1; n >= 0 {
 		s, t.free = t.free[n], t.free[:n]
@@ -235,8 +244,15 @@ func (t *times) flush(before int64) {
 	}
 }
 
-// taken are the seconds that were flushed, in order.
-func (t *times) taken() []observation.Second { return watchers.Observed().Merge(t.seconds) }
+// take returns and forgets the seconds that were flushed, in order.
+func (t *times) take() []observation.Second {
+	if len(t.seconds) == 0 {
+		return nil
+	}
+	seconds := t.seconds
+	t.seconds = nil
+	return watchers.Observed().Merge(seconds)
+}
 
 // spread is that of a value in a stage, nil without any.
 func (s *stage) spread(value int) *results.Spread {

@@ -33,6 +33,9 @@ type Options struct {
 	Unsure time.Duration
 	// Began is called when all watchers of a stage watch, with their number.
 	Began func(at time.Time, watchers int)
+	// Write takes what was observed in seconds, in their order, from the call of Observe or End that
+	// shows that they are over. A second may come again with what was observed late: both add up.
+	Write func([]observation.Second) error
 }
 
 // Watching are the watchers of a run. Prepare, Run, End and Outcome are called one after the
@@ -55,6 +58,8 @@ type Watching struct {
 	catching func()
 
 	pauses sync.WaitGroup // and reconnects
+
+	writing sync.Mutex // held during Write
 }
 
 // connection has some of the watchers.
@@ -107,7 +112,19 @@ func (c *connection) Broken(err error) {
 
 // Observe sees the requests of the load. It is the method of a [load.Observer].
 func (w *Watching) Observe(ended []load.Ended, before int64) error {
-	return w.judge.observe(ended, before)
+	w.judge.observe(ended, before)
+	return w.write()
+}
+
+// write writes the seconds that are over. Events come in meanwhile.
+func (w *Watching) write() error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	seconds := w.judge.take()
+	if len(seconds) == 0 {
+		return nil
+	}
+	return w.Write(seconds)
 }
 
 // Prepare adds the watchers of the first stage.
@@ -276,8 +293,8 @@ func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do f
 const barrierTimeout = time.Minute
 
 // End waits until all that was written has come, as far as it comes, ends the watches, and judges
-// what is missing. It does so after ctx is over too.
-func (w *Watching) End(ctx context.Context) {
+// what is missing. It does so after ctx is over too. The error is that of Write.
+func (w *Watching) End(ctx context.Context) error {
 	w.judge.end(w.moment(time.Now()))
 	w.mu.Lock()
 	hurry := w.hurry
@@ -304,6 +321,7 @@ func (w *Watching) End(ctx context.Context) {
 	}
 	closing.Wait()
 	w.judge.finish(w.behind == nil)
+	return w.write()
 }
 
 // Doubt has End count what is missing as behind, not as lost, for a reason. It is called before End.
@@ -360,6 +378,3 @@ func text(err error) string {
 	}
 	return err.Error()
 }
-
-// Seconds are what was observed by second, after End.
-func (w *Watching) Seconds() []observation.Second { return w.judge.times.taken() }

@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake/deliver"
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -40,8 +41,9 @@ type rig struct {
 	all      []load.Ended // that were ever in ended
 	blocking *blocking    // nil for a stream
 	dialing  func(context.Context) error
-	ahead    time.Duration // of the clock of writes
-	ends     bool          // the load ends with the last write, and does not wait for the watchers
+	ahead    time.Duration        // of the clock of writes
+	seconds  []observation.Second // that were written
+	ends     bool                 // the load ends with the last write, and does not wait for the watchers
 }
 
 // stream is a connection to the rig's store.
@@ -143,7 +145,10 @@ func newRig(t *testing.T, law deliver.Law, facts database.WatchFacts, plan watch
 	if plan.Connections == 0 {
 		plan.Connections = 3
 	}
-	r.watching = New(Options{Dial: r.dial, Facts: facts, Plan: plan, Load: &r.load, Workers: 4, Began: func(time.Time, int) {}})
+	r.watching = New(Options{Dial: r.dial, Facts: facts, Plan: plan, Load: &r.load, Workers: 4, Began: func(time.Time, int) {}, Write: func(s []observation.Second) error {
+		r.seconds = append(r.seconds, s...)
+		return nil
+	}})
 	return r
 }
 
@@ -188,6 +193,14 @@ func (r *rig) observed() {
 	r.ended = r.ended[:0]
 }
 
+// end ends the watchers.
+func (r *rig) end(ctx context.Context) {
+	r.t.Helper()
+	if err := r.watching.End(ctx); err != nil {
+		r.t.Error(err)
+	}
+}
+
 // run begins the watchers, writes n times and ends.
 func (r *rig) run(n int) watchers.Outcome {
 	r.t.Helper()
@@ -214,7 +227,7 @@ func (r *rig) run(n int) watchers.Outcome {
 	}
 	running.Wait()
 	r.observed()
-	r.watching.End(r.t.Context())
+	r.end(r.t.Context())
 	return r.watching.Outcome()
 }
 
@@ -320,7 +333,7 @@ func TestStages(t *testing.T) {
 		if rest := o.Counts.Delivered - deliveries; rest < 0 || rest > 100 { // to watchers that were added while the write was under way
 			t.Errorf("%d of %d deliveries are of no stage", rest, o.Counts.Delivered)
 		}
-		totals := watchers.Observed().Total(r.watching.Seconds())
+		totals := watchers.Observed().Total(r.seconds)
 		if totals[watchers.ValueSent].N != deliveries || totals[watchers.ValueWrites].Value != o.Stages[1].Writes+o.Stages[2].Writes {
 			t.Errorf("by second: %+v", totals)
 		}
@@ -393,19 +406,15 @@ func TestOthersHeardLate(t *testing.T) {
 			j, want := r.watching.judge, watchers.Counts{Foreign: 3}
 			if open {
 				want.Writes, want.Lost = 1, 3
-				if err := j.observe([]load.Ended{{Key: 1, Change: 1, Sent: 1, Due: 1, End: 2, Outcome: workload.OK}}, 1); err != nil {
-					t.Fatal(err)
-				}
+				j.observe([]load.Ended{{Key: 1, Change: 1, Sent: 1, Due: 1, End: 2, Outcome: workload.OK}}, 1)
 			}
 			for id := range int32(3) {
 				now := time.Now()
 				j.receive(now.UnixNano(), []database.WatchEvent{{Watcher: id, Key: j.keys.name(1), Value: value(0), Version: 2}})
 				time.Sleep(time.Second)
-				if err := j.observe(nil, now.UnixNano()+1); err != nil {
-					t.Fatal(err)
-				}
+				j.observe(nil, now.UnixNano()+1)
 			}
-			r.watching.End(ctx)
+			r.end(ctx)
 			if got := r.watching.Outcome().Counts; got != want {
 				t.Errorf("an open version before: %v; counts %+v, want %+v", open, got, want)
 			}
@@ -434,7 +443,7 @@ func TestOutsideRange(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.watching.judge.receive(time.Now().UnixNano(), []database.WatchEvent{{Watcher: 0, Key: r.watching.judge.keys.name(3), Value: value(0), Version: 1}})
-		r.watching.End(ctx)
+		r.end(ctx)
 		if want := (watchers.Counts{Foreign: 1}); r.watching.Outcome().Counts != want {
 			t.Errorf("counts %+v, want %+v", r.watching.Outcome().Counts, want)
 		}
@@ -513,7 +522,7 @@ func TestSlowEnded(t *testing.T) {
 		r.write(workload.OK, true)
 		time.Sleep(time.Second)
 		r.observed()
-		r.watching.End(ctx) // in the pause
+		r.end(ctx) // in the pause
 		running.Wait()
 		o := r.watching.Outcome()
 		if want := (watchers.Counts{Writes: 2, Delivered: 10, Behind: 2}); o.Counts != want || o.SlowEnded != 1 || o.SlowWhy == "" {
@@ -544,7 +553,7 @@ func TestOutcomes(t *testing.T) {
 		r.hub.Publish(deliver.Change{Key: []byte("other"), Version: r.version}, time.Now())
 		time.Sleep(time.Second)
 		r.observed()
-		r.watching.End(ctx)
+		r.end(ctx)
 		o := r.watching.Outcome()
 		if want := (watchers.Counts{Writes: 2, Unknown: 2, Delivered: 4, Lost: 2, Foreign: 4}); o.Counts != want {
 			t.Errorf("counts %+v, want %+v", o.Counts, want)
@@ -576,7 +585,7 @@ func TestBroken(t *testing.T) {
 		r.write(workload.OK, true)
 		time.Sleep(time.Second)
 		r.observed()
-		r.watching.End(ctx)
+		r.end(ctx)
 		o := r.watching.Outcome()
 		if want := (watchers.Counts{Writes: 2, Delivered: 10, Behind: 2}); o.Counts != want || o.Broken == "" || o.BehindWhy != "" {
 			t.Errorf("counts %+v, want %+v; broken %q, behind %q", o.Counts, want, o.Broken, o.BehindWhy)
@@ -776,7 +785,7 @@ func TestCoalescingForeign(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				r.observed()
-				r.watching.End(ctx)
+				r.end(ctx)
 				c := r.watching.Outcome().Counts
 				if c.Lost+c.Duplicate+c.Reordered+c.Behind+c.Unjudged > 0 || c.Writes != n-n/7 {
 					t.Fatalf("counts %+v", c)

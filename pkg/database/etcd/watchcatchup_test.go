@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 	loading "github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/requests"
+	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -65,7 +66,7 @@ func TestWatchCatchUp(t *testing.T) {
 			target.Prefer = i % len(target.Endpoints)
 			return driver.DialWatches(ctx, target, database.WatchStream, to)
 		},
-		Facts: driver.WatchFacts()[0], Load: &l, Workers: n, Began: func(time.Time, int) {},
+		Facts: driver.WatchFacts()[0], Load: &l, Workers: n, Began: func(time.Time, int) {}, Write: func([]observation.Second) error { return nil },
 		Plan: watchers.Plan{Watchers: []int{n}, Connections: n, Of: watchers.All, Slow: watchers.Slow{Share: 1, Pause: time.Second}},
 	})
 	if err := w.Prepare(t.Context()); err != nil {
@@ -79,7 +80,9 @@ func TestWatchCatchUp(t *testing.T) {
 	if err := errors.Join(<-ran, w.Observe(ended, 0), w.Observe(nil, time.Now().UnixNano())); err != nil {
 		t.Fatal(err)
 	}
-	w.End(t.Context())
+	if err := w.End(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	o, writes := w.Outcome(), int64(len(ended))
 	if want := (watchers.Counts{Writes: writes, Delivered: n * writes}); o.Counts != want || writes == 0 || o.Broken+o.BehindWhy+o.SlowWhy != "" {
 		t.Fatalf("counts %+v, want %+v; broken %q, behind %q, slow %q, witnesses %+v", o.Counts, want, o.Broken, o.BehindWhy, o.SlowWhy, o.Witnesses)
