@@ -14,6 +14,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/abilities/cause"
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
@@ -64,29 +65,12 @@ func (r record) keep(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	// A line that was not written to its end is cut off.
+	f, err := linefile.Open(path, nil)
 	if err != nil {
 		return err
 	}
-	line = append(line, '\n')
-	if cut, err := incomplete(f); err != nil {
-		return errors.Join(err, f.Close())
-	} else if cut {
-		line = append([]byte{'\n'}, line...)
-	}
-	_, err = f.Write(line)
-	return errors.Join(err, f.Close())
-}
-
-// incomplete reports whether the last line of a file was not written to its end.
-func incomplete(f *os.File) (bool, error) {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return false, err
-	}
-	last := make([]byte, 1)
-	_, err = f.ReadAt(last, info.Size()-1)
-	return last[0] != '\n', err
+	return errors.Join(f.Append(append(line, '\n')), f.Close())
 }
 
 // unrecorded returns facts of which none was recorded: those that an older line lacks stay so.
