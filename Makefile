@@ -144,7 +144,7 @@ results-locks: build ## run test-configs/locks-by-hold-local.yaml and locks-fair
 	scripts/publish-results.sh locks-fairness $(HOLDS:%=locks-by-hold-%)
 
 # Each store, or each proxy beside its original, has a column of a first screen.
-WATCHES := watches-stores watches-proxies service-discovery config-push leader
+WATCHES := watches-stores watches-proxies service-discovery leader
 results-watches: build ## run the files of test-configs about watches and service discovery, of how fast watchers catch up those of etcd, and publish them in test-results, from a clean commit; an hour
 	@for n in $(WATCHES); do mkdir -p test-results/$$n && cp test-configs/$$n-local.yaml test-results/$$n/experiment.yaml || exit; done
 	@mkdir -p test-results/watches-catch-up && grep -E "^[^ ]|tag: etcd-" test-configs/watches-catch-up-local.yaml | sed "s/^title: .*/&, etcd/" >test-results/watches-catch-up/experiment.yaml

@@ -65,11 +65,10 @@ budgets() {
 		watches-proxies 10
 		watches-catch-up 9
 		service-discovery 10
-		config-push 8
 		leader 16
 	END
 }
-most=615   # minutes of all budgets
+most=605   # minutes of all budgets
 around=10  # seconds that starting and stopping the members of one database take
 settle=5   # seconds between two trials
 pairs=8    # of a comparison
