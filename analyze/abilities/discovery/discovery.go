@@ -78,7 +78,12 @@ func count(n int) string { return humanize.Comma(int64(n)) }
 // seconds formats a time of about a session's TTL, and short one of a fan-out.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-func short(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d)/1e6) }
+func short(d time.Duration) string {
+	if d >= time.Second { // a hand-off that waits for a LockDelay
+		return seconds(d)
+	}
+	return fmt.Sprintf("%.3f ms", float64(d)/1e6)
+}
 
 // percentiles formats a distribution: with fewer than 300 times p95 and the largest are in place of
 // p99.
