@@ -42,8 +42,8 @@ type reply struct {
 	bytes int64           // of all values
 }
 
-// attempt applies the operation. A panic of the database's client becomes the error and
-// ends the step: nobody knows what the client still holds.
+// attempt applies the operation. A panic of the database's client becomes the error and ends the
+// step, because the state of the client is then unknown.
 func (a *applier) attempt(ctx context.Context, req requests.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,7 +11,7 @@ import (
 const attemptTimeout = 5 * time.Second
 
 // attempts are those of one connection to open its next link, at most one at each member. The kernel
-// of a paused member accepts connections, and nobody answers: an attempt that takes long holds up the
+// of a paused member accepts connections, but the member never answers: an attempt that takes long holds up the
 // one at the next member only for the time Overtake of package backoff. Both then continue, as in
 // RFC 8305: on a slow network the first may still succeed first. Only one goroutine uses them.
 type attempts struct {
@@ -63,7 +63,7 @@ func (a *attempts) end(one attempt) (paused bool) {
 	return a.waits || one.place == a.latest
 }
 
-// close waits for the attempts that are running, whose context has ended, and closes what they opened.
+// close waits for the running attempts, whose context has ended, and closes their clients.
 func (a *attempts) close() {
 	for _, running := range a.running {
 		if !running {

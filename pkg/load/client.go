@@ -21,8 +21,7 @@ type behaviour interface {
 	run()
 }
 
-// client is one of a step's clients, with any behaviour: its place on a connection, the flight
-// and the deadline of its call, its clock, and its waits.
+// client sends requests of a step, which its behaviour chooses.
 type client struct {
 	step   *step
 	does   behaviour

@@ -167,7 +167,7 @@ func (c *connection) reopen(ctx context.Context) {
 	defer all.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	timer := time.NewTimer(c.pause.Next()) // nobody resets the pauses while there is no link
+	timer := time.NewTimer(c.pause.Next()) // the pauses are not reset while there is no link
 	defer timer.Stop()
 	for {
 		select {
@@ -207,7 +207,7 @@ func (c *connection) next(running []bool) (place int, free bool) {
 	return c.place, false
 }
 
-// opened has the connection use what an attempt has opened.
+// opened makes the connection use the client of a successful attempt.
 func (c *connection) opened(one attempt) {
 	l := newLink(one.client, c.reconnect.Members[one.place])
 	c.adopt(l, one.place)

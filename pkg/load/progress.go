@@ -58,7 +58,7 @@ func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 }
 
 // PerSecond is the rate of a count of the last second; 0 if less than 100 ms of the second belong
-// to the step, which says little.
+// to the step, which is too short for a rate.
 func (p Progress) PerSecond(count int64) int64 {
 	if p.Span < 100*time.Millisecond {
 		return 0

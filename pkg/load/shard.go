@@ -305,15 +305,15 @@ type openSeconds struct {
 	flushed int64
 }
 
-// of is the open second of a moment. Its bounds matter only if a goroutine was
-// descheduled between reading the clock and recording.
+// of returns the open second of a moment. The bounds matter only if a goroutine was descheduled
+// between reading the clock and recording.
 func (o *openSeconds) of(ns int64) int64 {
 	return min(max(o.clock.Second(ns), o.flushed+1), o.flushed+2)
 }
 
-// flight is a client's request in flight, packed into one word so that a flush
-// and the deadline watcher can read it while the client works: 0 when idle, else
-// the time it was sent above nine bits of flags.
+// flight describes a client's request in flight, packed into one word so that a flush and the
+// deadline watcher can read it while the client works: 0 when idle, else the time it was sent
+// above nine bits of flags.
 type flight struct {
 	word atomic.Int64
 	// waiting is when its client began to wait for a server, 0 if it does not wait; the

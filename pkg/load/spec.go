@@ -78,7 +78,7 @@ type Step struct {
 	Start time.Time
 }
 
-// StepResult is the outcome of a step besides its records.
+// StepResult is the outcome of a step, without its records.
 type StepResult struct {
 	// Start is before the first request, End after the last answer. A step that ended
 	// before its start ends when it starts.

@@ -20,7 +20,7 @@ type grid struct {
 	issue   *issueEnd // ends a window with a duration, if that is earlier
 }
 
-// grid is the step's grid. Issue is when the step stops issuing.
+// grid returns the step's ticks. Issue is when the step stops issuing.
 func (s *step) grid(issue *issueEnd) grid {
 	w := s.window()
 	return grid{window: w.from, planned: w.to, issue: issue}
@@ -108,8 +108,8 @@ func (t *tickCounts) merge(o *tickCounts) {
 	}
 }
 
-// ringTicks is how many ticks a ring holds without more memory: several seconds' worth.
-// One second is flushed at a time.
+// ringTicks ticks fit in a ring without more memory: several seconds' worth. One second is
+// flushed at a time.
 const ringTicks = 64
 
 // tickRing counts the ticks that were not taken yet. Its owner guards it.

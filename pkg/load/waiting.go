@@ -12,8 +12,8 @@ import (
 // machine's, not the database's.
 const lateAfter = int64(time.Millisecond)
 
-// alarm sets the client's timer to a time from now, in nanoseconds. Timers that nobody refers
-// to need not be stopped.
+// alarm sets the client's timer to a time from now, in nanoseconds. Unreferenced timers
+// need not be stopped.
 func (c *client) alarm(d int64) *time.Timer {
 	if c.timer == nil {
 		c.timer = time.NewTimer(time.Duration(d))

@@ -1,5 +1,5 @@
-// Package contenders keeps the contenders with which requests of a load take locks, and judges what
-// they hold: whether two ever held one lock, and whether fences rise.
+// Package contenders takes locks for the requests of a load and judges the holdings: whether two
+// contenders ever held one lock, and whether fences rise.
 package contenders
 
 import (

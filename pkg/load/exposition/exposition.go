@@ -1,5 +1,5 @@
-// Package exposition declares what Prometheus reads of loads and of machines: control, agents and
-// generators expose the same number by the same name.
+// Package exposition declares the metrics of loads and machines that Prometheus scrapes: control,
+// agents and generators expose the same number by the same name.
 package exposition
 
 import (
@@ -51,7 +51,7 @@ func with(labels []string, others ...string) []string {
 	return append(labels[:len(labels):len(labels)], others...)
 }
 
-// Load is a load, or a part of one, at the end of a second.
+// Load holds the numbers of a load, or of a part of one, at the end of a second.
 type Load struct {
 	Offered int64 // requests that were due so far
 	Last    load.Progress
@@ -64,7 +64,7 @@ type declared[T any] struct {
 	value      func(T) float64
 }
 
-// ofLoad are the numbers of a load in progress.
+// ofLoad declares the numbers of a load in progress.
 func ofLoad() []declared[Load] {
 	counter, gauge := prometheus.CounterValue, prometheus.GaugeValue
 	return []declared[Load]{
@@ -79,7 +79,7 @@ func ofLoad() []declared[Load] {
 	}
 }
 
-// Loads are the metrics of loads with some labels.
+// Loads describes and sends the metrics of loads with some labels.
 type Loads struct {
 	numbers numbers[Load]
 	latency *prometheus.Desc
@@ -108,7 +108,7 @@ func (m *Loads) Send(out chan<- prometheus.Metric, l Load, labels ...string) {
 	}
 }
 
-// numbers are declared numbers with their descriptions.
+// numbers pairs declared numbers with their descriptions.
 type numbers[T any] struct {
 	declared []declared[T]
 	descs    []*prometheus.Desc
@@ -189,8 +189,8 @@ func (m *Machines) Send(out chan<- prometheus.Metric, s *results.Sample, labels 
 	Send(out, m.timestamp, prometheus.GaugeValue, float64(s.UnixNano)/1e9, labels...)
 }
 
-// Members are the metrics that members report of themselves, with some labels. Their histograms are
-// left out.
+// Members describes and sends the metrics that members report of themselves, with some labels,
+// except their histograms.
 type Members struct {
 	descs []*prometheus.Desc // by index in metric.OfDatabase
 }

@@ -37,7 +37,7 @@ type spread struct {
 	atMost   [len(bounds)]int64
 }
 
-// bounds are the bounds of buckets of latencies, in seconds.
+// bounds are the upper bounds of the buckets of latencies, in seconds.
 var bounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
 // NewPart returns a part of a load, without records.
@@ -107,7 +107,8 @@ func (s *spread) add(buckets histogram.Buckets) {
 	}
 }
 
-// Parts are the metrics of parts of loads with some labels: those of [Loads], and more.
+// Parts describes and sends the metrics of parts of loads with some labels: those of [Loads], and
+// more.
 type Parts struct {
 	loads    *Loads
 	numbers  numbers[results.Totals]
@@ -115,7 +116,7 @@ type Parts struct {
 	latency  *prometheus.Desc
 }
 
-// ofPart are the numbers of a part besides those of a load.
+// ofPart declares the numbers of a part that [ofLoad] lacks.
 func ofPart() []declared[results.Totals] {
 	counter := prometheus.CounterValue
 	return []declared[results.Totals]{
@@ -126,7 +127,7 @@ func ofPart() []declared[results.Totals] {
 	}
 }
 
-// outcomes are the outcomes of requests, which together are load_requests_total.
+// outcomes partition the requests: their counts sum to load_requests_total.
 var outcomes = [...]struct {
 	name  string
 	count func(*results.Totals) int64

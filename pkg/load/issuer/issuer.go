@@ -94,7 +94,7 @@ func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(reque
 // step.
 func (i *Issuer) Forget() { i.rec.Forget() }
 
-// Clients is how many clients this part has in the last connected step. It is safe for
+// Clients returns the number of clients of this part in the last connected step. It is safe for
 // concurrent use.
 func (i *Issuer) Clients() int64 { return i.clients.Load() }
 
@@ -128,7 +128,7 @@ func (i *Issuer) share(n int) int64 { return max(i.opts.Spec.Part.Count(int64(n)
 // Next is the connected step.
 func (i *Issuer) Next() load.Step { return i.next }
 
-// Connections is how many connections the last Connect left open.
+// Connections returns how many connections the last Connect left open.
 func (i *Issuer) Connections() int { return len(i.conns) }
 
 // Disconnect closes the connections, and the contenders for locks.
@@ -216,7 +216,7 @@ func (i *Issuer) reconnect() *load.Reconnect {
 	}
 }
 
-// processorTime is this process's processor time so far, user and system; -1 if unknown.
+// processorTime returns the user and system time of this process so far, or -1 if unknown.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

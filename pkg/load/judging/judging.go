@@ -1,5 +1,5 @@
 // Package judging judges the requests of a load by package consistency while the engine sends
-// them, and reads back what was written when the load is over.
+// them, and reads back the written keys when the load is over.
 package judging
 
 import (

@@ -13,7 +13,7 @@ func NewDecoders(n int) *Decoders {
 	return d
 }
 
-// Use calls a function with a decoder that nobody else uses meanwhile, for which it may wait.
+// Use calls a function with a decoder for its exclusive use, for which it may wait.
 func (d *Decoders) Use(do func(*Decoder) error) error {
 	one := <-d.free
 	defer func() { d.free <- one }()

@@ -1,4 +1,4 @@
-// Package loadwire converts the records of a load to messages and back: a generator encodes
-// what its recorder makes, and control decodes it for package merge. Nothing is lost on the
+// Package loadwire converts the records of a load to messages and back: a generator encodes the
+// records of its recorder, and control decodes them for package merge. Nothing is lost on the
 // way: rows are equal, and histograms have the same count in every bucket.
 package loadwire

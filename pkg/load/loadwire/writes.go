@@ -13,14 +13,14 @@ import (
 // writesAtOnce is how many writes one message has: at most half a megabyte.
 const writesAtOnce = 8192
 
-// Writes encodes writes. The zero value has none.
+// Writes encodes writes. The zero value is empty.
 type Writes struct {
 	data         []byte
 	n            int
 	number, sent int64 // of the last
 }
 
-// Add adds a write, of which what a watch of writes needs is kept: its number, key, change, times,
+// Add adds the fields of a write that a watch of writes needs: number, key, change, times,
 // operation and outcome. It reports whether a message is full.
 func (w *Writes) Add(e *load.Ended) (full bool) {
 	w.data = append(w.data, e.Op, byte(e.Outcome))

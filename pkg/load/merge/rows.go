@@ -199,7 +199,7 @@ func (w *rowWriter) memberRows(s *second) []results.MemberSecond {
 	return w.listMembers
 }
 
-// errorKey is the key by which errors are counted within a second.
+// errorKey groups the errors of a second.
 type errorKey struct {
 	row            int
 	class, message string

@@ -49,10 +49,10 @@ const (
 	dialers = 32
 )
 
-// CheckLoad applies the heaviest step of a load to a server of the database's own
-// protocol on this machine, which answers after a known delay, and measures what the
-// client adds. It takes about four seconds. If the load cannot be checked or the check fails,
-// the result has the reason. The error is the cause of ctx's end.
+// CheckLoad applies the heaviest step of a load to a server of the database's own protocol on
+// this machine, which answers after a known delay, and measures the latency that the client adds.
+// It takes about four seconds. If the load cannot be checked or the check fails, the result has
+// the reason. The error is the cause of ctx's end.
 func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
 	check, err := o.check(ctx)
 	switch {

@@ -11,8 +11,8 @@ import (
 const (
 	// spacing is the time between the ends of waits.
 	spacing = time.Millisecond
-	// waitFor is how long waits are measured: twice as many as a p99 needs, because an
-	// overshoot of more than the spacing skips waits.
+	// waitFor bounds the measurement of waits: twice as many as a p99 needs, because an overshoot
+	// of more than the spacing skips waits.
 	waitFor = 2000 * spacing
 )
 

@@ -36,10 +36,10 @@ type row struct {
 
 func (r *row) end() int64 { return r.stops[len(r.stops)-1].to }
 
-// last is the number of the last stop.
+// last returns the number of the row's last stop.
 func (r *row) last() int64 { return r.first + int64(len(r.stops)) - 1 }
 
-// length is the length of the stop with a number.
+// length returns the length of a stop, in nanoseconds.
 func (r *row) length(number int64) int64 {
 	stop := r.stops[number-r.first]
 	return stop.to - stop.from

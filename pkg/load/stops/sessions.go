@@ -1,7 +1,7 @@
 package stops
 
-// List is a list of stops of this process, in order. Sessions that this process renews may end during
-// a stop, and whoever holds something with them finds out later.
+// List holds stops of this process, in order. Sessions that this process renews may end during a
+// stop, and their holders find out later.
 type List []Stop
 
 // Stop is a stretch in which this process did not run. Its times are moments of the load's clock.

@@ -1,4 +1,4 @@
-// Package versions holds what a load knows of the versions of its keys.
+// Package versions holds the versions of a load's keys, as far as the load knows them.
 //
 // All clients of a load share one table, as the clients of a Kubernetes API server share
 // its cache: every client expects the version that the latest answer to any client shows.
@@ -22,7 +22,7 @@ func New(keys int64) *Table {
 	return t
 }
 
-// Keys is how many keys the table has.
+// Keys returns the number of keys in the table.
 func (t *Table) Keys() int64 { return int64(len(t.known)) }
 
 // Of returns the version of a key, Unknown for a key that is not in the table.

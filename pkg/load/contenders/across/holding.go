@@ -1,4 +1,5 @@
-// Package across judges what several parts of a load held of the same locks, each by its own clock.
+// Package across judges the holdings of the same locks that several parts of a load recorded,
+// each by its own clock.
 package across
 
 import (

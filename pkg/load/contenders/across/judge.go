@@ -10,7 +10,7 @@ import (
 // if that is not known.
 type Clock func(ns int64) (earliest, latest int64, ok bool)
 
-// Part is what one part of a load held.
+// Part has the holdings of one part of a load, in times of its own clock.
 type Part struct {
 	Held  []Holding
 	Clock Clock
@@ -20,8 +20,8 @@ type Part struct {
 // a lock to more at once is caught by these.
 const mostOpen = 100
 
-// Verdict is what is certain of holdings of different parts, whatever their clocks did within their
-// bounds.
+// Verdict counts the overlaps that are certain between holdings of different parts, for every
+// time that their clocks could have shown within their bounds.
 type Verdict struct {
 	// Compared holdings were compared with those of other parts.
 	Compared int64
