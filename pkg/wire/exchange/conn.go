@@ -21,9 +21,9 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// Continues reports whether exchanges on connections with a config wait as fibers, if
-// their context is a [fiber.Context]. They still leave the goroutine that runs them to
-// connect, to write what the network does not take at once, and to wait with a deadline.
+// Continues reports whether exchanges on connections with a config wait as fibers, if their
+// context is a [fiber.Context]. They still leave the goroutine that runs them to connect, to
+// write bytes that the network does not take at once, and to wait with a deadline.
 func Continues(config *tls.Config) bool { return config == nil && poller.Attaches }
 
 // Conn carries one exchange at a time and keeps its connection for the next one. It
@@ -75,7 +75,8 @@ func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 	return connected, err
 }
 
-// begin is Begin, and reports whether a fiber waits on the connection as one.
+// begin implements Begin. It also reports whether a fiber waits on the connection without a
+// goroutine of its own.
 func (c *Conn) begin(ctx context.Context, f *fiber.Fiber) (connected, waits bool, err error) {
 	now := time.Now()
 	c.mu.Lock()

@@ -17,7 +17,7 @@ type polled struct {
 	socket poller.Socket
 	fiber  *fiber.Fiber // of the running exchange; nil if a goroutine runs it
 	until  time.Time    // bounds reads; zero for no bound
-	more   bool         // something may have arrived of which nobody tells
+	more   bool         // something may have arrived without a call of tell
 	reads  int          // since the last wait
 	over   atomic.Pointer[net.OpError]
 
@@ -39,15 +39,16 @@ var (
 	errClosed  = &net.OpError{Op: "read", Net: "tcp", Err: net.ErrClosed}
 )
 
-// attach has package poller await what arrives on a connection. After an error that may be closed.
+// attach registers the connection with package poller, which then reports arrivals to tell. After
+// an error the connection may be closed.
 func attach(conn *net.TCPConn) (*polled, error) {
-	p := &polled{more: true} // perhaps, and nobody has told yet
+	p := &polled{more: true} // bytes may have arrived before tell was registered
 	var err error
 	p.socket, err = poller.Attach(conn, p.tell)
 	return p, err
 }
 
-// tell is called when something has happened.
+// tell is called by package poller after an event of the socket.
 func (p *polled) tell() {
 	if p.state.Swap(happened) != awaited {
 		return
@@ -64,7 +65,7 @@ func (p *polled) news() bool { return p.more || p.state.Load() == happened }
 
 // peek reports whether bytes have arrived, without waiting.
 func (p *polled) peek() (waiting bool, err error) {
-	p.state.Store(quiet) // what happens from now on is told again
+	p.state.Store(quiet) // arrivals from now on are reported again
 	p.more, err = p.socket.Peek()
 	return p.more, err
 }
@@ -80,7 +81,7 @@ func (p *polled) await() error {
 	} else {
 		err = p.waitUntil(p.until)
 	}
-	p.state.Store(quiet) // what happens from now on is told again
+	p.state.Store(quiet) // arrivals from now on are reported again
 	p.more, p.reads = true, 0
 	if err == nil {
 		err = p.failure()

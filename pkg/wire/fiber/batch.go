@@ -1,8 +1,8 @@
 package fiber
 
-// Work is work that a function leaves to the goroutine that runs it, such as a write. On the
-// function's own stack it would make the stacks of all fibers larger, and several functions may
-// need it just once.
+// Work is left by a function to the goroutine that runs it, such as a write. On the function's
+// own stack it would make the stacks of all fibers larger, and several functions may need it just
+// once.
 type Work interface {
 	// Work must not wait.
 	Work()

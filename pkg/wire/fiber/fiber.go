@@ -110,7 +110,7 @@ func (f *Fiber) Leave() {
 	f.yield(struct{}{})
 }
 
-// Interruptible is what a fiber waits for.
+// Interruptible ends the wait of a fiber early.
 type Interruptible interface {
 	// Interrupt is called after the context of the wait has ended. It returns at once, and makes
 	// another goroutine continue the fiber unless the fiber is continued anyway.
@@ -131,7 +131,8 @@ func (f *Fiber) Borrow(n int) []byte {
 	return f.memory.Bytes
 }
 
-// WaitsFor sets what [Fiber.Interrupt] interrupts after ctx has ended, until [Fiber.Waited].
+// WaitsFor sets the wait that [Fiber.Interrupt] interrupts after ctx has ended, until
+// [Fiber.Waited].
 func (f *Fiber) WaitsFor(ctx context.Context, what Interruptible) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,8 +159,7 @@ func (f *Fiber) Interrupt() {
 	}
 }
 
-// Context is the context of a call that a fiber makes. Its owner calls [Fiber.Interrupt] after
-// ending it.
+// Context carries the fiber that makes a call. Its owner calls [Fiber.Interrupt] after ending it.
 type Context interface {
 	context.Context
 	// Fiber returns the fiber, or nil.
@@ -169,8 +169,8 @@ type Context interface {
 	Left() time.Duration
 }
 
-// Key is the key of a context's fiber, a *Fiber: contexts that are derived from a [Context]
-// have it too.
+// Key looks up the fiber of a context, a *Fiber: contexts that are derived from a [Context] have
+// it too.
 type Key struct{}
 
 // Of returns the fiber that runs with a context, and the time left for the call: see [Context].

@@ -14,7 +14,8 @@ type Pauser interface {
 	Pause() <-chan struct{}
 }
 
-// pause returns for what a reader waits before it reads on, nil for nothing.
+// pause returns the channel that a reader waits for before it reads on, or nil if it does not
+// wait.
 func pause(r Reader) <-chan struct{} {
 	if p, may := r.(Pauser); may {
 		return p.Pause()

@@ -1,17 +1,17 @@
 package poller
 
-// Socket is a plain TCP connection that its user reads, after being told that something has happened.
+// Socket is a plain TCP connection that its user reads after a notification.
 // One goroutine at a time may read, and one may write. The other methods, and Close of [Conn], may be
-// called from any goroutine, also by the function that is told.
+// called from any goroutine, also by the notified function.
 type Socket interface {
 	Conn
 	// TryRead reads once into b, which must not be empty; 0 bytes if none have arrived. more reports
-	// that there may be more of which the user is not told again: bytes, or the end. An error is the
+	// that there may be more without another notification: bytes, or the end. An error is the
 	// end of the connection, [io.EOF] if the other side has ended it.
 	TryRead(b []byte) (n int, more bool, err error)
 	// Peek reports whether bytes have arrived, without taking them. Errors are those of TryRead.
 	Peek() (waiting bool, err error)
-	// Shutdown ends the connection, of which the user is told, and fails writes. The socket stays open
+	// Shutdown ends the connection, notifies the user and fails writes. The socket stays open
 	// until Close.
 	Shutdown() error
 }

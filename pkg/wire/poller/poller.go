@@ -1,8 +1,8 @@
-// Package poller hands what arrives on many connections to their readers. Plain TCP connections
-// share one goroutine that waits for all of them. A goroutine for each connection costs a round of
-// Go's scheduler for every answer, and often wakes a thread, which took a quarter of the processor
-// time of a client. On Linux the same goroutine ends waits for times (see [Alarms]), and only tells
-// users that read themselves (see [Socket]).
+// Package poller passes bytes that arrive on many connections to their readers. Plain TCP
+// connections share one goroutine that waits for all of them. A goroutine for each connection
+// costs a round of Go's scheduler for every answer, and often wakes a thread, which took a
+// quarter of the processor time of a client. On Linux the same goroutine ends waits for times
+// (see [Alarms]), and only notifies users that read themselves (see [Socket]).
 package poller
 
 import (

@@ -148,7 +148,8 @@ func (s *set) park(file *os.File) {
 	panic(err) // the file is wrong
 }
 
-// events are the events taken at once, their sockets, and the due alarms.
+// events holds one batch of the poller: the events taken at once, their sockets, and the due
+// alarms.
 type events struct {
 	taken []unix.EpollEvent
 	due   []*shared

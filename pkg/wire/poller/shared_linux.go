@@ -25,7 +25,7 @@ type shared struct {
 	slot   int32
 	serial int32 // distinguishes it from earlier sockets in the slot
 	reader Reader
-	ready  func() // tells the user, who reads; nil with a reader
+	ready  func() // notifies the user, which then reads; nil with a reader
 
 	events atomic.Int32 // not yet seen by the goroutine that serves the socket; 0 without one
 	ended  atomic.Bool  // the other side has ended, or the socket has an error

@@ -21,7 +21,7 @@ const longest = int64(time.Millisecond)
 // clockSlot is the slot of the events of the files that only wake a set.
 const clockSlot = -1
 
-// watch makes the set wake when one of its own files, which nobody reads, becomes readable.
+// watch makes the set wake when one of its own files becomes readable. The file is never read.
 func (s *set) watch(fd int) error {
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: clockSlot}
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, fd, &event))
@@ -38,7 +38,7 @@ func (s *set) openWakers() (err error) {
 	return errors.Join(s.watch(s.waker), s.watch(s.timer))
 }
 
-// wake ends the wait of the set's goroutine. 1<<64 calls would fill the counter, which nobody reads.
+// wake ends the wait of the set's goroutine. 1<<64 calls would fill the counter, which is never read.
 func (s *set) wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
