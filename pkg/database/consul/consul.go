@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Name is the database's name in experiment files and in the registry, and the
-// name of the only tool that it needs.
+// Name identifies the database in experiment files and in the registry. The only tool that it
+// needs has the same name.
 const Name = "consul"
 
 // maxValue is the largest value in bytes that a server with default options accepts.

@@ -21,13 +21,13 @@ var (
 	_ database.Leaser = (*below)(nil)
 )
 
-// below is [database.Below] with sessions, which have no prefix.
+// below restricts keys to a prefix like [database.Below]. Sessions have no prefix.
 type below struct {
 	*database.Below
 	database.Leaser
 }
 
-// operations are the operations of both transports' clients.
+// operations is implemented by the clients of both transports.
 type operations interface {
 	database.WholeKeys
 	database.Leaser
@@ -41,7 +41,7 @@ func within(t database.Target, on operations) database.WholeKeys {
 	return &below{database.NewBelow(t, on), on}
 }
 
-// sessionName is the name of all sessions of this program.
+// sessionName lets operators recognize the sessions of this program.
 const sessionName = "dbtester"
 
 // entryOf is a session without health checks.
@@ -114,7 +114,7 @@ const (
 	pathDestroy = "/v1/session/destroy/"
 )
 
-// Grant is [client.Grant].
+// Grant implements [database.Leaser] like [client.Grant].
 func (c *lean) Grant(ctx context.Context, ttl time.Duration) (id database.SessionID, err error) {
 	body := fmt.Appendf(nil, `{"Behavior":"delete","Name":%q,"NodeChecks":[],"TTL":%q}`, sessionName, entryOf(ttl).TTL)
 	text, err := c.session(ctx, pathCreate, body)
@@ -136,7 +136,7 @@ func (c *lean) KeepAlive(ctx context.Context, id database.SessionID) error {
 	return err
 }
 
-// Revoke is [client.Revoke].
+// Revoke implements [database.Leaser] like [client.Revoke].
 func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
 	_, err := c.session(ctx, pathDestroy+uuid(id), nil)
 	return err

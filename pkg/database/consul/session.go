@@ -141,7 +141,6 @@ func (s *sessions) Close() error {
 	return nil
 }
 
-// session is one session.
 type session struct {
 	on  *sessions
 	id  string

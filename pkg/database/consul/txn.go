@@ -139,7 +139,7 @@ func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	return int64(pair.ModifyIndex), nil
 }
 
-// Txn is [client.Txn].
+// Txn applies guarded puts like [client.Txn].
 func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if c.closed.Load() {
 		return database.NotApplied(database.ClassConnection, errClosed)

@@ -116,7 +116,7 @@ func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) 
 	})
 }
 
-// Versions is [client.Versions].
+// Versions reads versions like [client.Versions].
 func (c *lean) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return pages(keys, c.perKey, func(from, to int, prefix []byte) error {
 		var listed []indexed

@@ -138,7 +138,7 @@ func (w *watches) Resume(_ context.Context, watcher int32, r database.WatchRange
 	return nil
 }
 
-// setName sets what is watched.
+// setName sets the watched key or prefix.
 func (w *watches) setName(r database.WatchRange) error {
 	w.name, w.one = w.prefix, r.Key != nil
 	if w.one {
