@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -37,7 +36,10 @@ type Half struct {
 	facts  *database.SessionFacts
 	on     database.Sessions // nil unless sessions were dialed
 	holder *session.Holder
-	seen   *observation.Recorder
+	seen   *observation.Live
+	// outcome and written are known once the sessions were ended.
+	outcome deaths.Outcome
+	written error
 	// parts are of generators, which hold the sessions in place of this process.
 	parts []session.Remote
 	split bool
@@ -112,7 +114,7 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 	if h.on, err = dialer.DialSessions(ctx, *h.run.Target); err != nil {
 		return fmt.Errorf("dial for sessions: %w", err)
 	}
-	h.seen = observation.NewRecorder(deaths.Observed())
+	h.seen = observation.NewLive(deaths.Observed(), h.run.Dir, time.Now())
 	h.holder = session.New(session.Options{
 		On: h.on, Facts: *h.facts, Plan: h.plan, ValueSize: h.run.DB.Load.ValueSize, Workers: n,
 		Keys: keeper.NewKeys(),
@@ -122,7 +124,10 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 		},
 	})
 	h.run.Step("grant %d sessions", h.plan.Held)
-	return h.holder.Grant(ctx)
+	if err := h.holder.Grant(ctx); err != nil {
+		return errors.Join(err, h.seen.Close())
+	}
+	return nil
 }
 
 // Run lets the holders die.
@@ -151,25 +156,28 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 	if h.holder != nil {
 		h.holder.End(ctx)
+		h.outcome = h.holder.Outcome() // observes when each ended
+		h.written = h.seen.Close()
 	}
 	_ = h.on.Close() // nothing is sent any more
 }
 
 // Finish records what became of the sessions.
 func (h *Half) Finish() error {
-	var o deaths.Outcome
-	var seconds []observation.Second
+	o, err := h.outcome, h.written
 	switch {
 	case h.holder != nil:
-		o, seconds = h.holder.Outcome(), h.seen.Take(math.MaxInt64)
+		err = errors.Join(err, h.run.Observed(h.seen.Stream()))
 	case len(h.parts) > 0:
+		var seconds []observation.Second
 		o, seconds = h.merged()
+		err = h.run.Observe(deaths.Observed(), seconds)
 	default:
 		return nil
 	}
-	err := h.latencies(&o)
+	err = errors.Join(err, h.latencies(&o))
 	h.mark(&o)
-	return errors.Join(err, h.run.Observe(deaths.Observed(), seconds), deaths.Record().Set(&h.run.Record.Records, o))
+	return errors.Join(err, deaths.Record().Set(&h.run.Record.Records, o))
 }
 
 // merged is the outcome of the sessions of all generators.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -31,7 +30,10 @@ type Half struct {
 	plan    discovery.Plan
 	facts   *database.SessionFacts
 	service *service.Service // nil unless instances were registered
-	seen    *observation.Recorder
+	seen    *observation.Live
+	// outcome and written are known once the registrations were ended.
+	outcome discovery.Outcome
+	written error
 }
 
 // New returns the instances and consumers of a run.
@@ -102,12 +104,20 @@ func (h *Half) Prepare(ctx context.Context) error {
 	if len(h.run.DB.Endpoints) > 0 {
 		n = sharedWorkers
 	}
-	h.seen = observation.NewRecorder(discovery.Observed())
+	h.seen = observation.NewLive(discovery.Observed(), h.run.Dir, time.Now())
 	h.service = service.New(service.Options{
 		Dial: h.dial, Facts: *h.facts, Plan: h.plan, Seed: h.run.Experiment.Seed, ValueSize: h.run.DB.Load.ValueSize, Workers: n,
 		Keys: keeper.NewKeys(),
 		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
 	})
+	if err := h.begin(ctx); err != nil {
+		return errors.Join(err, h.seen.Close())
+	}
+	return nil
+}
+
+// begin registers the instances once the database can take them, and begins the watches.
+func (h *Half) begin(ctx context.Context) error {
 	if err := h.plan.Await(ctx, h.run.Driver, *h.run.Target); err != nil {
 		return err
 	}
@@ -130,6 +140,8 @@ func (h *Half) Run(ctx context.Context) error {
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.service != nil {
 		h.service.End(ctx)
+		h.outcome = h.service.Outcome() // observes when each change was known
+		h.written = h.seen.Close()
 	}
 }
 
@@ -138,9 +150,9 @@ func (h *Half) Finish() error {
 	if h.service == nil {
 		return nil
 	}
-	o := h.service.Outcome()
+	o := h.outcome
 	h.mark(&o)
-	return errors.Join(h.run.Observe(discovery.Observed(), h.seen.Take(math.MaxInt64)), discovery.Record().Set(&h.run.Record.Records, o))
+	return errors.Join(h.written, h.run.Observed(h.seen.Stream()), discovery.Record().Set(&h.run.Record.Records, o))
 }
 
 // mark marks a run in which consumers were told wrong things, or not all.
