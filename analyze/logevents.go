@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -39,7 +39,7 @@ const (
 
 // folders matches the folders of a path in a line: a report may be published, and must not
 // name folders of the machine.
-var folders = regexp.MustCompile(`(^|[\s"'=(])/(?:[^\s"',()/]+/)+`)
+var folders = pattern.New(`(^|[\s"'=(])/(?:[^\s"',()/]+/)+`)
 
 // logEventsOf returns the log events of each run that has any.
 func logEventsOf(runs []*run.Run) (out []logEvents) {
@@ -100,7 +100,7 @@ func logEventOf(events []results.Event, from int64) logEvent {
 		one.Longest = longest.Took.Round(time.Millisecond / 10).String()
 	}
 	text, _, _ := strings.Cut(longest.Text, "\n")
-	one.Line = plaintext.Short(folders.ReplaceAllString(text, "$1.../"), mostLine)
+	one.Line = plaintext.Short(folders().ReplaceAllString(text, "$1.../"), mostLine)
 	return one
 }
 

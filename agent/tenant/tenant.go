@@ -5,7 +5,6 @@ package tenant
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -15,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // DefaultLease is how long a session lives without a call of its run.
@@ -23,11 +24,11 @@ const DefaultLease = 15 * time.Second
 // MaxName bounds the text that names an owner, in bytes.
 const MaxName = 256
 
-var validRun = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
+var validRun = pattern.New(`^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$`)
 
 // CheckRun refuses an id that cannot be a run's.
 func CheckRun(id string) error {
-	if !validRun.MatchString(id) {
+	if !validRun().MatchString(id) {
 		return fmt.Errorf("run id %q is not 1 to 64 letters, digits, - and _", id)
 	}
 	return nil

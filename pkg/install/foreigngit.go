@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // Somebody else may have written a checkout, and its git configuration can name programs that git
@@ -24,10 +25,10 @@ func askGit(ctx context.Context, git, dir string, args ...string) ([]byte, error
 }
 
 // harmless are the keys of a checkout's own configuration that make git run nothing.
-var harmless = regexp.MustCompile(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|longpaths|abbrev|compression|sparsecheckout|sparsecheckoutcone|fscache|protecthfs|protectntfs|quotepath|whitespace)|lfs\.repositoryformatversion|extensions\.(objectformat|refstorage|partialclone|preciousobjects|noop)|(remote|branch|fetch|push|pull|merge|rebase|gc|pack|index|init|user|color|advice|status|log|tag|maintenance|github|gui|submodule|receive|rerere|http|feature|repack|clone|checkout|commit|format|i18n|url)\..*)$`)
+var harmless = pattern.New(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|longpaths|abbrev|compression|sparsecheckout|sparsecheckoutcone|fscache|protecthfs|protectntfs|quotepath|whitespace)|lfs\.repositoryformatversion|extensions\.(objectformat|refstorage|partialclone|preciousobjects|noop)|(remote|branch|fetch|push|pull|merge|rebase|gc|pack|index|init|user|color|advice|status|log|tag|maintenance|github|gui|submodule|receive|rerere|http|feature|repack|clone|checkout|commit|format|i18n|url)\..*)$`)
 
 // runs are keys below the harmless sections whose values git runs.
-var runs = regexp.MustCompile(`(^|\.)([a-z]*command|[a-z]*program|driver|helper|proxy|sslcertpasswordprotected|uploadpack|receivepack|vcs|update)$`)
+var runs = pattern.New(`(^|\.)([a-z]*command|[a-z]*program|driver|helper|proxy|sslcertpasswordprotected|uploadpack|receivepack|vcs|update)$`)
 
 // refuseConfigured returns an error for a checkout whose configuration has a key that may make
 // git run something. It reads the configuration files itself: git includes no other files from
@@ -48,7 +49,7 @@ func refuseConfigured(ctx context.Context, git, dir string) error {
 				return fmt.Errorf("read the configuration of %s: %w", dir, err)
 			}
 			for key := range bytes.SplitSeq(bytes.TrimRight(keys, "\x00"), []byte{0}) {
-				if name := strings.ToLower(string(key)); name != "" && (!harmless.MatchString(name) || runs.MatchString(name)) {
+				if name := strings.ToLower(string(key)); name != "" && (!harmless().MatchString(name) || runs().MatchString(name)) {
 					return fmt.Errorf("the configuration of the checkout %s has %q, which may run programs: clone it, and name the clone", dir, key)
 				}
 			}

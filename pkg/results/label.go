@@ -1,15 +1,16 @@
 package results
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // versionIn matches the version in a label: numbers behind a "v" or "r", or numbers with points.
-var versionIn = regexp.MustCompile(`\b(?:[vVrR][0-9]+(?:\.[0-9]+)*|[0-9]+(?:\.[0-9]+)+)\b`)
+var versionIn = pattern.New(`\b(?:[vVrR][0-9]+(?:\.[0-9]+)*|[0-9]+(?:\.[0-9]+)+)\b`)
 
 // commit matches a requested version whose only number is followed by a letter.
-var commit = regexp.MustCompile(`^[^0-9]*[0-9]+[A-Za-z]`)
+var commit = pattern.New(`^[^0-9]*[0-9]+[A-Za-z]`)
 
 // LabelAgrees reports whether the run's label can be true for the version that a member
 // reported: "v3.6" for "3.6.16". The requested version takes precedence over the label in
@@ -19,13 +20,13 @@ var commit = regexp.MustCompile(`^[^0-9]*[0-9]+[A-Za-z]`)
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	claim := r.Asked
 	if claim == "" {
-		claim = versionIn.FindString(strings.ReplaceAll(r.Label, "_", "."))
+		claim = versionIn().FindString(strings.ReplaceAll(r.Label, "_", "."))
 	}
 	if name, _, two := strings.Cut(version, " "); two && !strings.ContainsAny(name, "0123456789") {
 		return true
 	}
 	claimed, ran := numbers(claim), numbers(version)
-	if len(claimed) == 1 && commit.MatchString(claim) {
+	if len(claimed) == 1 && commit().MatchString(claim) {
 		return true
 	}
 	if len(claimed) > len(ran) {

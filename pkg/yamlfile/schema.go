@@ -3,8 +3,9 @@ package yamlfile
 import (
 	"encoding"
 	"reflect"
-	"regexp"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // Schema is a part of a JSON Schema.
@@ -26,10 +27,10 @@ func (s Section[S]) Schema() Schema {
 	return Schema{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-var link = regexp.MustCompile(`\[([^]]+)\]\([^)]*\)`)
+var link = pattern.New(`\[([^]]+)\]\([^)]*\)`)
 
 // plainText removes Markdown links.
-func plainText(markdown string) string { return link.ReplaceAllString(markdown, "$1") }
+func plainText(markdown string) string { return link().ReplaceAllString(markdown, "$1") }
 
 // OptionsSchema returns the schema for an options struct.
 func OptionsSchema(options []Option) Schema {

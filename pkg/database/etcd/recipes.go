@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
@@ -22,7 +22,7 @@ var _ database.SourceBuilder = (*Server)(nil)
 var release embed.FS
 
 // validVersion matches a full version of etcd; "3.6" is not a release.
-var validVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
+var validVersion = pattern.New(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
 // serverModule returns the module of upstream's main package. Up to 3.4 all of etcd was
 // one module without /v3 in its path. The recipe's go.mod therefore requires the release
@@ -40,7 +40,7 @@ const oldestRelease = "3.4.0"
 // Recipes returns upstream's release archive and, for versions whose build was tested, a
 // build from Go modules.
 func (s *Server) Recipes(version string) ([]recipe.Recipe, error) {
-	if !validVersion.MatchString(version) {
+	if !validVersion().MatchString(version) {
 		return nil, fmt.Errorf("the version of etcd must be one such as 3.6.16, got %q (built from source: %s)", version, strings.Join(built(), ", "))
 	}
 	if err := database.CheckOldest(Name, version, oldestRelease); err != nil {

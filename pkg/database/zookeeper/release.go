@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
@@ -89,11 +89,11 @@ func mavenJars(version string, number int) (recipe.Maven, error) {
 	return m, nil
 }
 
-var versionPattern = regexp.MustCompile(`^v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})(-[0-9A-Za-z]+)?$`)
+var versionPattern = pattern.New(`^v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})(-[0-9A-Za-z]+)?$`)
 
 // versionNumber returns 3_009_005 for "3.9.5".
 func versionNumber(version string) (int, error) {
-	parts := versionPattern.FindStringSubmatch(version)
+	parts := versionPattern().FindStringSubmatch(version)
 	if parts == nil {
 		return 0, fmt.Errorf("version %q of zookeeper is not written like 3.9.5", version)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // Validate reports every option that the JVM or ZooKeeper would refuse or
@@ -79,14 +79,14 @@ func (o *Options) validHeap(h database.HostFacts) error {
 	return errors.Join(errs...)
 }
 
-var heapSize = regexp.MustCompile(`^([1-9][0-9]{0,15})([kKmMgGtT]?)$`)
+var heapSize = pattern.New(`^([1-9][0-9]{0,15})([kKmMgGtT]?)$`)
 
 // heapBytes parses a size as the JVM does. The empty text is 0.
 func heapBytes(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	parts := heapSize.FindStringSubmatch(text)
+	parts := heapSize().FindStringSubmatch(text)
 	if parts == nil {
 		return 0, fmt.Errorf("must be a size such as 512M or 8G, got %q", text)
 	}

@@ -10,8 +10,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strings"
+
+	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
 // Maximum lengths in bytes: of a host name by RFC 1123, and of an interface name on Linux.
@@ -21,28 +22,28 @@ const (
 )
 
 var (
-	label = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?$`)
+	label = pattern.New(`^[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?$`)
 	// number matches a last label that a resolver would parse as part of an IPv4 address.
-	number = regexp.MustCompile(`^([0-9]+|0[xX][0-9A-Fa-f]*)$`)
-	zone   = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
+	number = pattern.New(`^([0-9]+|0[xX][0-9A-Fa-f]*)$`)
+	zone   = pattern.New(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 )
 
 // Check returns an error if s is neither an IP address nor a host name by RFC 1123. An IPv6
 // address's zone must be an interface name.
 func Check(s string) error {
 	if ip, err := netip.ParseAddr(s); err == nil {
-		if z := ip.Zone(); z != "" && (len(z) > maxZone || !zone.MatchString(z)) {
+		if z := ip.Zone(); z != "" && (len(z) > maxZone || !zone().MatchString(z)) {
 			return fmt.Errorf("zone must be the name of an interface, got %q", z)
 		}
 		return nil
 	}
 	labels := strings.Split(s, ".")
 	for _, l := range labels {
-		if !label.MatchString(l) || len(s) > maxName {
+		if !label().MatchString(l) || len(s) > maxName {
 			return fmt.Errorf("address must be an IP address or a host name, got %s", quoted(s))
 		}
 	}
-	if number.MatchString(labels[len(labels)-1]) {
+	if number().MatchString(labels[len(labels)-1]) {
 		return fmt.Errorf("address must be an IP address or a host name, got %s", quoted(s))
 	}
 	return nil
