@@ -1,7 +1,6 @@
 package config
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/coreos/dbtester/pkg/ability"
@@ -10,17 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
-
-// given holds the abilities' keys in a mapping, as read by [ability.Keys].
-type given map[string]any
-
-// with returns a copy with the value of a key replaced: the map may be shared.
-func (g given) with(name string, is any) given {
-	own := given{}
-	maps.Copy(own, g)
-	own[name] = is
-	return own
-}
 
 // eachAbilities are the abilities with keys in each database, wholeAbilities those with keys only
 // for the whole file, without the searches.
@@ -95,16 +83,6 @@ func showAbility(keys ability.Keys, d *databaseSpec) *yamlfile.Node {
 // showWhole shows what an ability does for every database.
 func showWhole(keys ability.Keys, f *fileSpec) *yamlfile.Node {
 	return keys.Show(f.Abilities, workload.Load{})
-}
-
-// abilityTables documents the keys of abilities.
-func abilityTables() (tables []Table) {
-	for _, keys := range keysOf(all.Abilities()) {
-		if table := keys.Table(); table != "" {
-			tables = append(tables, Table{"Keys of " + keys.Row(false).Name, table})
-		}
-	}
-	return tables
 }
 
 // abilities resolves what each ability does for a database under its load.

@@ -53,16 +53,3 @@ func union[T comparable](c Catalog, of func(database.Database) []T) []T {
 	}
 	return all
 }
-
-// reader reads one experiment file against a catalog.
-type reader struct {
-	*yamlfile.Reader
-	catalog Catalog
-	variant Variant
-}
-
-// can reports whether a database's driver has T, an optional interface of the contract.
-func can[T any](d *databaseSpec) bool {
-	_, ok := d.Options.(T)
-	return ok
-}

@@ -10,27 +10,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// databaseSpec is one database before its values are checked against one another.
-// The database in it has the values that stay as in the file.
-type databaseSpec struct {
-	Database
-	entry database.Database
-	hosts []written[hostSpec]
-	tls   written[TLS]
-	auth  written[Auth]
-	given given
-	load  written[loadSpec]
-	steps written[Steps]
-	swept written[workload.Swept]
-	// members is the number of used hosts.
-	members int
-	// id is the id's node, the place of missing keys.
-	id *yamlfile.Node
-}
-
-// databaseKey has values of type T.
-type databaseKey[T any] = key[databaseSpec, T]
-
 // databaseSection declares the keys of a database of the catalog. Some, such as hosts
 // and options, are also keys of the whole file or of a driver.
 func databaseSection(c Catalog, options schema) section[databaseSpec] {
@@ -225,4 +204,28 @@ func makeTag(name, label, version string) string {
 		return name + "-" + label
 	}
 	return name
+}
+
+func showDatabase(c Catalog, d Database) *yamlfile.Node {
+	return databaseSection(c, nil).Show(&databaseSpec{Database: d}).Node()
+}
+
+// showOptions shows a driver's options with their help. Show reports options that
+// cannot be encoded.
+func showOptions(d *databaseSpec) *yamlfile.Node {
+	node, err := yamlfile.ShowOptions(d.Options)
+	if err != nil {
+		return nil
+	}
+	return node
+}
+
+// databasesSchema describes the mapping of databases by their ids.
+func databasesSchema(c Catalog) schema {
+	ids := schema{}
+	for _, e := range c {
+		options := yamlfile.OptionsSchema(yamlfile.Options(e.New()))
+		ids["^"+regexp.QuoteMeta(e.Name)+"(__["+`a-zA-Z0-9_.+-`+"]+)?$"] = databaseSection(c, options).Schema()
+	}
+	return schema{"type": "object", "patternProperties": ids, "additionalProperties": false}
 }

@@ -262,3 +262,26 @@ type Image struct {
 	Path  string `json:"path"`
 	Type  string `json:"type"`
 }
+
+// TLS names the PEM files of encrypted connections. Paths are as in the file, relative
+// to the working directory like every other path of the file. For a cluster that agents
+// start they are absolute, and the files exist on the client and on every member's
+// machine: members serve with the certificate that clients present.
+type TLS struct {
+	// CA signs the members' certificates; "" trusts the system's.
+	CA string `json:"ca,omitempty"`
+	// Cert and Key are the clients' certificate; "" if they present none.
+	Cert string `json:"cert,omitempty"`
+	Key  string `json:"key,omitempty"`
+}
+
+// Auth names the clients' user and the place of the password. It never contains the
+// password itself: an experiment is shown, recorded and shared. One of PasswordFile
+// and PasswordEnv is set, and is read when a run starts.
+type Auth struct {
+	User string `json:"user,omitempty"`
+	// PasswordFile contains the password; a trailing newline does not count.
+	PasswordFile string `json:"password_file,omitempty"`
+	// PasswordEnv names the environment variable of control with the password.
+	PasswordEnv string `json:"password_env,omitempty"`
+}

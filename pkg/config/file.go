@@ -6,39 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
-
-// fileSpec is a file before its values are checked against one another. The
-// experiment in it has the values that stay as in the file.
-type fileSpec struct {
-	Experiment
-	hosts []written[hostSpec]
-	// generators have no ports of a database.
-	generators []written[hostSpec]
-	members    int
-	defaults   string
-	agentPort  int
-	tls        written[TLS]
-	auth       written[Auth]
-	cleanup    bool
-	given      given
-	load       written[loadSpec]
-	sweep      written[sweepSpec]
-	need       written[workload.Need]
-	databases  []*written[databaseSpec]
-	steps      written[Steps]
-	upload     written[Upload]
-	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
-	// members.
-	root, at, hostsAt, membersAt *yamlfile.Node
-	// uploadKey is the key that gives the destination of an upload.
-	uploadKey string
-}
-
-// fileKey is a top-level key with values of type T.
-type fileKey[T any] = key[fileSpec, T]
 
 // fileSection declares the top-level keys of a file.
 func fileSection(c Catalog) section[fileSpec] {
@@ -167,9 +136,6 @@ func stepFields(c Catalog) []field[fileSpec] {
 		}.Field(),
 	})
 }
-
-// leftOut returns the value of a key that `config show` does not write.
-func leftOut[S any](*S) *yamlfile.Node { return nil }
 
 // databasesField declares the databases by their ids.
 func databasesField(c Catalog) field[fileSpec] {

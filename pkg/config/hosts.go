@@ -13,13 +13,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// hostSpec is one machine before the ports of a database are known.
-type hostSpec struct {
-	Host
-	// ports are the ports in the file; their keys are the roles.
-	ports []yamlfile.Given[int]
-}
-
 // hostSection declares the keys of a host.
 func hostSection() section[hostSpec] {
 	return section[hostSpec]{

@@ -8,11 +8,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// judgeSpec is a judge mapping in a file.
-type judgeSpec struct {
-	achieved, failed, unknown, unsent, waiting, clientDelay written[workload.Bounds]
-}
-
 // verdict declares the bounds of one share.
 type verdict struct {
 	name, meaning string

@@ -11,24 +11,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// loadSpec is a load before its values are checked against one another and against
-// the database.
-type loadSpec struct {
-	workload.Load
-	mix     []shareSpec
-	steps   []written[workload.Step]
-	judge   written[judgeSpec]
-	expect  written[workload.Expect]
-	preload written[preloadSpec]
-	// sizes is the value of value_size, which may be a range.
-	sizes yamlfile.Given[[2]int]
-	// sizeLaw is the value of value_sizes.
-	sizeLaw written[sizeLawSpec]
-}
-
-// loadKey has values of type T.
-type loadKey[T any] = key[loadSpec, T]
-
 // loadSection declares every key of a load. To add one, add it here and to
 // [workload.Load].
 func loadSection(c Catalog) section[loadSpec] {
@@ -331,4 +313,14 @@ func checkLoad(r *yamlfile.Reader, w *written[loadSpec]) {
 		r.Errorf(places[i].At, "%s: %s (line %d) already sets the operations; give one of operation, mix and workload",
 			places[i].Key, places[0].Key, places[0].At.Line)
 	}
+}
+
+func showLoad(c Catalog, l workload.Load) *yamlfile.Node {
+	spec := loadSpec{Load: l}
+	spec.judge.Is = judgeSpecOf(l.Judge)
+	spec.expect.Is = l.Expect
+	for _, s := range l.Mix {
+		spec.mix = append(spec.mix, shareSpec{Share: s})
+	}
+	return loadSection(c).Show(&spec).Node()
 }

@@ -9,12 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// shareSpec is one operation of a mix with its place.
-type shareSpec struct {
-	workload.Share
-	at *yamlfile.Node
-}
-
 func sharesOf(mix []shareSpec) []workload.Share {
 	shares := make([]workload.Share, len(mix))
 	for i, s := range mix {

@@ -5,13 +5,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// preloadSpec is the data before a load in a file: a number of keys, or of their
-// bytes.
-type preloadSpec struct {
-	keys  int64
-	bytes int64
-}
-
 // preloadField declares the data in a store when a load begins.
 func preloadField() field[loadSpec] {
 	return part[loadSpec, preloadSpec]{

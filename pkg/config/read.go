@@ -9,18 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Short names for declarations of keys.
-type (
-	section[S any] = yamlfile.Section[S]
-	field[S any]   = yamlfile.Field[S]
-	key[S, T any]  = yamlfile.Key[S, T]
-	part[S, T any] = yamlfile.Part[S, T]
-	row            = yamlfile.Row
-	kind[T any]    = yamlfile.Kind[T]
-	written[S any] = yamlfile.Written[S]
-	schema         = yamlfile.Schema
-)
-
 // Read reads an experiment file, compact or classic, against the databases of
 // the catalog. It returns the experiment with every default filled in and the
 // warnings about the file. The error is a [*yamlfile.Problems] with every problem

@@ -9,14 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// databaseResolver resolves one database of a file.
-type databaseResolver struct {
-	*reader
-	file *fileSpec
-	db   *written[databaseSpec]
-	spec *databaseSpec // of db
-}
-
 func (r *databaseResolver) resolve(steps Steps) Database {
 	r.vary()
 	r.defaults()

@@ -3,10 +3,9 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
-	"github.com/coreos/dbtester/pkg/yamlfile"
+	"github.com/coreos/dbtester/pkg/ability/all"
 )
 
 // Schema returns the JSON Schema of compact experiment files with the databases of
@@ -22,16 +21,6 @@ func Schema(catalog Catalog) ([]byte, error) {
 		return nil, fmt.Errorf("encode schema: %w", err)
 	}
 	return append(data, '\n'), nil
-}
-
-// databasesSchema describes the mapping of databases by their ids.
-func databasesSchema(c Catalog) schema {
-	ids := schema{}
-	for _, e := range c {
-		options := yamlfile.OptionsSchema(yamlfile.Options(e.New()))
-		ids["^"+regexp.QuoteMeta(e.Name)+"(__["+`a-zA-Z0-9_.+-`+"]+)?$"] = databaseSection(c, options).Schema()
-	}
-	return schema{"type": "object", "patternProperties": ids, "additionalProperties": false}
 }
 
 // Tables returns the keys of every mapping in an experiment file as Markdown tables,
@@ -64,3 +53,13 @@ func Tables(catalog Catalog) []Table {
 
 // Table documents the keys of one mapping in Markdown.
 type Table struct{ Heading, Text string }
+
+// abilityTables documents the keys of abilities.
+func abilityTables() (tables []Table) {
+	for _, keys := range keysOf(all.Abilities()) {
+		if table := keys.Table(); table != "" {
+			tables = append(tables, Table{"Keys of " + keys.Row(false).Name, table})
+		}
+	}
+	return tables
+}

@@ -15,14 +15,6 @@ func stepsSection() section[Steps] {
 	}}
 }
 
-// optionalText declares a text that `config show` leaves out if it is empty.
-func optionalText[S any](name, meaning string, kind kind[string], at func(*S) *string) field[S] {
-	return key[S, string]{
-		Row: row{Name: name, Meaning: meaning}, Kind: kind, At: at,
-		Shown: func(s *S) bool { return *at(s) != "" },
-	}.Field()
-}
-
 // uploadSection declares the destination of result folders.
 func uploadSection() section[Upload] {
 	return section[Upload]{Fields: []field[Upload]{

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/workload"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -82,28 +81,4 @@ func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byt
 		b.WriteString(line)
 	}
 	return []byte(b.String()), nil
-}
-
-func showDatabase(c Catalog, d Database) *yamlfile.Node {
-	return databaseSection(c, nil).Show(&databaseSpec{Database: d}).Node()
-}
-
-func showLoad(c Catalog, l workload.Load) *yamlfile.Node {
-	spec := loadSpec{Load: l}
-	spec.judge.Is = judgeSpecOf(l.Judge)
-	spec.expect.Is = l.Expect
-	for _, s := range l.Mix {
-		spec.mix = append(spec.mix, shareSpec{Share: s})
-	}
-	return loadSection(c).Show(&spec).Node()
-}
-
-// showOptions shows a driver's options with their help. Show reports options that
-// cannot be encoded.
-func showOptions(d *databaseSpec) *yamlfile.Node {
-	node, err := yamlfile.ShowOptions(d.Options)
-	if err != nil {
-		return nil
-	}
-	return node
 }

@@ -10,15 +10,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// sizeLawSpec is a value_sizes mapping in a file.
-type sizeLawSpec struct {
-	workload.Sizes
-	min, max int
-}
-
-// sizeLawKey has values of type T.
-type sizeLawKey[T any] = key[sizeLawSpec, T]
-
 // sizeLawSection declares the keys of a law for the sizes of values.
 func sizeLawSection() section[sizeLawSpec] {
 	lognormal := func(s *sizeLawSpec) bool { return s.Law == workload.SizesLognormal }

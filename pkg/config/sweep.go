@@ -10,37 +10,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// sweepSpec is a sweep in a file: values in exactly one of its lists.
-type sweepSpec struct {
-	rate    []yamlfile.Given[float64]
-	clients []yamlfile.Given[int]
-	preload []yamlfile.Given[amount]
-	members []yamlfile.Given[int]
-	// down repeats the steps on the way back.
-	down bool
-}
-
-// amount is an amount of data before a load: bytes if it has a unit, else keys.
-type amount struct {
-	preloadSpec
-	text string
-}
-
-// key returns the key that a sweep varies, "" without a sweep.
-func (s *sweepSpec) key() workload.SweepKey {
-	switch {
-	case s.rate != nil:
-		return workload.SweepRate
-	case s.clients != nil:
-		return workload.SweepClients
-	case s.preload != nil:
-		return workload.SweepPreload
-	case s.members != nil:
-		return workload.SweepMembers
-	}
-	return ""
-}
-
 // sweepSection declares the keys that a sweep may vary.
 func sweepSection() section[sweepSpec] {
 	list := func(meaning, name, unit string) row {
