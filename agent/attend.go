@@ -22,22 +22,7 @@ const (
 	// started again. freeEvery is how often the start is retried.
 	freeTimeout = 10 * time.Second
 	freeEvery   = 50 * time.Millisecond
-	// aftermath is how long after a fault that may end the member its death still counts as
-	// caused by it: a store ends itself once it has read that its disk failed.
-	aftermath = 5 * time.Second
 )
-
-// attended is the member of a session while it runs, and the victim of its faults. Only the
-// session's goroutine uses it.
-type attended struct {
-	life
-	member *member.Member // that ran last
-	// held are the resources that faults need until they are over, by their ids.
-	held map[string]io.Closer
-	// endedBy is the fault that ended the member, and whose end starts it again; "" for none: the end
-	// of any fault starts a member that has ended itself.
-	endedBy string
-}
 
 var _ fault.Victim = (*attended)(nil)
 

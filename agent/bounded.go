@@ -11,9 +11,6 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// DefaultGrace is how long a verb may take to answer after its wait has ended.
-const DefaultGrace = 900 * time.Millisecond
-
 // bounded is the service with verbs that all end: with their call, with the agent, and with the
 // session if they wait for one, each within the grace. A verb then abandons what it waits for, a
 // driver or a client that does not read.

@@ -21,16 +21,6 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tailLines is how many lines are quoted of a child that died by itself.
-const tailLines = 20
-
-// life is one start of a member, from the making of its directory to the end of its
-// commands. The session's goroutine runs it.
-type life struct {
-	s *session
-	p *planned
-}
-
 // prepare plans the member of a request and checks that it could run here and now, apart from
 // limits. It has no effects.
 func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
@@ -198,26 +188,6 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	return nil
 }
 
-// memberOptions returns how to execute the plan. The record is on disk before the first child,
-// and holds each child as soon as it is spawned.
-func (l life) memberOptions() member.Options {
-	s, p := l.s, l.p
-	o := member.Options{
-		Plan:   p.plan,
-		Dir:    p.member.Dir,
-		LogDir: filepath.Join(s.agent.opts.WorkDir, p.dir, results.DirLogs),
-		Self:   s.agent.opts.Self,
-		Spawned: func(children []member.Child) error {
-			s.agent.mu.Lock()
-			s.now.spawned = children
-			s.agent.mu.Unlock()
-			return s.writeRecord()
-		},
-	}
-	l.place(&o)
-	return o
-}
-
 // sample starts sampling into the session directory. It returns after the first sample. The
 // returned function takes one last sample and ends the sampling. It may be called more than once.
 func (l life) sample() (stop func(), err error) {
@@ -248,18 +218,6 @@ func (w seenSamples) Write(s results.Sample) error {
 	return w.SampleWriter.Write(s)
 }
 
-// running marks the member as running.
-func (l life) running(m *member.Member) {
-	s := l.s
-	s.agent.mu.Lock()
-	s.now.member = m
-	s.now.state = pb.State_STATE_RUNNING
-	tag := s.now.tag
-	s.agent.mu.Unlock()
-	s.record()
-	s.log.Info("member runs", "tag", tag, "pids", m.Pids())
-}
-
 // stop ends the children and measures the data directories.
 func (l life) stop(m *member.Member) {
 	s := l.s
@@ -276,26 +234,6 @@ func (l life) stop(m *member.Member) {
 	}
 	s.agent.mu.Lock()
 	s.now.sizes = sizes{apparent: left.Apparent, allocated: left.Allocated}
-	s.agent.mu.Unlock()
-}
-
-// quoteDead keeps the last log lines of the children that have ended, before others are stopped.
-func (l life) quoteDead(m *member.Member) {
-	s := l.s
-	tails := map[string]string{}
-	for _, c := range m.Children() {
-		if c.Running {
-			continue
-		}
-		tail, err := process.Tail(c.Log, tailLines)
-		if err != nil {
-			tail = err.Error()
-		}
-		tails[c.Name] = tail
-		s.log.Warn("child died", "child", c.Name, "exit", c.Exit.String())
-	}
-	s.agent.mu.Lock()
-	s.now.tails = tails
 	s.agent.mu.Unlock()
 }
 

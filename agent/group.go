@@ -16,21 +16,6 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// grouping is the control group of a planned member with limits, or with faults that must
-// distinguish it from other members on this machine.
-type grouping struct {
-	limits resources.Limits
-	// tag is the member's tag. apart reports whether faults need the group.
-	tag   string
-	apart bool
-	// run and name are the group's directories below the parent. The parent is nil if no group is
-	// needed.
-	run, name string
-	parent    *cgroup.Parent
-	// group is nil before it is made.
-	group *cgroup.Group
-}
-
 // groupingOf returns the group that a request asks for.
 func groupingOf(req *pb.StartRequest) (grouping, error) {
 	asked, err := pb.ReadRecord[resources.Limits]("limits", req.GetLimits())

@@ -8,9 +8,9 @@ import (
 	"net/netip"
 	"time"
 
-	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/member"
 )
 
 // resolveTimeout bounds the lookup of a member's name.
@@ -102,8 +102,14 @@ func sharesMachine(m database.Member) bool {
 	return false
 }
 
-// shares reports whether a start announces faults that must distinguish the members of this
-// machine, and there are others.
-func shares(req *pb.StartRequest, m database.Member) bool {
-	return announces(req, fault.Kind.SharesGroups) && sharesMachine(m)
+// attended is the member of a session while it runs, and the victim of its faults. Only the
+// session's goroutine uses it.
+type attended struct {
+	life
+	member *member.Member // that ran last
+	// held are the resources that faults need until they are over, by their ids.
+	held map[string]io.Closer
+	// endedBy is the fault that ended the member, and whose end starts it again; "" for none: the end
+	// of any fault starts a member that has ended itself.
+	endedBy string
 }

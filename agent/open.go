@@ -120,22 +120,3 @@ func (a *Agent) remove(dir string) error {
 	}
 	return nil
 }
-
-// errIdle reports that no session is open.
-var errIdle = status.Error(codes.FailedPrecondition, "no session is open on this agent")
-
-// own returns the session of a run and renews its lease. The error says why the run has no
-// session.
-func (a *Agent) own(run string) (*session, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := a.session
-	switch {
-	case s == nil:
-		return nil, errIdle
-	case s.now.Run != run:
-		return nil, s.now.refusal(codes.PermissionDenied)
-	}
-	s.now.Alive = time.Now()
-	return s, nil
-}

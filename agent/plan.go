@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,10 +16,8 @@ import (
 	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/address"
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
-	"github.com/coreos/dbtester/pkg/process/tap"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
@@ -32,49 +28,6 @@ const (
 	maxHosts = 256
 	maxTag   = 128 // bytes
 )
-
-// Names of the files in a session directory, besides results.FileServer, the member's logs and
-// results.FileAgentLog.
-const (
-	dirData    = "data"
-	fileRecord = "session.json"
-)
-
-// planned is a Start that passed every check of its request.
-type planned struct {
-	db     database.Database
-	driver database.Driver
-	member database.Member
-	target database.Target
-	tools  tools
-	plan   database.Plan
-	argv   [][]string // of every command, as it will run
-	tag    string
-	dir    string   // the session directory, below the work directory
-	files  []string // the files that Collect indexes, below dir
-
-	grouping grouping
-	sampler  *sysmetrics.Sampler
-	period   time.Duration // between two samples
-	// metrics is where the member reports its metrics; nil without scraping.
-	metrics *database.MetricsSource
-	// tap intercepts the member's calls that put writes on disk; nil if no announced fault needs
-	// it.
-	tap *tap.Tap
-	// upgrades are the plans of the member with the releases that faults start it with, by
-	// version.
-	upgrades map[string]*planned
-	disk     results.Disk // the file system that holds the data, and what its probes measured
-	free     int64        // free bytes there; 0 if not known
-}
-
-// planner turns requests into planned members, using the agent's options and the facts of its
-// machine. It is safe for concurrent use.
-type planner struct {
-	opts Options
-	own  owndisk.Own
-	host results.Host
-}
 
 // plan turns a request into a planned member. It has no side effects. Its errors are
 // gRPC statuses.
@@ -177,33 +130,6 @@ func (a *planner) driver(db database.Database, options []byte, facts database.Ho
 	return driver, nil
 }
 
-// commands returns the argv of every command of a plan. Whatever the options of the request, only
-// this program and the tools may run. Any other executable is refused.
-func (a *planner) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
-	argv := make([][]string, len(plan.Commands))
-	for i, c := range plan.Commands {
-		if c.Self && len(a.opts.Self) == 0 {
-			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, but this agent has no command line for it", c.Name)
-		}
-		if c.Self {
-			argv[i] = slices.Concat(a.opts.Self, c.Args)
-			continue
-		}
-		if !slices.ContainsFunc(slices.Collect(maps.Values(tools)), func(tool string) bool { return within(tool, c.Path) }) {
-			return nil, status.Errorf(codes.FailedPrecondition, "command %q must be one of the agent's tools (%[3]s), got %[2]q",
-				c.Name, c.Path, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
-		}
-		argv[i] = slices.Concat([]string{c.Path}, c.Args)
-	}
-	return argv, nil
-}
-
-// within reports whether path is the tool or a file below it.
-func within(tool, path string) bool {
-	rel, err := filepath.Rel(tool, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // checkTag refuses a tag that is not one plain, visible name of a folder.
 func checkTag(tag string) error {
 	switch {
@@ -300,9 +226,6 @@ func (p *planned) collectable() []string {
 	}
 	return append(files, results.FileAgentLog, fileRecord)
 }
-
-// logFile returns the path of a command's log in the session directory.
-func logFile(command string) string { return results.DirLogs + "/" + command + ".log" }
 
 // planMessage returns the plan as JSON: argv as they run, secret files without their content.
 func (p *planned) planMessage() ([]byte, error) {

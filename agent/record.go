@@ -109,3 +109,9 @@ func (s *session) currentRecord() (record, string) {
 	}
 	return r, s.now.dir
 }
+
+// leftover is a session directory that an earlier agent left.
+type leftover struct {
+	dir    string
+	record record
+}

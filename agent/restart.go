@@ -24,12 +24,6 @@ import (
 // killTimeout bounds the wait for the end of a leftover child.
 const killTimeout = 5 * time.Second
 
-// leftover is a session directory that an earlier agent left.
-type leftover struct {
-	dir    string
-	record record
-}
-
 // recoverSession kills the children that an earlier agent left running here. The last session
 // becomes this agent's, stopped, so that it can still be collected from. Older directories, which
 // a crash between two sessions leaves, are removed. A directory without a record is not a

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/fault"
-	"github.com/coreos/dbtester/pkg/results"
 )
 
 // States are the words of [Seen.State].
@@ -14,20 +12,6 @@ func States() (words []string) {
 		words = append(words, stateWord(state))
 	}
 	return words
-}
-
-// Seen is what an agent shows to those who may look at it.
-type Seen struct {
-	State string // of [States]
-	Down  bool   // a fault ended the member, which is to be started again
-	// Run and Tag name the run and the database of the session, or of the last one, and Member its
-	// number, from 0; -1 before a member is planned.
-	Run, Tag string
-	Member   int
-	// Sample is the newest of the member and its machine, nil before the first.
-	Sample *results.Sample
-	// Faults are all faults of the session, in the order of their requests.
-	Faults []fault.Record
 }
 
 // Seen returns the state of the agent and its session. While the agent is idle, the rest is that of

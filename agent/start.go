@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
@@ -23,11 +21,4 @@ func (v service) Start(ctx context.Context, req *pb.StartRequest) (*pb.StartResp
 		return nil, err
 	}
 	return t.resp, t.err
-}
-
-// sameStart compares requests except their run ids, which a takeover changes.
-func sameStart(a, b *pb.StartRequest) bool {
-	a, b = proto.CloneOf(a), proto.CloneOf(b)
-	a.RunId, b.RunId = "", ""
-	return proto.Equal(a, b)
 }

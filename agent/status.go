@@ -8,11 +8,8 @@ import (
 	"os"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/member"
-	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/environment"
 	"github.com/coreos/dbtester/pkg/results"
 )
@@ -83,30 +80,6 @@ func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusR
 	return resp, nil
 }
 
-// snapshot is the part of a session that verbs read, at one moment.
-type snapshot struct {
-	run     string
-	state   pb.State
-	owner   *pb.Owner
-	planned *planned
-	dir     string
-	files   []string
-	member  *member.Member
-	spawned []member.Child
-	tails   map[string]string
-	exits   map[string]string
-}
-
-func (s *session) snapshot() snapshot {
-	s.agent.mu.Lock()
-	defer s.agent.mu.Unlock()
-	now := s.now
-	return snapshot{
-		run: now.Run, state: now.state, owner: now.ownerMessage(), planned: now.planned, dir: now.dir, files: now.files,
-		member: now.member, spawned: now.spawned, tails: now.tails, exits: now.exits,
-	}
-}
-
 // ready asks the driver whether the member serves.
 func (s *session) ready(ctx context.Context, now snapshot) error {
 	if now.state != pb.State_STATE_RUNNING {
@@ -124,61 +97,6 @@ func (s *session) ready(ctx context.Context, now snapshot) error {
 		return err
 	}
 	return s.age()
-}
-
-// stateWord returns the word for a state in errors and records.
-func stateWord(state pb.State) string {
-	switch state {
-	case pb.State_STATE_IDLE:
-		return "idle"
-	case pb.State_STATE_OPEN:
-		return "open"
-	case pb.State_STATE_STARTING:
-		return "starting"
-	case pb.State_STATE_RUNNING:
-		return "running"
-	case pb.State_STATE_STOPPING:
-		return "stopping"
-	case pb.State_STATE_STOPPED:
-		return "stopped"
-	default:
-		return "unspecified"
-	}
-}
-
-// children returns the commands that were spawned and whether they run.
-func (n snapshot) children() []member.Child {
-	if n.member != nil {
-		return n.member.Children()
-	}
-	// Before the last child is spawned, after a failed start, and after a restart there are only
-	// the recorded children.
-	noted := make([]member.Child, len(n.spawned))
-	for i, c := range n.spawned {
-		noted[i] = c
-		noted[i].Running = process.Alive(c.Pid, c.StartTicks)
-	}
-	return noted
-}
-
-// childMessages returns the children as messages.
-func (n snapshot) childMessages() []*pb.Child { return n.messagesOf(n.children()) }
-
-func (n snapshot) messagesOf(children []member.Child) []*pb.Child {
-	messages := make([]*pb.Child, len(children))
-	for i, c := range children {
-		messages[i] = &pb.Child{Name: c.Name, Pid: int32(c.Pid), Argv: c.Argv, Running: c.Running, Tail: n.tails[c.Name]}
-		switch {
-		case c.Running:
-		case n.member != nil:
-			messages[i].Exit = c.Exit.String()
-		case n.exits[c.Name] != "":
-			messages[i].Exit = n.exits[c.Name]
-		default:
-			messages[i].Exit = "ended, its exit status was not seen"
-		}
-	}
-	return messages
 }
 
 // Machine returns a record, for messages, of the agent's machine when the agent began, and
@@ -213,20 +131,4 @@ func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 		}
 	}
 	return messages
-}
-
-// refusal returns the error for another run. It names the owner. agent.mu is held.
-func (now *sessionState) refusal(code codes.Code) error {
-	more := ""
-	if now.detached {
-		more = fmt.Sprintf("; it runs %q detached, for a run that takes it over", now.tag)
-	}
-	return now.Refusal(code, "agent", more, now.ownerMessage())
-}
-
-// ownerMessage returns the owner of the session as a message. agent.mu is held.
-func (now *sessionState) ownerMessage() *pb.Owner {
-	m := now.Message()
-	m.Tag, m.Detached = now.tag, now.detached
-	return m
 }

@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -14,17 +17,6 @@ import (
 	"github.com/coreos/dbtester/pkg/member/toolbox"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// tools are the executables that a plan may run in addition to this binary.
-type tools struct {
-	paths map[string]string
-	// release is the release in the cache that holds the tools; nil for none.
-	release *install.Release
-	// given reports whether the server is an executable that the agent was started with.
-	given bool
-	// pending reports that the release is not installed yet: a dry run expects it there.
-	pending bool
-}
 
 // tools returns the tools for a request. A requested release must be in the cache, unless this is
 // the dry run of one that is to be installed.
@@ -126,4 +118,31 @@ func releaseOf(r *install.Release) *results.Release {
 		return nil
 	}
 	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.SHA256, Notes: r.Notes}
+}
+
+// commands returns the argv of every command of a plan. Whatever the options of the request, only
+// this program and the tools may run. Any other executable is refused.
+func (a *planner) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
+	argv := make([][]string, len(plan.Commands))
+	for i, c := range plan.Commands {
+		if c.Self && len(a.opts.Self) == 0 {
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q runs dbtester itself, but this agent has no command line for it", c.Name)
+		}
+		if c.Self {
+			argv[i] = slices.Concat(a.opts.Self, c.Args)
+			continue
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Values(tools)), func(tool string) bool { return within(tool, c.Path) }) {
+			return nil, status.Errorf(codes.FailedPrecondition, "command %q must be one of the agent's tools (%[3]s), got %[2]q",
+				c.Name, c.Path, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
+		}
+		argv[i] = slices.Concat([]string{c.Path}, c.Args)
+	}
+	return argv, nil
+}
+
+// within reports whether path is the tool or a file below it.
+func within(tool, path string) bool {
+	rel, err := filepath.Rel(tool, path)
+	return err == nil && filepath.IsLocal(rel)
 }
