@@ -9,8 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,41 +21,9 @@ import (
 	"github.com/coreos/dbtester/agent/generator"
 	"github.com/coreos/dbtester/agent/metrics"
 	"github.com/coreos/dbtester/pkg/fault"
-	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/files/runlog"
-	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/process"
 )
-
-// agentFlags are the agent's flags. Flags of the classic agent keep their names.
-type agentFlags struct {
-	listen      string
-	workDir     string
-	cache       string
-	logPath     string
-	device      string
-	disk        string
-	iface       string
-	clientNum   string
-	lease       time.Duration
-	link        linkFlags
-	allowBinary bool
-	allowFlags  bool
-	loads       issueFlags
-	allowFaults []string
-	dryCheck    bool
-	peers       []string // of the check
-	tools       toolFlags
-	metrics     lookers
-}
-
-// issueFlags decide whether an agent issues parts of loads, to whom, and what it may read for them.
-type issueFlags struct {
-	allow      bool
-	targets    []string
-	secretDirs []string
-	secretEnv  []string
-}
 
 func newAgent(a *app) *cobra.Command {
 	var f agentFlags
@@ -132,77 +98,6 @@ const diskUsage = "give each database a disk of its own: loop:SIZE, such as loop
 func stopTimeout() time.Duration {
 	d := process.DefaultDeadlines()
 	return d.Interrupt + d.Terminate + d.Kill + 10*time.Second
-}
-
-// checkOwnDisk returns why members of an agent cannot have such a disk of their own here; ""
-// means no own disk.
-func checkOwnDisk(disk, workDir string) error {
-	own, err := owndisk.Asked(disk)
-	if err == nil && own.Dir != "" {
-		err = owndisk.CheckDir(own.Dir, workDir)
-	}
-	if err != nil {
-		return fmt.Errorf("--disk: %w", err)
-	}
-	return nil
-}
-
-// check returns every flag whose value cannot be used on this machine.
-func (f agentFlags) check() error {
-	var errs []error
-	if _, port, err := net.SplitHostPort(f.listen); err != nil {
-		errs = append(errs, fmt.Errorf("--agent-port must be HOST:PORT: %w", err))
-	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		errs = append(errs, fmt.Errorf("--agent-port must end in a port from 0 to 65535, got %q", port))
-	}
-	for _, name := range f.allowFaults {
-		if k, err := fault.Find(name); err != nil {
-			errs = append(errs, fmt.Errorf("--allow-faults: %w", err))
-		} else if err := k.Possible(); err != nil {
-			errs = append(errs, fmt.Errorf("--allow-faults: this machine cannot have the fault %s: %w", name, err))
-		}
-	}
-	if workDir, err := f.workDirectory(); err != nil {
-		errs = append(errs, err)
-	} else if err := checkOwnDisk(f.disk, workDir); err != nil {
-		errs = append(errs, err)
-	}
-	if f.lease <= 0 {
-		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
-	}
-	if (!slices.Equal(f.loads.targets, []string{generator.Reserved}) || len(f.loads.secretDirs)+len(f.loads.secretEnv) > 0) && !f.loads.allow {
-		errs = append(errs, errors.New("--allow-targets, --secrets-dir and --secrets-env need --allow-load"))
-	}
-	if _, err := generator.ParseTargets(f.loads.targets); err != nil {
-		errs = append(errs, fmt.Errorf("--allow-targets: %w", err))
-	}
-	for _, dir := range f.loads.secretDirs {
-		if info, err := os.Stat(dir); err != nil {
-			errs = append(errs, fmt.Errorf("--secrets-dir: %w", err))
-		} else if !info.IsDir() {
-			errs = append(errs, fmt.Errorf("--secrets-dir must be a folder, got %q", dir))
-		}
-	}
-	if len(f.peers) > 0 && !f.dryCheck {
-		errs = append(errs, errors.New("--peers needs --check"))
-	}
-	if f.metrics.certs != "" && f.metrics.address == "" {
-		errs = append(errs, errors.New("--metrics-certs needs --metrics ADDRESS"))
-	}
-	if _, err := f.peerAddresses(); err != nil {
-		errs = append(errs, fmt.Errorf("--peers: %w", err))
-	}
-	if f.device != "" {
-		if err := sysmetrics.CheckDevice(f.device); err != nil {
-			errs = append(errs, fmt.Errorf("--disk-device: %w", err))
-		}
-	}
-	if f.iface != "" {
-		if _, err := net.InterfaceByName(f.iface); err != nil {
-			errs = append(errs, fmt.Errorf("--network-interface must be an interface of this machine, got %q", f.iface))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func (a *app) runAgent(ctx context.Context, f agentFlags) error {
@@ -322,25 +217,6 @@ func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*gen
 		Registry: a.registry, Allowed: f.loads.allow, Targets: targets, Secrets: secrets, Lease: f.lease, Version: tool().Version, Mirror: mirrorOf(a.self[0], selfcheckAuto),
 		Device: f.device, Interface: f.iface, Machine: ag.Machine, Shown: f.metrics.address != "", Log: log,
 	})
-}
-
-// workDirectory returns the given directory, or the default.
-func (f agentFlags) workDirectory() (string, error) {
-	if f.workDir != "" {
-		return f.workDir, nil
-	}
-	return defaultWorkDir(f.listen)
-}
-
-// defaultWorkDir is below the user's cache directory and differs by listen address,
-// because several agents may run on one machine.
-func defaultWorkDir(listen string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a work directory (name one with --work-dir): %w", err)
-	}
-	name := strings.NewReplacer(":", "-", "[", "", "]", "").Replace(listen)
-	return filepath.Join(cache, "dbtester-agent", name), nil
 }
 
 // openLog returns a logger to a file as JSON, or to standard error as text; see

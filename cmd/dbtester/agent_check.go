@@ -22,6 +22,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/agent"
+	"github.com/coreos/dbtester/agent/generator"
+	"github.com/coreos/dbtester/pkg/fault"
+	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/machine/diskcheck"
 	"github.com/coreos/dbtester/pkg/machine/roundtrip"
@@ -405,4 +408,75 @@ func limitText(resource int) string {
 		return humanize.Comma(int64(min(n, 1<<62)))
 	}
 	return fmt.Sprintf("at most %s (hard limit %s)", text(l.Cur), text(l.Max))
+}
+
+// check returns every flag whose value cannot be used on this machine.
+func (f agentFlags) check() error {
+	var errs []error
+	if _, port, err := net.SplitHostPort(f.listen); err != nil {
+		errs = append(errs, fmt.Errorf("--agent-port must be HOST:PORT: %w", err))
+	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		errs = append(errs, fmt.Errorf("--agent-port must end in a port from 0 to 65535, got %q", port))
+	}
+	for _, name := range f.allowFaults {
+		if k, err := fault.Find(name); err != nil {
+			errs = append(errs, fmt.Errorf("--allow-faults: %w", err))
+		} else if err := k.Possible(); err != nil {
+			errs = append(errs, fmt.Errorf("--allow-faults: this machine cannot have the fault %s: %w", name, err))
+		}
+	}
+	if workDir, err := f.workDirectory(); err != nil {
+		errs = append(errs, err)
+	} else if err := checkOwnDisk(f.disk, workDir); err != nil {
+		errs = append(errs, err)
+	}
+	if f.lease <= 0 {
+		errs = append(errs, fmt.Errorf("--lease must be positive, got %v", f.lease))
+	}
+	if (!slices.Equal(f.loads.targets, []string{generator.Reserved}) || len(f.loads.secretDirs)+len(f.loads.secretEnv) > 0) && !f.loads.allow {
+		errs = append(errs, errors.New("--allow-targets, --secrets-dir and --secrets-env need --allow-load"))
+	}
+	if _, err := generator.ParseTargets(f.loads.targets); err != nil {
+		errs = append(errs, fmt.Errorf("--allow-targets: %w", err))
+	}
+	for _, dir := range f.loads.secretDirs {
+		if info, err := os.Stat(dir); err != nil {
+			errs = append(errs, fmt.Errorf("--secrets-dir: %w", err))
+		} else if !info.IsDir() {
+			errs = append(errs, fmt.Errorf("--secrets-dir must be a folder, got %q", dir))
+		}
+	}
+	if len(f.peers) > 0 && !f.dryCheck {
+		errs = append(errs, errors.New("--peers needs --check"))
+	}
+	if f.metrics.certs != "" && f.metrics.address == "" {
+		errs = append(errs, errors.New("--metrics-certs needs --metrics ADDRESS"))
+	}
+	if _, err := f.peerAddresses(); err != nil {
+		errs = append(errs, fmt.Errorf("--peers: %w", err))
+	}
+	if f.device != "" {
+		if err := sysmetrics.CheckDevice(f.device); err != nil {
+			errs = append(errs, fmt.Errorf("--disk-device: %w", err))
+		}
+	}
+	if f.iface != "" {
+		if _, err := net.InterfaceByName(f.iface); err != nil {
+			errs = append(errs, fmt.Errorf("--network-interface must be an interface of this machine, got %q", f.iface))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkOwnDisk returns why members of an agent cannot have such a disk of their own here; ""
+// means no own disk.
+func checkOwnDisk(disk, workDir string) error {
+	own, err := owndisk.Asked(disk)
+	if err == nil && own.Dir != "" {
+		err = owndisk.CheckDir(own.Dir, workDir)
+	}
+	if err != nil {
+		return fmt.Errorf("--disk: %w", err)
+	}
+	return nil
 }

@@ -97,21 +97,6 @@ func memoryFor(records, steps int64) int64 {
 	return ofDay + steps*ofStep
 }
 
-// manifestsOf returns the manifests of runs. An unreadable one is left out: the report has its
-// error.
-func manifestsOf(folders []string) (all []*results.Manifest) {
-	for _, dir := range folders {
-		folder, err := results.Open(dir)
-		if err != nil {
-			continue
-		}
-		if m, err := folder.Manifest(); err == nil {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
 // stepsOf counts the steps of all databases of runs.
 func stepsOf(runs []*results.Manifest) (n int64) {
 	for _, m := range runs {
@@ -283,33 +268,6 @@ func (a *app) runIndex(dir, title string) error {
 		fmt.Fprintf(a.out, "%s in %s\n", english.Plural(len(entries), "report", ""), relative(file))
 	}
 	return errors.Join(unread, err)
-}
-
-// checkRuns returns an error if a folder is not a run.
-func checkRuns(folders []string) error {
-	for _, run := range folders {
-		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
-			return usageError{fmt.Errorf("%s is not a result folder: %w%s", run, err, runsInside(run))}
-		}
-	}
-	return nil
-}
-
-// runsInside names the newest result folder below a folder, "" if there is none.
-// Folders are named by title and time.
-func runsInside(dir string) string {
-	var runs []string
-	for _, pattern := range []string{"*", "*/*"} {
-		found, _ := filepath.Glob(filepath.Join(dir, pattern, results.FileManifest)) // only patterns fail
-		runs = append(runs, found...)
-	}
-	if len(runs) == 0 {
-		return ""
-	}
-	newest := slices.MaxFunc(runs, func(a, b string) int {
-		return strings.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
-	})
-	return fmt.Sprintf("; %s inside, the newest is %s", english.Plural(len(runs), "result folder is", "result folders are"), filepath.Dir(newest))
 }
 
 // withoutReports removes reports on several runs from paths, because a shell pattern

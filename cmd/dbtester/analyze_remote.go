@@ -150,16 +150,6 @@ func checkRemoteRun(ctx context.Context, store remotestorage.Store, address stri
 	}
 }
 
-// transferLine describes the progress of a transfer.
-func transferLine(what string, p remotestorage.Progress) string {
-	line := fmt.Sprintf("%s: %d of %s, %s of %s", what, p.Sent+p.Present, english.Plural(p.Files, "file", ""),
-		humanize.Bytes(uint64(p.SentBytes)), humanize.Bytes(uint64(p.Bytes)))
-	if p.Of == 0 {
-		return line // between two files
-	}
-	return line + fmt.Sprintf("; now %s (%s)", p.Now, humanize.Bytes(uint64(p.Of)))
-}
-
 // reportStore is the store to which a report is sent; its zero value sends nothing.
 type reportStore struct {
 	address string

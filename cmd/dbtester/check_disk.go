@@ -19,9 +19,6 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// agentPort is the port on which agents listen by default.
-const agentPort = "3500"
-
 // checkDiskFlags are the flags of check-disk.
 type checkDiskFlags struct {
 	duration time.Duration

@@ -1,41 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/coreos/dbtester/analyze"
-	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
-
-// A command that ran or analyzed something ends with at most closingLines lines, which fit on
-// a terminal. screenLines of them are the first screen.
-const (
-	closingLines = 30
-	screenLines  = 24
-)
-
-// screenText returns the first screen at the end of a command.
-func screenText(h *headline.Headline) string {
-	return strings.Join(fit(strings.Split(strings.TrimRight(h.Screen(), "\n"), "\n"), screenLines), "\n") + "\n"
-}
-
-// fit returns at most n lines: if there are more, the last line counts the omitted ones.
-func fit(lines []string, n int) []string {
-	n = max(n, 1)
-	if len(lines) <= n {
-		return lines
-	}
-	left := len(lines) - n + 1
-	return append(slices.Clone(lines[:n-1]), fmt.Sprintf("... and %s; dbtester analyze --all prints all", english.Plural(left, "more line", "")))
-}
 
 // pageOf returns the path of a report's page, or of its folder if there is no page.
 func pageOf(report *analyze.Report) string {
@@ -108,38 +82,4 @@ func linesOf(err error) int {
 		return 0
 	}
 	return strings.Count(strings.TrimRight(message(err), "\n"), "\n") + 1
-}
-
-// notFoundError reports that searches did not find what they were for (exit code 3).
-type notFoundError struct {
-	what     string
-	searches []string
-}
-
-func (e *notFoundError) Error() string {
-	if len(e.searches) == 1 {
-		return "no " + e.what + " was found: " + e.searches[0]
-	}
-	return "no " + e.what + " was found:\n  " + strings.Join(e.searches, "\n  ")
-}
-
-// withNotFound adds the searches that found nothing to the error of a run, unless the run failed
-// and has another exit code.
-func withNotFound(err error, out *control.Outcome) error {
-	var searches []string
-	what := ""
-	for _, v := range out.Verdicts {
-		if v.Unfound.Why == "" {
-			continue
-		}
-		of := v.Tag
-		if v.Trials > 1 {
-			of = fmt.Sprintf("%s, trial %d of %d", v.Tag, v.Trial, v.Trials)
-		}
-		what, searches = v.Unfound.What, append(searches, of+": "+v.Unfound.Why)
-	}
-	if invalid := (*invalidError)(nil); len(searches) == 0 || err != nil && !errors.As(err, &invalid) {
-		return err
-	}
-	return errors.Join(err, &notFoundError{what, searches})
 }

@@ -12,63 +12,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/analyze/answers/compare"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
-
-type compareFlags struct {
-	to      boundary
-	tag     string
-	toTag   string
-	metrics []string
-	margin  string
-	format  format
-	fetch   fetchFlags
-	output  string
-	made    makeFlags
-}
-
-// boundary is --to: the arguments after it belong to B.
-type boundary struct {
-	flags *pflag.FlagSet
-	at    int // number of arguments before the flag, -1 without it
-	named []string
-}
-
-var _ pflag.Value = (*boundary)(nil)
-
-func (b *boundary) String() string { return "" }
-func (b *boundary) Type() string   { return "RUN..." }
-
-// here is the value of the flag if it has no "=VALUE".
-const here = " "
-
-// Set records the number of arguments before the flag. A shell that asks for completions has the same
-// flags read twice.
-func (b *boundary) Set(value string) error {
-	before := b.flags.NArg()
-	again := before == b.at && (value == here && b.named == nil || slices.Equal(b.named, []string{value}))
-	if b.at >= 0 && !again {
-		return errors.New("can be given once")
-	}
-	b.at = before
-	if value != here {
-		b.named = []string{value}
-	}
-	return nil
-}
-
-// sides splits the arguments.
-func (b *boundary) sides(args []string) (from, to []string) {
-	if b.at < 0 {
-		return args, nil
-	}
-	return args[:b.at], slices.Concat(b.named, args[b.at:])
-}
 
 func newCompare(a *app) *cobra.Command {
 	f := compareFlags{to: boundary{at: -1}}
@@ -107,22 +56,6 @@ func newCompare(a *app) *cobra.Command {
 	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128, which stops git bisect, after a wrong flag or file")
 	f.fetch.register(flags, "file with the credentials for runs at a URL (default: credentials from the environment)")
 	return cmd
-}
-
-// worseError reports that B is worse or that a bound is not met, inconclusiveError that the
-// result is unknown.
-type (
-	worseError        struct{ text string }
-	inconclusiveError struct{ text string }
-)
-
-func (e *worseError) Error() string        { return e.text }
-func (e *inconclusiveError) Error() string { return e.text }
-
-// comparison is one call of the command.
-type comparison struct {
-	app   *app
-	flags *compareFlags
 }
 
 func (c comparison) run(ctx context.Context, args []string) (err error) {

@@ -252,13 +252,3 @@ func completeList(cmd *cobra.Command, flag string, words []string) {
 		return found
 	})
 }
-
-// beginning returns the words that begin with the typed text.
-func beginning(words []string, typed string) (found []string) {
-	for _, word := range words {
-		if strings.HasPrefix(word, typed) {
-			found = append(found, word)
-		}
-	}
-	return found
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"path/filepath"
 
@@ -11,7 +10,6 @@ import (
 	verdicts "github.com/coreos/dbtester/analyze/abilities/consistency"
 	reading "github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/ability/consistency"
-	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
 )
 
@@ -62,13 +60,6 @@ func newConsistency(a *app) *cobra.Command {
 	porcupine.register(cmd.Flags())
 	cmd.Flags().IntVar(&most, "witnesses", most, "most violations to show of each database")
 	return cmd
-}
-
-// sayer returns a function that prints a line in which text of others is safe to show.
-func sayer(w io.Writer) func(format string, args ...any) {
-	return func(format string, args ...any) {
-		fmt.Fprintln(w, plaintext.Line(fmt.Sprintf(format, args...)))
-	}
 }
 
 // printVerdict prints the verdict on one database's run, from its records in a folder.

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"os/user"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,25 +20,6 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
-
-type controlFlags struct {
-	outputFlags
-	localFlags
-	chosenFlags
-	clientFlags
-	liveFlags
-	config    string
-	results   string
-	dryRun    bool
-	noUpload  bool
-	fullSpeed bool
-	commands  bool // --allow-commands
-	create    bool // the bucket of the upload
-	link      linkFlags
-	wait      time.Duration // for the hosts' addresses
-	collect   string
-	over      map[string]map[string]string // of abilities, over the file's: see [config.Variant]
-}
 
 func newControl(a *app) *cobra.Command {
 	var f controlFlags
@@ -66,28 +43,6 @@ func newControl(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&f.collect, "collect", "", "instead of a run: fetch the records that the agents of an interrupted run still hold into its result folder, and release the agents; LAST is the newest run below --results")
 	completeRun(cmd, "collect")
 	return cmd
-}
-
-// register declares the flags of a run.
-func (f *controlFlags) register(cmd *cobra.Command, a *app) {
-	flags := cmd.Flags()
-	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic; - reads standard input")
-	flags.StringVar(&f.results, "results", "", "folder to make result folders in (default: the file's, or results)")
-	f.chosenFlags.register(flags)
-	f.localFlags.register(flags, a.registry, "directory of releases for --local")
-	f.registerDisk(flags)
-	f.clientFlags.register(flags)
-	f.liveFlags.register(flags)
-	f.outputFlags.register(cmd, "also make the report, and print every row of it", "also make the report, and "+openHelp)
-	a.completeChosen(cmd, &f.config)
-	completeOrFile(cmd, "selfcheck", selfcheckAuto)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the steps, commands and files of the run without running it")
-	flags.BoolVar(&f.noUpload, "no-upload", false, "skip the upload that the file requests")
-	flags.BoolVar(&f.fullSpeed, "full-speed", false, "allow loads without a rate on endpoints, which others may use")
-	flags.BoolVar(&f.commands, "allow-commands", false, "allow faults of the kind command, which run programs on this machine")
-	flags.DurationVar(&f.wait, "wait", 0, "how long to wait for addresses of hosts given as dns:NAME, for example of starting pods")
-	registerCreate(flags, &f.create)
-	f.link.register(flags, "control's certificate", "contact agents on other machines without TLS, and agents that accept anyone")
 }
 
 func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
@@ -179,31 +134,6 @@ func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlF
 	}
 	return err
 }
-
-// readExperiment reads a file and prints its warnings.
-func (a *app) readExperiment(path string) (*config.Experiment, error) {
-	return a.readOver(path, nil)
-}
-
-// readOver is readExperiment with the command line's values of abilities over the file's; nil
-// keeps the file as it is.
-func (a *app) readOver(path string, over map[string]map[string]string) (*config.Experiment, error) {
-	if path == "" {
-		return nil, usageError{errors.New("--config FILE is required")}
-	}
-	e, warnings, err := a.readVariant(path, config.Variant{Flags: over})
-	for _, w := range warnings {
-		fmt.Fprintln(a.err, w)
-	}
-	var open *fs.PathError
-	if errors.As(err, &open) { // such as a missing file, or a folder
-		return nil, usageError{err}
-	}
-	return e, err
-}
-
-// verboseHelp is the help of --verbose.
-const verboseHelp = "print a line for each step of the run also at a terminal, instead of one updated progress line"
 
 // conduct runs an experiment with local or remote agents, and shows it to view.
 func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags, view *audience) (out *control.Outcome, err error) {
@@ -354,29 +284,4 @@ func readyTimeout(e *config.Experiment) time.Duration {
 		}
 	}
 	return runningTimeout
-}
-
-// owner identifies this control in the error that another control gets while this one
-// uses an agent.
-func owner() string {
-	name, host := "someone", "somewhere"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if h, err := os.Hostname(); err == nil {
-		host = h
-	}
-	return fmt.Sprintf("%s@%s pid %d", name, host, os.Getpid())
-}
-
-// relative returns path relative to the current directory if it is below it.
-func relative(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }

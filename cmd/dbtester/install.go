@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/install"
@@ -51,22 +48,6 @@ recorded with the release and in every result that runs it.`,
 	f.format.register(cmd, usualFormats()...)
 	registerCache(flags, &f.cache, "directory of releases")
 	return cmd
-}
-
-func registerCache(flags *pflag.FlagSet, cache *string, usage string) {
-	flags.StringVar(cache, "cache", "", usage+" (default: dbtester in the user's cache directory)")
-}
-
-// cacheDir returns the directory of releases: the given one, or the user's.
-func cacheDir(named string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find the cache (name one with --cache): %w", err)
-	}
-	return filepath.Join(dir, "dbtester"), nil
 }
 
 func (a *app) runInstall(ctx context.Context, f installFlags, args []string) error {

@@ -8,20 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
-	"github.com/coreos/dbtester/pkg/files/plaintext"
-	"github.com/coreos/dbtester/pkg/machine/diskcheck"
-	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
-
-// removeLimit bounds the removal of a file by an immediate exit.
-const removeLimit = time.Second
 
 // workDirs is the name pattern of local agents' work directories.
 const workDirs = ".work-*"
@@ -56,15 +47,6 @@ func leftovers(folder string) []string {
 	})
 }
 
-// leftBehind describes a work directory that no process will remove.
-func leftBehind(dir string) string {
-	size := "data"
-	if s, err := fileinspect.Size(dir); err == nil {
-		size = humanize.Bytes(uint64(s.Allocated))
-	}
-	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
-}
-
 // reportLeft unmounts the members' disks in a work directory that a killed run left, and reports
 // the directory.
 func (a *app) reportLeft(ctx context.Context, dir string) {
@@ -76,67 +58,4 @@ func (a *app) reportLeft(ctx context.Context, dir string) {
 		fmt.Fprintf(a.err, "dbtester: disks below %s: %v\n", relative(dir), err)
 	}
 	fmt.Fprintf(a.err, "dbtester: %s\n", leftBehind(dir))
-}
-
-// lastWords holds the paths that an immediate exit prints: the result folders, and the work
-// directory that remains. It also holds the file that such an exit removes.
-type lastWords struct {
-	mu      sync.Mutex
-	folders []string
-	workDir string // "" if there is none
-	file    string // to be removed; "" if there is none
-	aside   bool   // standard output has only a result
-}
-
-// beside makes print write only to standard error.
-func (l *lastWords) beside() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.aside = true
-}
-
-// folder records a result folder.
-func (l *lastWords) folder(dir string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.folders = append(l.folders, dir)
-}
-
-// works records the work directory of local agents; "" removes it.
-func (l *lastWords) works(dir string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.workDir = dir
-}
-
-// temporary records a file to remove; "" forgets the file.
-func (l *lastWords) temporary(path string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.file = path
-}
-
-// print writes the result folders to out and the work directory to errw, and removes the
-// temporary file.
-func (l *lastWords) print(out, errw io.Writer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.aside {
-		out = errw
-	}
-	for _, dir := range l.folders {
-		fmt.Fprintf(out, "results in %s\n", relative(dir))
-	}
-	if l.workDir != "" {
-		fmt.Fprintf(errw, "dbtester: %s\n", leftBehind(l.workDir))
-		if n := len(l.folders); n > 0 {
-			fmt.Fprintf(errw, "dbtester: its records are fetched by: dbtester control --collect %s\n", plaintext.Word(relative(l.folders[n-1])))
-		}
-	}
-	if l.file == "" {
-		return
-	}
-	if err := diskcheck.RemoveWithin(l.file, removeLimit); err != nil {
-		fmt.Fprintf(errw, "dbtester: left behind: %s: %v\n", l.file, err)
-	}
 }

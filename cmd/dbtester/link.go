@@ -134,3 +134,6 @@ func (f linkFlags) client(a *app, dir string) (agentlink.Client, error) {
 		return usertoken.Read(path)
 	}}, nil
 }
+
+// agentPort is the port on which agents listen by default.
+const agentPort = "3500"

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -121,4 +122,46 @@ func timeOf(run string) time.Time {
 		return time.Time{}
 	}
 	return m.Started
+}
+
+// manifestsOf returns the manifests of runs. An unreadable one is left out: the report has its
+// error.
+func manifestsOf(folders []string) (all []*results.Manifest) {
+	for _, dir := range folders {
+		folder, err := results.Open(dir)
+		if err != nil {
+			continue
+		}
+		if m, err := folder.Manifest(); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// checkRuns returns an error if a folder is not a run.
+func checkRuns(folders []string) error {
+	for _, run := range folders {
+		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {
+			return usageError{fmt.Errorf("%s is not a result folder: %w%s", run, err, runsInside(run))}
+		}
+	}
+	return nil
+}
+
+// runsInside names the newest result folder below a folder, "" if there is none.
+// Folders are named by title and time.
+func runsInside(dir string) string {
+	var runs []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern, results.FileManifest)) // only patterns fail
+		runs = append(runs, found...)
+	}
+	if len(runs) == 0 {
+		return ""
+	}
+	newest := slices.MaxFunc(runs, func(a, b string) int {
+		return strings.Compare(filepath.Base(filepath.Dir(a)), filepath.Base(filepath.Dir(b)))
+	})
+	return fmt.Sprintf("; %s inside, the newest is %s", english.Plural(len(runs), "result folder is", "result folders are"), filepath.Dir(newest))
 }

@@ -23,3 +23,6 @@ func (f *outputFlags) register(cmd *cobra.Command, all, open string) {
 	flags.BoolVar(&f.verbose, "verbose", false, verboseHelp)
 	f.format.register(cmd, reportFormats()...)
 }
+
+// verboseHelp is the help of --verbose.
+const verboseHelp = "print a line for each step of the run also at a terminal, instead of one updated progress line"

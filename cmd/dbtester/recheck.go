@@ -275,3 +275,10 @@ func watchMemory(ctx context.Context, most uint64, passed func()) {
 		}
 	}
 }
+
+// sayer returns a function that prints a line in which text of others is safe to show.
+func sayer(w io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		fmt.Fprintln(w, plaintext.Line(fmt.Sprintf(format, args...)))
+	}
+}

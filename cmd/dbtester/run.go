@@ -11,54 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
-
-// The exit codes, as in the README.
-const (
-	exitDone         = 0
-	exitFailed       = 1
-	exitUsage        = 2
-	exitInvalid      = 3
-	exitWorse        = 4
-	exitInconclusive = 5
-	exitInterrupted  = 130
-)
-
-// errInterrupted is the cause of a command's context after a signal.
-var errInterrupted = errors.New("interrupted")
-
-// usageError is a wrong command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// invalidError reports a run that is recorded but not valid (exit code 3).
-type invalidError struct{ reasons []string }
-
-// Error has one line per reason.
-func (e *invalidError) Error() string {
-	return "the run is recorded, but not valid:\n  " + strings.Join(e.reasons, "\n  ")
-}
-
-// streams are the inputs and outputs of a command.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// app holds the dependencies of every command.
-type app struct {
-	streams
-	registry *database.Registry
-	self     []string // argv that runs this program again
-	last     *lastWords
-	typed    typed // standard input
-	bisect   bool  // use the exit codes of git bisect run
-}
 
 // run runs one command line and returns its exit code.
 func run(args []string, in io.Reader, out, errw io.Writer) int {
@@ -154,19 +110,6 @@ func (a *app) exitCode(err error) int {
 	default:
 		return exitFailed
 	}
-}
-
-// message returns an error's text without repeated lines.
-func message(err error) string {
-	seen := map[string]bool{}
-	var lines []string
-	for _, line := range strings.Split(err.Error(), "\n") {
-		if !seen[line] {
-			lines = append(lines, line)
-		}
-		seen[line] = true
-	}
-	return strings.Join(lines, "\n")
 }
 
 // newRoot returns the command tree.

@@ -15,14 +15,6 @@ import (
 // with that name is ./-.
 const stdinWord = "-"
 
-// typed holds the data from standard input, which can be read only once and which commands may
-// parse several times.
-type typed struct {
-	read bool
-	name string // in positions; "" means standard input
-	data []byte
-}
-
 // standardInput returns the data on standard input, at most as many bytes as an experiment
 // file may have.
 func (a *app) standardInput() ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -97,4 +98,14 @@ func nearest(word string, known []string) string {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""
+}
+
+// beginning returns the words that begin with the typed text.
+func beginning(words []string, typed string) (found []string) {
+	for _, word := range words {
+		if strings.HasPrefix(word, typed) {
+			found = append(found, word)
+		}
+	}
+	return found
 }

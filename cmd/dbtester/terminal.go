@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
@@ -87,3 +90,25 @@ func (s streams) screen(h *headline.Headline) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// screenText returns the first screen at the end of a command.
+func screenText(h *headline.Headline) string {
+	return strings.Join(fit(strings.Split(strings.TrimRight(h.Screen(), "\n"), "\n"), screenLines), "\n") + "\n"
+}
+
+// fit returns at most n lines: if there are more, the last line counts the omitted ones.
+func fit(lines []string, n int) []string {
+	n = max(n, 1)
+	if len(lines) <= n {
+		return lines
+	}
+	left := len(lines) - n + 1
+	return append(slices.Clone(lines[:n-1]), fmt.Sprintf("... and %s; dbtester analyze --all prints all", english.Plural(left, "more line", "")))
+}
+
+// A command that ran or analyzed something ends with at most closingLines lines, which fit on
+// a terminal. screenLines of them are the first screen.
+const (
+	closingLines = 30
+	screenLines  = 24
+)

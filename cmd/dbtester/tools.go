@@ -121,3 +121,19 @@ func snapshots(db *config.Database, version string) error {
 	}
 	return nil
 }
+
+// cacheDir returns the directory of releases: the given one, or the user's.
+func cacheDir(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache (name one with --cache): %w", err)
+	}
+	return filepath.Join(dir, "dbtester"), nil
+}
+
+func registerCache(flags *pflag.FlagSet, cache *string, usage string) {
+	flags.StringVar(cache, "cache", "", usage+" (default: dbtester in the user's cache directory)")
+}

@@ -9,7 +9,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/coreos/dbtester/control"
 	"github.com/coreos/dbtester/pkg/config"
@@ -49,15 +48,6 @@ func newUpload(a *app) *cobra.Command {
 	return cmd
 }
 
-// registerCreate adds the flag that creates a bucket. Without the flag no bucket is created.
-func registerCreate(flags *pflag.FlagSet, create *bool) {
-	flags.BoolVar(create, "create-bucket", false, "create the bucket, or the folder of file://, if it does not exist")
-}
-
-func registerProject(flags *pflag.FlagSet, project *string) {
-	flags.StringVar(project, "project", "", "project of a bucket of gs:// that --create-bucket creates")
-}
-
 func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, address string) (err error) {
 	if err := remotestorage.Check(address); err != nil {
 		return usageError{err}
@@ -80,22 +70,6 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 		}
 	}
 	return nil
-}
-
-// offerCreate names the flag that creates a missing bucket.
-func offerCreate(err error) error {
-	if errors.Is(err, remotestorage.ErrNoBucket) {
-		return fmt.Errorf("%w (--create-bucket makes it)", err)
-	}
-	return err
-}
-
-// withInterrupt adds the cause of ctx to an error after its end.
-func withInterrupt(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
-		return errors.Join(err, cause)
-	}
-	return err
 }
 
 // uploadRun copies one result folder. It is the uploader of [control.Options].
@@ -143,8 +117,6 @@ func sendClassic(ctx context.Context, store remotestorage.Store, run string, to 
 		english.Plural(sum.Sent, "file", ""), humanize.Bytes(uint64(sum.SentBytes)), sum.Present))
 	return nil
 }
-
-func joinURL(address, name string) string { return strings.TrimRight(address, "/") + "/" + name }
 
 // repairCommand returns the command that sends the files that an upload did not.
 func repairCommand(run string, to config.Upload) string {
