@@ -15,12 +15,17 @@ func main() {
 	top := flag.Int("top", 12, "rows of the tables of types and structs")
 	sample := flag.Int("comments", 0, "number of comments to print, drawn at random")
 	seed := flag.Uint64("seed", 1, "seed of that draw")
+	circles := flag.String("circles", "", "print nothing but the files of this package that use one another, in a circle, and the names that they use")
 	flag.Parse()
 	dir := "."
 	if flag.NArg() > 0 {
 		dir = flag.Arg(0)
 	}
-	if err := measure(os.Stdout, dir, *top, *sample, *seed); err != nil {
+	do := func() error { return measure(os.Stdout, dir, *top, *sample, *seed) }
+	if *circles != "" {
+		do = func() error { return circlesOf(os.Stdout, dir, *circles) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "house:", err)
 		os.Exit(1)
 	}
@@ -42,6 +47,15 @@ func measure(w io.Writer, dir string, top, sample int, seed uint64) error {
 	}
 	printSample(w, t, sample, seed)
 	return nil
+}
+
+// circlesOf prints the circles of a package of the tree in dir.
+func circlesOf(w io.Writer, dir, of string) error {
+	t, err := readTree(dir)
+	if err != nil {
+		return err
+	}
+	return printCircles(w, t, of)
 }
 
 // report prints the tables of t. Tests and generated files are in none of them.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -16,10 +17,13 @@ import (
 // function, type, variable, constant, method or field of the same package.
 type arrow struct{ from, to string }
 
+// arrowSet holds arrows, each with the names that the first file uses of the second.
+type arrowSet map[arrow]map[string]bool
+
 // arrows resolves names by go/types. Imported packages stay unread, so that a tree
 // is measured without being built; what only an import's types could resolve, such
 // as a method called on the result of a generic function, is left out.
-func arrows(fset *token.FileSet, sources []*source) map[arrow]bool {
+func arrows(fset *token.FileSet, sources []*source) arrowSet {
 	var files []*ast.File
 	names := map[string]string{}
 	for _, s := range sources {
@@ -29,12 +33,16 @@ func arrows(fset *token.FileSet, sources []*source) map[arrow]bool {
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Error: func(error) {}, Importer: unread{}}
 	conf.Check("measured", fset, files, info) //nolint:errcheck // unread imports make errors
-	found := map[arrow]bool{}
+	found := arrowSet{}
 	for id, object := range info.Uses {
 		from := names[fset.Position(id.Pos()).Filename]
 		to := names[fset.Position(object.Pos()).Filename]
 		if from != "" && to != "" && from != to {
-			found[arrow{from, to}] = true
+			a := arrow{from, to}
+			if found[a] == nil {
+				found[a] = map[string]bool{}
+			}
+			found[a][object.Name()] = true
 		}
 	}
 	return found
@@ -44,6 +52,22 @@ type unread struct{}
 
 func (unread) Import(string) (*types.Package, error) { return nil, errors.New("imports are not read") }
 
+// sorted returns the arrows by the names of their files.
+func (found arrowSet) sorted() []arrow {
+	return slices.SortedFunc(maps.Keys(found), func(a, b arrow) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+}
+
+// uses returns the files that each file uses, by name.
+func (found arrowSet) uses() map[string][]string {
+	uses := map[string][]string{}
+	for _, a := range found.sorted() {
+		uses[a.from] = append(uses[a.from], a.to)
+	}
+	return uses
+}
+
 // order is how the files of a package lie on floors. A file lies one floor above the
 // highest file that it uses. Files are visited by name, depth first; an arrow to a
 // file whose visit has begun and not ended closes a cycle and runs back up.
@@ -52,13 +76,8 @@ type order struct {
 	backUp int
 }
 
-func orderOf(files []string, found map[arrow]bool) order {
-	uses := map[string][]string{}
-	for _, a := range slices.SortedFunc(maps.Keys(found), func(a, b arrow) int {
-		return slices.Compare([]string{a.from, a.to}, []string{b.from, b.to})
-	}) {
-		uses[a.from] = append(uses[a.from], a.to)
-	}
+func orderOf(files []string, found arrowSet) order {
+	uses := found.uses()
 	o, floor, begun := order{}, map[string]int{}, map[string]bool{}
 	var visit func(string) int
 	visit = func(f string) int {
@@ -87,10 +106,10 @@ func orderOf(files []string, found map[arrow]bool) order {
 }
 
 // mutual counts arrows whose opposite exists too.
-func mutual(found map[arrow]bool) int {
+func mutual(found arrowSet) int {
 	n := 0
 	for a := range found {
-		if found[arrow{a.to, a.from}] {
+		if found[arrow{a.to, a.from}] != nil {
 			n++
 		}
 	}
