@@ -1,6 +1,5 @@
-// Package abilities is the frame of what reports show of abilities: a half of each lies in a
-// folder below, and package all lists them. A half shows something by the optional interfaces
-// of this package.
+// Package abilities defines the interfaces by which abilities add rows, sentences and figures to
+// reports. The half of each ability lies in a folder below, and package all lists them.
 package abilities
 
 import (
@@ -17,17 +16,17 @@ import (
 // [Explainer] and [Comparer].
 type Half any
 
-// Row is a row of the table, in the section of another row and below it.
+// Row adds a row to the table, in the section of another row and below it.
 type Row struct {
 	Name, Unit, Definition string
 	// After is the name of the row before it.
 	After string
-	// Section, if not empty, is another section than that row's: an existing one, or one of the
-	// abilities that name it.
+	// Section, if not empty, replaces the section of that row. It names an existing section, or a
+	// new one that several abilities can name.
 	Section string
 	// Cell returns a run's number and its text, which may say more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
-	// OfStage, instead of Cell, returns those of each stage of a load.
+	// OfStage, instead of Cell, returns the number and the text of each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
 	// Format, if not nil, formats the number of a [Sectioner]'s row. The text of Cell is then a
 	// line below it.
@@ -94,7 +93,7 @@ type Gauger interface {
 	Gauges(*run.Run) []Gauge
 }
 
-// Gauge is a number of a run. The label of an only gauge is "".
+// Gauge is a number of a run. The label is "" if the run has only one gauge.
 type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
@@ -115,8 +114,8 @@ type Sought struct {
 	By func(*run.Run) bool
 	// Number is the rate in requests per second. Higher is better.
 	Number func(*run.Run) run.Measure
-	// Target is what was searched for, and Asked the same as JSON, by the names of settings. Runs
-	// that are compared must agree in both.
+	// Target describes the searched rate, and Asked returns the settings of the search as JSON, by
+	// name. Compared runs must agree in both.
 	Target func(*run.Run) string
 	Asked  func(*run.Run) map[string]json.RawMessage
 	// Say is the sentence about columns, given by their names and runs. requests names their
@@ -150,7 +149,7 @@ type Filer interface {
 	FileNames() []string
 }
 
-// File is a CSV file with a suffix for its name. The first record is the header.
+// File is written as CSV. Name is the suffix of the file's name, and the first record is the header.
 type File struct {
 	Name    string
 	Records [][]string
@@ -195,13 +194,14 @@ type Finding struct {
 	Of    func([]*run.Run) string
 }
 
-// Explainer knows what response times were spent on. It ranks no databases.
+// Explainer knows the causes of response times. It ranks no databases.
 type Explainer interface {
-	// Explain returns it for databases, given by their names and runs; nil if it is not known of any.
+	// Explain returns the causes for databases, given by their names and runs; nil if no database
+	// has a known one.
 	Explain(names []string, runs [][]*run.Run) *Explanation
 }
 
-// Explanation is what the mean response times of databases were spent on.
+// Explanation has the causes of the mean response times of databases.
 type Explanation struct {
 	// Sentence is for the first screen; "" if nothing is named.
 	Sentence  string      `json:"sentence,omitempty"`
@@ -213,11 +213,11 @@ type Explained struct {
 	Database string `json:"database"`
 	// Step is the label of the steps; "" if all are alike.
 	Step string `json:"step,omitempty"`
-	// Runs is the number of runs of which it is known.
+	// Runs is the number of runs with a verdict.
 	Runs int `json:"runs"`
 	// Verdict is "named", "partly" or "none found".
 	Verdict string `json:"verdict"`
-	// Causes are those of at least half of the runs.
+	// Causes were found in at least half of the runs.
 	Causes []Cause `json:"causes"`
 }
 

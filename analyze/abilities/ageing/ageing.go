@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is the half of reports.
+// Half shows drift in reports.
 type Half struct{}
 
 var (
@@ -27,7 +27,7 @@ const (
 	mentioned = 5.0
 )
 
-// Rows are the rows of the table.
+// Rows returns a row for each measure that may drift.
 func (Half) Rows() (rows []abilities.Row) {
 	const how = "; the percentage is of the median; interval: 95 %; p: how probable so clear a drift is without one, corrected for the number of measures and steps; below 0.05 a drift is found; smallest: a drift that would have been found with a probability of 90 %; steps of 30 minutes or longer are judged"
 	for _, r := range []struct {

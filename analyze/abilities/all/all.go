@@ -1,4 +1,4 @@
-// Package all lists what reports show of abilities.
+// Package all lists the halves of abilities that reports show.
 package all
 
 import (

@@ -1,4 +1,4 @@
-// Package capacity shows what a search for a capacity found.
+// Package capacity shows the results of searches for a capacity.
 package capacity
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is the half of reports.
+// Half shows capacity searches in reports.
 type Half struct{}
 
 var (
@@ -21,7 +21,7 @@ var (
 	_ abilities.Drawer    = Half{}
 )
 
-// Section is the section of the rows.
+// Section returns the title above the rows of SectionRows.
 func (Half) Section() string { return "Capacity (the search before the measured part)" }
 
 // SectionRows are the rows for capacity searches. Runs with different limits have separate rows.

@@ -21,7 +21,7 @@ func (Half) Sought() abilities.Sought {
 	}
 }
 
-// target describes what is searched for: the rate is the result.
+// target describes the conditions of the search; the rate is its result.
 func target(r *run.Run) string {
 	asked := r.Capacity.Plan
 	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)

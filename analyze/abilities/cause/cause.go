@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is the half of reports.
+// Half shows the ledgers and their verdicts in reports.
 type Half struct{}
 
 var (

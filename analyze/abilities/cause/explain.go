@@ -18,8 +18,8 @@ const (
 	verdictNone   = "none found"
 )
 
-// Explain returns what the response times of some databases were spent on, at the largest step of
-// each, and a sentence about them if anything is named.
+// Explain returns the causes of the response times of some databases, at the largest step of
+// each, and a sentence about them if a cause is named.
 func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	e := &abilities.Explanation{}
 	found := false
@@ -43,7 +43,7 @@ func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	return e
 }
 
-// alike returns the part of the sentence about several databases with one and the same cause each, "" for others.
+// alike returns the part of the sentence about several databases that all have the same only cause; else "".
 func alike(databases []abilities.Explained) string {
 	var texts []string
 	for _, d := range databases {
@@ -73,7 +73,7 @@ func label(d abilities.Explained) string {
 	return d.Database + " " + preposition + " " + d.Step
 }
 
-// degree returns what a cause is called.
+// degree returns the words for a cause, with its degree.
 func degree(c abilities.Cause) string {
 	if c.Verdict == verdictPartly {
 		return "partly " + c.Words
@@ -94,7 +94,7 @@ func share(d abilities.Explained, c abilities.Cause) string {
 	return text
 }
 
-// explained returns what at least half of a database's runs with a ledger have in common.
+// explained returns the causes that at least half of a database's runs with a ledger have.
 func explained(runs []*run.Run) abilities.Explained {
 	one := abilities.Explained{Verdict: verdictNone, Causes: []abilities.Cause{}}
 	named := map[string]int{}

@@ -85,8 +85,8 @@ func direct(r *run.Run) bool {
 	return r.Info.Record.Load.Target == "leader" && !slices.ContainsFunc(r.Info.Record.Steps, lost)
 }
 
-// trip is the mean round trip from a member to others: that of its streams, as its kernel knows it by
-// acknowledgements, or else its own measure.
+// trip returns the mean round trip from a member to others: the kernel's, from the acknowledgements of
+// its streams, or else the member's own measure.
 func trip(m *run.Machine, spans []run.Span, own run.Measure) (trip run.Measure, acknowledged bool) {
 	s, n := m.Inside(spans, metric.StreamTripSeconds), m.Inside(spans, metric.StreamTrips)
 	switch {
@@ -104,7 +104,7 @@ func whole(seconds run.Measure) bool {
 	return math.Abs(ms-math.Round(ms)) < 1e-4
 }
 
-// pending is the mean number of pending requests, by Little's law.
+// pending returns how many requests were in flight, in the mean, by Little's law.
 func pending(g *run.Stage) run.Measure {
 	l := &g.Latency
 	service := l.OK.Mean
@@ -157,7 +157,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	}
 }
 
-// add adds what the processes of a machine required.
+// add adds the processor time and the waits of the processes of a machine.
 func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus := func(sum *run.Measure, n metric.Name) {
 		switch one := known(m.ShareWithin(spans, n)); {

@@ -17,10 +17,10 @@ func fsyncRule() Rule {
 	}
 }
 
-// fsync is the share of the time of what requests do not wait for the others beyond their own
-// sync, or one whole sync if that is longer. At least one whole sync is certain, without waits for a
-// processor: while the leader syncs for others, a request may also be elsewhere. A sync that takes
-// longer than the agreement of most members was not waited for to its end.
+// fsync returns the share of syncs in the time that is left without the wait for other members beyond
+// the leader's sync, or one whole sync if that is longer. Only one whole sync, without waits for a
+// processor, is certain: while the leader syncs for others, a request may also be elsewhere. Requests do
+// not wait for the end of a sync that takes longer than the agreement of most members.
 func fsync(f *Facts, at above) run.Measure {
 	if !f.Syncing.Known() {
 		return f.Syncing

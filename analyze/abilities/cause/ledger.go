@@ -4,8 +4,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Facts are what the records of a step contain about its time. A fact that was not recorded has
-// the reason. Times are in milliseconds, of one request or of one piece of work.
+// Facts are the numbers from the records of a step that explain its time. A fact that was not
+// recorded has the reason. Times are in milliseconds, of one request or of one piece of work.
 type Facts struct {
 	// Response is the mean response time of the requests that ended ok. Service is the part from
 	// the sending on; in a closed loop it is the same.
@@ -45,7 +45,7 @@ type Facts struct {
 	// Busy is the share of the processors of the leader's machine, from 0 to 1, that this run used:
 	// the members there, and the clients if they are there.
 	Busy run.Measure
-	// Members and Clients are what all members and the clients required.
+	// Members and Clients are the processor loads of all members and of the clients.
 	Members, Clients Load
 	// Majority is the mean number of threads that waited for a processor of the leader and, of the
 	// others, of as many as make a majority with it: those of which most waited.
@@ -56,7 +56,7 @@ type Facts struct {
 	Shared bool
 }
 
-// Load is what processes required of the processors, as mean numbers.
+// Load is the mean number of threads that waited for a processor, and of used processors.
 type Load struct{ Waiting, Used run.Measure }
 
 // Line is a part of the mean response time.
@@ -72,9 +72,10 @@ type Line struct {
 	unsure func(*Facts, run.Measure) float64
 }
 
-// above is what the lines above a line have found, in milliseconds.
+// above sums up the lines above a line, in milliseconds.
 type above struct {
-	// left is what they leave, and within the time in the members, which the lines outside of them leave.
+	// left is the response time that they leave, and within the time in the members, which the lines
+	// outside of them leave.
 	left, within float64
 	// unsure is how much of the lines may have been waits for a processor.
 	unsure float64
@@ -91,11 +92,11 @@ const (
 	nameProcessors = "LEDGER-PROCESSORS"
 )
 
-// Unexplained is the name of the last line: what all others leave.
+// Unexplained is the name of the last line: the time that all others leave.
 const Unexplained = "LEDGER-UNEXPLAINED"
 
 // Lines returns the lines in the order of attribution, from the client inwards, and within the
-// leader from what is known best to what is known worst.
+// leader from the best known time to the worst known one.
 func Lines() []Line {
 	return []Line{
 		{nameClient, "delay that the client itself added: lateness before the sending, and stops of its process during calls", clientDelay, false, beyondLow},
@@ -114,9 +115,9 @@ type Entry struct {
 	Millis, Share run.Measure
 }
 
-// Ledger returns the entries for all lines, and the rest last. Shares sum to 100: the rest has
-// what the lines without a value would explain, and is negative if the lines overlap. A ledger
-// without any line about the members is nil, with the reason.
+// Ledger returns the entries for all lines, and the rest last. Shares sum to 100: the rest contains
+// the time of the lines without a value, and is negative if the lines overlap. Without any line
+// about the members, Ledger returns nil and the reason.
 func Ledger(f *Facts) (entries []Entry, why run.Measure) {
 	if !f.Response.Known() {
 		return nil, f.Response
@@ -128,7 +129,7 @@ func Ledger(f *Facts) (entries []Entry, why run.Measure) {
 		return nil, run.Inapplicable("%s", f.Waiting.Missing)
 	}
 	at := above{left: f.Response.Value}
-	most := 0.0 // what else may belong to the rest
+	most := 0.0 // the most time that may belong to the rest as well
 	add := func(l Line, m run.Measure) {
 		entries = append(entries, Entry{l, m, m.Times(100 / f.Response.Value)})
 	}
@@ -161,7 +162,7 @@ func bounds(m run.Measure) (low, high float64) {
 	return m.Low, m.High
 }
 
-// beyondLow is what a measure is over its lower bound.
+// beyondLow returns the distance of a measure from its lower bound.
 func beyondLow(_ *Facts, m run.Measure) float64 {
 	low, _ := bounds(m)
 	return m.Value - low
@@ -173,9 +174,8 @@ func atLeast(m run.Measure, low float64) run.Measure {
 	return m
 }
 
-// during is the part of the time left in which something lasted that takes a share of the window.
-// Clients of a closed loop always wait, so what lasts for a share of the window takes that share
-// of their time.
+// during returns the part of the time left that an activity took which lasts for a share of the
+// window. Clients of a closed loop always wait, so that it takes the same share of their time.
 func during(share run.Measure, left float64) run.Measure {
 	if !share.Known() {
 		return share
@@ -183,9 +183,9 @@ func during(share run.Measure, left float64) run.Measure {
 	return run.Measured(min(share.Value, 1)*max(left, 0), share.N)
 }
 
-// most is the largest part of the time of pending requests that can have been in times that take
-// shares of the window. Where less than one request was pending, all of them may have been while
-// one was. It is 1 for what was not recorded.
+// most returns the largest part of the time of pending requests that activities with these shares of
+// the window can have taken. Where less than one request was pending, all activity may have fallen
+// into the times with a request. It is 1 if a share was not recorded.
 func (f *Facts) most(shares ...run.Measure) float64 {
 	sum := 0.0
 	for _, s := range shares {

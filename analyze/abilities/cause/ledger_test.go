@@ -9,12 +9,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// The shares of the ledger are those for which requests waited in a simulation, at most 5
-// points more and 8 fewer, and the rest is at most 30 %. The verdict has what was planted, and both of two.
+// The shares of the ledger are the simulated waits of requests, at most 5 points more and 8 fewer, and the
+// rest is at most 30 %. The verdict has the planted cause, and both of two.
 func TestPlanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		model
-		want string // what is named and, behind a comma, what is partly
+		want string // the named cause and, behind a comma, the partly named one
 	}{
 		"slow disk":                   {model{clients: 16, sync: 11, outside: .2}, "fsync"},
 		"slow disk, one client":       {model{clients: 1, sync: 11, outside: 1}, "fsync"},
@@ -65,7 +65,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// degrees lists what is named and, each behind a comma, what is partly.
+// degrees lists the named causes and, each behind a comma, the partly named ones.
 func degrees(v *Verdict) (text string) {
 	for _, s := range v.Of(Named) {
 		text += s.Name
@@ -215,14 +215,14 @@ func TestTripTooLong(t *testing.T) {
 		if got[namePeers].Known() != c.known {
 			t.Errorf("%+v: the other members have %+v", c, got[namePeers])
 		}
-		// The leader syncs for 80 % of what requests do not wait for the others beyond its sync.
+		// The leader syncs for 80 % of the time without the wait for the others beyond its sync.
 		if want := 80.; !c.known && c.inside == 0 && math.Abs(got[nameFsync].Value-want) > 1e-9 {
 			t.Errorf("%+v: syncs have %+v, want %g %%", c, got[nameFsync], want)
 		}
 	}
 }
 
-// While a quota stops the leader, nobody knows what else it waits for.
+// While a quota stops the leader, its other waits are not known.
 func TestStoppedLeader(t *testing.T) {
 	f := convicted()
 	f.Trip, f.Sync, f.FollowersSync, f.Syncing = run.Measured(9, 20), run.Measured(.1, 50), run.Measured(.1, 50), run.Measured(.01, 9)

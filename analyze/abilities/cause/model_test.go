@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// model is a leader that takes the requests which it has together, works on them and syncs its log,
-// one batch after the other. The others are asked while it does, and it answers when both are done.
-// Times are in ms of simulated time. What others run on the processor comes and goes, and threads wait for it.
+// model simulates a leader that takes its queued requests as a batch, works on them and syncs its log, one
+// batch after the other. It asks the others meanwhile, and answers when both are done. Times are in
+// ms of simulated time. Threads wait while other programs occupy the processor, which they do at times.
 type model struct {
 	clients       int     // of a closed loop
 	rate          float64 // requests per ms; 0: a closed loop
@@ -26,8 +26,7 @@ type model struct {
 	agrees        bool // the leader reports agreements, else round trips
 }
 
-// spent is where the requests' time went, in request-milliseconds by what happened, and the
-// leader's totals.
+// spent has the requests' time in request-milliseconds by cause, and the leader's totals.
 type spent struct {
 	model
 	outside, stopped, syncing, peers, processors, work, rest, all float64
@@ -39,10 +38,10 @@ type spent struct {
 	used                   float64
 }
 
-// batch is what the leader works on.
+// batch has the requests that the leader works on together.
 type batch struct {
 	requests               int
-	lock, work, sync, trip float64 // what is left of each
+	lock, work, sync, trip float64 // the remaining time of each
 	asked                  bool
 	synced, agreed         bool // noticed by its threads
 }
@@ -55,7 +54,7 @@ type request struct {
 // step is the length of a step of the simulation.
 const step = .1
 
-// simulate runs the model for a time, and counts what each request waits for.
+// simulate runs the model for a time, and adds up the waits of all requests.
 func (m model) simulate(length float64) *spent {
 	s := &spent{model: m, length: length}
 	random := rand.New(rand.NewPCG(m.seed, 2))
@@ -145,7 +144,8 @@ func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 	return waits
 }
 
-// travel moves what is on its way. It returns what is still, and how many came to the leader.
+// travel moves requests and answers on their way. It returns those that are still on it, and how many came
+// to the leader.
 func (s *spent) travel(away []request, now float64, busy bool) (still []request, came int) {
 	waits := 0.0
 	for _, q := range away {
@@ -173,7 +173,7 @@ func (s *spent) travel(away []request, now float64, busy bool) (still []request,
 	return still, came
 }
 
-// lead does a step of a batch. It returns what that was spent on.
+// lead does a step of a batch. It returns the counter for the time that was spent.
 func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	held := halted || busy
 	wait := func() *float64 {
@@ -204,7 +204,7 @@ func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	return &s.syncing
 }
 
-// facts are what the records of such a load contain.
+// facts returns the facts that the records of such a load contain.
 func (s *spent) facts() *Facts {
 	n := int64(s.answered)
 	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }

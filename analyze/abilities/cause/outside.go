@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// outsideRule names what lies between clients and members. Forwarding by members is part of it.
+// outsideRule names the way between clients and the leader, including forwarding by members.
 func outsideRule() Rule {
 	return Rule{
 		Name: "outside", Words: "the way from the clients to the leader and back", Lines: []string{nameOutside}, Over: over, Partly: partly,

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Rule names what a part of the response time is spent on. It has a file of its own, with the
-// lines that convict.
+// Rule names a cause of a part of the response time. It has a file of its own, with the lines that
+// convict.
 type Rule struct {
 	// Name is a word for programs. Words name it for readers, and Shared where members and
 	// clients share a machine, "" for the same. Rules with the same words are one.
@@ -22,12 +22,13 @@ type Rule struct {
 	Over, Partly float64
 	// Numbers returns the numbers behind the lines, all of which have a value.
 	Numbers func(*Facts) string
-	// AtLeast returns a share, in percent, that follows from something else than lines; nil for none.
+	// AtLeast, if not nil, returns a lower bound of the share, in percent, that does not follow from
+	// the lines.
 	AtLeast func(*Facts) float64
 }
 
-// The usual shares, in percent, and the least one of what is mentioned besides, unless it may be
-// large.
+// The usual thresholds of rules, and the smallest share of other parts that the verdict mentions, all in
+// percent. It also mentions suspects whose upper bound reaches Partly.
 const (
 	over, partly, mentioned = 50.0, 30.0, 5.0
 	mostMentioned           = 3
@@ -55,17 +56,17 @@ type Suspect struct {
 	Share  run.Measure
 	Text   string
 	Degree Degree
-	least  float64 // what the rule knows of the share besides its lines, in percent
+	least  float64 // the share by AtLeast, in percent
 }
 
-// Verdict states what the response time was spent on.
+// Verdict names the causes of the response time.
 type Verdict struct {
 	// Suspects are in the order of their lower bounds, and of their values where these are equal.
 	Suspects []Suspect
 	// Unexplained is the share of the rest. Queued is the share of all in which requests waited
 	// for a free client, without which all other shares are: it follows from the others.
 	Unexplained, Queued float64
-	// Shared is that of the facts.
+	// Shared is a copy of the field of the facts.
 	Shared bool
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Half is the half of reports.
+// Half shows the verdict of the judge in reports.
 type Half struct{}
 
 var (
@@ -22,7 +22,7 @@ var (
 	_ abilities.Finder = Half{}
 )
 
-// Rows are the rows of the table.
+// Rows returns the rows about violations, stale reads, lost writes and the cost of judging.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		{Name: "LINEARIZABLE", Unit: "violations", After: "KEYS-FOUND", Cell: cell(violations),

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is the half of reports.
+// Half shows the deaths of holders in reports.
 type Half struct{}
 
 var (
@@ -35,7 +35,7 @@ func (Half) Acted(r *run.Run) bool {
 	return err == nil && o.Abandoned > 0
 }
 
-// Rows are the rows of the table.
+// Rows returns the rows about sessions, and about the load while they ended.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*deaths.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}

@@ -62,8 +62,8 @@ func lines() []line {
 	}
 }
 
-// Card is the first screen of loads with instances: when all consumers knew of a death, of which
-// parts that consists, and what it costs to wait for one.
+// Card is the first screen of loads with instances: the time until all consumers knew of a death, its
+// parts, and the cost of waiting for a death.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	card := &abilities.Card{Head: append([]string{"service discovery"}, names...)}
 	found := false

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Half is the half of reports.
+// Half shows deaths and deploys of instances in reports.
 type Half struct{}
 
 var (
@@ -42,7 +42,7 @@ func outcome(r *run.Run) *discovery.Outcome {
 	return &o
 }
 
-// Rows are the rows of the table.
+// Rows returns the rows about registrations, and about the changes that consumers learned of.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*run.Run, *discovery.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}

@@ -119,8 +119,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The sentence has when all knew, and names what was not measured instead of a loser. The card has the
-// parts, and dashes for what is not known.
+// The sentence has when all knew, and names an unmeasured way instead of a loser. The card has the
+// parts, and dashes for unknown ones.
 func TestCard(t *testing.T) {
 	consul, late := died(), died()
 	consul.Beside = "health checks of agents"

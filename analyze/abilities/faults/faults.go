@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/faults"
 )
 
-// Half is the half of reports.
+// Half shows faults in reports.
 type Half struct{}
 
 // Name is the kind of experiment.
@@ -43,7 +43,7 @@ func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string
 	return times, "reddish: from when a fault was asked for until it was over"
 }
 
-// happened returns the faults of a run, none if this release cannot read them.
+// happened returns the faults of a run; nil if this release cannot read them.
 func happened(r *run.Run) []faults.Happened {
 	list, err := faults.Record().Of(r.Info.Record.Records)
 	if err != nil {
@@ -52,7 +52,7 @@ func happened(r *run.Run) []faults.Happened {
 	return list
 }
 
-// Rows are the rows of the table.
+// Rows returns a row for each quantity of a fault.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, definition string, q quantity) abilities.Row {
 		return abilities.Row{Name: name, Unit: q.unit, After: after, Definition: definition, Cell: func(r *run.Run) (run.Measure, string) { return cell(r, q) }}

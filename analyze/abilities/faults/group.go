@@ -127,14 +127,15 @@ func backlog() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.BacklogGone, true })
 }
 
-// silence is the longest silence of all members together, own that of the member with the fault.
+// silence measures the longest time without an answered probe of any member, and own the same for
+// the member with the fault.
 func silence() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return silenceOf(h, 0) })
 }
 
 func own() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) {
-		if h.Member < 0 { // none could be found
+		if h.Member < 0 { // no member could be found
 			return 0, false
 		}
 		return silenceOf(h, h.Member+1)

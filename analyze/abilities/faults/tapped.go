@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tapRow is the row of what a tap costs.
+// tapRow is the row about the cost of taps.
 func tapRow() abilities.Row {
 	return abilities.Row{
 		Name: "FAULT-TAP", Unit: "ms", After: "FAULT-P99",
@@ -78,7 +78,7 @@ func tapNote(runs []*run.Run) string {
 	return fmt.Sprintf("; each sync%s costs %s ms more under the tap (n = %s, before the load)", whose, run.RangeText(costs, ms), run.RangeText(ns, strconv.Itoa))
 }
 
-// costOf is what a tap adds to a sync, in milliseconds.
+// costOf returns the time that a tap adds to a sync, in milliseconds.
 func costOf(t *results.TapCost) float64 { return milliseconds(t.With - t.Without) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / 1e6 }

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/locks"
 )
 
-// held is what became of a lock that was held for a time.
+// held is the outcome of a run whose locks were held for a given time.
 type held struct {
 	hold  time.Duration
 	of    *locks.Outcome
@@ -27,7 +27,7 @@ type holds struct {
 	all           []held
 }
 
-// name is what a line of a figure is called.
+// name returns the name of the line in a figure.
 func (h *holds) name() string {
 	return fmt.Sprintf("%s, %s, %s", h.store, h.recipe, contenders(h.all[0].stage))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// outcomes are those of the runs of a database in which contenders competed.
+// outcomes returns the outcomes of a database's runs in which contenders competed.
 func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	for _, r := range runs {
 		if o := outcome(r); o != nil {
@@ -23,7 +23,7 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
-// allOutcomes are those of all databases.
+// allOutcomes returns the outcomes of all databases.
 func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 	for _, of := range runs {
 		list = append(list, outcomes(of)...)
@@ -34,16 +34,16 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 // fewClauses is the number of databases up to which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is what a sentence says of a database: a number of each of its trials, how its locks are
-// acquired, and what the numbers are of.
+// clause is the part of a sentence about one database: a number of each of its trials, how its locks
+// are acquired, and the quantity of the numbers.
 type clause struct {
 	name      string
 	numbers   []int64 // ns
 	how, what string
 }
 
-// clauses joins what a sentence says of all databases after some words. What the numbers of all are of
-// stands once, and of many databases only what they are.
+// clauses joins the clauses of all databases after some words. A quantity that all share is written
+// once. With many databases, the sentence has only the numbers and their kind.
 func clauses(begin, in, are string, all []clause, text func(ns int64) string) string {
 	few := len(all) <= fewClauses
 	alike := few && !slices.ContainsFunc(all, func(c clause) bool { return c.what != all[0].what })
@@ -110,15 +110,15 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return strings.Join(said, " ")
 }
 
-// The least numbers of contenders, and of turns of each at an equal share, of which a sentence states
-// how turns were shared.
+// The smallest numbers of contenders, and of turns per contender at equal shares, for which the
+// sentence states how turns were shared.
 const (
 	severalContenders = 3
 	severalTurns      = 10
 )
 
-// shared is the sentence about the turns of the unluckiest and the luckiest contender in all trials,
-// with the most contenders, "" for none.
+// shared returns the sentence about the turns of the unluckiest and the luckiest contender in all
+// trials, at the largest number of contenders; "" if there is nothing to state.
 func shared(names []string, runs [][]*run.Run) string {
 	number := 0
 	for i := range names {
@@ -152,8 +152,8 @@ func shared(names []string, runs [][]*run.Run) string {
 // line is a row of the card about a stage.
 type line struct {
 	name string
-	// of are the line's numbers for a trial, none if it has none, and text prints each. Count is how
-	// many times they are of, nil without such a count.
+	// of returns the line's numbers for a trial; nil if it has no number. text formats each. count, if
+	// not nil, returns the number of times behind them.
 	of   func(*locks.Outcome, *locks.Stage) []float64
 	text func(float64) string
 	// middle means that several trials have their median alone.
@@ -210,8 +210,7 @@ func lines(t typical) []line {
 	}...)
 }
 
-// cell is the line's cell of a database: the numbers of its trials with a number of contenders, ""
-// for none.
+// cell formats the numbers of a database's trials at a number of contenders; "" if there are no numbers.
 func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	if l.say != nil {
 		return l.say(trials, contenders)
@@ -253,7 +252,8 @@ func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	return text
 }
 
-// median is the median of trials, with the least and the most unless the line has none, and its unit.
+// median formats the middle of the trials' numbers, followed by their range unless all are equal or the
+// line leaves it out, and returns the unit.
 func (l line) median(all []float64) (text, unit string) {
 	number := func(n float64) string {
 		is, _, _ := strings.Cut(l.text(n), " ")
@@ -270,7 +270,7 @@ func (l line) median(all []float64) (text, unit string) {
 	return fmt.Sprintf("%s (%s..%s)%s", number(middle), least, most, unit), unit
 }
 
-// stageOf is the stage with a number of contenders, nil for none.
+// stageOf returns the first stage with a number of contenders, or nil.
 func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	i := slices.IndexFunc(o.Stages, func(s locks.Stage) bool { return s.Contenders == contenders })
 	if i < 0 {
@@ -345,7 +345,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	return card
 }
 
-// lineViolations is the line of what makes a run invalid, and violations its cell.
+// lineViolations names the line about violations, which make a run invalid; violations formats its cell.
 const lineViolations = "held twice / fences out of order"
 
 func violations(all []*locks.Outcome) string {
@@ -362,7 +362,8 @@ func safety(all []*locks.Outcome) (sum locks.Safety) {
 	return sum
 }
 
-// rowsOf are the rows of a number of contenders, without those that no database has.
+// rowsOf returns the lines of the card for n contenders. It omits lines for which no database has a
+// number.
 func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
 	for _, l := range lines(typicalOf(slices.Concat(all...))) {
 		cells := row(l.name, all, func(trials []*locks.Outcome) string { return l.cell(trials, n) })
@@ -377,7 +378,7 @@ func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
 	return rows
 }
 
-// row is a row of the card. What is not known is a dash.
+// row returns the name and the cells of a line of the card, with a dash for an unknown cell.
 func row(name string, all [][]*locks.Outcome, of func([]*locks.Outcome) string) []string {
 	cells := []string{name}
 	for _, trials := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is the half of reports.
+// Half shows competition for locks in reports.
 type Half struct{}
 
 var (
@@ -33,7 +33,7 @@ func (Half) Name() string { return "locks" }
 // Acted reports whether contenders competed during the load.
 func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
 
-// outcome is what became of the locks of a run, nil if nobody competed for any.
+// outcome returns the record of a run's locks; nil if no contenders competed.
 func outcome(r *run.Run) *locks.Outcome {
 	o, err := locks.Record().Of(r.Info.Record.Records)
 	if err != nil || len(o.Stages) == 0 {
@@ -42,7 +42,7 @@ func outcome(r *run.Run) *locks.Outcome {
 	return &o
 }
 
-// Rows are the rows of the table.
+// Rows returns the rows about the speed, the fairness and the safety of locks.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*locks.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -60,7 +60,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell returns what prints a part of the record.
+// cell returns a function that formats a part of the record.
 func cell(of func(*locks.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		o, err := locks.Record().Of(r.Info.Record.Records)
@@ -74,7 +74,7 @@ func cell(of func(*locks.Outcome) (run.Measure, string)) func(*run.Run) (run.Mea
 	}
 }
 
-// byStage joins what is known of each stage; it leaves out those without a text.
+// byStage joins the texts of all stages, and omits empty ones.
 func byStage(o *locks.Outcome, of func(*locks.Stage) string) string {
 	var parts []string
 	for i := range o.Stages {

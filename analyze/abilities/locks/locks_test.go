@@ -120,7 +120,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The sentence names the recipe and the delay, and the card what is known of each database.
+// The sentence names the recipe and the delay, and the card the known numbers of each database.
 func TestCard(t *testing.T) {
 	runs := [][]*run.Run{{of(t, competed())}, {of(t, nil)}, {of(t, elected()), of(t, elected())}}
 	names := []string{"a", "b", "c"}
@@ -218,7 +218,7 @@ func TestByHold(t *testing.T) {
 }
 
 // Hand-offs are shown by contenders, and by the time for which locks are held where that differs.
-// earlier is what an earlier release recorded of the same hand-offs: no means.
+// earlier returns the same hand-offs as recorded by an earlier release, without means.
 func earlier() *locks.Outcome {
 	o := competed()
 	for i := range o.Stages {

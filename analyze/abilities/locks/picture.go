@@ -39,7 +39,7 @@ func handOffs(name, short string, x figure.Axis) figure.Figure {
 	return figure.Figure{Name: name, Short: short, Kind: figure.Points, X: x, Y: figure.Axis{Label: "Hand-off", Unit: "ms", Log: true}}
 }
 
-// noted adds what the lines of a figure of hand-offs are.
+// noted adds the legend of a figure of hand-offs.
 func noted(f figure.Figure, t typical) figure.Figure {
 	drawn := "the " + t.word
 	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Dash == figure.Dashed }) {

@@ -12,9 +12,9 @@ import (
 // typical is the number that stands for the hand-offs of a stage: one for the sentence, the card and the
 // figures of a report.
 type typical struct {
-	// word is what it is called in a sentence, phrase the same as an adverb, and name as a row.
+	// word is its name in a sentence, phrase the same as an adverb, and name the label of its row.
 	word, phrase, name string
-	// head is what a table calls it with its percentiles.
+	// head is the column heading for it and its percentiles.
 	head string
 	// q is the quantile that it is, 0 for the mean.
 	q  float64
@@ -36,7 +36,7 @@ func typicalOf(all []*locks.Outcome) typical {
 	}
 }
 
-// cell is a cell below the head: the number, the percentiles of enough hand-offs, and their number.
+// cell formats the number, the percentiles that have enough hand-offs, and the count of hand-offs.
 func (t typical) cell(is *results.Spread) string {
 	var rest []string
 	if t.q == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/membermetrics"
 )
 
-// Half is the half of reports.
+// Half shows the reading of members' metrics in reports.
 type Half struct{}
 
 var (
@@ -24,7 +24,7 @@ func (Half) Settings() map[string]func(*run.Run) bool {
 	return map[string]func(*run.Run) bool{"scrape.every": never, "scrape.url": never}
 }
 
-// Rows is the row of the table.
+// Rows returns one row, for runs on clusters without agents.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{{
 		After: "MEMBER-METRICS-COST", Name: "MEMBER-METRICS-PERIOD", Unit: "s", Cell: cell,

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// Half is the half of reports.
+// Half compares profiles in reports about two sides.
 type Half struct{}
 
 // shown bounds the number of functions in the comparison.

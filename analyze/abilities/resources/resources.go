@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// Half is the half of reports.
+// Half shows the limits of members in reports.
 type Half struct{}
 
 var _ abilities.Tabler = Half{}
@@ -57,12 +57,14 @@ func limited(has func(resources.Limits) bool, cell func(*run.Run, resources.Limi
 	}
 }
 
-// peak is the highest memory peak of any member, and the member's name.
+// peak returns the largest memory, in bytes, that a member's control group reached under load, and the
+// member's name.
 func peak(r *run.Run) (run.Measure, string) {
 	return r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
 }
 
-// pageCache is the page cache of the member with the highest memory peak, at the time of that peak.
+// pageCache returns the size of the page cache, in bytes, when memory peaked at the member that peak
+// names.
 func pageCache(r *run.Run) (run.Measure, string) {
 	_, name := peak(r)
 	for _, m := range r.Machines.Servers {

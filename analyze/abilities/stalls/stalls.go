@@ -1,4 +1,4 @@
-// Package stalls shows when far fewer requests ended ok than were due, and what was recorded at the
+// Package stalls shows when far fewer requests ended ok than were due, and the events recorded at the
 // same times.
 package stalls
 
@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is the half of reports.
+// Half shows stalls in reports.
 type Half struct{}
 
 var (
@@ -33,7 +33,7 @@ const (
 	mostKinds, mostNamed = 5, 2
 )
 
-// Rows are the rows of the table.
+// Rows returns the rows about the number of stalls and the events that coincided with them.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		{

@@ -1,4 +1,4 @@
-// Package upkeep shows what the upkeep of a cluster did to a load.
+// Package upkeep shows how the upkeep of a cluster affected a load.
 package upkeep
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Half is the half of reports.
+// Half shows upkeep in reports.
 type Half struct{}
 
 // Name is the kind of experiment.
@@ -37,7 +37,7 @@ func (Half) Settings() map[string]func(*run.Run) bool {
 	return acted
 }
 
-// Rows is the row of the table.
+// Rows returns one row, with the effect of each kind of upkeep.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{{
 		After: "LOG-EVENTS", Name: "UPKEEP", Unit: "times", Cell: cell,

@@ -119,7 +119,8 @@ func lines(numbers []int, values bool) []line {
 	}})
 }
 
-// short formats a time in milliseconds with few digits, unless it is below what clocks can tell.
+// short formats a time in milliseconds with few digits. A time below the error of the clocks is printed
+// as at most that error.
 func short(ns int64, clocks time.Duration) string {
 	sign := ""
 	if ns < int64(clocks) {

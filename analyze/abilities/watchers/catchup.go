@@ -76,7 +76,7 @@ func sayLate(list []late) string {
 	return strings.Join(said, " ")
 }
 
-// underWrites is under how many writes a second the watchers of a store caught up, in their rising order.
+// underWrites states at which write rates the watchers of a store caught up, and did not. The rates rise.
 func underWrites(of []late) string {
 	first := slices.IndexFunc(of, func(l late) bool { return !l.caughtUp() })
 	switch {

@@ -46,8 +46,8 @@ func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	return list
 }
 
-// delivery is a line for each statistic of each trial. It has no lines if all have the same number of
-// watchers: the table has these numbers, and the page begins with what differs.
+// delivery draws a line for each statistic of each trial. It draws no lines if all trials have the same
+// number of watchers: the table has these numbers, and the page begins with differences.
 func delivery(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-DELIVERY", Short: "Time until watchers hear of a write, by their number", Kind: figure.Points,

@@ -63,7 +63,7 @@ func cost(machines []*run.Machine, o *watchers.Outcome, s *watchers.Stage) run.M
 // client is the machine of the process that watches.
 func client(r *run.Run) []*run.Machine { return []*run.Machine{&r.Machines.Client} }
 
-// members are the machines of the members, none if no agents ran them.
+// members returns the machines of the servers; nil if agents did not run them.
 func members(r *run.Run) (list []*run.Machine) {
 	if r.Info.Unattended() {
 		return nil

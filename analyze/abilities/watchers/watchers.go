@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Half is the half of reports.
+// Half shows the delivery of events to watchers in reports.
 type Half struct{}
 
 var (
@@ -49,7 +49,7 @@ func outcome(r *run.Run) (o watchers.Outcome, none string) {
 	return o, ""
 }
 
-// Rows are the rows of the table.
+// Rows returns the rows about delivery, slow watchers and reconnects.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*watchers.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -133,7 +133,8 @@ func plan(o *watchers.Outcome) (run.Measure, string) {
 // ms formats a time in milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
 
-// bounded formats a time in milliseconds, unless it is below what clocks can tell.
+// bounded formats a time in milliseconds. A time below the error of the clocks is printed as at most that
+// error.
 func bounded(ns int64, clocks time.Duration) string {
 	if ns < int64(clocks) {
 		return "<= " + ms(int64(clocks))
@@ -141,7 +142,7 @@ func bounded(ns int64, clocks time.Duration) string {
 	return ms(ns)
 }
 
-// byClocks is what cells say of times between the clocks of several machines, "" for those of one.
+// byClocks states the error of times between the clocks of several machines; "" for a single clock.
 func byClocks(o *watchers.Outcome) string {
 	if o.ClockError == 0 {
 		return ""

@@ -355,7 +355,7 @@ func TestLateCard(t *testing.T) {
 }
 
 // The picture of how fast connections caught up has a line through the rates of writes of a database, and
-// one for what would be as fast as writes.
+// one for connections that would be as fast as writes.
 func TestCatchUpFigure(t *testing.T) {
 	column := func(name string, key int, runs ...*run.Run) abilities.Column {
 		return abilities.Column{Name: name, Key: key, Runs: runs}

@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBad: what is no CPU profile is an error, not an empty profile.
+// TestBad: data that is not a CPU profile is an error, not an empty profile.
 func TestBad(t *testing.T) {
 	t.Parallel()
 	good := string(made("nanoseconds"))
